@@ -246,7 +246,7 @@ TEST_CASE("idle connections are opened and a process is weighed", "[load]") {
     CHECK(memory.processes[0].after.rss_bytes >= memory.processes[0].before.rss_bytes);
 }
 
-TEST_CASE("nobody there is an error that says what could not be reached", "[load]") {
+TEST_CASE("a server that cannot be reached is an error that names it", "[load]") {
     const auto options = [] { return options_for(FakePushServer{}); }();
     Generator generator{options};
     CHECK_THAT(generator.open(1).error().message,

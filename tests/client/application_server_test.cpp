@@ -116,7 +116,7 @@ TEST_CASE("a message is taken back by its URL", "[application_server]") {
     CHECK(server.requests().at(0).target == "/m/v0");
 }
 
-TEST_CASE("nobody there is an error, not a reply", "[application_server]") {
+TEST_CASE("a server that cannot be reached is an error, not a reply", "[application_server]") {
     const auto to = [] { return subscription_at(FakePushServer{}); }();
     ApplicationServer sender{{}};
     CHECK(sender.send(to, {.text = "x"}).error().fault == core::Fault::unavailable);

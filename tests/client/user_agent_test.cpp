@@ -249,7 +249,7 @@ TEST_CASE("waiting ends when another thread interrupts it", "[user_agent]") {
     CHECK_FALSE(*nothing);
 }
 
-TEST_CASE("nobody listening, or somebody else, is a clear error", "[user_agent]") {
+TEST_CASE("a closed port, or one of another service, is a clear error", "[user_agent]") {
     const auto port = [] { return FakePushServer{}.port(); }();  // free again
     UserAgent nobody{options_to("ws://127.0.0.1:" + std::to_string(port))};
     CHECK_THAT(nobody.connect().error().message, Catch::Contains("connect to 127.0.0.1"));

@@ -83,7 +83,7 @@ TEST_CASE("aesgcm reads what another implementation makes, other header items in
               .value() == "padded");
 }
 
-TEST_CASE("what is encrypted for a subscription is read with its keys", "[crypto]") {
+TEST_CASE("a message that is encrypted for a subscription is read with its keys", "[crypto]") {
     const auto encoding = GENERATE(Encoding::aes128gcm, Encoding::aesgcm);
     const auto size =
         GENERATE_COPY(values<std::size_t>({0, 1, 300, plaintext_bytes_max(encoding)}));

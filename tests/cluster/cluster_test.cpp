@@ -119,7 +119,7 @@ TEST_CASE("a node that joins takes its share, and nothing else moves", "[cluster
     CHECK(moved < kMany / 4 * 115 / 100);
 }
 
-TEST_CASE("whatever is placed and ready, a partition moves once and then stays", "[cluster]") {
+TEST_CASE("from any placement and readiness a partition moves once and then stays", "[cluster]") {
     const std::vector<core::NodeId> alive = {{"a"}, {"b"}, {"c"}, {"d"}};
     constexpr unsigned kReadySets = 1U << 4;
     for (core::Partition p = 0; p < 50; ++p) {

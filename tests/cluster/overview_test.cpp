@@ -32,7 +32,7 @@ const PlacementRecord kPlaced{
 
 }  // namespace
 
-TEST_CASE("a node is shown with its links, its clients and what it serves", "[overview]") {
+TEST_CASE("a node is shown with its links, its clients and its partitions", "[overview]") {
     const Folded folded{ControllerClaim{"edge", 1, kOne},
                         NodeRecord{"edge", kOne, "10.0.0.1:8081", {0}, false, 7, {kTwo}},
                         NodeRecord{"edge", kTwo, "10.0.0.2:8081", {}},

@@ -40,7 +40,7 @@ TEST_CASE("every record of ownership survives the round trip", "[ownership]") {
     CHECK(encode(claim).key == "controller/edge/00000000000000000007/n1");
 }
 
-TEST_CASE("what ownership should not hold is named and skipped", "[ownership]") {
+TEST_CASE("a record that ownership should not hold is named and skipped", "[ownership]") {
     CHECK(why("a/b/c/d/e", "{}") == "a key of no known form in the record a/b/c/d/e");
     CHECK(why("edge", "{}") == "a key of no known form in the record edge");
     CHECK(why("edge/x", "{}") == "no partition or JSON object in the record edge/x");

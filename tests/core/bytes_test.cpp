@@ -4,7 +4,7 @@
 
 using namespace beckon::core;
 
-TEST_CASE("what was appended reads back in the same order", "[bytes]") {
+TEST_CASE("values are read back in the order in which they were appended", "[bytes]") {
     std::string bytes;
     append_fixed(bytes, std::uint8_t{7});
     append_fixed(bytes, std::uint16_t{0x0102});
@@ -33,7 +33,7 @@ TEST_CASE("numbers of a fixed length sort as their bytes do", "[bytes]") {
     CHECK(small < large);
 }
 
-TEST_CASE("after the first value that is not there, all are 0", "[bytes]") {
+TEST_CASE("after the first missing value all reads give 0", "[bytes]") {
     for (const std::string_view bytes :
          {"", "\x05text", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"}) {
         CAPTURE(bytes);

@@ -203,7 +203,7 @@ TEST_CASE("read barriers and leases have keys of their own", "[codec]") {
 
 // ------------------------------------------------------------------------------ properties
 
-TEST_CASE("what was encoded decodes to the same event", "[codec]") {
+TEST_CASE("an encoded event decodes to the same event", "[codec]") {
     const auto seed = GENERATE(range(0U, 300U));
     CAPTURE(seed);
     test::RandomEvents make{seed};

@@ -36,7 +36,7 @@ TEST_CASE("the four notations of a UUID are read, in any case", "[ids]") {
     CHECK(parse_uuid(std::string{"urn:uuid:"} + kDashed) == kId);
 }
 
-TEST_CASE("what is no UUID is refused", "[ids]") {
+TEST_CASE("a text that is no UUID is refused", "[ids]") {
     const auto text = GENERATE(
         as<std::string>{}, "", "0", "0f1e2d3c4b5a49788796a5b4c3d2e1f",
         "0f1e2d3c4b5a49788796a5b4c3d2e1f00", "0f1e2d3c4b5a49788796a5b4c3d2e1fg",
@@ -62,7 +62,7 @@ TEST_CASE("log keys take one notation only", "[ids]") {
     CHECK_FALSE(parse_dashed(std::string{"{"} + kDashed + "}"));
 }
 
-TEST_CASE("any id is read back from what was written", "[ids]") {
+TEST_CASE("any id is read back from its text", "[ids]") {
     for (int i = 0; i < 500; ++i) {
         const auto id = random_uuid4();
         REQUIRE(parse_hex16(to_hex(id)) == id);

@@ -27,7 +27,7 @@ std::string fault_of(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("a value is taken as it stands, without what is around it", "[json]") {
+TEST_CASE("a value is taken as it stands, without the text around it", "[json]") {
     CHECK(json_value(" \t\r\n[ 1,2 ]\n") == "[ 1,2 ]");
     CHECK(json_value("\xef\xbb\xbf{\"a\":1}") == "{\"a\":1}");
     for (const auto* text : {"12345678901234567890123", "1e5", "-0.10", "1E+300", "true", "null",
@@ -36,7 +36,7 @@ TEST_CASE("a value is taken as it stands, without what is around it", "[json]") 
     }
 }
 
-TEST_CASE("what could not stand in the place of a value is refused with its byte", "[json]") {
+TEST_CASE("a text that is no value is refused with the place of its fault", "[json]") {
     CHECK(fault_of("") == "is not JSON (byte 1)");
     CHECK(fault_of("1,2") == "is not JSON (byte 2)");
     CHECK(fault_of("  1 2") == "is not JSON (byte 5)");

@@ -32,7 +32,7 @@ TEST_CASE("JSON is printed in one line, or for people", "[core][json]") {
     CHECK(json_text(json{{"a", 1}}, 2) == "{\n  \"a\": 1\n}");
 }
 
-TEST_CASE("depth counts what is nested, and no bracket of a text", "[core][json]") {
+TEST_CASE("depth counts nested values, and no bracket within a string", "[core][json]") {
     const auto nested = [](std::size_t levels) {
         return std::string(levels, '[') + std::string(levels, ']');
     };

@@ -59,8 +59,7 @@ TEST_CASE("a guarded callback runs while its owner lives, and never afterwards",
     CHECK(world.seen == std::vector{1});
 }
 
-TEST_CASE("what was guarded before a renewal is stale, what is guarded after it runs",
-          "[lifetime]") {
+TEST_CASE("callbacks from before a renewal are stale, and later ones run", "[lifetime]") {
     World world;
     const auto before = world.guarded();
     world.lifetime->renew();

@@ -75,7 +75,7 @@ TEST_CASE("the clock is never ahead of the log's, however a report travelled", "
     CHECK(world.behind() <= back + 1ms);
 }
 
-TEST_CASE("every report narrows what is known, a slow one spoils nothing", "[clock]") {
+TEST_CASE("every report narrows the interval, and a slow report does no harm", "[clock]") {
     World world;
     world.report(800ms, 800ms);
     CHECK(world.behind() == 800ms);

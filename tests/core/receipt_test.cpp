@@ -23,7 +23,7 @@ ReceiptRef authenticated() {
 
 }  // namespace
 
-TEST_CASE("a receipt's text and token give back what they were made of", "[receipts]") {
+TEST_CASE("a receipt's text and token decode to their values", "[receipts]") {
     core::ReceiptTokens tokens{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
     for (const auto& receipt : {anonymous(), authenticated()}) {
         CHECK(core::parse_receipt(core::to_text(receipt)) == receipt);
@@ -33,7 +33,7 @@ TEST_CASE("a receipt's text and token give back what they were made of", "[recei
     }
 }
 
-TEST_CASE("a receipt's text that is none is refused", "[receipts]") {
+TEST_CASE("a malformed text of a receipt is refused", "[receipts]") {
     const auto good = core::to_text(authenticated());
     for (const auto& text : {std::string{}, good.substr(1), good + "0", good.substr(0, 33),
                              good.substr(0, 32) + "-" + good.substr(33), std::string(65, '.')}) {

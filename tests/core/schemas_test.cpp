@@ -343,7 +343,7 @@ TEST_CASE("every record that is written fits its schema", "[schemas]") {
     }
 }
 
-TEST_CASE("what Beckon's own events say fits its schema", "[schemas]") {
+TEST_CASE("Beckon's own events fit their schema", "[schemas]") {
     const auto schema = load_schemas().at("beckon.event.v1").at("$defs");
     for (unsigned seed = 0; seed < 50; ++seed) {
         test::RandomEvents make{seed};

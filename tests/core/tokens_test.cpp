@@ -96,7 +96,7 @@ TEST_CASE("compact tokens are AES-SIV under a key of their purpose", "[tokens]")
     CHECK(with_key5.seal_message({kUaid, kKey}) == kMessageIdOfKey5);
 }
 
-TEST_CASE("what was sealed opens again, in their lengths", "[tokens]") {
+TEST_CASE("sealed tokens open again, and have the length of their kind", "[tokens]") {
     auto t = tokens();
     for (int i = 0; i < 200; ++i) {
         const Uaid uaid{random_uuid4()};
@@ -184,7 +184,7 @@ TEST_CASE("no changed character is tolerated, not even in unused bits", "[tokens
     }
 }
 
-TEST_CASE("a truncated or lengthened token is invalid, and so is what is no base64url",
+TEST_CASE("a truncated or lengthened token is invalid, and so is a text that is no base64url",
           "[tokens]") {
     auto t = tokens();
     for (const std::string token : {kToken, kBoundToken, kV1, kV2}) {

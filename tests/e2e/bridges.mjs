@@ -189,7 +189,7 @@ for (const bridge of ['fcm', 'apns']) {
     });
 }
 
-test('what no bridge would take is refused at once', async () => {
+test('a message that no bridge accepts is refused at once', async () => {
     const client = await registered('fcm', 'ok');
     const large = await send(client, { body: 'x'.repeat(4000) });
     assert.equal(large.status, 413, large.text);

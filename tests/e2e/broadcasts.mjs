@@ -63,7 +63,7 @@ class Follower {
     }
 }
 
-test('what is set from the command line reaches whoever follows it', async () => {
+test('a version that is set on the command line reaches its followers', async () => {
     await broadcasts('set', 'demo/news', '1');
     assert.match(await broadcasts('list'), /^demo\/news\t1$/m);
     // The edge may read it a moment after the tool has written it.
@@ -82,7 +82,7 @@ test('what is set from the command line reaches whoever follows it', async () =>
     follower.socket.close();
 });
 
-test('a slip is named', async () => {
+test('a wrong argument is named', async () => {
     await assert.rejects(broadcasts('set', '!demo', '1'), /1 to 128 printable ASCII/);
     await assert.rejects(broadcasts('set', 'demo', ''), /1 to 256 printable ASCII/);
 });

@@ -169,7 +169,7 @@ after(async () => {
 
 for (const [name, sender] of Object.entries(LIBRARIES)) {
     const skip = !sender.present && 'scripts/senders-setup.sh has not built it';
-    test(`what the library for ${name} sends is taken, and all read what webhooks get`, { skip, timeout: 120000 }, async () => {
+    test(`events of the library for ${name} are accepted, and all libraries read the requests to webhooks`, { skip, timeout: 120000 }, async () => {
         const type = `from.${name.toLowerCase()}`;
         const paths = { structured: `/${name}/structured`, binary: `/${name}/binary` };
         for (const [mode, path] of Object.entries(paths)) await made({ url: receiver.url + path, types: [type], mode });
@@ -230,7 +230,7 @@ test('data and signatures are what was posted, byte by byte', async () => {
     }
 });
 
-test('what other libraries send is taken', async () => {
+test('events of other libraries are accepted', async () => {
     const base = { specversion: '1.0', source: '/other', type: 'other', data: 1 };
     const post = (body, type = 'application/cloudevents+json') => request(`${api}/events`, { headers: { 'Content-Type': type }, body: JSON.stringify(body) });
     const taken = [

@@ -130,7 +130,7 @@ step('a client registers at an edge that is not its home, and is reached through
     for (const client of clients) assert.deepEqual(client.closes, []);
 });
 
-step('what was acknowledged over a link does not come back at another edge', async () => {
+step('a message that was acknowledged over a link does not come again at another edge', async () => {
     await acksAreDurable();
     for (const client of clients) {
         client.versions.clear();

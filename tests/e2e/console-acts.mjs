@@ -218,7 +218,7 @@ test('dead letters are redriven after a dry run, and only then', async () => {
     assert.match(cluster.children.get(role).output, /dead_letters_redriven.*"settled":2/, 'the act is in the log');
 });
 
-test('an act needs the login, the type, the own site and what was shown to the same session', async () => {
+test('an act needs the login, the type, the own site and a plan that was shown to the same session', async () => {
     const wanted = { type: 'order.*' };
     const shown = await post('/api/acts/redrive/check', wanted);
     assert.equal(shown.json.plan.would_settle, 1);

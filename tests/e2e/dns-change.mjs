@@ -94,7 +94,7 @@ async function post() {
     return id;
 }
 
-test('a name that comes to lead inside is refused at the connect, and delivered to when it leads out again', options, async () => {
+test('a name that changes to a private address is refused at the connect, and delivered to when it is public again', options, async () => {
     const made = await ask('POST', '/webhooks', { url: `http://${NAME}:${receiver.address().port}/hook`, types: ['dns'] });
     assert.equal(made.status, 201);
     const outcomes = async () => (await ask('GET', `/webhooks/${made.json.id}/attempts`)).json.attempts.map(({ outcome }) => outcome);

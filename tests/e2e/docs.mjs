@@ -155,7 +155,7 @@ test('README: first webhook', async () => {
     must(`env ${setting} build/release/beckon webhooks delete ${webhook.id}`);
 });
 
-test('README: what it is doing', async () => {
+test('README: looking inside', async () => {
     const [command] = take(README, 'Looking inside');
     assert.match(must(command.trim()), /edge +notifications +\d/);
     const page = await fetch('http://127.0.0.1:8085/');

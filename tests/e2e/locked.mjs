@@ -73,7 +73,7 @@ test('SCRAM: either it works, or the line says that this librdkafka cannot', asy
     assert.match(one.lines().at(-1), /refuses Describe on the topic|Kafka 4 refuses SCRAM of librdkafka 2\.[0-6]\.\d+ in any case, which 2\.6\.1 mends: use PLAIN over TLS/, one.output);
 });
 
-test('a right that is missing is named one after the other, and what is granted later works without a restart', { timeout: 240000 }, async () => {
+test('missing rights are named one after the other, and a right that is granted later works without a restart', { timeout: 240000 }, async () => {
     await cluster.acl('--add', 'learner', ...operations('Describe'), ...prefixed);
     let one = await begin('edge', 'learner');
     assert.equal(await one.ended, 1, one.output);
@@ -118,7 +118,7 @@ function commandsOf(role) {
     return lines.map((line) => line.trim().split(/\s+/).slice(line.trim().split(/\s+/).indexOf('--add')));
 }
 
-test('each role works with the rights that the documents name for it: a push, an event and what reports say', { timeout: 400000 }, async () => {
+test('each role works with the rights that the documents name for it: a push, an event and a report', { timeout: 400000 }, async () => {
     for (const role of ROLES) {
         const commands = commandsOf(role);
         assert.ok(commands.length > 0, `docs/operations.md has no kafka-acls for ${role}`);

@@ -84,7 +84,7 @@ test('each client behind nginx counts with its own address', async () => {
     assert.equal(await refusedByEdge(), 0);
 });
 
-test("who comes from nginx's address without a header is refused, and everybody else is not asked for one", async () => {
+test("a connection from nginx's address without a header is refused, and other addresses need none", async () => {
     assert(await hello(DIRECT, '127.0.0.1') instanceof Error);
     await until('the refusal in the metrics', async () => (await refusedByEdge()) === 1);
     assert.match(cluster.outputs(), /proxy_header_refused/);

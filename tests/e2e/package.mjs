@@ -99,7 +99,7 @@ test('its unit starts with its configuration, and the doctor finds nothing bad',
     assert.match(found.text, /^ok +process +ready/m);
 });
 
-test('removing it leaves what it kept, and what was configured', async () => {
+test('removing it leaves its data and its configuration', async () => {
     service.kill('SIGTERM');
     await until('its end', () => service.exitCode !== null || service.signalCode !== null);
     writeFileSync('/etc/beckon/beckon.toml', '# mine\n');

@@ -179,7 +179,7 @@ for (const [setting, port] of TRIED) {
             await serves(port);
         });
 
-        test('another host than this is answered only where names mean nothing', async () => {
+        test('a request for another host is answered only by ports that do not trust this host', async () => {
             for (const host of FOREIGN) {
                 for (const request of [get(port.get, `Host: ${host}\r\n`), get(`http://${host}${port.get}`)]) {
                     const { statuses } = await converse(cluster.ports[port.name], request, one);

@@ -152,7 +152,7 @@ for (const file of readdirSync(DASHBOARDS)) {
     }
 }
 
-test('what dashboards for kafka_exporter and KMinion ask for is there, but the number of partitions', async () => {
+test('the metrics of dashboards for kafka_exporter and KMinion are there, except the number of partitions', async () => {
     const asked = [
         'sum by (topic) (rate(kafka_topic_partition_current_offset[1m]))',
         'sum by (consumergroup, topic) (kafka_consumergroup_lag)',
@@ -168,7 +168,7 @@ test('what dashboards for kafka_exporter and KMinion ask for is there, but the n
     assert(!(await names()).includes('kafka_topic_partitions'), 'docs/console.md says that it is not there');
 });
 
-test('every alert rule is evaluated, asks for what is there, and none says that something is wrong', async () => {
+test('every alert rule is evaluated, asks for metrics that exist, and does not fire', async () => {
     const rulesOf = async () => (await ask('rules')).groups.flatMap(({ rules }) => rules);
     await eventually('healthy rules', async () => {
         const known = new Set(await names());

@@ -106,7 +106,7 @@ after(async () => {
     await cluster.end();
 });
 
-test('who does not ask is answered as ever, and a wrong request for a receipt is refused', async () => {
+test('a POST that asks for no receipt is answered as ever, and a wrong request for one is refused', async () => {
     const { endpoint } = await newClient();
     assert.equal((await post(endpoint, 'body')).status, 201);
     assert.equal((await post(endpoint, 'body', { Prefer: 'wait=10' })).status, 201);

@@ -80,7 +80,7 @@ test('a registration made at one endpoint takes messages at the other at once', 
         assertKnown(sent);
     }));
 
-test('so does a channel that was added, and the other lists it', () =>
+test('a channel that was added at one endpoint takes messages at the other, which lists it', () =>
     rounds(async () => {
         const made = await register(a);
         assertKnown(await send(b, made.endpoint)); // b knows the client from here on

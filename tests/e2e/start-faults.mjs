@@ -76,7 +76,7 @@ test('two ports of one process that are the same are named both', async () => {
     assert.match(text, new RegExp(`--endpoint-port and --edge-port are both ${port}`));
 });
 
-test('values that only another part reads, and files, are judged before anything is made', async () => {
+test('values that only another part reads, and files, are checked before anything is created', async () => {
     const missing = join(directory, 'not-there.pem');
     for (const [args, code, expected] of [
         [['--endpoint-tracking-keys', 'BAAA'], 2, /endpoint\.tracking_keys: tracking key 'BAAA' is not the base64 of an uncompressed P-256 point/],

@@ -135,7 +135,7 @@ for (const [title, log, role, plain] of [
             await cluster.destroy();
         });
 
-        test('under load: every request is answered, nobody is reset, what was accepted arrives', async (t) => {
+        test('under load: every request is answered, no connection is reset, every accepted message arrives', async (t) => {
             const child = cluster.children.get(role);
             const idle = Array.from({ length: IDLE }, () => new Wire(cluster));
             for (const wire of idle) {
@@ -190,7 +190,7 @@ for (const [title, log, role, plain] of [
             await cluster.start(log === 'kafka' ? 'endpoint' : undefined);
         });
 
-        test('a log that hangs: 503 to who waits for it, and the end in time', { skip: log !== 'kafka' }, async (t) => {
+        test('a log that hangs: requests that wait for it get 503, and the stop ends in time', { skip: log !== 'kafka' }, async (t) => {
             const child = cluster.children.get(role);
             assert.equal((await post(endpoint, '', { TTL: '0' })).status, 201); // the view knows it
             await cluster.pauseKafka();

@@ -83,7 +83,7 @@ test('a trace says that a message waits, was replaced, or was deleted', async ()
     assert.match((await trace(second.id)).verdict, /^Its sender deleted it/);
 });
 
-test('what is known of a message now: that it waits, since when it is on its way, how it ended', async () => {
+test('the present state of a message: that it waits, since when it is on its way, how it ended', async () => {
     // One edge runs, so it is the home of every client; on Kafka it has an ops port of its own.
     const ops = log === 'kafka' ? ['--ops-port', String(cluster.ports.opsEdge)] : [];
     const message = async (id) => {
@@ -145,7 +145,7 @@ test('replay shows the records of one client, channel or message', async () => {
     assert.equal((await beckon('replay', 'show', '--since', 'yesterday', ...where())).code, 2);
 });
 
-test('replay follows what is appended', async () => {
+test('replay follows new records', async () => {
     const child = spawn(BECKON, ['replay', 'follow', '--endpoint', agent.endpoint, '--limit', '2', ...where()]);
     let out = '';
     child.stdout.on('data', (data) => (out += data));
@@ -193,7 +193,7 @@ test('the cluster is shown', async () => {
     assert.match(table, /^NODE .*CLIENTS.*\n\w{16} .*controller\n\nPARTITION .*\n0 /);
 });
 
-test('the doctor finds nothing bad, and names what is', async () => {
+test('the doctor finds no fault, and names those that there are', async () => {
     const role = log === 'kafka' ? 'endpoint' : 'standalone';
     const healthy = ['--data', join(cluster.directory, role), '--ops-port', String(cluster.ports.ops), '--role', role,
         ...(log === 'kafka' ? cluster.kafkaOptions() : ['--partitions', '4']), '--endpoint-url', cluster.endpoint];
@@ -216,7 +216,7 @@ test('the doctor finds nothing bad, and names what is', async () => {
     assert(mixed.all.some((finding) => finding.what.includes('log') && finding.verdict === 'BAD'));
 });
 
-test('the store of an edge is what its log says, while it runs and messages come, and when it is stopped', async () => {
+test('the store of an edge agrees with its log, while it runs and messages come, and when it is stopped', async () => {
     const role = log === 'kafka' ? 'edge' : 'standalone';
     const of = (ops) => [...(log === 'kafka' ? cluster.kafkaOptions() : []), '--data', join(cluster.directory, role), '--ops-port', String(ops)];
     const verify = async () => {

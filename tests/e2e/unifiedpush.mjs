@@ -124,7 +124,7 @@ test('an app that is gone is answered 410', async () => {
     await distributor.disconnect();
 });
 
-test('what a sender of UnifiedPush expects of an endpoint, and what it gets here', async () => {
+test('the expectations of a UnifiedPush sender, and Beckon\'s answers', async () => {
     const distributor = new Distributor();
     await distributor.connect();
     const { pushEndpoint } = await distributor.register();

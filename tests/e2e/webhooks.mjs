@@ -171,7 +171,7 @@ test('headers of one\'s own and Basic authentication are sent, and never shown',
     await receiver.stop();
 });
 
-test('binary mode says the same', async () => {
+test('binary mode carries the same event', async () => {
     const receiver = await new Receiver().start();
     await made({ url: receiver.url, types: ['binary'] });
     const reply = await ask('POST', '/events', {
@@ -270,7 +270,7 @@ test('an event that is too costly for a filter holds up nobody, and its webhook 
     await neighbour.stop();
 });
 
-test('what is wrong is named with its place', async () => {
+test('a fault is named with its place', async () => {
     const cases = [
         [{}, /\$\.url is missing/],
         [{ url: 'ftp://a.example/' }, /\$\.url must begin with https/],
@@ -323,7 +323,7 @@ test('attachments select parts of the event, made with the command line', async 
     await receiver.stop();
 });
 
-test('whoever posts an event can wait for its first attempts', async () => {
+test('the sender of an event can wait for its first attempts', async () => {
     const receiver = await new Receiver(() => 503).start();
     const webhook = await made({ url: receiver.url, types: ['waited.*'] });
     const waited = JSON.parse(await cluster.tool(['events', 'send', 'waited.for', '{}', '--wait', '20s', '--url', api, '--token', token]));
@@ -391,7 +391,7 @@ test('the demo shows an event that arrives and one that comes again, here or at 
     }
 });
 
-test('what is given up is listed, and a redrive brings it under its old id', async () => {
+test('dead letters are listed, and a redrive delivers them under their old ids', async () => {
     let status = 500;
     const receiver = await new Receiver(() => status).start();
     const webhook = await made({ url: receiver.url, types: ['dead.*'] });

@@ -133,7 +133,7 @@ TEST_CASE("a push travels from the log to a client and its ack back", "[edge]") 
     }
 }
 
-TEST_CASE("what arrives while the edge is down comes at the next hello", "[edge]") {
+TEST_CASE("messages that arrive while the edge is down come at the next hello", "[edge]") {
     Installation here;
     auto edge = here.start();
     std::string uaid;

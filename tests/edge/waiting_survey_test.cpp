@@ -94,7 +94,7 @@ TEST_CASE("more than a piece is counted over several turns", "[edge]") {
 }
 
 // Verified to fail when what cannot be read counts as nothing.
-TEST_CASE("of a partition that cannot be read, what was counted last stays in the sum", "[edge]") {
+TEST_CASE("the last count of a partition that cannot be read stays in the sum", "[edge]") {
     SurveyWorld world;
     world.store.put(70, "m1");
     world.store.put(80, "m2");

@@ -78,7 +78,7 @@ TEST_CASE("header lines are those of one transfer", "[fetch]") {
     CHECK(Transfer{easy.get(), server.options("/header")}.perform()->body.empty());
 }
 
-TEST_CASE("nobody there is unavailable, and the text says who", "[fetch]") {
+TEST_CASE("a server that cannot be reached is unavailable, and the text names it", "[fetch]") {
     const auto easy = fetch::make_easy();
     const Transfer::Options nobody{
         .url = "http://127.0.0.1:1/", .timeout = 20s, .body_bytes_max = 100};

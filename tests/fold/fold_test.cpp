@@ -22,7 +22,7 @@ constexpr auto kSecond = FoldWorld::kSecond;
 
 // ------------------------------------------------------------------------------------- folding
 
-TEST_CASE("what was written before the start and after it is folded once, in order", "[fold]") {
+TEST_CASE("records from before the start and after it are folded once, in order", "[fold]") {
     FoldWorld world;
     world.publish(kFirst, "a");
     world.publish(kSecond, "x");
@@ -83,7 +83,7 @@ TEST_CASE("a fold that restores collects until a commit is due, and no longer", 
     CHECK(world.state.most_in_a_commit < 11'000);
 }
 
-TEST_CASE("a reader that has nothing for a moment does not end what a restore collects", "[fold]") {
+TEST_CASE("a reader that has nothing for a moment does not end the batch of a restore", "[fold]") {
     FoldWorld world;
     world.publish_many(kFirst, 1000);
     world.run_for(1s);
@@ -116,7 +116,7 @@ TEST_CASE("a decision is committed soon, and its effects leave only then", "[fol
     CHECK(world.state.seen_committed.front().decisions == Strings{"serve"});
 }
 
-TEST_CASE("what is decided when effects leave waits for a commit of its own", "[fold]") {
+TEST_CASE("a decision that is made when effects leave waits for a commit of its own", "[fold]") {
     FoldWorld world;
     world.start_and_follow();
     world.state.seen_committed.clear();
@@ -133,7 +133,7 @@ TEST_CASE("what is decided when effects leave waits for a commit of its own", "[
 
 // ------------------------------------------------------------------------------------- checkpoints
 
-TEST_CASE("a trusted checkpoint is gone on from", "[fold]") {
+TEST_CASE("a fold goes on from a trusted checkpoint", "[fold]") {
     FoldWorld world;
     world.publish_many(kFirst, 10);
     world.start_and_follow();
@@ -346,7 +346,7 @@ TEST_CASE("however often a turn is asked for, a commit that fails is tried no mo
     CHECK(world.state.commits == commits + 1);  // no pause is left over
 }
 
-TEST_CASE("a state that had to drop what it collected is folded again from its checkpoint",
+TEST_CASE("a state that had to drop uncommitted changes is folded again from its checkpoint",
           "[fold]") {
     FoldWorld world;
     world.publish_many(kFirst, 10);
@@ -596,7 +596,7 @@ TEST_CASE("progress says how far the fold has come, in records and in seconds", 
     CHECK(progress.inputs[1].lag_records() == 0);
 }
 
-TEST_CASE("what comes after an hour of silence is not an hour late", "[fold]") {
+TEST_CASE("a record after an hour of silence is not an hour late", "[fold]") {
     FoldWorld world;
     world.start();
     world.run_for(1s);

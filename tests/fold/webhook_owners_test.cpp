@@ -48,7 +48,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("an owner may want what one of its webhooks names", "[fold][webhooks]") {
+TEST_CASE("an owner wants the types that its webhooks name", "[fold][webhooks]") {
     World world;
     world.write("1", World::webhook("vapid-exact", R"(["beckon.subscription.gone"])"));
     world.write("2", World::webhook("vapid-family", R"(["order.*","beckon.subscription.*"])"));

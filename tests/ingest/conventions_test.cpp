@@ -119,7 +119,7 @@ TEST_CASE("of a repeated header the first counts, and one that is not ASCII is n
                     .header("Access-Control-Allow-Origin"));
 }
 
-TEST_CASE("whatever is not looked at does not matter", "[conventions]") {
+TEST_CASE("parts of a request that are not read do not matter", "[conventions]") {
     IngestWorld world;
     const auto target = world.subscribed();
     const auto good = IngestWorld::post_data(target.path);

@@ -274,7 +274,7 @@ TEST_CASE("drippers are closed by the deadline, whatever they drip", "[endpoint]
     CHECK(world.clock_.mono() - began < std::chrono::seconds{5});
 }
 
-TEST_CASE("who pipelines and reads no reply is closed, and took no more than two buffers",
+TEST_CASE("a client that pipelines and reads no reply is closed, and took at most two buffers",
           "[endpoint]") {
     EndpointWorld world{hasty()};
     auto socket = TestSocket::unconnected();
@@ -365,7 +365,7 @@ TEST_CASE("readiness knows the log", "[endpoint]") {
     CHECK(away(false));
 }
 
-TEST_CASE("origins of before are good audiences still", "[endpoint]") {
+TEST_CASE("former origins are still accepted audiences", "[endpoint]") {
     ingest::EndpointConfig config;
     config.public_url = "https://push.example.org";
     config.former_origins = {"http://old.example.org:8082"};
@@ -393,7 +393,7 @@ TEST_CASE("origins of before are good audiences still", "[endpoint]") {
     CHECK(ask("http://older.example.org:8082") == 401);
 }
 
-TEST_CASE("a stop answers what has reached us and resets nobody", "[endpoint]") {
+TEST_CASE("a stop answers requests that have arrived, and resets no connection", "[endpoint]") {
     EndpointWorld world{{}, std::chrono::seconds{2}};
     const auto path = world.subscribed();
     make_known(world, path);
@@ -467,7 +467,8 @@ TEST_CASE("a stop waits for the rest of a request, and answers 503 when it does 
     half.end_output();
 }
 
-TEST_CASE("a stop has a time limit: what waits for the log then is answered 503", "[endpoint]") {
+TEST_CASE("a stop has a time limit: requests that wait for the log then are answered 503",
+          "[endpoint]") {
     auto config = ingest::EndpointConfig{};
     config.drain = milliseconds{100};
     EndpointWorld world{config, std::chrono::seconds{60}};
@@ -540,7 +541,8 @@ TEST_CASE("a port that is taken is named", "[endpoint]") {
                       Catch::Contains("cannot listen on no such host port"));
 }
 
-TEST_CASE("without a public URL every local name of the machine is a good audience", "[endpoint]") {
+TEST_CASE("without a public URL every local name of the machine is an accepted audience",
+          "[endpoint]") {
     ingest::EndpointConfig config;
     config.host = "0.0.0.0";
     EndpointWorld world{config};

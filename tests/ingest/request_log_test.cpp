@@ -31,7 +31,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("a request's log line says what was asked and what became of it", "[log]") {
+TEST_CASE("a request's log line has the request and its outcome", "[log]") {
     IngestWorld world;
     world.shared_->config.log_requests = true;
     const auto target = world.subscribed();

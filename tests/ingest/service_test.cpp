@@ -241,7 +241,7 @@ TEST_CASE("every problem has a status, an errno, a text and a label of its own",
     }
 }
 
-TEST_CASE("what a failed publish means to a sender", "[errors]") {
+TEST_CASE("the answer to a sender after each failure of a publish", "[errors]") {
     using core::Fault;
     using ingest::Problem;
     const auto of = [](Fault fault) { return ingest::publish_failure({fault, "why"}).problem; };
@@ -258,7 +258,7 @@ TEST_CASE("what a failed publish means to a sender", "[errors]") {
     CHECK(ingest::log_failure({Fault::corrupt, ""}).problem == Problem::internal);
 }
 
-TEST_CASE("Retry-After follows what is wrong", "[errors]") {
+TEST_CASE("Retry-After follows the fault", "[errors]") {
     using ingest::Problem;
     const auto of = [](Problem problem) {
         return std::string{ingest::error_reply({problem, {}, 0}).header("Retry-After").value()};
@@ -319,7 +319,7 @@ struct FixedCounts final : core::MilestoneCountsSource {
 
 }  // namespace
 
-TEST_CASE("the counts of tracked messages are JSON, or OpenMetrics for who asks so", "[service]") {
+TEST_CASE("the counts of tracked messages are JSON, or OpenMetrics on request", "[service]") {
     FixedCounts source;
     IngestWorld world{{.milestone_counts = &source}};
     const auto get = [&](const std::string& target, const std::string& accept) {
@@ -352,7 +352,7 @@ TEST_CASE("the counts of tracked messages are JSON, or OpenMetrics for who asks 
     CHECK(get("/__milestones__", "application/openmetrics-text;version=1.0.0") == metrics);
 }
 
-TEST_CASE("the health names the tracked keys by how they begin", "[monitoring]") {
+TEST_CASE("the health page names tracked keys by their first characters", "[monitoring]") {
     IngestWorld world{{.tracked_names = {"BAbcdefg", "BHijklmn"}}};
     const auto health = json::parse(world.ask(ask_for("GET", "/health")).body);
     CHECK(health["reliability"] == json{{"Ok", "OK: BAbcdefg,BHijklmn"}});

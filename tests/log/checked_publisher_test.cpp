@@ -37,7 +37,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("what could not be read again is refused before it is written", "[log]") {
+TEST_CASE("a record that could not be read again is refused before it is written", "[log]") {
     World world;
     core::ClientRecorded client{.uaid = core::Uaid{}, .router_type = core::RouterType::fcm};
     const std::string deep = "{\"aps\":" + std::string(40, '[') + std::string(40, ']') + "}";
@@ -51,7 +51,8 @@ TEST_CASE("what could not be read again is refused before it is written", "[log]
     CHECK(world.publisher.unanswered() == 0);
 }
 
-TEST_CASE("what can be read again is written, and so is what is not to be checked", "[log]") {
+TEST_CASE("a record that can be read again is written, and so is one of an unchecked topic",
+          "[log]") {
     World world;
     const core::ClientRecorded client{.uaid = core::Uaid{},
                                       .router_type = core::RouterType::fcm,

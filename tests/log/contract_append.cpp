@@ -15,7 +15,7 @@ namespace {
 const TopicPartition kWhere{Topic::kNotifications, 1};
 }
 
-TEST_CASE("what is acknowledged can be read, with the offset and time of its answer",
+TEST_CASE("an acknowledged record can be read, with the offset and time of its answer",
           "[contract]") {
     const auto log = make_log_under_test({});
     const auto written = append(*log, kWhere, numbered("key", 3));
@@ -36,7 +36,7 @@ TEST_CASE("at the moment of its answer a record stands in the log for every new 
         [&] { return reader && reader->keys() == std::vector{std::string{"key"}}; }));
 }
 
-TEST_CASE("what was acknowledged is there after a restart", "[contract]") {
+TEST_CASE("acknowledged records are there after a restart", "[contract]") {
     const auto log = make_log_under_test({});
     if (!log->restart) return;
     const auto before = append(*log, kWhere, numbered("before", 50));

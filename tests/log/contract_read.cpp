@@ -212,7 +212,7 @@ TEST_CASE("the ends are the offsets that a partition holds", "[contract]") {
     CHECK(ends_of(*log, {Topic::kNotifications, 0}) == Ends{0, 0});
 }
 
-TEST_CASE("what does not exist is not found", "[contract]") {
+TEST_CASE("a topic or partition that does not exist is not found", "[contract]") {
     const auto log = make_log_under_test({});
     const TopicPartition nowhere{Topic::kNotifications, log->partitions};
     const auto ends = ends_of(*log, nowhere);

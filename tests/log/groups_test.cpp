@@ -60,7 +60,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("what a member reads stands in its assignment", "[log]") {
+TEST_CASE("the partitions of a member stand in its assignment", "[log]") {
     const auto found = kafka::parse_assignment(assignment());
     REQUIRE(found);
     CHECK(*found == std::vector<NamedPartition>{{"orders", 0}, {"orders", 7}, {"mail", 300}});

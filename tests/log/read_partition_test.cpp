@@ -66,7 +66,7 @@ TEST_CASE("a range is read to its end or the log's, whichever comes first", "[lo
     CHECK(world.read({5, 5}).empty());
 }
 
-TEST_CASE("whoever reads a range may stop, and goes on behind what it got", "[log]") {
+TEST_CASE("a reader of a range may stop, and goes on behind its last record", "[log]") {
     World world{10};
     CHECK(world.read({2}, 4) == std::vector<Offset>{2, 3, 4});
     CHECK(world.behind == 5);

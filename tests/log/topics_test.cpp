@@ -142,8 +142,7 @@ TEST_CASE("a role does not start with log topics that are missing or break a pro
                Catch::Contains("control") && Catch::Contains("beckon topics create"));
 }
 
-TEST_CASE("what is kept for less time than a promise needs is refused with both values",
-          "[topics]") {
+TEST_CASE("a retention that is too short for a promise is refused with both values", "[topics]") {
     const auto table = log::topic_table(layout());
     const std::string setting =
         GENERATE("retention.ms", "delete.retention.ms", "min.compaction.lag.ms");
@@ -199,7 +198,7 @@ TEST_CASE("each setting of each log topic that is worse is refused or named, wit
     }
 }
 
-TEST_CASE("how long tombstones are kept is what the brokers say", "[topics]") {
+TEST_CASE("the brokers' setting says how long tombstones are kept", "[topics]") {
     const auto table = log::topic_table(layout());
     FakeAdmin admin;
     admin.existing = all_of(layout());

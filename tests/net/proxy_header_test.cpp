@@ -66,7 +66,7 @@ TEST_CASE("a PROXY header names the client, or nobody", "[proxy_header]") {
     CHECK(read(bytes) == expected);
 }
 
-TEST_CASE("what is no PROXY header is refused, with the reason", "[proxy_header]") {
+TEST_CASE("bytes that are no PROXY header are refused, with the reason", "[proxy_header]") {
     const auto [bytes, expected] = GENERATE(table<std::string, std::string>({
         {"GET / HTTP/1.1\r\n", "proxy_header_missing"},
         {"\x16\x03\x01", "proxy_header_missing"},

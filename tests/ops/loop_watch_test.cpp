@@ -33,7 +33,7 @@ TEST_CASE("a loop that was dead is live when it turns again, and each by itself"
     CHECK(health.report().ready);
 }
 
-TEST_CASE("a loop that turns takes back nothing that others have said of the part", "[health]") {
+TEST_CASE("a loop that turns does not withdraw other reports about its part", "[health]") {
     Health health;
     const LoopWatch watch{health, "edge", 3s};
     health.set_dead("edge", "the store takes nothing more");

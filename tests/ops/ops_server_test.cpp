@@ -69,7 +69,8 @@ TEST_CASE("the readiness of each part is a metric", "[ops_server]") {
     CHECK_THAT(text, Catch::Contains("beckon_ready{part=\"endpoint\"} 1\n"));
 }
 
-TEST_CASE("what is neither GET nor HEAD is refused before its body is read", "[ops_server]") {
+TEST_CASE("a request that is neither GET nor HEAD is refused before its body is read",
+          "[ops_server]") {
     Running running;
     TestSocket given{running.server.port()};
     REQUIRE(
@@ -85,7 +86,7 @@ TEST_CASE("what is neither GET nor HEAD is refused before its body is read", "[o
     CHECK(running.client.Head("/live")->status == 200);
 }
 
-TEST_CASE("/live answers whatever else waits", "[ops_server]") {
+TEST_CASE("/live answers while other requests wait", "[ops_server]") {
     Running running;
     std::vector<TestSocket> others;
     for (int i = 0; i < 200; ++i) {
@@ -189,7 +190,8 @@ TEST_CASE("pages that others make are bounded, and there is space again later", 
     CHECK(running.client.Get("/late/")->status == 200);
 }
 
-TEST_CASE("a port of this host answers who names it, and no page of another site", "[ops_server]") {
+TEST_CASE("a port of this host answers requests that name this host, and no page of another site",
+          "[ops_server]") {
     Running running;
     const auto status = [&](const httplib::Headers& headers) {
         return running.client.Get("/live", headers)->status;
@@ -209,7 +211,7 @@ TEST_CASE("a port of this host answers who names it, and no page of another site
     CHECK(absolute.read_reply().status == 421);
 }
 
-TEST_CASE("pages that others make are asked for by nobody who is refused", "[ops_server]") {
+TEST_CASE("a refused request does not reach the maker of a page", "[ops_server]") {
     Running running;
     std::atomic<int> asked{0};
     const auto late = running.server.mount_late("/late", [&](const LateRequest&, PageDone done) {

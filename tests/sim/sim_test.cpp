@@ -35,7 +35,7 @@ std::uint64_t fingerprint_of(std::uint64_t seed, Clocks clocks) {
 // Thousands of seeds run in the tests `sim: …` beside these; here the runs are held to be about
 // something.
 
-TEST_CASE("a world of the simulation is about something", "[sim]") {
+TEST_CASE("the worlds of the simulation have traffic, kills and moves", "[sim]") {
     quiet();
     SimWorld::Tally sum;
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -57,7 +57,7 @@ TEST_CASE("a world of the simulation is about something", "[sim]") {
     CHECK(sum.links > 4 * kSeeds);
 }
 
-TEST_CASE("so is one with hostile clocks", "[sim][clock]") {
+TEST_CASE("worlds with hostile clocks have traffic and steps of clocks", "[sim][clock]") {
     quiet();
     SimWorld::Tally sum;
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {

@@ -108,7 +108,7 @@ TEST_CASE("a store whose files cannot be opened for a moment is neither set asid
 }
 
 // RocksDB does not go on after such an error before it is opened again.
-TEST_CASE("a write that fails says what to do, and loses only what it refused", "[store]") {
+TEST_CASE("a failed write says what to do, and loses only the rows that it refused", "[store]") {
     DiskFixture on;
     auto& f = on.f;
     f.put(20, "last");
@@ -269,7 +269,7 @@ TEST_CASE("pending tombstones are read in pages from the store, in the order of 
     CHECK(f.part().pending_tombstone_count() == 8);
 }
 
-TEST_CASE("reading what waits changes nothing", "[store]") {
+TEST_CASE("reading waiting messages changes nothing", "[store]") {
     EdgeFixture f;
     f.put(1, "short", {.ttl_s = 1});
     f.put(2, "long");

@@ -79,7 +79,7 @@ TEST_CASE("an ack erases exactly one message", "[store]") {
     CHECK(f.drain() == "m1 m3");
 }
 
-TEST_CASE("an ack counts once, and only for what waits", "[store]") {
+TEST_CASE("an ack counts once, and only for a waiting message", "[store]") {
     EdgeFixture f;
     f.put(1, "m1");
     CHECK_FALSE(f.add_tombstone("m2"));
@@ -211,7 +211,7 @@ TEST_CASE("a tombstone of somebody else ends a message that still waits", "[stor
     CHECK(f.finish("m1"));  // repeated: still known
 }
 
-TEST_CASE("what is folded twice changes nothing", "[store]") {
+TEST_CASE("a record that is folded twice changes nothing", "[store]") {
     EdgeFixture f;
     f.put(1, "m1");
     f.put(2, "m2");
@@ -229,7 +229,7 @@ TEST_CASE("what is folded twice changes nothing", "[store]") {
     CHECK(f.pending_tombstones() == "m2:acked");
 }
 
-TEST_CASE("what lies below the checkpoint does not rise, however long it has been finished",
+TEST_CASE("a message below the checkpoint does not come back, however long it has been finished",
           "[store]") {
     EdgeFixture f;
     f.put(1, "m1");
@@ -245,7 +245,8 @@ TEST_CASE("what lies below the checkpoint does not rise, however long it has bee
 
 // --- tombstones that come first
 
-TEST_CASE("a put after its tombstone does not rise: its tombstone is pending again", "[store]") {
+TEST_CASE("a put after its tombstone does not come back: its tombstone is pending again",
+          "[store]") {
     EdgeFixture f;
     SECTION("the put was never seen before") { CHECK_FALSE(f.finish("m1", 1)); }
     SECTION("the same, after a restart") {
@@ -607,7 +608,7 @@ TEST_CASE("an acknowledgement stays in memory until its tombstone is folded", "[
     }
 }
 
-TEST_CASE("what others follow from is written with the next commit though it is an acknowledgement",
+TEST_CASE("an acknowledgement from which other rows follow is written with the next commit",
           "[store]") {
     EdgeFixture f;
     f.put(1, "topic", {.topic = "t"});
@@ -655,7 +656,7 @@ TEST_CASE("a standby that never takes its new pending tombstones holds few of th
 
 // --- commits
 
-TEST_CASE("what is committed is there after a restart, offsets included", "[store]") {
+TEST_CASE("committed rows are there after a restart, offsets included", "[store]") {
     EdgeFixture f;
     f.put(1, "m1");
     f.part().advance(Source::notifications, 2, at(5));
@@ -670,7 +671,7 @@ TEST_CASE("what is committed is there after a restart, offsets included", "[stor
     CHECK_FALSE(f.part().checkpoint(Source::subscriptions));
 }
 
-TEST_CASE("what is not committed is seen at once, and gone after a crash", "[store]") {
+TEST_CASE("uncommitted rows are seen at once, and gone after a crash", "[store]") {
     EdgeFixture f;
     f.put(1, "m1");
     f.part().advance(Source::notifications, 2, std::nullopt);

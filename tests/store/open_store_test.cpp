@@ -157,7 +157,7 @@ TEST_CASE("a store whose files are damaged is set aside, and the log says why", 
     CHECK_FALSE(fs::exists(f.dir() / "edge.set-aside-2"));
 }
 
-TEST_CASE("what looks damaged and is in use stays where it is", "[store]") {
+TEST_CASE("a store that looks damaged and is in use stays where it is", "[store]") {
     EdgeFixture f;
     f.put(1, "m1");
     f.commit();

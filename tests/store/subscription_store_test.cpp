@@ -68,7 +68,7 @@ TEST_CASE("the view distinguishes an unknown client from an unknown channel", "[
     CHECK(v.store->find(uaid, channel_of("c1")).value()->router_type == core::RouterType::webpush);
 }
 
-TEST_CASE("lookups see what is committed, across a restart too", "[store]") {
+TEST_CASE("lookups see committed rows, across a restart too", "[store]") {
     View v;
     const auto uaid = uaid_of("client-1");
     v.put_client(uaid, R"({"token":"x"})");
@@ -89,7 +89,7 @@ TEST_CASE("lookups see what is committed, across a restart too", "[store]") {
     CHECK(v.store->checkpoint(v.home(uaid))->caught_up == at(3));
 }
 
-TEST_CASE("what is folded and not committed is folded again after a crash", "[store]") {
+TEST_CASE("records that were folded and not committed are folded again after a crash", "[store]") {
     View v;
     const auto uaid = uaid_of("client-1");
     v.put_client(uaid);

@@ -35,7 +35,7 @@ Counted count(EdgeFixture& f, std::int64_t now_s, std::size_t rows_max = 1000) {
 
 }  // namespace
 
-TEST_CASE("what waits is counted, and the oldest is dated", "[store]") {
+TEST_CASE("waiting messages are counted, and the oldest is dated", "[store]") {
     EdgeFixture f;
     CHECK(count(f, 10).messages == 0);
     CHECK_FALSE(count(f, 10).oldest);
@@ -48,7 +48,7 @@ TEST_CASE("what waits is counted, and the oldest is dated", "[store]") {
     CHECK(count(f, 10).oldest == at(5));
 }
 
-TEST_CASE("what is finished, replaced or expired does not wait", "[store]") {
+TEST_CASE("a message that is finished, replaced or expired does not wait", "[store]") {
     EdgeFixture f;
     f.put(1, "short", {.ttl_s = 20});
     f.put(2, "acked");

@@ -43,8 +43,7 @@ struct Running {
 
 }  // namespace
 
-TEST_CASE("only who has the key ring gets a copy of the log, and nobody else makes one",
-          "[backup]") {
+TEST_CASE("the log is copied only for a caller with the key ring", "[backup]") {
     Running running;
     const auto other = core::KeyRing::generate();
     for (const auto& bearer :

@@ -35,7 +35,7 @@ TEST_CASE("an unknown option names the nearest known one", "[config]") {
           "beckon.toml:3: unknown option 'zzzzzzzzzzzz'");
 }
 
-TEST_CASE("a value that is not allowed says what is", "[config]") {
+TEST_CASE("the error about a value names the allowed values", "[config]") {
     CHECK(fault_of({{"edge.port", "70000", "--edge-port"}}) ==
           "--edge-port: edge.port = '70000': not a whole number from 0 to 65535 (allowed: 0 to "
           "65535)");
@@ -124,7 +124,7 @@ TEST_CASE("PROXY headers need to know whose connections begin with one", "[confi
     CHECK(faults_of(config, Reader::edge).empty());
 }
 
-TEST_CASE("a setting has an effect where something reads it", "[config]") {
+TEST_CASE("a setting has an effect on the commands that read it", "[config]") {
     CHECK_FALSE(has_effect("kafka.servers", Reader::standalone));
     CHECK_FALSE(has_effect("partitions", Reader::edge));
     CHECK(has_effect("partitions", Reader::topics));
@@ -153,7 +153,7 @@ TEST_CASE("a public URL must be given wherever others could not use the address"
     }
 }
 
-TEST_CASE("two roles on one host collide in nothing by default", "[config]") {
+TEST_CASE("the defaults of two roles on one host do not collide", "[config]") {
     const auto endpoint = defaults_of(Reader::endpoint);
     const auto edge = defaults_of(Reader::edge);
     CHECK(endpoint.data != edge.data);

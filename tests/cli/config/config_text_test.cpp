@@ -9,7 +9,7 @@
 
 using namespace beckon::cli;
 
-TEST_CASE("what config print shows is TOML that gives the same configuration", "[config]") {
+TEST_CASE("the output of config print is TOML that gives the same configuration", "[config]") {
     const beckon::test::TempDir directory;
     Config config;
     Sources sources;
@@ -40,7 +40,7 @@ TEST_CASE("secrets are masked, and a warning names the promise that is given up"
     CHECK_THAT(text, Catch::Contains("gives up promise 1 for a power loss"));
 }
 
-TEST_CASE("the committed reference of all options is what the code says", "[config]") {
+TEST_CASE("the committed reference of all options agrees with the code", "[config]") {
     std::ifstream file{BECKON_SOURCE_DIR "/docs/configuration.md"};
     const std::string committed{std::istreambuf_iterator<char>{file}, {}};
     CHECK(committed == config_reference());  // beckon config reference > docs/configuration.md

@@ -31,7 +31,8 @@ TEST_CASE("a variable that is no setting is named and ignored", "[config]") {
     CHECK_THAT(read.ignored[0].what, Catch::Contains("did you mean 'BECKON_EDGE_PORT'?"));
 }
 
-TEST_CASE("what Kubernetes sets for a service of that name does not stop a start", "[config]") {
+TEST_CASE("variables that Kubernetes sets for a service of that name do not stop a start",
+          "[config]") {
     Config config;
     const char* const environment[] = {"BECKON_EDGE_PORT=tcp://10.0.0.1:8080",
                                        "BECKON_EDGE_SERVICE_HOST=10.0.0.1",

@@ -16,7 +16,7 @@ std::string set(const Setting& setting, const char* text) {
 
 }  // namespace
 
-TEST_CASE("durations and sizes need to be what they say", "[config]") {
+TEST_CASE("durations and sizes have units, and anything else is refused", "[config]") {
     CHECK(parse_duration("300ms").value() == 300ms);
     CHECK(parse_duration("2min").value() == 120s);
     CHECK(parse_duration("7d").value() == 168h);

@@ -134,7 +134,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("the dead letters of all webhooks that are there are listed, by filter", "[console]") {
+TEST_CASE("the dead letters of all existing webhooks are listed, by filter", "[console]") {
     World world;
     CHECK(world.listed({}).size() == 3);
     CHECK(world.listed({{"type", "order.paid"}}) == json{"b"});
@@ -158,8 +158,7 @@ TEST_CASE("a plan counts, shows a sample and sends nothing", "[console]") {
     CHECK(world.sent_again("wanted") == 0);
 }
 
-TEST_CASE("a plan that is confirmed sends what it showed, and nothing that died later",
-          "[console]") {
+TEST_CASE("a confirmed plan redrives the letters that it showed, and no later ones", "[console]") {
     World world;
     const auto plan = world.check(R"({"webhook": "wanted"})");
     REQUIRE(plan.order);
@@ -175,7 +174,8 @@ TEST_CASE("a plan that is confirmed sends what it showed, and nothing that died 
     CHECK(json::parse(world.run(*plan.order).json)["settled"] == 0);
 }
 
-TEST_CASE("a plan of nothing, or of what is no filter, has nothing to confirm", "[console]") {
+TEST_CASE("a plan without letters, or with a malformed filter, has nothing to confirm",
+          "[console]") {
     World world;
     CHECK_FALSE(world.check(R"({"webhook": "switched-off"})").order);
     CHECK_FALSE(world.check(R"({"type": "other"})").order);

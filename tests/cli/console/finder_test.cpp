@@ -107,7 +107,9 @@ TEST_CASE("an endpoint URL and a UAID are found with the life of their client", 
     }
 }
 
-TEST_CASE("what is nothing of this installation is refused with what is allowed", "[console]") {
+TEST_CASE(
+    "a text that is not of this installation is refused, and the error names the allowed forms",
+    "[console]") {
     World world;
     const auto answer = world.finder.find({{"q", "no such thing"}});
     CHECK(answer.status == 404);

@@ -93,7 +93,7 @@ TEST_CASE("a public key is converted from PEM to the raw point and back", "[keys
     CHECK(point_of(kPrivatePem) == kPoint);
 }
 
-TEST_CASE("what is no P-256 key is refused", "[keys]") {
+TEST_CASE("a key of another curve than P-256 is refused", "[keys]") {
     const TempDir dir;
     const auto file = dir / "other.pem";
     // Made with `openssl ecparam -name secp384r1 -genkey -noout | openssl ec -pubout`.
@@ -108,7 +108,7 @@ TEST_CASE("what is no P-256 key is refused", "[keys]") {
     CHECK_THROWS_WITH(keys_convert("BA" + std::string(85, 'A')), Contains("neither a PEM file"));
 }
 
-TEST_CASE("a ring is known again after keys were added, and another one is not", "[keys]") {
+TEST_CASE("a ring is recognised after keys were added, and another ring is not", "[keys]") {
     const auto ring = core::KeyRing::generate();
     const auto print = ring.fingerprint();
     CHECK(match(ring, print) == RingMatch::same);
@@ -120,7 +120,8 @@ TEST_CASE("a ring is known again after keys were added, and another one is not",
     CHECK(match(ring, rotated->fingerprint()) == RingMatch::other);  // a key is missing
 }
 
-TEST_CASE("no ring is made beside a log whose own ring is missing, unless it is said", "[keys]") {
+TEST_CASE("no ring is made beside a log whose own ring is missing, unless an option says so",
+          "[keys]") {
     NewInstallation home;
     const auto lost = home.ring().fingerprint();
     keys_publish(home.config, false);
@@ -141,7 +142,7 @@ TEST_CASE("no ring is made beside a log whose own ring is missing, unless it is 
     CHECK(Installation{home.config}.control().keyring_fingerprint == home.ring().fingerprint());
 }
 
-TEST_CASE("an empty log beside a key ring is taken for a missing volume, unless it is said",
+TEST_CASE("an empty log beside a key ring is taken for a missing volume, unless an option says so",
           "[keys]") {
     const TempDir dir;
     const Quiet quiet;

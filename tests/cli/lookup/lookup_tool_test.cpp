@@ -41,7 +41,7 @@ std::string waiting(const cli::EdgeAnswer& edge) {
 
 }  // namespace
 
-TEST_CASE("beckon message names what log lines call a message and its client", "[cli]") {
+TEST_CASE("beckon message prints the names of a message and its client in log lines", "[cli]") {
     const test::TempDir directory;
     cli::Config config;
     config.key_ring = directory / "keys.json";
@@ -70,7 +70,7 @@ TEST_CASE("beckon message names what log lines call a message and its client", "
                     cli::StartupError);
 }
 
-TEST_CASE("beckon message says how far a message is that waits, as its edge knows it", "[cli]") {
+TEST_CASE("beckon message shows the state of a waiting message at its edge", "[cli]") {
     using edge::DeliveryNow;
     CHECK(waiting({.now = DeliveryNow{.served = true, .connected = true, .sent = kLater},
                    .why_not = {}}) ==

@@ -97,7 +97,7 @@ TEST_CASE("the demo fails when a POST is refused, or a frame does not come", "[d
     }
 }
 
-TEST_CASE("listen prints the subscription, then what comes, and stops after count", "[listen]") {
+TEST_CASE("listen prints the subscription, then each message, and stops after count", "[listen]") {
     const test::TempDir dir;
     FakePushServer server;
     cli::ListenOptions options;

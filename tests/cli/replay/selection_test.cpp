@@ -100,7 +100,7 @@ TEST_CASE("records are chosen by time and offset", "[replay]") {
     CHECK(world.show({}, 4).shown == 4);
 }
 
-TEST_CASE("what was seen is counted by type", "[replay]") {
+TEST_CASE("records are counted by type", "[replay]") {
     World world;
     world.finish(kClient, world.put(kClient, world.channel));
     const auto counts = world.show({});

@@ -66,7 +66,7 @@ TEST_CASE("copies of the store beyond those that may be there are refused until 
     CHECK(running.copy().status == 409);
 }
 
-TEST_CASE("only who has the key ring gets a copy of the store", "[replay]") {
+TEST_CASE("the store is copied only for a caller with the key ring", "[replay]") {
     Running running;
     CHECK(running.copy("").status == 401);
     CHECK(running.copy(cli::log_proof(core::KeyRing::generate().newest())).status == 401);

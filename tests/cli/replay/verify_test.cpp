@@ -91,7 +91,7 @@ TEST_CASE("a store that folded the log agrees with it, however far it has come",
     CHECK(found.differences.empty());
 }
 
-TEST_CASE("what the store has and the log does not is named, and the reverse", "[verify]") {
+TEST_CASE("rows that only the store has, or only the log, are named", "[verify]") {
     World world;
     const auto real = world.message("in the log");
     world.write(real);
@@ -130,7 +130,7 @@ TEST_CASE("a copy is read as its store is laid out", "[verify]") {
     CHECK((*copy)->partition().client(uaid).has_value());
 }
 
-TEST_CASE("a copy of what is no store of an edge is refused", "[verify]") {
+TEST_CASE("a copy that is not of an edge's store is refused", "[verify]") {
     const test::TempDir directory;
     const auto copy = cli::ScratchStore::copy_of(directory.path(), "a log");
     REQUIRE_FALSE(copy);

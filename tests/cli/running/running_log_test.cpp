@@ -87,7 +87,7 @@ TEST_CASE("a log is the same from outside of its process", "[running_log]") {
     CHECK(records == all_of(*running.log));
 }
 
-TEST_CASE("what fits no batch comes in several", "[running_log]") {
+TEST_CASE("records that do not fit into one batch come in several", "[running_log]") {
     Running running;
     running.publish(30, 400'000);  // 12 MB
     CHECK(all_of(*running.from_outside(running.keys)).size() == 30);
@@ -111,7 +111,7 @@ TEST_CASE("times and committed offsets are asked from outside too", "[running_lo
     CHECK(*end == 100);
 }
 
-TEST_CASE("only who has the key ring reads the log", "[running_log]") {
+TEST_CASE("only a caller with the key ring reads the log", "[running_log]") {
     Running running;
     running.publish(1);
     const auto unknown = running.from_outside(core::KeyRing::generate());

@@ -38,7 +38,7 @@ ClientState client_with(std::size_t messages) {
 
 }  // namespace
 
-TEST_CASE("a client is shown with its channels and what waits for it", "[cli]") {
+TEST_CASE("a client is shown with its channels and waiting messages", "[cli]") {
     const auto text = state_text(kUaid, kChannel, client_with(1));
     CHECK_THAT(text, Contains("last seen at 2026-09-21T"));
     CHECK_THAT(text, Contains("channel 11112222-3333-4444-5555-666677778888") &&
@@ -60,7 +60,7 @@ TEST_CASE("a channel that is gone, and a client that is unknown, are shown as su
     CHECK_THAT(state_text(kUaid, kChannel, {}), Contains("has no such client"));
 }
 
-TEST_CASE("what names no client is refused before the log is asked", "[cli]") {
+TEST_CASE("a text that names no client is refused before the log is asked", "[cli]") {
     const test::NewInstallation home;
     CHECK_THROWS_WITH(subscriptions_show(home.config, "nobody", false),
                       Contains("neither a UAID (32 hex digits"));

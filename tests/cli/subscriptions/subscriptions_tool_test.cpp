@@ -34,7 +34,8 @@ std::string import_clients(const NewInstallation& home, const std::string& lines
 
 }  // namespace
 
-TEST_CASE("imported keys come before the ring's own, and again changes nothing", "[move]") {
+TEST_CASE("imported keys come before the ring's own, and a second import changes nothing",
+          "[move]") {
     NewInstallation home;
     const auto own = home.ring();
     keys_import(home.config, {.crypto_keys = "[" + kFernetA + "]", .auth_keys = "[\"one\", two]"});
@@ -49,7 +50,7 @@ TEST_CASE("imported keys come before the ring's own, and again changes nothing",
     CHECK_THAT(home.quiet.output(), !Contains(kFernetA));
 }
 
-TEST_CASE("keys that are none change nothing and are not shown", "[move]") {
+TEST_CASE("malformed keys change nothing and are not shown", "[move]") {
     NewInstallation home;
     const auto before = home.ring().fingerprint();
     CHECK_THROWS_WITH(keys_import(home.config, {}), Contains("--crypto-keys"));

@@ -65,7 +65,7 @@ TEST_CASE("topics create --dry-run shows the plan and changes nothing", "[topics
                                    Catch::Contains("nothing was changed"));
 }
 
-TEST_CASE("topics create refuses what control has otherwise, with both values", "[topics]") {
+TEST_CASE("topics create refuses values that differ from control, and shows both", "[topics]") {
     Tool tool;
     REQUIRE(tool.create());
     tool.admin.existing.erase(Topic::kEvents);
@@ -102,7 +102,7 @@ TEST_CASE("the fingerprint of the key ring is added later and then held to", "[t
     CHECK_THAT(refused.error().message, Catch::Contains("aaaa") && Catch::Contains("bbbb"));
 }
 
-TEST_CASE("topics describe shows control, every topic and what differs", "[topics]") {
+TEST_CASE("topics describe shows control, every topic and all differences", "[topics]") {
     Tool tool;
     REQUIRE(tool.create());
     tool.admin.existing.at(Topic::kReliability).settings["retention.ms"] = "1000";

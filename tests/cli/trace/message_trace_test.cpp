@@ -155,7 +155,7 @@ TEST_CASE("milestones of a tracked message are on its time line", "[trace]") {
     CHECK(*cli::find_tracked(*world.log, "track-2", world.options()) == std::nullopt);
 }
 
-TEST_CASE("what the client did is on the time line too", "[trace]") {
+TEST_CASE("the client's own changes are on the time line too", "[trace]") {
     World world;
     core::ChannelRecorded channel;
     channel.uaid = world.uaid;

@@ -28,7 +28,9 @@ TEST_CASE("a push goes to the origin that is given, with the endpoint's own path
     CHECK(at_origin(endpoint, canary_targets({"ws://*:8080/"}).origin) == endpoint);
 }
 
-TEST_CASE("what is no WebSocket URL and no origin is refused with what is allowed", "[console]") {
+TEST_CASE(
+    "a text that is neither a WebSocket URL nor an origin is refused, and the error names both",
+    "[console]") {
     for (const auto* good : {"ws://edge-1:8080/", "wss://*:8443/", "ws://*/", "https://a:8443"}) {
         CHECK_NOTHROW(canary_targets({good}));
     }

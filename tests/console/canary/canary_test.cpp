@@ -31,7 +31,7 @@ std::vector<std::string> edges() {
 
 }  // namespace
 
-TEST_CASE("of more edges than are tried the page says how many are not, until they are fewer",
+TEST_CASE("the page shows how many edges beyond the bound are not tried, until there are fewer",
           "[console]") {
     constexpr std::size_t kTooMany = 3;
     const core::SystemClock clock;

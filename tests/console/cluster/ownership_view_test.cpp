@@ -74,7 +74,7 @@ TEST_CASE("a node that goes is gone from the page", "[console]") {
     REQUIRE(world.wait([&] { return view.roles().empty(); }));
 }
 
-TEST_CASE("the page names links, clients and who hands over to whom", "[console]") {
+TEST_CASE("the page names links, clients and both nodes of a hand-over", "[console]") {
     cluster::OwnershipFold fold{"edge", 1};
     const auto apply = [&](const core::Record& record) {
         core::RecordView view;

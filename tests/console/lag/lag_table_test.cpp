@@ -48,7 +48,7 @@ TEST_CASE("the lag in seconds is the age of the first record that waits", "[cons
           Approx(15).margin(0.1));  // half of them: at about 5 s
 }
 
-TEST_CASE("an age from before the first look is looked up in the log", "[console]") {
+TEST_CASE("an age from before the first poll is looked up in the log", "[console]") {
     Polls polls;
     CHECK_FALSE(polls.poll(0s, 100, 200).aged);
     const auto wanted = polls.table.wanted(5);
@@ -60,7 +60,7 @@ TEST_CASE("an age from before the first look is looked up in the log", "[console
     CHECK(polls.table.wanted(5).empty());
 }
 
-TEST_CASE("nobody looks up more records than a look may cost", "[console]") {
+TEST_CASE("a poll looks up a bounded number of records", "[console]") {
     LagTable table;
     log::GroupsSnapshot snapshot;
     for (core::Partition p = 0; p < 50; ++p) {
@@ -137,7 +137,7 @@ TEST_CASE("a partition where nothing waited of late has no history", "[console]"
     CHECK(polls.poll(10s, 100, 103).history == std::vector<core::Offset>{0, 0, 3});
 }
 
-TEST_CASE("what is gone is forgotten", "[console]") {
+TEST_CASE("groups and partitions that are gone are forgotten", "[console]") {
     Polls polls;
     polls.poll(0s, 1, 2);
     polls.table.update({}, at(5s));

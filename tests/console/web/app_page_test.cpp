@@ -41,7 +41,7 @@ TEST_CASE("a document without its parts is refused by their names", "[console]")
                       Contains("data-session"));
 }
 
-TEST_CASE("what is in the binary asks for nothing else", "[console]") {
+TEST_CASE("the app in the binary loads nothing from elsewhere", "[console]") {
     const std::string document{app_document()};
     CHECK_THAT(document, !Contains("src=\"/") && !Contains("href=\"/") && !Contains("\nimport "));
     CHECK_NOTHROW(AppPage{document});

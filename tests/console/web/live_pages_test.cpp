@@ -63,7 +63,7 @@ TEST_CASE("a reader that has the former page receives the change, others the who
     CHECK(*pages.changes({"lag"}, follower).at(0).text == "9");  // there is no change to send
 }
 
-TEST_CASE("whoever listens is notified of each change, until nobody listens", "[console]") {
+TEST_CASE("a listener is notified of each change, until it is removed", "[console]") {
     LivePages pages;
     int notified = 0;
     pages.on_change([&] { ++notified; });

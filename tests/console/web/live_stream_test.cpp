@@ -35,7 +35,7 @@ struct Reader {
 
 }  // namespace
 
-TEST_CASE("a stream has what a page is, and then what it has become", "[console]") {
+TEST_CASE("a stream has the page, and then its changes", "[console]") {
     Reader reader;
     CHECK(reader.next().empty());
     CHECK(reader.last == Next::waiting);

@@ -30,7 +30,7 @@ TEST_CASE("a session lasts its time, and only where it was given", "[console]") 
 }
 
 // Verified to fail where a session is whatever the token has signed.
-TEST_CASE("a session that was ended is none, and others are", "[console]") {
+TEST_CASE("a session that was ended is refused, and others are not", "[console]") {
     test::ManualClock clock;
     Login login{kToken, clock};
     const auto session = login.new_session();
@@ -42,7 +42,7 @@ TEST_CASE("a session that was ended is none, and others are", "[console]") {
     CHECK(login.is_session(other));
 }
 
-TEST_CASE("what is near a session is none", "[console]") {
+TEST_CASE("a text that is nearly a session is refused", "[console]") {
     test::ManualClock clock;
     Login login{kToken, clock};
     const auto session = login.new_session();
@@ -51,7 +51,7 @@ TEST_CASE("what is near a session is none", "[console]") {
     }
 }
 
-TEST_CASE("of more sessions than may be the first ends", "[console]") {
+TEST_CASE("beyond the bound of sessions the first one ends", "[console]") {
     test::ManualClock clock;
     Login login{kToken, clock};
     const auto first = login.new_session();
@@ -65,7 +65,7 @@ TEST_CASE("of more sessions than may be the first ends", "[console]") {
     CHECK(login.is_session(second));
 }
 
-TEST_CASE("a confirmation is of one order, one session and a short while", "[console]") {
+TEST_CASE("a confirmation is for one order, one session and a short time", "[console]") {
     test::ManualClock clock;
     const Login login{kToken, clock};
     const auto text = login.confirmation("me", "paint. it red");
@@ -97,7 +97,7 @@ TEST_CASE("wrong tokens are counted by address, and never the right one", "[cons
     CHECK(login.try_token("no", kHere) == Answer::wrong);
 }
 
-TEST_CASE("a host of IPv6 is one address, whichever of its own it takes", "[console]") {
+TEST_CASE("all addresses of an IPv6 host count as one", "[console]") {
     test::ManualClock clock;
     Login login{kToken, clock};
     for (std::size_t i = 0; i < Login::kWrongMax; ++i) {
@@ -107,7 +107,7 @@ TEST_CASE("a host of IPv6 is one address, whichever of its own it takes", "[cons
     CHECK(login.try_token("no", *net::parse_address("2001:db8:0:1::1")) == Answer::wrong);
 }
 
-TEST_CASE("without a token nothing is one", "[console]") {
+TEST_CASE("without a token no text is accepted as one", "[console]") {
     test::ManualClock clock;
     Login login{"", clock};
     CHECK_FALSE(login.needed());

@@ -127,7 +127,7 @@ TEST_CASE("the app is served with headers that let nothing else in", "[console]"
     CHECK(port.client.Get("/../etc/passwd")->status == 404);
 }
 
-TEST_CASE("what is sent is sent as it stands", "[console]") {
+TEST_CASE("replies are not compressed", "[console]") {
     Port port;
     port.pages.publish("lag", "\"" + std::string(20'000, 'x') + "\"");
     for (const auto* path : {"/", "/api/pages/lag"}) {
@@ -209,7 +209,7 @@ TEST_CASE("a session that logs out is none any more, wherever its cookie is kept
 }
 
 // Verified to fail where all addresses share one limit and the right token counts like any other.
-TEST_CASE("whoever tries wrong tokens has to wait, and the right token is never refused",
+TEST_CASE("an address that tries wrong tokens has to wait, and the right token is never refused",
           "[console]") {
     Port port{kToken};
     port.pages.publish("lag", "1");
@@ -267,7 +267,8 @@ TEST_CASE("without a token only names of this host are answered", "[console]") {
     CHECK(closed.client.Get("/", httplib::Headers{{"Host", "push.example.org"}})->status == 200);
 }
 
-TEST_CASE("what is too large, of another site or of another method is refused", "[console]") {
+TEST_CASE("requests that are too large, of another site or of another method are refused",
+          "[console]") {
     Port port{kToken};
     const std::string large(WebServer::kBodyBytesMax + 1, 'x');
     CHECK(port.client.Post("/login", large, "application/json")->status == 413);
@@ -277,7 +278,7 @@ TEST_CASE("what is too large, of another site or of another method is refused", 
     CHECK(port.client.Get(("/api/find?q=" + std::string(4'000, 'x')).c_str())->status == 431);
 }
 
-TEST_CASE("an act is done only as it was shown to whoever confirms it", "[console]") {
+TEST_CASE("an act is done only as it was shown to the session that confirms it", "[console]") {
     Port port{kToken};
     const auto session = port.log_in();
     const auto shown = port.client.Post("/api/acts/paint/check", session, "\"red\"", kJson);
@@ -351,7 +352,7 @@ TEST_CASE("connections that are slow, or say nothing, keep nobody out", "[consol
     CHECK(port.ask("/").read_reply().status == 200);
 }
 
-TEST_CASE("a header without an end is refused, and what it sends is not kept", "[console]") {
+TEST_CASE("a header without an end is refused, and its bytes are not kept", "[console]") {
     Port port;
     TestSocket socket{port.server.port()};
     socket.send("GET / HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(100'000, 'x'));

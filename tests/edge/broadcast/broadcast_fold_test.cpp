@@ -132,7 +132,7 @@ TEST_CASE("a broadcast's record can be read back", "[edge][broadcast]") {
     CHECK(edge::decode_broadcast(*test::ReadBack{record}) == broadcast);
 }
 
-TEST_CASE("what is no broadcast is not decoded", "[edge][broadcast]") {
+TEST_CASE("a record that is no broadcast is not decoded", "[edge][broadcast]") {
     auto other = encode(BroadcastSet{"a", "1"});
     SECTION("a read barrier") { other.key = "!mark/1"; }
     SECTION("another type") { other.headers[1].value = "beckon.something.v9"; }

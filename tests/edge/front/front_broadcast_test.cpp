@@ -46,8 +46,7 @@ TEST_CASE("broadcast_subscribe is answered here, or not at all", "[edge][front][
     }
 }
 
-TEST_CASE("a change is sent to those who follow it, and to nobody else",
-          "[edge][front][broadcast]") {
+TEST_CASE("a change is sent to its followers, and to nobody else", "[edge][front][broadcast]") {
     World world;
     world.front.broadcasts(known({{"a", "1"}, {"b", "1"}}));
     auto& one = world.identified(R"({"a":"1"})");

@@ -73,8 +73,9 @@ edge::Client& asks_again_with_a_register(World& world) {
 
 }  // namespace
 
-TEST_CASE("what cannot be repeated at the next home because its way is full closes the client",
-          "[edge][front]") {
+TEST_CASE(
+    "a client whose frames cannot be repeated because the route to its next home is full is closed",
+    "[edge][front]") {
     World world;
     const auto& client = asks_again_with_a_register(world);
     world.homes.frames = edge::Sent::full;
@@ -82,8 +83,10 @@ TEST_CASE("what cannot be repeated at the next home because its way is full clos
     CHECK(world.sockets.closed == 1);
 }
 
-TEST_CASE("what cannot be repeated because the next home has gone too is repeated at the one after",
-          "[edge][front]") {
+TEST_CASE(
+    "frames that cannot be repeated because the next home has gone too are repeated at the one "
+    "after",
+    "[edge][front]") {
     World world;
     const auto& client = asks_again_with_a_register(world);
     world.homes.frames = edge::Sent::away;

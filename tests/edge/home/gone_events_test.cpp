@@ -52,8 +52,7 @@ TEST_CASE("of many subscriptions that end at once few are under way, and all are
     CHECK(world.publisher->unanswered() == 0);
 }
 
-TEST_CASE("what the log does not take holds up nothing that comes after it",
-          "[edge][home][events]") {
+TEST_CASE("an event that the log refuses does not hold up later ones", "[edge][home][events]") {
     World world;
     world.log->fail_next_publishes(100);
     world.report(300);
@@ -61,7 +60,7 @@ TEST_CASE("what the log does not take holds up nothing that comes after it",
     CHECK(world.reported() == 200);
 }
 
-TEST_CASE("more than may wait are left out, and there is space again later",
+TEST_CASE("events beyond those that may wait are left out, and there is space again later",
           "[edge][home][events]") {
     constexpr auto kCapacity = GoneEvents::kInFlightMax + GoneEvents::kWaitingMax;
     World world;
@@ -75,7 +74,7 @@ TEST_CASE("more than may wait are left out, and there is space again later",
     CHECK(world.reported() == kCapacity + 1);
 }
 
-TEST_CASE("at a stop what waits is forgotten, and a new start begins empty",
+TEST_CASE("at a stop waiting events are forgotten, and a new start begins empty",
           "[edge][home][events]") {
     World world;
     world.report(1'000);

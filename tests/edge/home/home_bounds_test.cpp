@@ -62,7 +62,7 @@ TEST_CASE(
     check_sessions(world);
 }
 
-TEST_CASE("of messages with TTL 0 that are held after a take-over the oldest go",
+TEST_CASE("beyond the bound of messages with TTL 0 that are held after a take-over the oldest go",
           "[home][bounds]") {
     HomeWorld world;
     world.serve();
@@ -88,7 +88,7 @@ TEST_CASE("of messages with TTL 0 that are held after a take-over the oldest go"
 
 // Verified to fail when neither the end of a message nor that of its pending tombstone gives its
 // place back.
-TEST_CASE("of acknowledged messages that the log does not know a client has no more than may be",
+TEST_CASE("a client has a bounded number of acknowledged messages without a tombstone in the log",
           "[home][bounds]") {
     constexpr std::size_t kWindow = 100;
     constexpr auto kMost = edge::WindowLimits{}.acked_not_durable;
@@ -129,7 +129,7 @@ TEST_CASE("of acknowledged messages that the log does not know a client has no m
     check_sessions(world);
 }
 
-TEST_CASE("no more clients are being removed at a time than may be, and in the end all are",
+TEST_CASE("a bounded number of clients is being removed at a time, and in the end all are removed",
           "[home][bounds]") {
     HomeWorld::Options options;
     options.client_ttl = 2h;

@@ -19,7 +19,7 @@ const log::TopicPartition kSubscriptions{Topic::kSubscriptions, 0};
 
 }  // namespace
 
-TEST_CASE("a trusted checkpoint is gone on from, and what was folded is not read again", "[home]") {
+TEST_CASE("a home goes on from a trusted checkpoint, and reads no folded record again", "[home]") {
     HomeWorld world;
     world.serve();
     const auto [uaid, channel] = world.subscribed();

@@ -23,7 +23,7 @@ double cpu_us() {
 
 // Hidden: run it by its tag, with `perf record` for where the time goes. The number holds all of
 // the thread: memory log, real store, home and this client.
-TEST_CASE("what a delivered and acknowledged message costs", "[.][cost]") {
+TEST_CASE("the cost of a delivered and acknowledged message", "[.][cost]") {
     HomeWorld world{{.delivery_window = 50, .write_buffer_bytes = 256U << 20}};
     world.serve();
     const auto [uaid, channel] = world.subscribed();
@@ -50,7 +50,7 @@ TEST_CASE("what a delivered and acknowledged message costs", "[.][cost]") {
 
 // Hidden, as above. Of what was put in the log, so much waits, and the rest was finished after
 // `distance` further messages.
-TEST_CASE("what a record costs that is restored", "[.][cost]") {
+TEST_CASE("the cost of a restored record", "[.][cost]") {
     struct Case {
         const char* what;
         int waiting_percent;

@@ -50,8 +50,9 @@ TEST_CASE("a message waits for its client through a crash and the loss of the st
     CHECK(world.take_versions(world.connect(uaid)) == Versions{version});
 }
 
-TEST_CASE("what was not acknowledged comes again with the same version, what was does not",
-          "[home]") {
+TEST_CASE(
+    "an unacknowledged message comes again with the same version, an acknowledged one does not",
+    "[home]") {
     HomeWorld world;
     world.serve();
     const auto [uaid, channel] = world.subscribed();
@@ -334,7 +335,7 @@ TEST_CASE("a replaced Topic message gives its place in the window to the newer o
 }
 
 // Verified to fail when read_once() reads without heeding has_bytes_for().
-TEST_CASE("what is under way to one client never exceeds its bytes", "[home]") {
+TEST_CASE("the messages under way to a client never exceed its bytes", "[home]") {
     HomeWorld world{{.delivery_window = 1'000, .delivery_window_bytes = 20'000}};
     world.serve();
     const auto [uaid, channel] = world.subscribed();
@@ -380,8 +381,10 @@ TEST_CASE("a newer message of a channel's Topic replaces the older, whose tombst
 
 // Verified to fail when TombstoneOutbox::Impl::must_wait() is always false: the first publish of
 // "replaced" fails while the one of "acked", under way behind it, does not.
-TEST_CASE("no ack of a Topic message reaches the log before the tombstones of what it replaced",
-          "[home][hole]") {
+TEST_CASE(
+    "no ack of a Topic message reaches the log before the tombstones of the messages that it "
+    "replaced",
+    "[home][hole]") {
     const auto seed = GENERATE(range(0U, 10U));
     CAPTURE(seed);
     HomeWorld world{{.seed = seed, .append_delay_max = 200ms}};
@@ -541,7 +544,7 @@ TEST_CASE("a home that hands over leaves its store with the acks that the log do
 }
 
 // Verified to fail when committed() flushes although the commit failed.
-TEST_CASE("nothing leaves that follows from what could not be committed", "[home]") {
+TEST_CASE("the effects of a fold that is not committed do not leave", "[home]") {
     HomeWorld world;
     world.serve();
     const auto [uaid, channel] = world.subscribed();
@@ -646,7 +649,8 @@ TEST_CASE("tombstones wait a moment for others, and a home that ends sends them 
     CHECK(world.reasons().size() == 3);
 }
 
-TEST_CASE("a home that ends tries once more what the log refused a moment ago", "[home]") {
+TEST_CASE("a home that ends publishes tombstones again that the log refused a moment ago",
+          "[home]") {
     HomeWorld world;
     world.serve();
     const auto [uaid, channel] = world.subscribed();
@@ -666,7 +670,7 @@ TEST_CASE("a home that ends tries once more what the log refused a moment ago", 
     CHECK(world.tombstones.count == 0);
 }
 
-TEST_CASE("many tombstones wait for nobody", "[home]") {
+TEST_CASE("a full batch of tombstones is published at once", "[home]") {
     HomeWorld world{{.delivery_window = 100}};
     world.serve();
     const auto [uaid, channel] = world.subscribed();

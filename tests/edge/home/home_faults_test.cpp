@@ -47,7 +47,7 @@ TEST_CASE("a read that fails behind the read barrier denies nothing", "[home]") 
     CHECK(world.uaid(again) == uaid);
 }
 
-TEST_CASE("a home that serves again writes over what it read meanwhile", "[home][hole]") {
+TEST_CASE("a home that serves again repairs stale writes that it read meanwhile", "[home][hole]") {
     HomeWorld world;
     world.serve("old");
     const auto [uaid, channel] = world.subscribed();
@@ -76,8 +76,10 @@ TEST_CASE("a home that serves again writes over what it read meanwhile", "[home]
 }
 
 // Verified to fail when begin() leaves the look to the next tick, which comes within a second.
-TEST_CASE("what a standby read before a restart is written over as soon as the next home serves",
-          "[home][hole]") {
+TEST_CASE(
+    "a stale write that a standby read before a restart is repaired as soon as the next home "
+    "serves",
+    "[home][hole]") {
     HomeWorld world;
     world.serve("old");
     const auto [uaid, channel] = world.subscribed();
@@ -215,7 +217,7 @@ bool is_negative(const std::string& frame, const core::Uaid& uaid) {
 }  // namespace
 
 TEST_CASE(
-    "whatever fails below a home, and before which act of its clients: nobody is denied, it "
+    "after any fault below a home, before any act of its clients: nobody is denied, the fault "
     "shows, and it heals or waits for a restart",
     "[home][matrix]") {
     const auto what =

@@ -48,8 +48,9 @@ struct CountedMilestones final : core::MilestoneSink {
 }  // namespace
 
 // Verified to fail when the outbox counts the text of frames alone, and when attach() asks nobody.
-TEST_CASE("what waits for a commit has a bound in memory, and who comes beyond it is sent away",
-          "[home][bounds]") {
+TEST_CASE(
+    "frames that wait for a commit are bounded in memory, and clients beyond the bound are closed",
+    "[home][bounds]") {
     constexpr std::size_t kEntryLeast = 100;  // bytes that the least of frames takes
     HomeWorld world;
     world.serve();
@@ -111,10 +112,8 @@ TEST_CASE("clients that come and go while nothing can be committed take no memor
     check_sessions(world);
 }
 
-TEST_CASE(
-    "of messages with TTL 0 and a receipt no more acks are awaited than may be, and all are "
-    "reported",
-    "[home][bounds]") {
+TEST_CASE("the awaited acks of messages with TTL 0 and a receipt are bounded, and all are reported",
+          "[home][bounds]") {
     HomeWorld world;
     world.serve();
     const auto [uaid, channel] = world.subscribed();

@@ -47,7 +47,7 @@ TEST_CASE("of a client that has too many messages the oldest go", "[edge][home][
     CHECK(got == std::vector(pushed.end() - static_cast<std::ptrdiff_t>(got.size()), pushed.end()));
 }
 
-TEST_CASE("many that come at once go in pieces", "[edge][home][limit]") {
+TEST_CASE("many messages that come at once are dropped in pieces", "[edge][home][limit]") {
     constexpr std::size_t kMany = PendingLimit::kBeyondMax + 2 * PendingLimit::kBudget;
     HomeWorld world{limited()};
     world.serve();

@@ -118,7 +118,7 @@ TEST_CASE("the code of the ack says how it ended, whether it was sent at once or
     CHECK(world.in_tombstones(core::kClientCodeHeader) == recorded);
 }
 
-TEST_CASE("what was read from the store says so to the client", "[home][milestones]") {
+TEST_CASE("a message from the store says so to the client", "[home][milestones]") {
     World world;
     const auto reports_it = [&](std::uint64_t session) {
         const auto received = world.take(session);

@@ -115,7 +115,8 @@ TEST_CASE("a message that nobody served for hours after its end is reported as e
     CHECK(world.reported().size() == 1);
 }
 
-TEST_CASE("what its client leaves behind, and what is replaced, is gone", "[home][receipts]") {
+TEST_CASE("messages of an ended subscription, and replaced messages, are gone",
+          "[home][receipts]") {
     World world;
     world.send({.topic = "score"});
     world.send({.topic = "score"});
@@ -284,8 +285,7 @@ TEST_CASE("a home has one outcome under way while other homes fill what its shar
     CHECK(world.outcomes.count == edge::OutcomesInFlight::kMax);
 }
 
-TEST_CASE("a home that ends leaves nothing behind in what its shard has under way",
-          "[home][receipts]") {
+TEST_CASE("a home that ends frees its places among the outcomes of its shard", "[home][receipts]") {
     World world;
     const auto session = world.connect(world.client);
     world.send();

@@ -127,7 +127,7 @@ TEST_CASE("nothing of a client that stayed away is left in any topic", "[edge][h
     CHECK(world.uaid(world.connect(uaid)) != uaid);
 }
 
-TEST_CASE("who is there, or was there lately, is not removed", "[edge][home][removal]") {
+TEST_CASE("a client that is attached, or was lately, is not removed", "[edge][home][removal]") {
     HomeWorld world{short_lived()};
     world.serve();
     const auto [away, channel] = world.subscribed();
@@ -170,7 +170,7 @@ TEST_CASE("a log that does not answer removes nobody, and later it does", "[edge
     CHECK(left_in_log(world, uaid).empty());
 }
 
-TEST_CASE("a client that was seen, as a home has not read yet, is not removed by it",
+TEST_CASE("a home does not remove a client whose return it has not read yet",
           "[edge][home][removal]") {
     HomeWorld world{short_lived()};
     world.serve();
@@ -189,7 +189,7 @@ TEST_CASE("a client that was seen, as a home has not read yet, is not removed by
     CHECK(world.uaid(world.connect(uaid)) == uaid);
 }
 
-TEST_CASE("the channels of a removed client get their tombstones from whoever serves next",
+TEST_CASE("the channels of a removed client get their tombstones from the next home",
           "[edge][home][removal]") {
     HomeWorld world;
     world.serve();

@@ -66,8 +66,9 @@ struct World : HomeWorld {
 
 }  // namespace
 
-TEST_CASE("over three month ends what lives arrives, what expired does not, wherever a crash comes",
-          "[home][rotation]") {
+TEST_CASE(
+    "over three month ends living messages arrive, and expired ones do not, wherever a crash comes",
+    "[home][rotation]") {
     const auto by = GENERATE(Rotation::monthly, Rotation::daily, Rotation::off);
     const auto crash_at = GENERATE(0, 1, 2, 3);  // 0: none
     CAPTURE(static_cast<int>(by), crash_at);
@@ -98,8 +99,10 @@ TEST_CASE("over three month ends what lives arrives, what expired does not, wher
                            core::to_hex(world.client) + "/" + core::to_dashed(world.channel)) == 1);
 }
 
-TEST_CASE("a client that comes while its month is dropped gets what lives, wherever a crash comes",
-          "[home][rotation]") {
+TEST_CASE(
+    "a client that comes while its month is dropped gets its living messages, wherever a crash "
+    "comes",
+    "[home][rotation]") {
     const auto steps = GENERATE(range(0, 20));
     const bool drops_first = GENERATE(false, true);
     CAPTURE(steps, drops_first);

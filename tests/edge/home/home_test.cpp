@@ -160,7 +160,7 @@ TEST_CASE(
     CHECK(world.take(world.hello()) == Received{"released NotServing"});
 }
 
-TEST_CASE("who speaks at a home that has no such session is released", "[home]") {
+TEST_CASE("a client whose session its home does not have is released", "[home]") {
     HomeWorld world;
     world.serve();
     const auto client = world.connect();
@@ -207,7 +207,7 @@ TEST_CASE("after a failed read no client is answered as unknown", "[home]") {
 
 // Verified to fail when the home does not say that its store has dropped a batch: the ack is lost
 // and the message stays in the session, never to be sent again.
-TEST_CASE("what was decided on a failed read is void, and clients come again", "[home]") {
+TEST_CASE("decisions on a failed read are void, and clients come again", "[home]") {
     HomeWorld world{{.cache_bytes = 0}};
     world.serve();
     const auto [uaid, channel] = world.subscribed();
@@ -273,7 +273,8 @@ TEST_CASE("a home that is placed elsewhere serves until it reads the next lease,
     CHECK(world.home->status().epoch == 3);
 }
 
-TEST_CASE("a client that is attached again gets what waits and no second hello", "[home]") {
+TEST_CASE("a client that is attached again gets its waiting messages and no second hello",
+          "[home]") {
     HomeWorld world;
     world.serve();
     const auto [uaid, channel] = world.subscribed();
@@ -525,7 +526,7 @@ TEST_CASE("many registers in one breath are all answered", "[home]") {
     CHECK(world.take(client) == expected);
 }
 
-TEST_CASE("unregister finishes what waits of that channel and of no other", "[home]") {
+TEST_CASE("unregister finishes the waiting messages of that channel and of no other", "[home]") {
     HomeWorld world;
     world.serve();
     const auto client = world.connect();
@@ -550,7 +551,7 @@ TEST_CASE("unregister finishes what waits of that channel and of no other", "[ho
 }
 
 // Verified to fail when a whole purge runs at once, and when each channel has its own.
-TEST_CASE("unregisters of a client with much that waits cost a bounded piece in each turn",
+TEST_CASE("unregisters of a client with many waiting messages take a bounded piece of each turn",
           "[home]") {
     HomeWorld world;
     world.serve();
@@ -610,7 +611,7 @@ TEST_CASE("a home that loses its lease while it answers sends nothing", "[home][
 }
 
 // Found by a model of ownership. Verified to fail when serving begins without a look at the store.
-TEST_CASE("a late write that nobody was there to write over is written over by the next home",
+TEST_CASE("a late write that no home was there to repair is repaired by the next home",
           "[home][hole]") {
     HomeWorld world;
     world.serve("old");
@@ -645,8 +646,7 @@ TEST_CASE("a late write that nobody was there to write over is written over by t
 
 // Found by the model of ownership. Verified to fail when repair_stale_writes() ignores what is
 // under way.
-TEST_CASE("what a client changes stands, although a late write is written over meanwhile",
-          "[home][hole]") {
+TEST_CASE("a client's change stands, although a late write is repaired meanwhile", "[home][hole]") {
     HomeWorld world;
     world.serve("old");
     const auto [uaid, channel] = world.subscribed();
@@ -680,7 +680,7 @@ TEST_CASE("what a client changes stands, although a late write is written over m
     CHECK(last->record.value);
 }
 
-TEST_CASE("what was written over is not written again once it is read back", "[home]") {
+TEST_CASE("a repair is not published again once it is read back", "[home]") {
     HomeWorld world;
     world.serve("old");
     const auto [uaid, channel] = world.subscribed();
@@ -698,7 +698,7 @@ TEST_CASE("what was written over is not written again once it is read back", "[h
     CHECK(world.records_in(Topic::kSubscriptions, key) == written);
 }
 
-TEST_CASE("a late write of a former home loses and is written over", "[home][hole]") {
+TEST_CASE("a late write of a former home loses and is repaired", "[home][hole]") {
     HomeWorld world;
     world.serve("old");
     const auto [uaid, channel] = world.subscribed();

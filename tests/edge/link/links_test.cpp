@@ -315,7 +315,7 @@ TEST_CASE("the address of a node that died and came back with another name distu
     CHECK(lost(again) == 0);
 }
 
-TEST_CASE("a node that has left is let go", "[edge][link]") {
+TEST_CASE("the link to a node that has left ends", "[edge][link]") {
     Linked nodes;
     auto& a = nodes.a;
     a.links.set_peers({});
@@ -339,7 +339,9 @@ TEST_CASE("three nodes have one link for each pair", "[edge][link]") {
     REQUIRE(a.receives("c says from c"));
 }
 
-TEST_CASE("a peer that does not take is refused more, and nothing of it is lost", "[edge][link]") {
+TEST_CASE(
+    "frames to a peer that does not read are refused beyond a bound, and no accepted frame is lost",
+    "[edge][link]") {
     const auto keys = ring();
     Node a{kA, keys, {.outbox_bytes_max = 64 * 1024}};
     Node b{kB, keys};
@@ -362,7 +364,7 @@ TEST_CASE("a peer that does not take is refused more, and nothing of it is lost"
     REQUIRE(b.receives("a says space again"));
 }
 
-TEST_CASE("whoever is no node is closed and disturbs nobody", "[edge][link]") {
+TEST_CASE("a peer that is no node is closed and disturbs nobody", "[edge][link]") {
     Linked nodes;
     auto& a = nodes.a;
     auto& b = nodes.b;

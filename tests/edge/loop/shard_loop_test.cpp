@@ -121,7 +121,8 @@ TEST_CASE("an idle loop shows that it lives, a hung one that it does not", "[edg
     CHECK(turned_after(stale));
 }
 
-TEST_CASE("what is left at the stop is dropped on the loop's thread", "[edge][shard_loop]") {
+TEST_CASE("tasks that are left at the stop are dropped on the loop's thread",
+          "[edge][shard_loop]") {
     struct Witness {
         std::thread::id* where;
         ~Witness() { *where = std::this_thread::get_id(); }

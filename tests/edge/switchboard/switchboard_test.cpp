@@ -185,7 +185,7 @@ TEST_CASE("a home never runs within the sender's call", "[edge][switchboard]") {
     CHECK_FALSE(within);
 }
 
-TEST_CASE("nobody there is an answer", "[edge][switchboard]") {
+TEST_CASE("a frame to a home that is not there is refused", "[edge][switchboard]") {
     Board b;
     CHECK(b.board.homes(0).to_home({}, frame(0, "x")) == Sent::away);
     b.board.connect_home(0, [](edge::ToHome) {});
@@ -194,7 +194,8 @@ TEST_CASE("nobody there is an answer", "[edge][switchboard]") {
     CHECK(b.board.homes(0).to_home({}, frame(0, "x")) == Sent::away);
 }
 
-TEST_CASE("a full way refuses frames but not what ends a session", "[edge][switchboard]") {
+TEST_CASE("a full route refuses frames, but not the one that ends a session",
+          "[edge][switchboard]") {
     std::size_t frames = 0;  // the board's last turns count, too
     std::size_t detached = 0;
     Board b;
@@ -226,7 +227,7 @@ TEST_CASE("a full way refuses frames but not what ends a session", "[edge][switc
     CHECK(again);
 }
 
-TEST_CASE("a client whose frame finds the way full is closed instead", "[edge][switchboard]") {
+TEST_CASE("a client whose frame finds the route full is closed", "[edge][switchboard]") {
     Board b;
     std::size_t texts = 0;
     std::vector<edge::CloseClient> closed;

@@ -102,7 +102,8 @@ TEST_CASE("a proxy's connection without a good header ends, with the reason in t
     CHECK(world.nobody_is_left());
 }
 
-TEST_CASE("who is no trusted proxy needs no header, and is not believed", "[edge][proxy_header]") {
+TEST_CASE("a peer that is no trusted proxy needs no header, and is not believed",
+          "[edge][proxy_header]") {
     auto options = behind_proxy();
     options.sockets.proxies =
         std::make_shared<net::TrustedProxies>(std::vector<std::string>{"10.0.0.0/8"});

@@ -196,7 +196,7 @@ TEST_CASE("a GET waits for the first outcome as long as it says", "[ingest][rece
     CHECK(silent->answer->status == 200);
 }
 
-TEST_CASE("at a stop who waits for receipts is answered at once", "[ingest][receipts]") {
+TEST_CASE("at a stop polls for receipts are answered at once", "[ingest][receipts]") {
     World world;
     const auto to = world.subscribed();
     const auto path = World::path_in(world.ask(wishing(world.post_data(to.path))));
@@ -283,7 +283,7 @@ TEST_CASE("a GET of something else is refused", "[ingest][receipts]") {
     CHECK(world.ask(world.post_data(path)).header("Allow") == "GET");
 }
 
-TEST_CASE("Prefer is read as RFC 7240 has it, and what is wrong in it is ignored",
+TEST_CASE("Prefer is read as RFC 7240 has it, and malformed parts are ignored",
           "[ingest][receipts]") {
     const auto read = [](std::string_view prefer) {
         ingest::HttpRequest request;

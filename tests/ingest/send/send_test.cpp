@@ -423,7 +423,7 @@ TEST_CASE("of a tracked message it is reported that it was received, and that it
     CHECK(milestones.noted == std::vector<std::string>{"a received", "c received"});
 }
 
-TEST_CASE("what the log certainly refused is reported as failed", "[send]") {
+TEST_CASE("a message that the log certainly refused is reported as failed", "[send]") {
     IngestWorld keys;
     NotedMilestones milestones;
     IngestWorld world{{.waiting_max = 2,

@@ -240,7 +240,7 @@ TEST_CASE("after a kill no group has come further than the end of a partition", 
     CHECK(append(log, kWhere, {record("next")}).front().offset == 20);
 }
 
-TEST_CASE("what a failed sync left on disk is never shown, not even after a restart",
+TEST_CASE("bytes that a failed sync left on disk are never shown, not even after a restart",
           "[embedded]") {
     EmbeddedUnderTest log{with(Sync::always)};
     append(log, kWhere, {record("before")});

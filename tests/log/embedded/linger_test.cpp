@@ -92,7 +92,7 @@ TEST_CASE("records that are no puts are no traffic, and nothing is learned witho
     CHECK(linger.probes(1));
 }
 
-TEST_CASE("where all that will come have come twice, their number is enough", "[embedded]") {
+TEST_CASE("after two batches without a late put their number closes the next ones", "[embedded]") {
     Linger linger;
     auto now = kBegin;
     linger.probed(16, 16);

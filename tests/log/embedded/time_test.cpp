@@ -90,7 +90,7 @@ TEST_CASE("the log's time never goes back", "[embedded]") {
     }
 }
 
-TEST_CASE("what passed over a reboot counts if the host's clock is believed", "[embedded]") {
+TEST_CASE("time over a reboot counts if the host's clock is believed", "[embedded]") {
     Host host;
     host.start();
     host.pass(kHour);

@@ -64,7 +64,8 @@ rd_kafka_resp_err_t note_threads(rd_kafka_t* client, const rd_kafka_conf_t*, voi
 
 }  // namespace
 
-TEST_CASE("a client's timers may be late, and those of who makes it may not", "[kafka]") {
+TEST_CASE("a client's timers may be late, and those of the thread that makes it may not",
+          "[kafka]") {
     log::kafka::KafkaEvents events{"127.0.0.1:1"};
     auto conf = log::kafka::make_conf(with("client.rack", "here"), events, {});
     rd_kafka_conf_interceptor_add_on_new(conf.get(), "slack", note_threads, nullptr);
@@ -82,7 +83,7 @@ TEST_CASE("a user's option wins over a default of ours", "[kafka]") {
     CHECK(result("socket.timeout.ms", "client.rack", "here") == "5000");
 }
 
-TEST_CASE("what is required stays, said twice or not", "[kafka]") {
+TEST_CASE("a required option stays, whether or not the user sets it too", "[kafka]") {
     CHECK(result("acks", "client.rack", "here") == "-1");
     CHECK(result("acks", "acks", "all") == "-1");
     CHECK(result("message.timeout.ms", "client.rack", "here") == "4000");
@@ -117,7 +118,7 @@ TEST_CASE("a log opens with options that are the user's", "[kafka]") {
     CHECK(why_not("max.in.flight", "1") == "it opened");
 }
 
-TEST_CASE("what all partitions prefetch together does not grow with their number", "[kafka]") {
+TEST_CASE("the prefetch of all partitions together does not grow with their number", "[kafka]") {
     log::KafkaConfig config;
     config.fetch_bytes = 64U << 20;
     config.partitions_read = 64;

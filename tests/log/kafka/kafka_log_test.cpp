@@ -223,7 +223,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("what lingers when a publisher ends is written", "[kafka]") {
+TEST_CASE("records that linger when their publisher ends are written", "[kafka]") {
     Kafka kafka{1};
     constexpr int kRecords = 3'000;
     auto publisher = kafka.log->open_publisher(kafka.executor);

@@ -117,7 +117,7 @@ TEST_CASE("an error is an error whatever the offset says", "[kafka]") {
     CHECK(fault(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION) == core::Fault::not_found);
 }
 
-TEST_CASE("what the broker calls a duplicate is not acknowledged", "[kafka]") {
+TEST_CASE("a record that the broker calls a duplicate is not acknowledged", "[kafka]") {
     MockKafka kafka;
     REQUIRE(kafka.publish("before"));
     // The mock does not append; librdkafka 2.0.2 reports success, without an offset.
@@ -198,9 +198,8 @@ TEST_CASE("without a broker a log opens, answers in bounded time and closes", "[
     CHECK((*answer).error().fault == core::Fault::unavailable);
 }
 
-TEST_CASE(
-    "beyond what librdkafka's queue takes a publish is `full`, and later there is space again",
-    "[kafka]") {
+TEST_CASE("a publish beyond librdkafka's queue is `full`, and later there is space again",
+          "[kafka]") {
     constexpr std::size_t kCapacity = 20;
     constexpr std::size_t kSent = 3 * kCapacity;
     MockKafka kafka{{},

@@ -104,7 +104,8 @@ TEST_CASE("a reply in pieces comes in chunks, and the connection goes on", "[bod
     CHECK(script.alive == 0);
 }
 
-TEST_CASE("who knows no chunks gets the pieces as they are, until the end", "[body_stream]") {
+TEST_CASE("a client without chunks gets the pieces as they are, until the end of the connection",
+          "[body_stream]") {
     Script script{.next = two_pieces};
     Running running{script};
     TestSocket socket{running.server.port()};
@@ -125,7 +126,7 @@ TEST_CASE("HEAD of a stream asks for no piece", "[body_stream]") {
     wait_until_gone(script);
 }
 
-TEST_CASE("what waits is asked again when it says so", "[body_stream]") {
+TEST_CASE("a waiting stream is asked again when it wakes its connection", "[body_stream]") {
     Script script{.next = [](int number, std::string& out) {
         if (number % 2 == 0) return BodyStream::Next::waiting;
         out = "piece " + std::to_string(number);

@@ -80,7 +80,10 @@ TEST_CASE("where names mean nothing any host is good", "[caller]") {
     CHECK(judge_caller(request(""), Hosts::any) == Caller::good);
 }
 
-TEST_CASE("what the page of another site makes a browser ask is no link", "[caller]") {
+TEST_CASE(
+    "a request that another site's page makes a browser send is refused, unless a person follows a "
+    "link",
+    "[caller]") {
     CHECK(judged(From{}) == Caller::good);  // no browser
     CHECK(judged(From{.site = "same-origin"}) == Caller::good);
     CHECK(judged(From{.site = "none", .method = Method::post}) == Caller::good);

@@ -133,8 +133,7 @@ TEST_CASE("a request whose handler throws is answered 500, and nobody else notic
     CHECK(other.read_reply().status == 201);
 }
 
-TEST_CASE("what a handler kept before it threw answers nobody, whatever it throws later",
-          "[http_server]") {
+TEST_CASE("a reply that a handler kept before it threw answers nobody", "[http_server]") {
     Running running;
     auto socket = running.connect();
     REQUIRE(socket.send("GET /keep-and-throw HTTP/1.1\r\nHost: x\r\n\r\n"));
@@ -155,7 +154,7 @@ TEST_CASE("a request without a host is rejected", "[http_server]") {
     CHECK(socket.ends());
 }
 
-TEST_CASE("a full server turns newcomers away, or replaces whoever waits longest",
+TEST_CASE("a full server refuses new connections, or closes the one that has waited longest",
           "[http_server]") {
     HttpServerOptions options;
     options.connections = {.total_max = 2};

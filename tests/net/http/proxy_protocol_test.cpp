@@ -99,7 +99,7 @@ TEST_CASE("a header that does not come in time is not waited for", "[http_server
     CHECK(running.counts.late == 1);
 }
 
-TEST_CASE("who is no trusted proxy sends no header, and is not believed",
+TEST_CASE("a peer that is no trusted proxy sends no header, and is not believed",
           "[http_server][proxy_header]") {
     auto options = behind_proxy("10.0.0.0/8");
     options.connections.per_address_max = 0;

@@ -138,7 +138,7 @@ TEST_CASE("limits of header and body", "[parser]") {
     }
 }
 
-TEST_CASE("what is not HTTP, or could be read in two ways, is refused", "[parser]") {
+TEST_CASE("a request that is not HTTP, or could be read in two ways, is refused", "[parser]") {
     for (
         const std::string bytes : {
             "hello\r\n\r\n",

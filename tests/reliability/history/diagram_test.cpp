@@ -54,7 +54,8 @@ TEST_CASE("milestones of one message have different ranks", "[reliability]") {
 }
 
 TEST_CASE(
-    "whatever is not terminal can expire, be replaced and be deleted, and nothing follows an end",
+    "every milestone that is no end can expire, be replaced and be deleted, and nothing follows an "
+    "end",
     "[reliability]") {
     for (const auto milestone : kAllMilestones) {
         CAPTURE(milestone);

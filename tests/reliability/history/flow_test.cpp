@@ -39,7 +39,7 @@ TEST_CASE("short durations are exact, and the longest life has a bucket", "[reli
     CHECK(Durations{}.at_quantile(0.99) == milliseconds{0});
 }
 
-TEST_CASE("what was added can be taken out again, in any order", "[reliability]") {
+TEST_CASE("added durations can be taken out again, in any order", "[reliability]") {
     const auto seed = GENERATE(range(0U, 20U));
     CAPTURE(seed);
     test::RandomLives random{seed};
@@ -56,7 +56,7 @@ TEST_CASE("what was added can be taken out again, in any order", "[reliability]"
     CHECK(durations == Durations{});
 }
 
-TEST_CASE("a message's steps are timed between what is known of it", "[reliability]") {
+TEST_CASE("a message's steps are timed between its known milestones", "[reliability]") {
     History history{at_ms(9'000), at_ms(9'000)};
     history.add({Milestone::received, at_ms(100)}, at_ms(0), at_ms(9'000));
     history.add({Milestone::retrieved, at_ms(350)}, at_ms(0), at_ms(9'000));

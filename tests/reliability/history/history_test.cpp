@@ -53,7 +53,7 @@ TEST_CASE("a milestone reported twice counts once, at its earlier time", "[relia
     CHECK(history.steps() == std::vector<Reached>{{Milestone::stored, at_ms(5)}});
 }
 
-TEST_CASE("what the diagram does not allow changes nothing", "[reliability]") {
+TEST_CASE("a milestone that the diagram does not allow changes nothing", "[reliability]") {
     auto history = fold({{Milestone::stored, at_ms(1)}, {Milestone::retrieved, at_ms(2)}});
     const auto before = history;
     for (const auto milestone :
@@ -112,7 +112,7 @@ TEST_CASE("a life gives the same history in any order and with any repetition", 
     CHECK(fold(mixed) == in_order);
 }
 
-TEST_CASE("whatever comes, a history is a life that the diagram allows", "[reliability]") {
+TEST_CASE("after any milestones a history is a life that the diagram allows", "[reliability]") {
     const auto seed = GENERATE(range(0U, 300U));
     CAPTURE(seed);
     const auto history = fold(test::RandomLives{seed}.nonsense(at_ms(1'000)));

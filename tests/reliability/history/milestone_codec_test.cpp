@@ -32,7 +32,7 @@ core::Record with_value(std::string value) {
 
 }  // namespace
 
-TEST_CASE("milestones decode to what was encoded", "[reliability]") {
+TEST_CASE("encoded milestones decode to the same ones", "[reliability]") {
     MilestonesReached into;
     const auto record = encode(kEvent);
     const test::ReadBack back{record};
@@ -53,7 +53,7 @@ TEST_CASE("a milestone with a name of tomorrow is left out, the others count", "
     CHECK_FALSE(decodes(with_value(R"({"expires":5,"reached":[{"at":1,"milestone":"read"}]})")));
 }
 
-TEST_CASE("what is no record of milestones does not decode", "[reliability]") {
+TEST_CASE("a record without milestones does not decode", "[reliability]") {
     CHECK_FALSE(decodes(with_value("")));
     CHECK_FALSE(decodes(with_value("[]")));
     CHECK_FALSE(decodes(with_value(R"({"expires":5})")));

@@ -29,7 +29,7 @@ PartitionCounts some_counts() {
 
 }  // namespace
 
-TEST_CASE("totals decode to what was encoded", "[reliability]") {
+TEST_CASE("encoded totals decode to the same ones", "[reliability]") {
     CHECK(std::get<PartitionCounts>(read_back(encode(some_counts()))) == some_counts());
     PartitionReport report{.day = *parse_day("2026-11-22"), .partition = 3, .report = {}};
     History history{at_ms(10), at_ms(9)};

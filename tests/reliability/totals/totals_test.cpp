@@ -58,7 +58,8 @@ TEST_CASE("each message is counted once, where it is", "[reliability]") {
     CHECK(sum(world.totals.counts(kStart)) == 2);
 }
 
-TEST_CASE("what ended is counted for a day, what lives for as long as it lives", "[reliability]") {
+TEST_CASE("an ended message is counted for a day, a living one for as long as it lives",
+          "[reliability]") {
     World world;
     world.reach("lives", Milestone::stored, kStart);
     world.reach("ended", Milestone::errored, kStart);
@@ -67,7 +68,7 @@ TEST_CASE("what ended is counted for a day, what lives for as long as it lives",
     CHECK(world.count(Milestone::stored, kStart + hours{24 * 30}) == 1);
 }
 
-TEST_CASE("what is older than the window is let go of", "[reliability]") {
+TEST_CASE("entries that are older than the window are dropped", "[reliability]") {
     World world;
     for (int hour = 0; hour < 24 * 10; ++hour) {
         const auto at = kStart + hours{hour};

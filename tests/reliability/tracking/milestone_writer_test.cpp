@@ -70,7 +70,7 @@ TEST_CASE("a thousand messages wait for no others", "[reliability]") {
     CHECK(world.written().size() == 2 * kFullBatch);
 }
 
-TEST_CASE("what a message reaches within a moment is one record", "[reliability]") {
+TEST_CASE("milestones that a message reaches within a moment are one record", "[reliability]") {
     World world;
     const auto now = world.clock.wall();
     world.queue.reached("a", kExpires, Milestone::received);
@@ -91,7 +91,7 @@ TEST_CASE("what a message reaches within a moment is one record", "[reliability]
     CHECK(world.queue.dropped() == 0);
 }
 
-TEST_CASE("what comes later is a record of its own", "[reliability]") {
+TEST_CASE("a later milestone is a record of its own", "[reliability]") {
     World world;
     world.queue.reached("a", kExpires, Milestone::received);
     world.executor.run_for(seconds{1});
@@ -114,7 +114,7 @@ TEST_CASE("a full queue drops milestones and counts them", "[reliability]") {
     CHECK(world.written().size() == MilestoneQueue::kParts * 2 + 1);
 }
 
-TEST_CASE("what is no reliability id is dropped", "[reliability]") {
+TEST_CASE("a milestone without a valid reliability id is dropped", "[reliability]") {
     World world;
     world.queue.reached("!mark/x", kExpires, Milestone::received);
     world.queue.reached("", kExpires, Milestone::received);

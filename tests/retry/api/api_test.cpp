@@ -108,7 +108,7 @@ std::string detail_of(const net::HttpReply& reply) { return Json::parse(reply.bo
 
 }  // namespace
 
-TEST_CASE("a token says what it was made for, to the installation that made it", "[retry][api]") {
+TEST_CASE("a token names its caller, to the installation that made it", "[retry][api]") {
     const auto keys = core::KeyRing::generate();
     for (const Caller& caller :
          {Caller{.owner = "shop"}, Caller{.owner = "a-b_1", .publishes_to_all = true}}) {
@@ -444,7 +444,7 @@ TEST_CASE("a user name in the URL becomes a header and leaves the URL", "[retry]
     CHECK_FALSE(fault("https://user@127.0.0.1/") == "none");
 }
 
-TEST_CASE("attempts say where a redirect leads to, and what the receiver said", "[retry][api]") {
+TEST_CASE("attempts show the target of a redirect, and the receiver's answer", "[retry][api]") {
     World world;
     world.start();
     const auto id = world.make("https://a.example/");
@@ -563,7 +563,8 @@ TEST_CASE("a wait that is too long is refused, and the error names the limit", "
     }
 }
 
-TEST_CASE("null gives a field its default back, and what is not named stays", "[retry][api]") {
+TEST_CASE("null gives a field its default back, and fields that are not named stay",
+          "[retry][api]") {
     Webhook webhook;
     webhook.secrets = {std::string(32, 's')};
     const Json body{
@@ -795,7 +796,7 @@ TEST_CASE("a webhook is shown without its secret, disabled, enabled and deleted"
     CHECK(world.ask(Verb::get, path).status == 404);
 }
 
-TEST_CASE("an owner sees how its webhooks take what is sent, and nobody else's", "[retry][api]") {
+TEST_CASE("an owner sees the attempts at its own webhooks, and at no others", "[retry][api]") {
     World world;
     world.start();
     const auto id = world.make("https://a.example/");
@@ -905,7 +906,7 @@ TEST_CASE("a redrive does nothing before it is asked to, and then delivers under
     CHECK(world.list("", "other")["letters"].size() == 1);
 }
 
-TEST_CASE("what dies again after a redrive is a letter with a history", "[retry][dead]") {
+TEST_CASE("a delivery that is dead-lettered again after a redrive has a history", "[retry][dead]") {
     DeadWorld world;
     world.answered = 410;
     const std::string id = world.list("?limit=1")["letters"][0]["delivery"];
@@ -921,7 +922,7 @@ TEST_CASE("what dies again after a redrive is a letter with a history", "[retry]
     CHECK(again["settled"] == 0);
 }
 
-TEST_CASE("what is dropped is gone for good, also for a process that starts later",
+TEST_CASE("a dropped letter is gone for good, also for a process that starts later",
           "[retry][dead]") {
     DeadWorld world;
     CHECK(world.settle("drop", {{"limit", 3}, {"dry_run", false}})["settled"] == 3);
@@ -936,7 +937,7 @@ TEST_CASE("what is dropped is gone for good, also for a process that starts late
     CHECK(world.received.empty());
 }
 
-TEST_CASE("what is wrong with a request for dead letters is named", "[retry][dead]") {
+TEST_CASE("a fault of a request for dead letters is named", "[retry][dead]") {
     DeadWorld world;
     const auto detail = [&](const std::string& query) {
         return detail_of(world.ask(Verb::get, "/dead" + query));

@@ -17,8 +17,7 @@ Json attached(const std::map<std::string, std::string>& wanted, const std::strin
 
 }  // namespace
 
-TEST_CASE("what the expressions select stands in the payload beside the event",
-          "[retry][attachment]") {
+TEST_CASE("the selected values stand in the payload beside the event", "[retry][attachment]") {
     const auto payload = Json::parse(
         with_attachments(kEvent, {{"order", "data.id"}, {"last", "/data/list/1"}, {"no", "x"}}));
     CHECK(payload.at("attachments") == Json::parse(R"({"last": 2, "no": null, "order": 7})"));

@@ -53,7 +53,7 @@ std::string fault_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("fields name members, and what is not there is null", "[retry][attachment]") {
+TEST_CASE("fields name members, and a missing member is null", "[retry][attachment]") {
     check({{"type", R"("order.created")"},
            {"data.id", "7"},
            {"data.customer.mail.work", R"("a@w")"},
@@ -80,7 +80,7 @@ TEST_CASE("an index counts from the beginning or from the end", "[retry][attachm
            {"data.items[0].sku", R"("a")"}});
 }
 
-TEST_CASE("a slice is a projection over what it takes", "[retry][attachment]") {
+TEST_CASE("a slice is a projection over its elements", "[retry][attachment]") {
     check({{"data.numbers[1:3]", "[1, 2]"},
            {"data.numbers[:2]", "[0, 1]"},
            {"data.numbers[4:]", "[4, 5]"},
@@ -98,7 +98,7 @@ TEST_CASE("a slice is a projection over what it takes", "[retry][attachment]") {
            {"data.items[:2].tags[0]", R"(["x"])"}});
 }
 
-TEST_CASE("a projection applies what follows to each element and leaves nulls out",
+TEST_CASE("a projection applies the rest of the expression to each element and leaves nulls out",
           "[retry][attachment]") {
     check({{"data.items[*].sku", R"(["a", "b", "c"])"},
            {"data.items[*].price", "[1, 2]"},
@@ -184,7 +184,7 @@ TEST_CASE("an expression that cannot be read says where and why", "[retry][attac
           "at byte 32: nested too deeply");
 }
 
-TEST_CASE("what JMESPath has besides is named when it is refused", "[retry][attachment]") {
+TEST_CASE("other parts of JMESPath are named when they are refused", "[retry][attachment]") {
     CHECK(fault_of("items[?price > `1`]") == "at byte 5: a filter is not known here");
     CHECK(fault_of("a || b") == "at byte 2: the operator || is not known here");
     CHECK(fault_of("`1`") == "at byte 0: a literal is not known here");
@@ -207,7 +207,7 @@ TEST_CASE("work is bounded, and several expressions share it", "[retry][attachme
     CHECK(third.error().fault == core::Fault::too_large);
 }
 
-TEST_CASE("what is made on the way is not referred to when it has ended", "[retry][attachment]") {
+TEST_CASE("no value refers to intermediate values after their end", "[retry][attachment]") {
     const auto document = Json::parse(R"({"a": [[{"b": "a text that is not held in place"}]]})");
     for (const auto* text : {"a[][] | [0].b", "[a[0][0].b] | [0]", "{x: a}.x[0][0].b",
                              "(a[*] | [0])[0].b", "a[0:1] | [0][0].b"}) {

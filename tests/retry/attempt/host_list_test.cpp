@@ -18,7 +18,7 @@ TEST_CASE("hosts are named whole, or by what they end in", "[retry][attempt]") {
     CHECK_FALSE(HostList{}.contains("receiver.internal"));
 }
 
-TEST_CASE("what is no name of a host is refused", "[retry][attempt]") {
+TEST_CASE("a text that is no host name is refused", "[retry][attempt]") {
     for (const auto* text : {"", "*", "*.", "a b", "http://a", "a:80", "10.0.0.1", "*.10.0.0.1",
                              "a..b", ".a", "*a.b", "a.*"}) {
         CAPTURE(text);

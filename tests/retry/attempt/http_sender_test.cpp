@@ -332,7 +332,7 @@ TEST_CASE("many at a time are all answered", "[retry][http]") {
     CHECK(sender.under_way() == 0);
 }
 
-TEST_CASE("what a task, a timer or an answer throws ends it alone", "[retry][loop]") {
+TEST_CASE("an exception of a task, a timer or an answer ends it alone", "[retry][loop]") {
     test::ScriptedServer server{[](Peer& peer) {
         while (!peer.read_request().empty()) peer.answer("200 OK");
     }};
@@ -388,7 +388,7 @@ TEST_CASE("the first kilobyte of an answer is kept", "[retry][http]") {
     CHECK(send_to(server).body == std::string(1'024, 'e'));
 }
 
-TEST_CASE("what an answer means", "[retry][http]") {
+TEST_CASE("the outcome of each answer", "[retry][http]") {
     const auto of = [](int status, std::optional<std::chrono::seconds> after = std::nullopt) {
         return retry::verdict_of({.end = End::answered, .status = status, .retry_after = after});
     };

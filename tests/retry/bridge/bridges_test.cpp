@@ -160,7 +160,8 @@ TEST_CASE("the milestone of a tracked message is reported before it is finished"
                                "rid errored", "dead-letter 3 refused"});
 }
 
-TEST_CASE("what fails goes to the next tier, and no sooner than the bridge asks for", "[bridge]") {
+TEST_CASE("a failed message goes to the next tier, and is due no sooner than the bridge asks for",
+          "[bridge]") {
     World world;
     world.due(world.made(1, 10'000));
     world.answer(failed);
@@ -219,7 +220,7 @@ TEST_CASE("a host's clock that is wrong ends no message", "[bridge]") {
     CHECK(world.under_way() == Log{"token-1"});
 }
 
-TEST_CASE("what waited here is judged by the time that has passed", "[bridge]") {
+TEST_CASE("a message that waited here is judged by the time that has passed", "[bridge]") {
     World world;
     world.due(world.made(1, 100, {.digit = '1'}));
     world.due(world.made(2, 60, {.digit = '1'}));
@@ -240,7 +241,8 @@ TEST_CASE("a client has one attempt at a time, in the order of its messages", "[
     CHECK(world.under_way() == Log{"token-3", "token-2"});
 }
 
-TEST_CASE("so many attempts at a time, and what finds no place waits in a tier", "[bridge]") {
+TEST_CASE("attempts at a time are bounded, and messages without a place wait in a tier",
+          "[bridge]") {
     World world;
     for (core::Offset i = 1; i <= 6; ++i) {
         world.due(world.made(i, 100, {.digit = static_cast<char>('0' + i)}));
@@ -313,7 +315,7 @@ TEST_CASE("messages for an app that nobody has configured wait", "[bridge]") {
                                          {{core::RouterType::fcm, "other"}, "not configured"}});
 }
 
-TEST_CASE("what is no message is dead-lettered", "[bridge]") {
+TEST_CASE("a record that is no message is dead-lettered", "[bridge]") {
     World world;
     auto due = world.made(1);
     due.delivery.event = "{}";

@@ -52,7 +52,7 @@ struct Fold {
 
 }  // namespace
 
-TEST_CASE("what was given up is listed until it is settled, the oldest first", "[retry][dead]") {
+TEST_CASE("dead letters are listed until they are settled, the oldest first", "[retry][dead]") {
     Fold fold;
     for (const char* id : {"a", "b", "c"}) fold.dead_letter(dead(id));
     CHECK(fold.ids() == Ids{"a", "b", "c"});

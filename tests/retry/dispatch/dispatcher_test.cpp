@@ -118,7 +118,7 @@ struct World final : DeliveryOutcomes {
 
 }  // namespace
 
-TEST_CASE("what is accepted is finished", "[retry][dispatch]") {
+TEST_CASE("an accepted delivery is finished", "[retry][dispatch]") {
     World world;
     world.add_webhook("w");
     world.due(1);
@@ -130,7 +130,7 @@ TEST_CASE("what is accepted is finished", "[retry][dispatch]") {
     CHECK(attempts[0].status == 204);
 }
 
-TEST_CASE("what is refused goes to the next tier, and to the dead after the last",
+TEST_CASE("a refused delivery goes to the next tier, and is dead-lettered after the last",
           "[retry][dispatch]") {
     World world;
     world.add_webhook("w");
@@ -169,7 +169,7 @@ TEST_CASE("a receiver that throttles gets the tier that fits", "[retry][dispatch
     CHECK(world.outcomes == Log{"tier 3 1 attempts 1"});
 }
 
-TEST_CASE("410 disables the webhook, and what comes after it is dead at once",
+TEST_CASE("410 disables the webhook, and later deliveries are dead-lettered at once",
           "[retry][dispatch]") {
     World world;
     world.add_webhook("w");
@@ -328,8 +328,9 @@ TEST_CASE("behind a line that is full an ordered webhook's deliveries keep their
 }
 
 // Verified to fail when forget() leaves the line as it is: then the second waits for ever.
-TEST_CASE("what another node has ended holds up no ordered webhook whose partition comes back",
-          "[retry][dispatch]") {
+TEST_CASE(
+    "a delivery that another node has ended holds up no ordered webhook whose partition comes back",
+    "[retry][dispatch]") {
     World world;
     world.add_webhook("w", true);
     world.due(1);
@@ -342,7 +343,7 @@ TEST_CASE("what another node has ended holds up no ordered webhook whose partiti
 }
 
 // Verified to fail when only who is in the line counts as put behind.
-TEST_CASE("what comes new overtakes nothing that was put behind a full line",
+TEST_CASE("a new delivery overtakes none that was requeued behind a full line",
           "[retry][dispatch][bounds]") {
     World world;
     world.add_webhook("w", true);

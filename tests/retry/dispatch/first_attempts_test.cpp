@@ -51,7 +51,7 @@ TEST_CASE("the answer comes with the last of the first attempts", "[retry][dispa
     CHECK(world.answers.size() == 1);
 }
 
-TEST_CASE("what was not attempted in time is missing", "[retry][dispatch]") {
+TEST_CASE("a delivery that was not attempted in time is missing", "[retry][dispatch]") {
     World world;
     world.answer(world.first.expect("o", {"a", "b"}));
     world.attempted("w", "a");
@@ -77,8 +77,9 @@ TEST_CASE("an event that is posted twice is answered twice", "[retry][dispatch]"
     CHECK(world.answers == Answers{"w/a all", "w/a all"});
 }
 
-TEST_CASE("what is expected has a bound, and space again once it is answered or forgotten",
-          "[retry][dispatch]") {
+TEST_CASE(
+    "expected attempts are bounded, and there is space again once they are answered or forgotten",
+    "[retry][dispatch]") {
     World world;
     std::set<std::string> many;
     for (std::size_t i = 0; i < FirstAttempts::kExpectedMax; ++i) many.insert(std::to_string(i));
@@ -115,7 +116,7 @@ TEST_CASE("requests of one owner that wait leave space to others", "[retry][disp
     }
 }
 
-TEST_CASE("at a stop whoever waits is answered with what there is", "[retry][dispatch]") {
+TEST_CASE("at a stop waiting requests are answered with the attempts so far", "[retry][dispatch]") {
     World world;
     world.answer(world.first.expect("o", {"a", "b"}));
     const auto written_later = world.first.expect("o", {"c"});

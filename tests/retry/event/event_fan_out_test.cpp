@@ -195,7 +195,7 @@ TEST_CASE(
     CHECK(world.log->records({log::Topic::kWebhooks, 0}).size() == 2);
 }
 
-TEST_CASE("what one owner's filters cost is paid by that owner", "[retry][event][bounds]") {
+TEST_CASE("an owner pays for the cost of its own filters", "[retry][event][bounds]") {
     World world{0};
     for (int i = 0; i < 10; ++i) world.add("f" + std::to_string(i), "foreign", costly_filter());
     world.add("mine", "o", kCheap);
@@ -281,7 +281,7 @@ private:
 }  // namespace
 
 // Fails where what is thrown stops the partition at this event.
-TEST_CASE("what fails while an event is fanned out ends that event, with its reason",
+TEST_CASE("a failure while an event is fanned out ends that event, with its reason",
           "[retry][event]") {
     World world{3};
     NoMemoryForOne publisher{*world.publisher};

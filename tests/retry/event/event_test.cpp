@@ -84,7 +84,7 @@ TEST_CASE("data pass through as the text that they came as", "[retry][event]") {
     }
 }
 
-TEST_CASE("what is no CloudEvent is named with its place", "[retry][event]") {
+TEST_CASE("a fault of a CloudEvent is named with its place", "[retry][event]") {
     const auto with = [](const char* name, const Json& value) {
         auto event = good();
         event[name] = value;
@@ -123,7 +123,7 @@ TEST_CASE("what is no CloudEvent is named with its place", "[retry][event]") {
           core::Fault::too_large);
 }
 
-TEST_CASE("what libraries send is taken", "[retry][event]") {
+TEST_CASE("events of libraries are accepted", "[retry][event]") {
     const auto taken = parse_structured(with_members(
         R"("time":null,"subject":null,"data_base64":null,"data":1,"anattributewithaverylongname":"x")"));
     REQUIRE(taken);
@@ -191,7 +191,8 @@ TEST_CASE("attributes in headers are UTF-8", "[retry][event]") {
     CHECK(parse_binary(attributes, "", "").error().message == "$.data is no header");
 }
 
-TEST_CASE("limits count what the log gets, so that whatever is taken is read", "[retry][event]") {
+TEST_CASE("limits count the record of the log, so that every accepted event can be read",
+          "[retry][event]") {
     // Nested as deep as may be with the event around it, in both modes.
     const auto deep = parse_binary(kAttributes, "application/json", nested(63));
     REQUIRE(deep);
@@ -219,7 +220,7 @@ TEST_CASE("limits count what the log gets, so that whatever is taken is read", "
     CHECK(for_owner(*full, "shop").error().fault == core::Fault::too_large);
 }
 
-TEST_CASE("what an older build has written is read as it stands", "[retry][event]") {
+TEST_CASE("a record of an older build is read as it stands", "[retry][event]") {
     const auto older =
         with_members("\"data\":" + nested(64) + R"(,"subject":null,"time":"2026-11-20")");
     const auto event = decode_event(*test::ReadBack{record_of(older)});

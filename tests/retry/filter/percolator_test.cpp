@@ -71,7 +71,7 @@ TEST_CASE("an entry is replaced and removed as a whole", "[retry][filter]") {
     CHECK(all.size() == 0);
 }
 
-TEST_CASE("a hundred thousand filters cost an event what it matches", "[retry][filter]") {
+TEST_CASE("among a hundred thousand filters an event costs only its matches", "[retry][filter]") {
     Percolated all;
     for (int i = 0; i < 100'000; ++i) {
         all.put(entry(
@@ -85,7 +85,7 @@ TEST_CASE("a hundred thousand filters cost an event what it matches", "[retry][f
     CHECK(all.match(event("order.created", {{"customer", 77}, {"price", 1}})).empty());
 }
 
-TEST_CASE("the index finds what evaluating every filter finds", "[retry][filter]") {
+TEST_CASE("the index gives the same result as evaluating every filter", "[retry][filter]") {
     const std::vector<Json> queries = {
         term("data.a", 1),
         term("data.a", "1"),
@@ -210,7 +210,7 @@ Percolator::Match in_parts(const Percolator& all, const Json& event, Steps& step
 
 }  // namespace
 
-TEST_CASE("an event that is matched in parts matches what it matches at once", "[retry][filter]") {
+TEST_CASE("an event that is matched in parts has the same matches as at once", "[retry][filter]") {
     Percolator all;
     for (int i = 0; i < 60; ++i) {
         const auto n = std::to_string(i);
@@ -239,7 +239,8 @@ TEST_CASE("an event that is matched in parts matches what it matches at once", "
     }
 }
 
-TEST_CASE("what changes between two parts of a match counts as it is then", "[retry][filter]") {
+TEST_CASE("a filter that changes between two parts of a match counts in its new form",
+          "[retry][filter]") {
     Percolator all;
     for (const auto* const id : {"a", "b", "c", "d", "e"}) {
         all.put(entry(id, {}, exists_in_any(3)));

@@ -184,7 +184,7 @@ TEST_CASE("a query that is too deep or too long is refused", "[retry][filter]") 
     CHECK(fault(wide.dump().c_str()).ends_with("has too many clauses"));
 }
 
-TEST_CASE("what a query requires is its narrowest term, each term once", "[retry][filter]") {
+TEST_CASE("a query requires its narrowest term, each term once", "[retry][filter]") {
     using Terms = std::pair<std::string, std::vector<std::string>>;
     const auto required = [](const char* text) -> std::optional<Terms> {
         const auto query = Query::compile(std::string_view{text});
@@ -242,7 +242,7 @@ TEST_CASE("a wildcard fits as its pattern says, `?` a code point", "[retry][filt
     CHECK(fits(("*" + longer + "?*").c_str(), "y" + longer + "\u00e9"));
 }
 
-TEST_CASE("a wildcard fits what trying every way finds", "[retry][filter]") {
+TEST_CASE("a wildcard fits the same texts as trying every way", "[retry][filter]") {
     const std::function<bool(std::string_view, std::string_view)> tried =
         [&](std::string_view pattern, std::string_view text) {
             if (pattern.empty()) return text.empty();
@@ -368,7 +368,7 @@ TEST_CASE("a nested query takes paths from the event on, and from its objects on
     CHECK(inner("data.orders", "items", "items.sku", "data.orders.items.qty", 2));
 }
 
-TEST_CASE("what other systems wrap a query in has no effect on what matches", "[retry][filter]") {
+TEST_CASE("wrappers of other systems around a query do not change its matches", "[retry][filter]") {
     CHECK(matches(R"({"query": {"term": {"data.count": 3}}})"));
     CHECK_FALSE(matches(R"({"query": {"term": {"data.count": 4}}})"));
     CHECK(matches(R"({"constant_score": {"filter": {"term": {"data.count": 3}}, "boost": 1.2}})"));
@@ -396,7 +396,8 @@ TEST_CASE("what other systems wrap a query in has no effect on what matches", "[
     }
 }
 
-TEST_CASE("minimum_should_match is a number or a percentage, or what may fail", "[retry][filter]") {
+TEST_CASE("minimum_should_match is a number or a percentage, or the number that may fail",
+          "[retry][filter]") {
     const auto with = [](const Json& least, int holding) {
         Json clauses = Json::array();
         for (int i = 0; i < 4; ++i) {

@@ -80,7 +80,7 @@ struct FanOutWorld {
 
 // Fails if the events that other partitions have read ahead are matched beside a trial: then an
 // innocent event would be suspected of the fault of one of those.
-TEST_CASE("a trial waits until what others have read ahead is matched", "[retry][node]") {
+TEST_CASE("a trial waits until events that others have read ahead are matched", "[retry][node]") {
     FanOutWorld world;
     world.start_trial_beside_others();
     REQUIRE(world.fan_out.counts().events == kEvents);

@@ -198,7 +198,7 @@ TEST_CASE("an event reaches every webhook that wants it, once", "[retry][node]")
     CHECK(world.received["http://w1.example/"].size() == 2);
 }
 
-TEST_CASE("what is no event and no delivery is counted, and what stands behind it goes on",
+TEST_CASE("a record that is no event or delivery is counted, and records behind it go on",
           "[retry][node]") {
     World world;
     Process a{world, "a"};
@@ -238,7 +238,7 @@ TEST_CASE("what is no event and no delivery is counted, and what stands behind i
     }
 }
 
-TEST_CASE("a receiver that comes back gets what it missed", "[retry][node]") {
+TEST_CASE("a receiver that comes back gets the deliveries that it missed", "[retry][node]") {
     World world;
     Process process{world, "a"};
     world.run_for(20s);
@@ -295,8 +295,7 @@ TEST_CASE("a restart goes on from the log: webhooks, waiting deliveries, and not
     CHECK(world.received["http://w2.example/"].size() == 1);
 }
 
-TEST_CASE("two nodes share the partitions, and one takes over what the other held",
-          "[retry][node]") {
+TEST_CASE("two nodes share the partitions, and one takes over the other's", "[retry][node]") {
     World world;
     auto first = std::make_unique<Process>(world, "a");
     auto second = std::make_unique<Process>(world, "b");

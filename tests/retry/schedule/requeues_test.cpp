@@ -62,7 +62,7 @@ TEST_CASE("a table whose tiers are all longer has no other choice", "[retry][req
     CHECK_FALSE(Requeues{}.tier_for(*TierTable::from({0s}), 5s, kNow));
 }
 
-TEST_CASE("what came back makes space in the short tiers", "[retry][requeues]") {
+TEST_CASE("deliveries that came back make space in the short tiers", "[retry][requeues]") {
     Requeues backs;
     put(backs, 4'000);
     CHECK(*backs.tier_for(table(), 0s, kNow) == 2);
@@ -71,7 +71,7 @@ TEST_CASE("what came back makes space in the short tiers", "[retry][requeues]") 
     CHECK(backs.count(1, kNow) == 1'999);
 }
 
-TEST_CASE("what never comes back is not counted for ever", "[retry][requeues]") {
+TEST_CASE("deliveries that never come back are not counted for ever", "[retry][requeues]") {
     Requeues backs;
     put(backs, 3'000);
     CHECK(backs.count(1, kNow + 1min) == 3'000);

@@ -141,7 +141,8 @@ TEST_CASE("a slow receiver gets as much time as a quick one, not as many attempt
 }
 
 // Fails where an attempt costs its time alone.
-TEST_CASE("bytes cost as time does: who sends much gets fewer attempts", "[retry][schedule]") {
+TEST_CASE("bytes cost as time does: a webhook with large events gets fewer attempts",
+          "[retry][schedule]") {
     Scheduler scheduler{
         {.workers = 1, .queued_max = 1'000'000, .queued_bytes_max = std::size_t{8} << 30}};
     for (int i = 0; i < 3'000; ++i) {
@@ -319,7 +320,7 @@ TEST_CASE("a webhook's tiers take turns: new work delays no retries, nor they it
     CHECK(drawn == std::map<int, int>{{1, 50}, {2, 50}});
 }
 
-TEST_CASE("what waits of a partition that went elsewhere is forgotten", "[retry][schedule]") {
+TEST_CASE("waiting deliveries of a partition that moved away are forgotten", "[retry][schedule]") {
     Scheduler scheduler{{.workers = 100}};
     auto elsewhere = job("b", 0, 1);
     elsewhere.due.ticket.partition = 7;
@@ -331,7 +332,7 @@ TEST_CASE("what waits of a partition that went elsewhere is forgotten", "[retry]
 }
 
 // Fails where attempts have places and no owner has a share: then 300 webhooks that hang hold all.
-TEST_CASE("whatever hangs of an owner, nine tenths of the places are left to others",
+TEST_CASE("however many receivers of an owner hang, nine tenths of the places are left to others",
           "[retry][schedule][fairness]") {
     Scheduler scheduler{{}};
     hang(scheduler, "hostile", 300, 10);

@@ -29,7 +29,7 @@ TEST_CASE("offsets that no record has count as finished", "[retry][done]") {
     CHECK(tracker.finished() == Finished{.low = 100, .above = {}});
 }
 
-TEST_CASE("what an earlier owner finished stays finished", "[retry][done]") {
+TEST_CASE("deliveries that an earlier owner finished stay finished", "[retry][done]") {
     DoneTracker tracker{{.low = 5, .above = {{7, 9}, {12, 13}}}};
     CHECK(tracker.is_finished(4));
     CHECK_FALSE(tracker.is_finished(5));

@@ -34,7 +34,7 @@ TEST_CASE("a report proves the append time, and the host's monotonic clock goes 
     CHECK(clock.until(at(1'500ms)) == 0ms);
 }
 
-TEST_CASE("a report that is looked at late proves what it did when it came", "[retry][clock]") {
+TEST_CASE("a report that is read late proves the same as when it came", "[retry][clock]") {
     beckon::test::ManualClock host;
     DueClock clock{host};
     const auto sent = host.mono();

@@ -77,7 +77,7 @@ TEST_CASE("a full window holds the tiers back, and space lets them go on", "[ret
     CHECK(owner.seen.size() == 16);
 }
 
-TEST_CASE("what is finished is in the log within the fifth of a second", "[retry][tiers]") {
+TEST_CASE("finished deliveries are in the log within a fifth of a second", "[retry][tiers]") {
     TiersWorld world;
     TiersOwner owner{world};
     owner.answer = [&](const auto& due) {
@@ -105,7 +105,7 @@ TEST_CASE("a take-over that takes long makes nothing late", "[retry][tiers]") {
     CHECK(owner.seen[0].at - owner.seen[0].due <= 10ms);
 }
 
-TEST_CASE("a take-over looks through what came since the last record, not since the last take-over",
+TEST_CASE("a take-over reads the records since the last DoneRecord, not since the last take-over",
           "[retry][tiers]") {
     TiersWorld world;
     TiersOwner owner{world};
@@ -146,7 +146,7 @@ TEST_CASE("row 1: a crash before the attempt loses nothing", "[retry][crash]") {
     CHECK(next.ids() == Ids{"a"});
 }
 
-TEST_CASE("row 2: what was under way is attempted again, under the same id, and nothing else",
+TEST_CASE("row 2: deliveries under way are attempted again, under the same id, and no others",
           "[retry][crash]") {
     TiersWorld world;
     auto owner = std::make_unique<TiersOwner>(world);
@@ -161,7 +161,7 @@ TEST_CASE("row 2: what was under way is attempted again, under the same id, and 
     CHECK(next.ids() == Ids{"b"});
 }
 
-TEST_CASE("rows 3 and 4: what was delivered and not yet recorded comes again, no more than that",
+TEST_CASE("rows 3 and 4: deliveries that were made and not yet recorded come again, and no others",
           "[retry][crash]") {
     TiersWorld world;
     auto owner = std::make_unique<TiersOwner>(world);
@@ -255,7 +255,7 @@ TEST_CASE("row 8: a promotion that the log refuses is written once it takes it",
     CHECK(owner.ids() == Ids{"a", "a"});
 }
 
-TEST_CASE("rows 9 and 10: what a former owner still writes is dropped at the next tier",
+TEST_CASE("rows 9 and 10: late writes of a former owner are dropped at the next tier",
           "[retry][crash]") {
     TiersWorld world;
     TiersOwner former{world, 1};
@@ -366,7 +366,8 @@ TEST_CASE("row 17: an owner without any record of what is finished starts at the
     CHECK(owner.ids() == Ids{"a", "b"});
 }
 
-TEST_CASE("row 18: what fell off the log unfinished is counted exactly", "[retry][crash]") {
+TEST_CASE("row 18: unfinished deliveries that fell off the log are counted exactly",
+          "[retry][crash]") {
     TiersWorld world;
     {
         TiersOwner owner{world};
@@ -383,7 +384,7 @@ TEST_CASE("row 18: what fell off the log unfinished is counted exactly", "[retry
     CHECK(next.tiers.counts().lost == 2);
 }
 
-TEST_CASE("row 18: what falls off the log while its home waits is counted exactly too",
+TEST_CASE("row 18: deliveries that fall off the log while their home waits are counted exactly too",
           "[retry][crash]") {
     TiersWorld world;
     TiersOwner owner{world};

@@ -287,7 +287,7 @@ TEST_CASE("the directory follows from the records, in any number of readings", "
     CHECK(directory.owners().empty());
 }
 
-TEST_CASE("a record that does not decode is counted and leaves what was there",
+TEST_CASE("a record that does not decode is counted and leaves the former webhook",
           "[retry][webhook]") {
     const SecretBox box{a_ring()};
     WebhookDirectory directory{box};
@@ -300,7 +300,8 @@ TEST_CASE("a record that does not decode is counted and leaves what was there",
     CHECK(directory.find("0190aa") != nullptr);
 }
 
-TEST_CASE("what webhooks hold is counted for each owner and in all", "[retry][webhook][bounds]") {
+TEST_CASE("the memory of webhooks is counted for each owner and in all",
+          "[retry][webhook][bounds]") {
     const SecretBox box{a_ring()};
     WebhookDirectory directory{box};
     const auto put = [&](const std::string& id, const std::string& owner,

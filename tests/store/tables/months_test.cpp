@@ -138,7 +138,7 @@ TEST_CASE("a message that belongs to a month that is over goes with the oldest t
           std::vector<std::string>{"messages.2026_12", "messages.2027_02"});
 }
 
-TEST_CASE("what is left of a dropped month's messages does no harm", "[store]") {
+TEST_CASE("rows that are left of a dropped month's messages do no harm", "[store]") {
     EdgeFixture f;
     const auto t = seconds_of(2026y / November / 20);
     const auto now = date(2026y / December / 2);

@@ -82,7 +82,7 @@ TEST_CASE("a client that pings sooner than it may is closed", "[session]") {
     }
 }
 
-TEST_CASE("codes are counted by what they are about", "[session]") {
+TEST_CASE("the codes of acks, nacks and unregisters are counted apart", "[session]") {
     Client client;
     const auto codes = [&](std::string_view frame) {
         std::vector<std::string_view> names;
@@ -105,7 +105,7 @@ TEST_CASE("codes are counted by what they are about", "[session]") {
                 update(99) + "]}") == Names{"ack_100", "ack_102", "ack_other"});
 }
 
-TEST_CASE("each frame of a client, and what follows", "[session]") {
+TEST_CASE("each frame of a client, and its effects", "[session]") {
     Client client;
     CHECK(client.send_frame("{}").frames == std::vector<Effects::Frame>{{"{}", std::nullopt}});
     CHECK(client.send_frame("no JSON").close == edge::closing::kMalformed);
@@ -145,7 +145,7 @@ TEST_CASE("an ack that names another client's message does nothing", "[session]"
           std::vector<Effects::Answered>{{key}});  // of an earlier session
 }
 
-TEST_CASE("the code of an ack or nack goes with what follows, unless it is the usual one",
+TEST_CASE("the code of an ack or nack goes with its effects, unless it is the usual one",
           "[session]") {
     Client client;
     const auto key = new_key();
@@ -164,7 +164,7 @@ TEST_CASE("the code of an ack or nack goes with what follows, unless it is the u
     CHECK(unregister("").changes[0].code == std::nullopt);
 }
 
-TEST_CASE("a window's places are taken by what is sent and freed by what ends it", "[session]") {
+TEST_CASE("a sent message takes a place of the window, and its end frees the place", "[session]") {
     Client client{{.messages_min = 1, .messages_max = 1, .unacked = 2}};
     const auto first = new_key();
     const auto second = new_key();
