@@ -271,7 +271,7 @@ TEST_CASE("nothing is placed at a member before its record is read", "[cluster]"
     World world;
     Node a{world, "a"};
     world.executor.run_for(2s);
-    // A member that says nothing of itself.
+    // A member without a node record.
     const auto silent = world.log->join({.group = "edge.members", .self = {"silent"}},
                                         world.executor, [](const auto&) {});
     world.executor.run_for(2s);

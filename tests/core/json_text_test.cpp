@@ -46,7 +46,7 @@ TEST_CASE("depth counts nested values, and no bracket within a string", "[core][
 }
 
 TEST_CASE("UTF-8 is distinguished from other bytes as the JSON library does it", "[core][json]") {
-    // Every lead byte with every second byte, with and without what follows.
+    // Every lead byte with every second byte, with and without the bytes that follow.
     for (int lead = 0; lead < 256; ++lead) {
         for (int second = 0; second < 256; ++second) {
             for (const std::string tail : {"", "\x80", "\x80\x80", "\xbf\xbf\xbf", "a"}) {

@@ -29,7 +29,7 @@ struct World {
     }
 };
 
-/// Counts how often it is touched, and says when it must not be any more.
+/// Remembers whether it was touched, and whether after forbid().
 class WatchedExecutor final : public core::Executor {
 public:
     void post(Task) override { touch(); }

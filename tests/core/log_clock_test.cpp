@@ -26,7 +26,7 @@ struct World {
                    host.mono().time_since_epoch())} +
                ahead;
     }
-    /// A record of ours: what it takes to the log, and back.
+    /// A record of ours, with the time that it takes to the log, and back.
     void report(std::chrono::milliseconds there, std::chrono::milliseconds back) {
         const auto sent = host.mono();
         host.advance(there);
@@ -51,7 +51,7 @@ TEST_CASE("before a report the log's time is the host's, and says that it is not
     World world;
     CHECK_FALSE(world.log_clock.learned());
     CHECK(world.log_clock.now() == world.host.wall());
-    world.read(5ms);  // what is read alone says nothing about now
+    world.read(5ms);  // a read alone proves nothing about now
     CHECK_FALSE(world.log_clock.learned());
 }
 

@@ -95,7 +95,7 @@ function threadStates(group) {
 }
 
 class Child {
-    /** @param {string} [options.copyTo] a directory: what it says is also appended to a file there */
+    /** @param {string} [options.copyTo] a directory: its output is also appended to a file there */
     constructor(name, command, args, { copyTo, ...options } = {}) {
         this.name = name;
         this.output = '';
@@ -130,7 +130,7 @@ export class Cluster {
      *     `plain`: the endpoint speaks HTTP; `endpoint`, `retry`: further options of the process that holds it; on
      *     Kafka the role retry runs only if `retry` is given, and the role reliability only with `reliability`
      *     (embedded: both always); `tiers`: the delays of a new log; `brokers`: how many; `gates`: names of edges
-     *     that reach the brokers through proxies, see gatesOf(); `copyTo`: a directory for what all of them say
+     *     that reach the brokers through proxies, see gatesOf(); `copyTo`: a directory for the output of all of them
      */
     constructor(log, { plain = false, endpoint = [], retry, tiers, reliability = false, brokers = 1, gates = [], copyTo, console = undefined } = {}) {
         this.brokerCount = brokers;
@@ -149,7 +149,7 @@ export class Cluster {
         this.directory = mkdtempSync(join(log === 'kafka' ? spaceForKafka() : tmpdir(), 'beckon-e2e-'));
         this.children = new Map();
         this.edges = new Map(); // started by startEdge(): name → ports and URL
-        this.environment = {}; // further variables of what start() starts from now on
+        this.environment = {}; // further variables for the processes that start() starts from now on
     }
 
     /** Chooses the ports once: clients keep their URLs over restarts. */
@@ -230,7 +230,7 @@ export class Cluster {
         if (this.shared) throw new Error(`${name} serves other tests too: register this one without BROKER (tests/e2e/CMakeLists.txt)`);
     }
 
-    /** Runs a command of Kafka's own, such as TopicCommand; what it says on standard output. */
+    /** Runs a command of Kafka's own, such as TopicCommand; returns its standard output. */
     async kafkaTool(name, args) {
         const jars = execFileSync(join(ROOT, 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).trim();
         const { stdout } = await promisify(execFile)('java', [
@@ -486,7 +486,7 @@ export class Cluster {
         }
     }
 
-    /** stop(), and whatever that says, nothing is left. */
+    /** stop(); also if that fails, no process is left. */
     async end() {
         try {
             await this.stop();

@@ -22,7 +22,7 @@ const runs = (pid) => {
     }
 };
 
-/** Whether it takes connections; what a test asks it first, it asks until there is an answer. */
+/** Whether it takes connections; a test repeats its first request until there is an answer. */
 const answers = (server) => new Promise((resolve) => {
     const [host, port] = server.split(':');
     const socket = connect(Number(port), host, () => resolve(true));

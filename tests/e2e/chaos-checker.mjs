@@ -24,9 +24,9 @@ const GONE = [404, 410];
 
 export const BOUNDS = {
     connectMs: 45000, // two session time-outs, a restore, and a machine that is busy
-    answerMs: 25000, // after 15 s the front has closed who has no home
-    lagMs: 5000, // what is in the log may be unknown to a home for so long
-    tailMs: 3000, // who hung takes this long until all is as before
+    answerMs: 25000, // after 15 s the front has closed clients without a home
+    lagMs: 5000, // a home may not know a record of the log for so long
+    tailMs: 3000, // a process that hung takes this long until all is as before
     unknownMs: 15000, // a POST without an answer may be appended so much later
 };
 

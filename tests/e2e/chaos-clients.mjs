@@ -1,4 +1,4 @@
-// User agents with habits, good ones and bad ones. All that they see goes to `note`; who judges it is the checker.
+// User agents with habits, good ones and bad ones. All that they see goes to `note`; the checker judges it.
 import { randomUUID } from 'node:crypto';
 import WebSocket from 'ws';
 import { randomFrom } from './chaos-plan.mjs';
@@ -189,7 +189,7 @@ export class ChaosClient {
         for (const ack of this.socket?.unacked ?? []) ack();
     }
 
-    /** Resolves to true once the home has had all that was said before on this connection; to false if that is over. */
+    /** Resolves to true once the home has received all earlier frames of this connection; to false if the connection is over. */
     ping() {
         if (!this.attached || this.pong) return this.pong?.promise ?? Promise.resolve(false);
         const socket = this.socket;

@@ -1,4 +1,4 @@
-// Does to the processes what the plan says, and heals it.
+// Makes the faults of the plan, and heals them.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from './beckon.mjs';

@@ -1,8 +1,8 @@
 // Clients and senders of all habits use Beckon while its processes are killed, stopped, cut off and robbed of their
-// stores; a checker outside of it says what may not have happened (chaos-checker.mjs).
+// stores; a checker outside of them judges the history (chaos-checker.mjs).
 //
-// The plan follows from the seed; what happens at which moment does not. `--minutes` ends the plan early. All that was
-// seen is in build/chaos/<log>-<seed>/history.jsonl, and what the processes said beside it.
+// The plan follows from the seed, the exact moments do not. `--minutes` ends the plan early. The history is in
+// build/chaos/<log>-<seed>/history.jsonl, with the output of the processes beside it.
 import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -82,7 +82,7 @@ const faults = new Faults(cluster, installation, note);
 let clients = [];
 let senders;
 
-/** All is healed, everybody attached: what is due has come, and what was acknowledged is so for good. */
+/** Waits until all faults are healed and all clients attached: then due messages have arrived, and acks are final. */
 async function stabilise(isLast) {
     await faults.allHealed();
     await senders.stop();
@@ -111,7 +111,7 @@ async function stabilise(isLast) {
 
 /**
  * Acks of clients whose connection stood while the home took them and the log had their tombstones. A front repeats a
- * ping at a home that has changed meanwhile, but not the ack before it: so what came again is not confirmed.
+ * ping at a home that has changed meanwhile, but not the ack before it: so a message that came again is not confirmed.
  */
 async function confirm(judged, last) {
     const before = new Map(judged.map((client) => [client, client.socket]));
@@ -130,7 +130,7 @@ async function confirm(judged, last) {
     for (const { client, n } of sure) client.acks.delete(n);
 }
 
-/** Everybody once more at another edge: nothing comes but what is new, and every registration still works. */
+/** Every client once more at another edge: only new messages come, and every registration still works. */
 async function lastWord() {
     for (const client of clients) {
         client.suspended = true;

@@ -1,5 +1,5 @@
 // The Debian package on a host that has nothing but Debian's base: a fresh root that debootstrap has made. It is
-// installed there with what it depends on, pushes once, and is purged without a trace.
+// installed there with its dependencies, pushes once, and is purged without a trace.
 //
 //   node --test clean-debian.mjs     (as root, with a mirror of Debian in reach)
 import assert from 'node:assert/strict';

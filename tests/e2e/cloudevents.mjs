@@ -1,5 +1,5 @@
-// CloudEvents' own libraries for JavaScript, Go and Python, unchanged, each from its registry: what they send is taken,
-// and what webhooks get in either mode they read.
+// CloudEvents' own libraries for JavaScript, Go and Python, unchanged, each from its registry: Beckon accepts their
+// events, and they read the requests to webhooks in either mode.
 //
 //   node --test cloudevents.mjs   (after scripts/senders-setup.sh; LOG=embedded|kafka)
 import assert from 'node:assert/strict';
@@ -37,7 +37,7 @@ function request(url, { method = 'POST', headers = {}, body } = {}) {
     });
 }
 
-/** Keeps what comes, by path: {headers, body (bytes)}. */
+/** Keeps requests by path: {headers, body (bytes)}. */
 class Receiver {
     constructor() {
         this.got = new Map();

@@ -4,9 +4,9 @@
 //
 //   node cluster-bench.mjs [--only failover,rolling,hop,restore,session] [--json FILE] [--quick]
 //
-// `--quick` only shows that it works: its figures are no measurements. Ends with 1 above what docs/operations.md
-// promises. Messages reach the clients through senders of this process, which also is all clients: its own share of a
-// figure is some tenths of a millisecond, but for `hop`, which `beckon-bench` measures.
+// `--quick` only shows that it works: its figures are no measurements. Exits with 1 if a figure is above the promise of
+// docs/operations.md. Messages reach the clients through senders of this process, which also is all clients: its own
+// share of a figure is some tenths of a millisecond, but for `hop`, which `beckon-bench` measures.
 import { spawn } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -224,7 +224,7 @@ async function pending(installation, count) {
     installation.clients.set('edge-1', clients.slice(away.length));
 }
 
-/** From the SIGKILL of an edge until those whose home it was have messages again. */
+/** From the SIGKILL of an edge until the clients whose home it was have messages again. */
 async function failover(name, standbys, waiting = 0) {
     const installation = new Installation({ standbys });
     try {

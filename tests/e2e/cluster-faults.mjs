@@ -1,5 +1,5 @@
-// Three edges and two endpoints on three brokers, and a network, brokers and clocks that fail: what each fault may
-// cost, and what it may not.
+// Three edges and two endpoints on three brokers, and a network, brokers and clocks that fail, with the bounds on the
+// cost of each fault.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -75,7 +75,7 @@ async function wellAgain() {
     await allArrived();
 }
 
-/** Runs a step; what the processes said comes with its failure. */
+/** Runs a step; a failure shows the output of the processes. */
 const step = (name, body) =>
     test(name, async () => {
         try {

@@ -76,7 +76,7 @@ async function startEdge(name) {
     edges.push(name);
 }
 
-/** Runs a step; what the processes said comes with its failure. */
+/** Runs a step; a failure shows the output of the processes. */
 const step = (name, body) =>
     test(name, async () => {
         try {

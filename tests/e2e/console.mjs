@@ -1,5 +1,5 @@
 // The console in a real Chromium and a real Firefox: LOG=embedded (in standalone, without a token) or LOG=kafka (as a
-// role, with one). SCREENSHOTS names a directory that keeps what the pages looked like.
+// role, with one). SCREENSHOTS names a directory for screenshots of the pages.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -51,7 +51,7 @@ function api(name) {
 const group = (name) => (kafka ? `beckon.${name}` : name);
 const rowsOf = (page, name) => page.rows.filter((row) => row.group === group(name));
 
-/** A tab that is logged in; what its console complains of is in `complaints`. */
+/** A tab that is logged in; `complaints` has the errors of its console. */
 async function open(by, width = 1280) {
     const page = await by.newPage();
     page.setDefaultTimeout(PATIENCE);

@@ -1,5 +1,5 @@
-// A webhook's name leads to an allowed address when it is made and when its first event is delivered, and inside later:
-// the address of each connection is judged, so nothing ever connects there, and nothing is lost.
+// A webhook's name leads to an allowed address when it is made and when its first event is delivered, and to a private
+// one later: the address of each connection is judged, so nothing ever connects there, and nothing is lost.
 //
 //   node --test dns-change.mjs   (needs a mount namespace, for a hosts file of its own)
 import assert from 'node:assert/strict';
@@ -15,7 +15,7 @@ import { BECKON, freePort, until } from './beckon.mjs';
 const NAME = 'receiver.example';
 const ALLOWED = '127.0.0.1';
 const INSIDE = '127.0.0.2';
-// libcurl keeps an address for a minute: what is refused comes again after that.
+// libcurl keeps an address for a minute: a refused delivery comes again after that.
 const TIERS = '0s,70s,75s,80s';
 const PATIENCE_MS = 200000;
 const POST_EACH_MS = 2000;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 
 const NOT_RUN = /^\s*<!-- not run: (.+) -->\s*$/;
 
-/** Splits off what begins a list item: its text stands this far in. */
+/** Matches the marker of a list item: the text of the item is indented by its length. */
 const LIST_ITEM = /^(\s*(?:\d+\.|[*-])\s+)\S/;
 
 /**
@@ -63,7 +63,7 @@ export function blocksOf(file) {
     return blocks;
 }
 
-/** `beckon …` in the running text, without what stands in blocks. */
+/** `beckon …` in the running text, outside of blocks. */
 export function inlineCommandsOf(file) {
     const prose = readFileSync(file, 'utf8')
         .split('\n')

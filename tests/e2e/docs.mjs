@@ -1,5 +1,5 @@
 // Every command and config block of README.md and docs/operations.md, taken out of the files and run as it stands,
-// in the order of a reader, on a host of its own; then what the text promises is looked at.
+// in the order of a reader, on a host of its own; then the promises of the text are checked.
 //
 //   node docs.mjs
 import assert from 'node:assert/strict';

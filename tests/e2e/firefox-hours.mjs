@@ -108,7 +108,7 @@ try {
         network[how]();
         const texts = [await send(to, what), await send(to, what)];
         await connected(0);
-        if (how === 'silence') network.reset(); // what hangs in a silent connection never comes
+        if (how === 'silence') network.reset(); // bytes in a silent connection never arrive
         network.heal();
         await arrived(texts);
         once(texts);
@@ -150,7 +150,7 @@ try {
     const duplicate = await start('two');
     const texts = [];
     for (let i = 0; i < 20; ++i) texts.push(await send(to, 'to one of two'));
-    await arrived(texts); // the later hello wins, and the other comes back: whoever is there has it
+    await arrived(texts); // the later hello wins, and the other comes back: the attached one has it
     await close(duplicate);
     await arrived([await send(to, 'the duplicate is gone')]);
     once(waiting); // acknowledged before the duplicate came

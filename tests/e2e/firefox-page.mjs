@@ -36,7 +36,7 @@ export async function startSite() {
 
 /**
  * @param {string} profile its directory; a second start goes on with it
- * @param {object} preferences what `about:config` is told about the push server, and what a test needs otherwise
+ * @param {object} preferences values of `about:config` for the push server, and others that a test needs
  * @param {object} [env] beside the environment of the test
  */
 export async function startFirefox(profile, preferences, origin, env = {}) {
@@ -61,7 +61,7 @@ export async function startFirefox(profile, preferences, origin, env = {}) {
     return { browser, page };
 }
 
-/** In the page: what the profile has, or a new subscription. */
+/** In the page: the profile's subscription, or a new one. */
 export function subscription(page, publicKey, create) {
     return page.evaluate(
         async (key, subscribe) => {

@@ -49,7 +49,7 @@ class OnSmallDisk {
         return { status: reply.status, text: await reply.text() };
     }
 
-    /** Polls, and shows what the process has said if that takes too long. */
+    /** Polls, and shows the output of the process if that takes too long. */
     wait(what, check) {
         return until(what, check, 60000).catch((error) => {
             throw new Error(`${error.message}\n${this.output}`);

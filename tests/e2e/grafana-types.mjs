@@ -1,4 +1,4 @@
-// The dashboards of packaging/grafana are what Grafana's own types say that a dashboard is. Grafana itself is in no registry
+// The dashboards of packaging/grafana agree with Grafana's own types. Grafana itself is in no registry
 // that the tests reach, so nothing here has drawn them.
 //
 //   node grafana-types.mjs   (ends with 77 where tsc or the package @grafana/schema is not installed)

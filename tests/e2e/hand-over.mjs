@@ -1,5 +1,5 @@
 // Two processes of the role retry share the partitions on Kafka, under load; one of them is killed or stopped. Nothing
-// is lost, and what comes twice stays within what docs/formats/retry.md allows.
+// is lost, and repetitions stay within the bounds of docs/formats/retry.md.
 //
 //   node --test hand-over.mjs   (LOG=kafka)
 import assert from 'node:assert/strict';

@@ -1,5 +1,5 @@
-// Expressions of attachments mean what they mean in JMESPath: random ones, over random documents, select what its
-// first implementation selects (PyPI jmespath), and what only that reads is named as left out.
+// Expressions of attachments mean the same as in JMESPath: random ones, over random documents, select the same as its
+// first implementation (PyPI jmespath), and expressions that only that one reads are named as left out.
 //
 //   EXPRESSIONS=…/expression_lines node --test jmespath.mjs   (after scripts/schemathesis-setup.sh)
 import assert from 'node:assert/strict';

@@ -53,7 +53,7 @@ test('the unit starts what Beckon accepts, with the configuration that is instal
 test('systemd finds no fault in the unit', (t) => {
     if (run('systemd-analyze', ['--version']).status !== 0) return t.skip('no systemd-analyze here');
     const copy = join(prefix, 'beckon.service');
-    // It must be there to be checked; the account is made by whoever installs.
+    // It must be there to be checked; the administrator makes the account.
     const unit = readFileSync(unitFile, 'utf8').replace('/usr/local/bin/beckon', installed).replace(/^(User|Group)=.*$/gm, '');
     writeFileSync(copy, unit);
     const { status, text } = run('systemd-analyze', ['verify', '--man=no', copy]);

@@ -31,10 +31,10 @@ const json = (path, more = '') => (body) => `POST ${path} HTTP/1.1\r\nHost: loca
 const bearer = () => `Authorization: Bearer ${token}\r\n`;
 
 /**
- * By the setting that names the port. `name`: in `cluster.ports`; `get`: what is there for everybody, with `status`; `local`: it
- * trusts whoever is on this host, so it asks for the host's name; `bodies`: requests with a JSON body, by what they carry;
- * `upgrades`: it serves WebSockets; `lenient`: what of SMUGGLING it passes over; `proves`: a path for whoever has the bearer token;
- * `elsewhere`: why it is not tried here, and where.
+ * By the setting that names the port. `name`: in `cluster.ports`; `get`: a path for everybody, with its `status`;
+ * `local`: it trusts every user of this host, so it asks for the host's name; `bodies`: requests with a JSON body, by
+ * their content; `upgrades`: it serves WebSockets; `lenient`: requests of SMUGGLING that it passes over; `proves`: a
+ * path that needs the bearer token; `elsewhere`: why it is not tried here, and where.
  */
 const PORTS = {
     'endpoint.port': {

@@ -1,5 +1,5 @@
-// A standalone loses its power while it starts, serves or recovers: whatever the disk kept of what was not synced, it starts
-// again, and every message that was answered 201 arrives.
+// A standalone loses its power while it starts, serves or recovers: whatever the disk kept of unsynced writes, it
+// starts again, and every message that was answered 201 arrives.
 //
 //   node power-cut.mjs [--rounds N] [--seed FIRST] [--mode MODE]
 //   node power-cut.mjs --first-start STRIDE [--seed N]
@@ -98,7 +98,7 @@ class Receiver {
         await this.agent.register();
     }
 
-    /** Sends until `isOver`; counts what was answered 201. */
+    /** Sends until `isOver`; counts the 201s. */
     async send(isOver, prefix, wrong) {
         for (let n = 0; !isOver() && n < MESSAGES_MOST / CLIENTS / SENDERS_OF_EACH; ++n) {
             const body = `${this.name} ${prefix} ${n} ${'x'.repeat((n * 97) % 3000)}`;

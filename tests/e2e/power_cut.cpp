@@ -454,7 +454,7 @@ FILE* open_stream(const char* name, const char* mode) {
                      static_cast<FILE*>(nullptr), [&] { return real(path, mode); });
 }
 
-/// A change of names by `change_now`; `undone_by` says, before it, how it is undone.
+/// A change of names by `change_now`; before it, `undone_by` returns how to undo it.
 template <class Before, class Change>
 int change_name(const char* call, const std::string& path, Before undone_by, Change change_now) {
     if (!disk().has(path)) return static_cast<int>(change_now());

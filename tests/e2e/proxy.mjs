@@ -1,4 +1,4 @@
-// Stands before a TCP port, so that a test can cut what goes through.
+// Stands before a TCP port, so that a test can cut its connections.
 import { connect, createServer } from 'node:net';
 
 export class Proxy {
@@ -29,7 +29,7 @@ export class Proxy {
         return this.server.address().port;
     }
 
-    /** Resets what is connected and refuses what comes, until heal(). */
+    /** Resets all connections and refuses new ones, until heal(). */
     cut() {
         this.isCut = true;
         this.reset();

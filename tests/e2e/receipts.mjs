@@ -74,7 +74,7 @@ function tokenOf(owner) {
     return made.stdout.trim();
 }
 
-/** A webhook of `owner` for all that Beckon says of messages and subscriptions; its events, by id. */
+/** A webhook of `owner` for all of Beckon's events about messages and subscriptions; its events, by id. */
 async function receiver(owner) {
     const events = new Map();
     const server = http.createServer((request, response) => {

@@ -20,7 +20,7 @@ const keys = webpush.generateVAPIDKeys();
 const cluster = new Cluster('kafka', { endpoint: ['--endpoint-tracking-keys', keys.publicKey] });
 const client = new UserAgent(undefined);
 const ops = new Map();
-const sent = []; // reliability ids of what was answered 201
+const sent = []; // reliability ids of messages that were answered 201
 
 before(async () => {
     await cluster.prepare();
@@ -85,7 +85,7 @@ async function share() {
     }
 }
 
-/** Every message was acknowledged, and all who are asked count so. */
+/** Every message was acknowledged, and all processes count so. */
 async function countedRight(names) {
     let seen;
     await until('the counts', async () => {

@@ -1,5 +1,5 @@
 // While a sender runs whose messages are tracked, Beckon's processes are killed with SIGKILL and
-// started again: in the end each message is counted as what its sender and its client saw, the sums
+// started again: in the end each message is counted by the outcome that its sender and its client saw, the sums
 // are those of the histories, and a rebuild from the topic gives the same.
 //
 //   node reliability.mjs embedded|kafka
@@ -140,7 +140,7 @@ try {
     ];
 
     // --- kills
-    const accepted = new Map(); // reliability id → what is expected of it
+    const accepted = new Map(); // reliability id → its expected end
     const uncertain = new Set(); // no 201: it may be there or not
     let sent = 0;
     let allowed = Infinity; // messages that may be sent in all

@@ -13,7 +13,7 @@ import { UserAgent, post } from './client.mjs';
 const cluster = new Cluster('embedded', { plain: true });
 const client = new UserAgent();
 const data = join(cluster.directory, 'standalone');
-/** The stores of a standalone, and what this build writes as their format. */
+/** The stores of a standalone, with the format that this build writes. */
 const STORES = { edge: 'edge/3/monthly', endpoint: 'subscriptions/1/4', reliability: 'reliability/2/4' };
 
 before(async () => {
@@ -45,7 +45,7 @@ async function leaveSomething(name) {
     await cluster.stop();
     client.bodies = [];
 }
-/** After a start: what waited comes, what was acknowledged does not, and the endpoint URL is good. */
+/** After a start the waiting message comes, the acknowledged one does not, and the endpoint URL works. */
 async function allIsThere(name) {
     await client.connect();
     await until('what waited', () => client.bodies.includes(`${name} waits`));

@@ -148,7 +148,7 @@ test('nothing is refused at any moment of a rotation', { timeout: 400000 }, asyn
             assert.ok(answer.status === 202 || answer.status === 201 || answer.status === 200 || answer.status === 429, `${answer.status} ${answer.body}`);
             await new Promise((resolve) => setTimeout(resolve, 20));
         },
-        // Tools whose file is the newest, and such whose file is that of before.
+        // Tools with the newest file, and tools with the former one.
         'a tool': async (round) => {
             const { headers } = await post(old[0].endpoint, 'traced');
             const where = kafka

@@ -1,6 +1,6 @@
-// Real sender libraries, unchanged, each from its registry: what they send is decrypted by the
-// client, and every error status makes them do what their users expect: a subscription counts as
-// expired only when it has, and where there is a delay to wait it can be read.
+// Real sender libraries, unchanged, each from its registry. The client decrypts their messages, and they react to every
+// error status as their users expect: a subscription counts as expired only when it has expired, and a delay to wait
+// can be read.
 //
 //   node senders.mjs
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-// Slips of an operator that must not make senders forget their subscriptions, nor pass unnoticed.
+// Mistakes of an operator that must not make senders forget their subscriptions, nor pass unnoticed.
 //
 //   node slips.mjs
 import assert from 'node:assert/strict';
@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { BECKON, Cluster, freePort, until } from './beckon.mjs';
 import { UserAgent } from './client.mjs';
 
-/** Runs to the end; the exit code and what it said. */
+/** Runs to the end; its exit code and output. */
 function run(args) {
     const { status, stdout, stderr } = spawnSync(BECKON, args, { encoding: 'utf8', timeout: 30000 });
     return { code: status, text: stderr + stdout };

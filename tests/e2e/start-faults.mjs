@@ -16,7 +16,7 @@ after(() => rmSync(directory, { recursive: true, force: true }));
 let count = 0;
 const fresh = () => join(directory, `data-${++count}`);
 
-/** Runs to the end; the exit code and what it said on standard error. */
+/** Runs to the end; its exit code and standard error. */
 function run(args, env = {}) {
     const result = spawnSync(BECKON, args, { encoding: 'utf8', timeout: 30000, env: { ...process.env, ...env } });
     return { code: result.status, text: result.stderr + result.stdout };

@@ -40,7 +40,7 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 /** Half of them close to the moment when the broker begins to hang. */
 const moment = () => random.from(0, random.chance(0.5) ? 300 : GROUP_GIVES_UP_MS);
 
-/** Messages one after another until the endpoint is gone; what each was answered, and whether the broker hung then. */
+/** Messages one after another until the endpoint is gone; the answer to each, and whether the broker hung then. */
 class Sender {
     constructor(endpoint, state) {
         this.statuses = [];

@@ -1,5 +1,5 @@
-// A stop (SIGTERM) of the real process under load: what has reached it is answered, nobody is reset,
-// what was answered 201 is in the log, and it ends in time, also when the log hangs.
+// A stop (SIGTERM) of the real process under load: it answers every request that has arrived, resets no connection, has
+// every message that it answered 201 in the log, and ends in time, also when the log hangs.
 //
 //   node stop.mjs
 import assert from 'node:assert/strict';
@@ -68,8 +68,8 @@ class Load {
     constructor(cluster, endpoint) {
         this.cluster = cluster;
         this.endpoint = endpoint;
-        this.ids = []; // of what was answered 201
-        this.faults = []; // what must not happen to a request
+        this.ids = []; // of messages that were answered 201
+        this.faults = []; // outcomes that no request may have
         this.stopped = false;
         this.over = Promise.all([
             ...Array.from({ length: KEPT }, () => this.keepSending()),

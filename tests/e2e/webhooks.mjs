@@ -18,7 +18,7 @@ const log = process.env.LOG ?? 'embedded';
 const TIERS = [0, 2, 4];
 const KILLS = Number(process.env.KILLS ?? 8);
 const SEED = Number(process.env.SEED ?? Date.now() % 1000000);
-// Node's clock and the log's tick alike on one machine; what a record's milliseconds are rounded by.
+// Node's clock and the log's tick alike on one machine; the log rounds times to milliseconds.
 const ROUNDING_MS = 2;
 
 const cluster = new Cluster(log, {

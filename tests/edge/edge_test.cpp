@@ -57,7 +57,7 @@ void ack(WsClient& client, std::string_view channel, std::string_view version) {
 
 constexpr std::string_view kChannel = "11111111-2222-4333-8444-555555555555";
 
-/// The host's clocks, at which the control thread of an edge can be held up as by a disk.
+/// The host's clocks. A test can hold up the control thread of an edge in them, as a disk would.
 class HeldClock final : public core::Clock {
 public:
     core::Timestamp wall() const override {
@@ -92,7 +92,7 @@ private:
     std::atomic<core::Duration> ahead_{core::Duration::zero()};
 };
 
-/// Until what is said of the health is so.
+/// Waits until the reported health is as `is` wants it.
 bool eventually(Installation& here, const std::function<bool(const ops::Health::Report&)>& is) {
     return here.executor.wait_until([&] {
         here.executor.post_after(10ms, [] {});  // looks again

@@ -18,7 +18,7 @@
 
 namespace beckon::test {
 
-/// One installation on a directory: the log and what publishes to it live as long as this, edges
+/// An installation on a directory: the log and its publishers live as long as this object, edges
 /// come and go.
 struct Installation {
     static constexpr core::Partition kPartitions = 4;
@@ -61,7 +61,7 @@ struct Installation {
     }
     std::unique_ptr<edge::Edge> start() { return start(config()); }
 
-    /// As an endpoint would.
+    /// Sends a message as an endpoint would.
     std::string send(std::string_view endpoint, std::string_view body) {
         core::NotificationAccepted message;
         message.ttl_s = 3600;
@@ -83,7 +83,7 @@ struct Installation {
                 core::encode(message));
         return id;
     }
-    /// It is durable when this returns.
+    /// The record is durable when this returns.
     void publish(log::TopicPartition where, core::Record record) {
         std::optional<core::Result<log::Appended>> appended;
         publisher->publish(where, std::move(record), [&](const auto& done) { appended = done; });

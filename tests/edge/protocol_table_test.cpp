@@ -29,7 +29,7 @@ using test::WsClient;
 //   x CODE REASON   the client closes the connection
 //   ~               the client goes without a word, and connects again
 //
-// A name in angle brackets is what stood there when it came first: `<uaid>`. `c1` … are channels.
+// A name in angle brackets (`<uaid>`) stands for the text that it met first. `c1` … are channels.
 
 namespace {
 
@@ -63,7 +63,7 @@ const core::NotificationAccepted& message(std::string_view name) {
     return kMessages.at(name);
 }
 
-/// Whether `text` is what `pattern` says. Names that come first are learnt.
+/// Whether `text` matches `pattern`. A name that is not in `names` yet is added with its text.
 bool matches(std::string_view pattern, std::string_view text, Names& names) {
     while (!pattern.empty()) {
         if (pattern.front() != '<') {
@@ -170,7 +170,7 @@ constexpr auto kRegistered =
 constexpr auto kAsk = "> {}";
 constexpr auto kNothingElse = "< {}";
 
-/// Before the dialogue, and the end of all that is not closed.
+/// The beginning of each dialogue, and the end of those whose connection is not closed.
 const std::vector<std::string_view> kSubscribed = {kHello, kAnswer, kRegister, kRegistered};
 
 std::vector<Row> hellos() {

@@ -19,7 +19,7 @@ using store::test::EdgeFixture;
 
 namespace {
 
-/// An edge's store with one partition (3), and what says how much waits in it.
+/// An edge's store with one partition (3), and the survey of its waiting messages.
 struct SurveyWorld {
     SurveyWorld() {
         clock.advance(std::chrono::seconds{100});
@@ -93,7 +93,7 @@ TEST_CASE("more than a piece is counted over several turns", "[edge]") {
     CHECK(world.messages() == many);
 }
 
-// Verified to fail when what cannot be read counts as nothing.
+// Verified to fail when a partition that cannot be read counts as 0.
 TEST_CASE("the last count of a partition that cannot be read stays in the sum", "[edge]") {
     SurveyWorld world;
     world.store.put(70, "m1");

@@ -26,7 +26,7 @@ public:
     /// reset.
     std::optional<core::Fault> next_take;
     std::optional<core::Fault> every_take;
-    /// So many takes, every other one of a reader, find nothing, though this is not the end; the
+    /// This many takes (every other one of a reader) find nothing, although there is more; the
     /// reader is ready at once.
     int dry_takes = 0;
     std::size_t readers_opened = 0;
@@ -215,7 +215,7 @@ struct FoldWorld {
             options, fold::Fold::Context{log, *publisher, executor, clock}, state);
         fold->start();
     }
-    /// Started, and what that takes is over.
+    /// Starts it, and waits until the start is over.
     void start_and_follow() {
         start();
         executor.run_for(std::chrono::seconds{1});

@@ -1,5 +1,5 @@
 // Any text of a client is a frame of the protocol, or has a named fault that closes its connection;
-// what it says in texts stands in what it sent, or was escaped there.
+// every text of the frame stands in the input, or was escaped there.
 #include "edge/protocol/protocol.hpp"
 #include "fuzz/require.hpp"
 

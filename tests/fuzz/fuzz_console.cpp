@@ -1,7 +1,6 @@
 // Requests of the console's port, with and without a login: each is answered once, nobody sees a
 // page without the token or a session, and no act is done that was not shown. The first byte of the
-// input says whether there is a login; in what follows every "$S" is a session, every "$T" the
-// token.
+// input says whether there is a login; in the rest every "$S" is a session, every "$T" the token.
 #include "console/web/web_handler.hpp"
 #include "fuzz/conversation.hpp"
 #include "net/http/caller.hpp"
@@ -74,7 +73,7 @@ std::string session_in(World& world) {
     return session;
 }
 
-/// The input, with what a client that knows a secret would write.
+/// The input, with the secrets that a client would write.
 std::string written(std::string_view text, const std::string& session) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {

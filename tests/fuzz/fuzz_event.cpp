@@ -1,7 +1,6 @@
 // A POST of an event. The first line is the Content-Type; lines `name: value` follow, as the
 // headers `ce-…`; after an empty line comes the body. In both modes the event is refused with a
-// reason, or its record can be read again and says the same, and what an attempt sends of it can be
-// made.
+// reason, or its record can be read again with the same content, and a request can be made of it.
 #include "fuzz/require.hpp"
 #include "retry/attachment/attachments.hpp"
 #include "retry/event/event.hpp"

@@ -48,7 +48,7 @@ void check(const Query& query, const Json& event) {
     require(matched.has_value());
     std::size_t again = 0;
     require(evaluate(query, event, kStepsMost, again) == matched && again == taken);
-    // With a step less nobody knows.
+    // With a step less there is no result.
     if (taken > 0) require(!evaluate(query, event, taken - 1, again) && again == taken - 1);
 
     Percolator percolator;

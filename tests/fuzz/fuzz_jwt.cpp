@@ -1,7 +1,7 @@
-// VAPID tokens. The input is a token's claims as JSON text, so that what is mutated is not hidden
-// by base64. Signed by its key, a token is good exactly if the rules of
-// docs/protocol/http-api.md#authorization-and-vapid hold,
-// written down here a second time; changed in one place, or with another key, it never is.
+// VAPID tokens. The input is a token's claims as JSON text, so that base64 does not hide the
+// mutations. Signed by its key, a token is good exactly if the rules of
+// docs/protocol/http-api.md#authorization-and-vapid hold, written down here a second time; changed
+// in one place, or with another key, it never is.
 #include "client/p256_key.hpp"
 #include "core/base64url.hpp"
 #include "core/tokens.hpp"
@@ -45,7 +45,7 @@ bool good(const std::string& token, std::string_view point) {
     };
     const auto first = verify();
     require(verifier.cached() == (first ? 1U : 0U));
-    const auto second = verify();  // what was refused is not remembered as good, nor the reverse
+    const auto second = verify();  // a refused token is not remembered as good, nor the reverse
     require(first.has_value() == second.has_value());
     require(!first || (first->key_sha256 == core::sha256(point) &&
                        verifier.last_outcome() == ingest::VapidOutcome::hit));

@@ -1,5 +1,5 @@
-// Requests of the registration calls: whatever their bodies say, what is taken from them is text
-// that can be written as JSON, and a secret that was not made here opens nothing.
+// Requests of the registration calls: from any body they take only text that can be written as
+// JSON, and a secret that was not made here opens nothing.
 #include "fuzz/conversation.hpp"
 #include "ingest/api/router.hpp"
 #include "ingest/registration/registration_body.hpp"

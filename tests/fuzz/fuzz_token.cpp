@@ -18,7 +18,7 @@ namespace {
 
 constexpr Timestamp kNow{std::chrono::milliseconds{1'790'000'000'000}};
 
-/// The ring that the corpus was made with: what is mutated stays close to what opens.
+/// The ring that the corpus was made with: mutations stay close to valid tokens.
 Tokens make_tokens() {
     Secret32 secret{};
     for (std::size_t i = 0; i < secret.size(); ++i) secret[i] = static_cast<std::uint8_t>(i);

@@ -1,6 +1,6 @@
-// The WebSocket port with whatever comes: upgrade requests, and frames behind a good upgrade. No
-// bytes crash it, no connection outlives its deadlines, and what reaches the front is one whole
-// text of a bounded size, of a client that is open.
+// The WebSocket port with any input: upgrade requests, and frames behind a good upgrade. No bytes
+// crash it, no connection outlives its deadlines, and the front gets only whole texts of a bounded
+// size from open clients.
 //
 // The first byte of the input: bit 0 puts a good upgrade first, the others say how the rest is cut.
 #include "edge/ws/ws_server.hpp"

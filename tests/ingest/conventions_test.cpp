@@ -110,7 +110,7 @@ TEST_CASE("of a repeated header the first counts, and one that is not ASCII is n
               .status == 401);
     CHECK(world.ask(good.with("Content-Encoding", "aes128gcm\x01")) ==
           error(400, "110", "Bad Request", "Content-Encoding must be aes128gcm or aesgcm."));
-    // Without what the sender asked for the message would be another one.
+    // The sender asked for these: without them it would be another message.
     CHECK(world.ask(good.with("Topic", "news\xff")) ==
           error(400, "113", "Bad Request",
                 "Topic must be 1 to 32 characters from A-Z a-z 0-9 - _ (RFC 8030 5.4)."));

@@ -47,7 +47,7 @@ inline core::Record record(std::string key, std::optional<std::string> value = "
     return {std::move(key), std::move(value), {}};
 }
 
-/// A reader that takes whatever comes, `at_once` records at a time.
+/// A reader that takes all records, `at_once` at a time.
 class Collector {
 public:
     Collector(LogUnderTest& under_test, log::TopicPartition where, core::Offset from,

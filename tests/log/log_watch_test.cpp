@@ -103,7 +103,7 @@ TEST_CASE("a log that can be reached and takes nothing is reported with its reas
     world.executor.run_for(10s);
     CHECK(world.reports == std::vector<std::string>{"the log's disk is full"});
     CHECK(world.writes > 5);
-    world.writing.reset();  // it finds out by itself: nobody sends to what is not ready
+    world.writing.reset();  // it notices by itself: nobody sends to a process that is not ready
     world.executor.run_for(2s);
     CHECK(world.reports == std::vector<std::string>{"the log's disk is full", ""});
     const auto asked = world.writes;

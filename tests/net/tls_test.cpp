@@ -67,7 +67,7 @@ TEST_CASE("a certificate or key that cannot be read says so in the system's word
           "the TLS key " + missing.string() + " cannot be read: No such file or directory");
     CHECK_THAT(files.why({files.directory.path(), files.pair.key}),
                Contains("cannot be read: Is a directory"));
-    if (::geteuid() == 0) return;  // whoever may read everything
+    if (::geteuid() == 0) return;  // root may read everything
     REQUIRE(::chmod(files.pair.key.c_str(), 0) == 0);
     CHECK_THAT(files.why(files.pair), Contains("cannot be read: Permission denied"));
 }
@@ -83,7 +83,7 @@ TEST_CASE("an encrypted key is refused with a sentence, and nobody is asked for 
                   " is encrypted: give one without a passphrase, which `openssl pkey -in " +
                   key.string() + " -out FILE` makes");
     }
-    // A key that is none is named as before.
+    // A malformed key is named as before.
     CHECK_THAT(files.why({files.pair.certificate, files.pair.certificate}),
                Contains("cannot be used with"));
 }

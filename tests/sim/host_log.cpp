@@ -49,7 +49,7 @@ public:
     }
     std::size_t unanswered() const override { return inner_->unanswered() + waiting_.size(); }
 
-    /// The way is open again: what waited goes in its order.
+    /// The connection is back: waiting publishes go in their order.
     void back() {
         for (auto& one : std::exchange(waiting_, {})) {
             pass_on(one.where, std::move(one.record), std::move(one.done));

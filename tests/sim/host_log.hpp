@@ -10,10 +10,10 @@
 
 namespace beckon::sim {
 
-/// The log as one host reaches it: while the way to the brokers is cut, for this host alone, its
-/// publishes wait for the way or for their time-out, answers to earlier ones are lost, its readers
-/// get nothing, its heartbeats are lost, and it is notified of no change in its groups. Outlives
-/// what is opened through it.
+/// The log as one host reaches it. While its connection to the brokers is cut, for this host alone,
+/// its publishes wait for the connection or for their time-out, answers to earlier ones are lost,
+/// its readers get nothing, its heartbeats are lost, and it is notified of no change in its groups.
+/// Outlives all readers, publishers and members that it opens.
 class HostLog final : public log::EventLog {
 public:
     HostLog(log::EventLog& log, const core::Clock& clock);

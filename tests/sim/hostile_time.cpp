@@ -11,9 +11,10 @@ namespace {
 /// A step back that is shorter than the time since the last report of a process goes unnoticed, and
 /// so does a time between two steps (docs/decisions/0061-time-is-bounded-by-evidence.md).
 constexpr core::Duration kReportEvery = 10s;
-/// How far behind the log a reader may be: what it reads last is taken for as old.
+/// How far behind the log a reader may be: its newest record is taken to be as old.
 constexpr core::Duration kReadLag = 10s;
-/// Clocks drift, and what is held back after a step forward wears off: of the time that passes.
+/// Clocks drift, and the correction after a step forward wears off, by this part of the time that
+/// passes.
 constexpr int kDriftDivisor = 500;
 constexpr int kLeaderDriftMax = 200;
 constexpr std::chrono::milliseconds kWrongAtFirst = 48h;

@@ -40,7 +40,7 @@ private:
     int drift_ = 0;
 };
 
-/// A message as one knows it who knows how much time has truly passed.
+/// A message with the true times of its life.
 struct Life {
     log::TopicPartition where;
     core::MonoTime published;  ///< it was appended between these two
@@ -69,7 +69,7 @@ public:
     bool may_be_over(const Life& life) const;
     /// A message that is delivered now comes too late.
     bool must_be_over(const Life& life) const;
-    /// For whoever looks into it: since when it was published.
+    /// For the report of a failure: the times since it was published.
     std::string story(const Life& life) const;
     /// The highest that any message's expiry was ever compared with.
     core::Timestamp latest(const log::TopicPartition& where) const;

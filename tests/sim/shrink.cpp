@@ -18,7 +18,7 @@ Kept without(const Kept& kept, std::size_t from, std::size_t count) {
 
 Shrunk shrink(Kept kept, const std::function<bool(const Kept&)>& fails, std::size_t runs_max) {
     Shrunk out{.kept = std::move(kept)};
-    // The end first: most of what comes after the fault that counts is of no account.
+    // The end first: most steps behind the decisive fault do not matter.
     for (std::size_t piece = std::max<std::size_t>(out.kept.size() / 2, 1);;) {
         bool left_out = false;
         for (std::size_t end = out.kept.size(); end > 0 && out.runs < runs_max;) {

@@ -32,12 +32,14 @@ bool SimWorld::expired(const SentMessage& message) const {
     return clock_.wall() >= message.appended + std::chrono::seconds{message.ttl_s};
 }
 
-/// For looking at what is stored. No clock says what has expired if all of them may be wrong.
+/// The time for reading stored messages: with hostile clocks none counts as expired, since every
+/// clock may be wrong.
 core::Timestamp SimWorld::reading_time() const {
     return hostile_ ? core::Timestamp{} : clock_.wall();
 }
 
-/// For comparing two stores: what one of them may have found expired counts in neither.
+/// The time for comparing two stores: a message that one of them may have found expired counts in
+/// neither.
 core::Timestamp SimWorld::comparing_time(core::Partition p) const {
     return hostile_ ? time_.latest({log::Topic::kNotifications, p}) : clock_.wall();
 }
@@ -143,7 +145,7 @@ void SimWorld::check_clients(const std::vector<std::unique_ptr<store::PartitionS
     }
 }
 
-/// For whoever looks into it.
+/// For the report of a failure.
 std::string SimWorld::difference(core::Partition p, store::PartitionStore& rebuilt,
                                  store::PartitionStore& live) const {
     const auto in_rebuilt = pending_in(rebuilt, p);
@@ -183,7 +185,7 @@ void SimWorld::pay_for_expired(store::PartitionStore& rebuilt) {
     if (rebuilt.dirty() && !rebuilt.commit()) fail("a rebuilt store cannot be written");
 }
 
-/// A restore from the log gives what the serving homes have.
+/// A restore from the log gives the state of the serving homes.
 void SimWorld::check_rebuilt(const std::vector<std::unique_ptr<store::PartitionStore>>& live) {
     const test::MemoryDisk disk;
     const auto store = open_store(dir_ / "rebuilt", disk, rotation_, Buffers::ample);

@@ -6,7 +6,7 @@ namespace beckon::sim {
 
 namespace {
 
-/// How often what the cut network holds back is tried again.
+/// How often bytes that the cut network holds back are tried again.
 constexpr core::Duration kRepeatAfter = std::chrono::milliseconds{100};
 
 const core::Error& lost() {

@@ -22,13 +22,13 @@ namespace beckon::sim {
 class SimNetwork;
 
 /// One connection between two nodes: bytes in order, after a delay, and no more than a bound on
-/// their way. Of what is on its way when a connection ends a part still arrives, cut anywhere.
+/// their way. Of the bytes on their way when a connection ends, a part still arrives, cut anywhere.
 /// While the network between them is cut nothing arrives and nobody is notified.
 class SimWire : public std::enable_shared_from_this<SimWire> {
 public:
     enum Side : std::size_t { caller, called };
     struct End {
-        core::Executor* loop = nullptr;  ///< of the process, which drops what comes too late
+        core::Executor* loop = nullptr;  ///< of the process, which drops late bytes
         std::function<void(std::string_view)> received = {};
         std::function<void()> writable = {};
         std::function<void(const core::Error&)> closed = {};
@@ -49,8 +49,7 @@ public:
         bool caller = true;
         bool called = true;
     };
-    /// The ends that are notified lose it. To the other one it is half-open: what it says gets
-    /// nowhere.
+    /// The ends that are notified lose it. To the other one it is half-open: its bytes get nowhere.
     void reset(ReceivedBy ends);
 
 private:

@@ -32,8 +32,8 @@ std::uint64_t fingerprint_of(std::uint64_t seed, Clocks clocks) {
 
 }  // namespace
 
-// Thousands of seeds run in the tests `sim: …` beside these; here the runs are held to be about
-// something.
+// Thousands of seeds run in the tests `sim: …` beside these; here the runs must have traffic and
+// faults.
 
 TEST_CASE("the worlds of the simulation have traffic, kills and moves", "[sim]") {
     quiet();

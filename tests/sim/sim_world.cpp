@@ -59,7 +59,7 @@ SimWorld::SimWorld(std::uint64_t seed, Clocks clocks, bool prints)
                                             narrow ? 200 + below(2'000) : 64U << 10);
     edge_options_.partitions = kPartitions;
     edge_options_.shards = 1 + below(2);
-    // In some worlds one number, in others bytes or the most are what bounds it.
+    // In some worlds one number bounds the window, in others its bytes or its largest number.
     edge_options_.delivery_window = 1 + seed % 5;
     edge_options_.delivery_window_max = edge_options_.delivery_window + seed % 7;
     edge_options_.delivery_window_bytes = 300 * (1 + seed % 11);
@@ -279,7 +279,7 @@ void SimWorld::calm_down() {
     for (auto& slot : edges_) slot.log->set_away(false);
     for (auto& slot : endpoints_) slot.log->set_away(false);
     network_->heal();
-    executor_.run_for(20s);  // what was arranged has happened
+    executor_.run_for(20s);  // steps that were arranged have happened
     for (auto& slot : edges_) {
         if (!slot.process) start(slot);
     }
@@ -326,7 +326,7 @@ void SimWorld::bring_clients_back() {
     }
     constexpr int kRoundsMax = 100;
     for (int round = 0; round < kRoundsMax && !connect_all(); ++round) executor_.run_for(1s);
-    // A home that has no space for what waits closes a client that was there already.
+    // A home that has no space for waiting frames closes a client that was attached already.
     for (int quiet = 0, round = 0; quiet < 2 && round < kRoundsMax; ++round) {
         const auto before = tally.received;
         executor_.run_for(20s);

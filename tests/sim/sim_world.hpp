@@ -74,8 +74,8 @@ public:
     explicit SimWorld(std::uint64_t seed, Clocks clocks = Clocks::right, bool prints = false);
     ~SimWorld() override;
 
-    /// The faults. Then they end, all processes run, clients come back (in two worlds of three),
-    /// and what is left is looked at.
+    /// Plays the story. Then all faults end, all processes run, clients come back (in two worlds of
+    /// three), and the final state is checked.
     void live(const Story& story);
 
     std::vector<std::string> broken;

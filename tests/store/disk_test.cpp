@@ -55,12 +55,12 @@ TEST_CASE("a read that fails for a moment denies nothing, wipes nothing, and pas
     CHECK_FALSE(f.part().client(f.uaid));
     CHECK(on.disk.struck() == 1);
     REQUIRE(f.part().broken());
-    CHECK(f.part().commit_due());  // what is collected on top of it is worth nothing
+    CHECK(f.part().commit_due());  // changes on top of it are void
     const auto committed = f.part().commit();
     REQUIRE_FALSE(committed);
     CHECK(committed.error().fault == core::Fault::unavailable);
 
-    // Back to what is committed, from where everything is folded again.
+    // Back to the last commit, from where everything is folded again.
     CHECK_FALSE(f.part().broken());
     CHECK(f.part().checkpoint(Source::notifications) ==
           core::Checkpoint{.next = 2, .caught_up = at(2)});
@@ -183,7 +183,7 @@ void spoil_rows(const std::filesystem::path& directory, const std::string& famil
 
 }  // namespace
 
-// Verified to fail when a lookup makes nothing of a read that failed.
+// Verified to fail when a lookup ignores a read that failed.
 TEST_CASE("a lookup that failed is an error and no answer, and it passes", "[store]") {
     ViewFixture v;
     v.disk.fail(Call::read, kEvery, ".sst");

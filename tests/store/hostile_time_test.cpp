@@ -51,7 +51,7 @@ struct Flushing {
         REQUIRE(done());
     }
     /// More than a write buffer takes, of another client: in the same month as the others, and
-    /// there whatever is taken.
+    /// never removed.
     void fill() {
         const std::string body(4'000, 'x');
         for (int i = 0; i < 400; ++i) {

@@ -10,8 +10,8 @@
 namespace beckon::test {
 
 /// A push service in one thread and in memory, just large enough for the clients' tests: WebSocket
-/// protocol and `POST`/`DELETE` on one loopback port. It delivers at once to who is connected,
-/// keeps what is not acknowledged, sends that at the next hello, and verifies nothing.
+/// protocol and `POST`/`DELETE` on one loopback port. It delivers at once to connected clients,
+/// keeps messages until their ack, sends them again at the next hello, and verifies nothing.
 class FakePushServer {
 public:
     struct Options {
@@ -46,7 +46,7 @@ public:
     void answer_next_post(Reply reply);
     /// Clients' frames get no reply any more.
     void fall_silent();
-    /// Connections end without a close frame; what is known of clients stays.
+    /// Connections end without a close frame; clients' records stay.
     void drop_clients();
     /// All clients' records are gone.
     void forget_clients();

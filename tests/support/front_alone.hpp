@@ -14,7 +14,7 @@
 
 namespace beckon::test {
 
-/// Sockets that keep what is sent.
+/// Sockets that keep sent frames.
 struct KeptSockets final : edge::Sockets {
     void send(edge::Client& client, std::string text) override {
         sent.emplace_back(&client, std::move(text));
@@ -32,7 +32,7 @@ struct KeptSockets final : edge::Sockets {
     int closed = 0;
 };
 
-/// Homes that keep what comes and answer on demand.
+/// Homes that keep incoming messages and answer on demand.
 struct KeptHomes final : edge::HomeTransport {
     std::optional<edge::NodeNumber> home_of(const core::Uaid&) const override {
         return edge::NodeNumber{};
@@ -45,7 +45,7 @@ struct KeptHomes final : edge::HomeTransport {
         return edge::Sent::yes;
     }
     std::vector<edge::ToHome> got;
-    edge::Sent frames = edge::Sent::yes;  ///< what becomes of clients' frames
+    edge::Sent frames = edge::Sent::yes;  ///< the outcome of clients' frames
 };
 
 inline edge::BroadcastsPtr known(std::map<std::string, std::string, std::less<>> versions) {

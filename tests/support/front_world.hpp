@@ -47,7 +47,7 @@ public:
     std::atomic<int> attached_again{0};
     std::atomic<int> changes{0};    ///< registers and unregisters
     std::atomic<int> let_go{0};     ///< so many more are released when they register or ping
-    std::atomic<bool> gone{false};  ///< whoever is attached again is released again
+    std::atomic<bool> gone{false};  ///< a client that is attached again is released again
     std::atomic<int> offered{0};
     std::atomic<int> detached{0};
     std::atomic<int> frames{0};

@@ -107,7 +107,7 @@ public:
         }
         return highest;
     }
-    /// As a kill: nothing that was going to happen happens, nothing is flushed.
+    /// As a kill: no pending task runs, nothing is flushed.
     void crash() {
         home.reset();
         there_.clear();

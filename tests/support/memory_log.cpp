@@ -34,7 +34,7 @@ Error no_such(const TopicPartition& where) {
     return {Fault::not_found, "no such partition: " + text_of(where)};
 }
 
-/// One partition at rest and who reads it. `Reader` is MemoryLog's own.
+/// One partition at rest, and its readers. `Reader` is MemoryLog's own.
 template <class Reader>
 struct PartitionOf {
     std::vector<MemoryLog::Stored> records;  ///< in order of their offsets, with gaps
@@ -47,8 +47,8 @@ struct PartitionOf {
 
 }  // namespace
 
-/// Tries to append what it was given in the order in which it came: each partition has a queue
-/// whose head waits for its delay and, while the log is away, for its return or its time-out.
+/// Appends records in the order of their publishes: each partition has a queue whose head waits for
+/// its delay and, while the log is away, for its return or its time-out.
 class MemoryLog::MemoryPublisher final : public Publisher {
 public:
     MemoryPublisher(State& log, core::Executor& executor);

@@ -9,8 +9,8 @@
 
 namespace beckon::log {
 
-/// In-memory log for simulations and tests: deterministic for a seed, with knobs for what goes
-/// wrong. Single-threaded: everything runs on the thread that uses it and its executors.
+/// In-memory log for simulations and tests: deterministic for a seed, with knobs for faults.
+/// Single-threaded: everything runs on the thread that uses it and its executors.
 class MemoryLog final : public EventLog {
 public:
     struct Options {

@@ -1,6 +1,6 @@
-// A watch on the turns of all threads of the product: what they do from the end of one wait to the
-// beginning of the next. It stands between them and the calls in which they wait, and is linked
-// into every test.
+// A watch on the turns of all threads of the product: a turn goes from the end of one wait to the
+// beginning of the next. The watch stands in front of the calls in which threads wait, and is
+// linked into every test.
 #include "support/turn_watch.hpp"
 
 #if defined(BECKON_SANITIZED)  // whose own calls stand there; and nothing is as fast as it is

@@ -155,14 +155,15 @@ Spent spent_on_showing(log::EventLog& log, std::size_t records) {
     return spent;
 }
 
-/// Early, late and in between; what waits is searched for its end through all that came behind it.
+/// Traces of messages early, late and in between. For a waiting message the trace reads all records
+/// behind it, looking for its end.
 Spent slowest_trace(log::EventLog& log, const std::vector<core::MessageRef>& messages) {
     Spent slowest;
     for (const auto share : {0.0, 0.25, 0.5, 0.99}) {
         auto at = static_cast<std::size_t>(share * static_cast<double>(messages.size()));
         for (const auto wanted : {cli::TraceOutcome::finished, cli::TraceOutcome::waiting}) {
-            // put() with number n is finished by n + kUnderWay, unless that is one of those that
-            // wait.
+            // The writer finishes message n at message n + kUnderWay, unless n is one of the
+            // messages that wait.
             while (((at + kUnderWay) % kWaitsOneIn == 0) != (wanted == cli::TraceOutcome::waiting))
                 ++at;
             if (at + kUnderWay >= messages.size()) continue;

@@ -20,7 +20,7 @@ constexpr core::Partition kPartitions = 2;
 const core::NodeId kOne{"1111111111111111"};
 const core::NodeId kTwo{"2222222222222222"};
 
-/// A log in which two edges have said who they are.
+/// A log with the node records of two edges.
 struct World {
     World()
         : log(log::make_memory_log({.partitions = kPartitions, .clock = &clock})),

@@ -31,7 +31,7 @@ Value answered(Ask ask) {
     return promised->get_future().get();
 }
 
-/// A log with webhooks and what was given up of them, and the console's thread that folds it.
+/// A log with webhooks and their dead letters, and the console's thread that folds it.
 class World {
 public:
     World() {
@@ -50,7 +50,7 @@ public:
         executor.post([] {});
     }
 
-    /// A plan is of what has died before it, by the millisecond.
+    /// A plan covers letters from before it, by the millisecond.
     void next_millisecond() const {
         const auto now = clock.wall();
         while (clock.wall() == now) std::this_thread::yield();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr core::Partition kPartitions = 4;
 
-/// A log with a client, its channel and a message, and who finds them.
+/// A log with a client, its channel and a message, and the finder.
 struct World {
     World() {
         core::ClientRecorded client;

@@ -41,7 +41,7 @@ TEST_CASE("searches beyond those that may be under way are refused until one has
         const auto answer = search.get();
         CHECK(answer.status == 200);
         CHECK(answer.json == "x");
-        CHECK(asked(held).get().status == 200);  // who was answered may ask again
+        CHECK(asked(held).get().status == 200);  // an answer frees its place
     }
 }
 

@@ -192,7 +192,7 @@ TEST_CASE("a key that was added encrypts once the log names its ring", "[keys]")
     hold_to_cluster_log(*log, control, ring, {});
     CHECK(ring.sealing().id == 0);
     CHECK(ring.newest().id == 1);
-    CHECK(control.keyring_fingerprint == before.fingerprint());  // who publishes it is the operator
+    CHECK(control.keyring_fingerprint == before.fingerprint());  // only the operator publishes it
     control.keyring_fingerprint = ring.fingerprint();
     hold_to_cluster_log(*log, control, ring, {});
     CHECK(ring.sealing().id == 1);

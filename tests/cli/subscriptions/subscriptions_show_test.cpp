@@ -44,7 +44,7 @@ TEST_CASE("a client is shown with its channels and waiting messages", "[cli]") {
     CHECK_THAT(text, Contains("channel 11112222-3333-4444-5555-666677778888") &&
                          Contains("<- the endpoint's"));
     CHECK_THAT(text, Contains("12 bytes, accepted 90 s ago, expires in 30 s"));
-    CHECK_THAT(text, !Contains(core::to_hex(kUaid)));  // whoever has the UAID is the client
+    CHECK_THAT(text, !Contains(core::to_hex(kUaid)));  // the UAID is a credential
 }
 
 TEST_CASE("of many messages the first are shown, and the rest counted", "[cli]") {

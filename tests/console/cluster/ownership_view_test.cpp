@@ -17,7 +17,7 @@ namespace {
 const core::NodeId kA{"node-a"};
 const core::NodeId kB{"node-b"};
 
-/// A log with what `ownership` says, and who looks at it.
+/// A log with records of `ownership`, and the view that reads it.
 class Ownership {
 public:
     Ownership() : log({.clock = &clock}), publisher(log.open_publisher(executor)) {}

@@ -49,7 +49,7 @@ TEST_CASE("a page goes into JSON and comes back", "[console]") {
 TEST_CASE("a later page prints only the rows that changed", "[console]") {
     const auto before = page_of({row("billing", 40), row("mail", 0)});
     auto after = before;
-    after.rows[1].facts.unmoved = 5s;  // nobody is shown this
+    after.rows[1].facts.unmoved = 5s;  // no page shows this
     after.rows[0].facts.behind = 7s;
     const auto change = parse_lag_page(to_json_change(after, before));
     REQUIRE(change);

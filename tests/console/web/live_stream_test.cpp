@@ -70,11 +70,11 @@ TEST_CASE("an idle stream sends a sign of life", "[console]") {
     reader.stream.beat();
     CHECK(reader.woken == 1);
     CHECK(reader.next() == ": still here\n\n");
-    reader.stream.beat();  // it has said something since
+    reader.stream.beat();  // it has sent something since
     CHECK(reader.next().empty());
     reader.stream.beat();
     reader.pages.publish("lag", "1");
-    CHECK(reader.next() == "event: lag\ndata: 1\n\n");  // which says it, too
+    CHECK(reader.next() == "event: lag\ndata: 1\n\n");  // which is a sign of life, too
     CHECK(reader.next().empty());
 }
 

@@ -46,7 +46,7 @@ struct Port {
     static void fail(const Parameters&, const Reply&) {
         throw std::runtime_error("the page is torn");
     }
-    /// Is answered when the test does it.
+    /// A query that the test answers when it likes.
     Ask hold() {
         return [this](const Parameters&, Reply reply) {
             const std::scoped_lock lock{mutex};
@@ -263,7 +263,7 @@ TEST_CASE("without a token only names of this host are answered", "[console]") {
             CHECK(port.client.Get(path, httplib::Headers{{"Host", host}})->status == 421);
         }
     }
-    Port closed{kToken};  // which trusts nobody for where he is
+    Port closed{kToken};  // which trusts no caller for its address
     CHECK(closed.client.Get("/", httplib::Headers{{"Host", "push.example.org"}})->status == 200);
 }
 

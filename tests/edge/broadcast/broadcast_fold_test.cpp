@@ -93,7 +93,7 @@ TEST_CASE("a restart reads all of them again, compacted or not", "[edge][broadca
     world.reported.clear();
     world.start();
     REQUIRE(!world.reported.empty());
-    CHECK(world.reported.front()->complete);  // nobody is notified of a half
+    CHECK(world.reported.front()->complete);  // no front is notified of a part
     CHECK(world.now() == Versions{{"a", "2"}});
 }
 

@@ -7,7 +7,7 @@ using World = test::FrontAlone;
 
 namespace {
 
-/// The last message to its homes was that a client shall be attached.
+/// The last message to its homes attaches a client.
 bool was_attached(const World& world) {
     return std::holds_alternative<edge::Attach>(world.homes.got.back());
 }

@@ -18,8 +18,8 @@ using test::check_sessions;
 using test::HomeWorld;
 using test::Received;
 
-// Each bound of a home is filled and gone beyond: nothing above it is kept, what is within it is
-// served, and afterwards there is space again.
+// Each bound of a home is filled and exceeded: the home keeps nothing above it, serves everything
+// within it, and has space again afterwards.
 
 namespace {
 

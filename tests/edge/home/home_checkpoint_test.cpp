@@ -53,8 +53,8 @@ TEST_CASE("a checkpoint from before a compaction is not trusted", "[home][hole]"
     CHECK(world.take(client) == Received{edge::hello_frame(uaid)});
 }
 
-// Two nets: verified to fail when begin_folding() trusts every checkpoint and take() does not heed
-// out_of_range.
+// Two checks guard this: verified to fail when begin_folding() trusts every checkpoint and take()
+// does not heed out_of_range.
 TEST_CASE("a checkpoint above the log's end is not trusted", "[home][hole]") {
     HomeWorld world;
     world.serve();
@@ -62,7 +62,7 @@ TEST_CASE("a checkpoint above the log's end is not trusted", "[home][hole]") {
     for (int i = 0; i < 20; ++i) world.push(lost, lost_channel);
     world.run();
     world.crash();
-    world.replace_log();  // an older copy of it was requeued: shorter, same id
+    world.replace_log();  // an older copy took its place: shorter, same id
     const core::Uaid kept{core::random_uuid4()};
     world.publish(Topic::kSubscriptions, core::encode(core::ClientRecorded{.uaid = kept}));
     const auto version = world.push(kept, {core::random_uuid4()});

@@ -48,7 +48,7 @@ TEST_CASE("the cost of a delivered and acknowledged message", "[.][cost]") {
     CHECK(world.unfinished_in_log() == 0);
 }
 
-// Hidden, as above. Of what was put in the log, so much waits, and the rest was finished after
+// Hidden, as above. Of the messages in the log a part waits; each other one was finished after
 // `distance` further messages.
 TEST_CASE("the cost of a restored record", "[.][cost]") {
     struct Case {

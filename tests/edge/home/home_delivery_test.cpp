@@ -111,7 +111,7 @@ TEST_CASE("at most a window of messages is under way, and acks make space", "[ho
         CHECK(got.size() <= 3);
     }
     CHECK(sent.empty());
-    const auto live = world.push(uaid, channel);  // drained: what comes now is sent at once
+    const auto live = world.push(uaid, channel);  // drained: a new message is sent at once
     world.run();
     CHECK(world.take_versions(client) == Versions{live});
 }
@@ -254,7 +254,7 @@ TEST_CASE("after a take-over a TTL-0 message waits five seconds for its client",
     CHECK(world.unfinished_in_log() == 0);
 }
 
-// Verified to fail when Delivery::finished() leaves what is held.
+// Verified to fail when Delivery::finished() keeps held messages.
 TEST_CASE("a TTL-0 message that its sender deleted is not held for its client", "[home]") {
     HomeWorld world;
     world.serve();
@@ -271,7 +271,8 @@ TEST_CASE("a TTL-0 message that its sender deleted is not held for its client", 
     CHECK(world.take_versions(world.connect(uaid)) == Versions{kept});
 }
 
-// Verified to fail when Delivery::finished() leaves what a former home finished as expired.
+// Verified to fail when Delivery::finished() keeps held messages that a former home finished as
+// expired.
 TEST_CASE("a TTL-0 message that a former home has sent is not sent by the next one", "[home]") {
     HomeWorld world;
     world.serve();
@@ -319,7 +320,7 @@ TEST_CASE("a message and its end that are read in one turn are not sent", "[home
     CHECK(world.take_versions(client) == Versions{kept});
 }
 
-// Verified to fail when Delivery::fold() does not finish what a Topic message replaced.
+// Verified to fail when Delivery::fold() does not finish the message that a Topic message replaced.
 TEST_CASE("a replaced Topic message gives its place in the window to the newer one", "[home]") {
     HomeWorld world{{.delivery_window = 1}};
     world.serve();
@@ -501,7 +502,7 @@ TEST_CASE("a crash right behind an ack costs a second delivery, and no message",
     CHECK(world.home->status().pending_tombstones == 0);
 }
 
-// Verified to fail when flush() does not write what is postponed.
+// Verified to fail when flush() does not write postponed changes.
 TEST_CASE("a stop leaves the acks that the log does not have in the store", "[home]") {
     HomeWorld world;
     world.serve();
@@ -520,7 +521,7 @@ TEST_CASE("a stop leaves the acks that the log does not have in the store", "[ho
     CHECK(world.unfinished_in_log() == 0);
 }
 
-// Verified to fail when ended() does not write what is postponed.
+// Verified to fail when ended() does not write postponed changes.
 TEST_CASE("a home that hands over leaves its store with the acks that the log does not have",
           "[home]") {
     HomeWorld world;

@@ -21,8 +21,8 @@ const log::TopicPartition kSubscriptions{Topic::kSubscriptions, HomeWorld::kPart
 
 }  // namespace
 
-// A deliberate fault: without the second look at the store the client would get a new UAID, and
-// only the outbox would keep that from it.
+// A deliberate fault: if the home did not check the store again, the client would get a new UAID;
+// only the outbox would hold that answer back.
 TEST_CASE("a read that fails behind the read barrier denies nothing", "[home]") {
     HomeWorld world;
     world.serve();

@@ -47,7 +47,8 @@ struct CountedMilestones final : core::MilestoneSink {
 
 }  // namespace
 
-// Verified to fail when the outbox counts the text of frames alone, and when attach() asks nobody.
+// Verified to fail when the outbox counts the text of frames alone, and when attach() does not
+// check the bound.
 TEST_CASE(
     "frames that wait for a commit are bounded in memory, and clients beyond the bound are closed",
     "[home][bounds]") {
@@ -85,7 +86,7 @@ TEST_CASE(
     check_sessions(world);
 }
 
-// Verified to fail when attach() asks nobody.
+// Verified to fail when attach() does not check the bound.
 TEST_CASE("clients that come and go while nothing can be committed take no memory without a bound",
           "[home][bounds]") {
     constexpr std::size_t kHelloLeast = 200;

@@ -107,7 +107,7 @@ TEST_CASE("a crash in the middle of dropping drops the rest afterwards", "[edge]
     world.crash();
     if (GENERATE(false, true)) world.lose_store();
     world.serve("next");
-    // The limit is looked at when messages come.
+    // The limit is checked when messages come.
     for (int i = 0; i < 10; ++i) pushed.push_back(world.push(uaid, channel));
     world.run(10s);
     const auto got = world.take_versions(world.connect(uaid));

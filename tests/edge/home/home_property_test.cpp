@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kWindow = 3;
 constexpr int kSteps = 150;
 
-/// Clients that do anything, allowed or not, and what must hold whatever they do.
+/// Clients that do anything, allowed or not, and the properties that must hold.
 class RandomClients {
 public:
     explicit RandomClients(unsigned seed)
@@ -46,7 +46,7 @@ public:
         check();
     }
 
-    /// Everything comes to rest, and everybody comes back once more.
+    /// Waits until nothing is under way, and lets every client come back once more.
     void finish() {
         for (const auto& [uaid, channel] : clients_) {
             connect(uaid);
@@ -122,7 +122,7 @@ private:
         const auto version =
             *std::next(pushed_.begin(), static_cast<std::ptrdiff_t>(below(pushed_.size())));
         const auto uaid = world_.tokens.open_message(version)->uaid;
-        world_.run(0ms);  // what an ack has made space for goes out before the home can know
+        world_.run(0ms);  // messages that the ack made space for go out before the home can know
         check();
         world_.finish(uaid, version, core::FinishReason::deleted);
         world_.run();

@@ -27,7 +27,7 @@ std::string channel_frame(std::string_view type, int status, std::string_view re
 const std::string kRegistered = channel_frame("register", 200, R"(,"pushEndpoint":"<url>")");
 const std::string kUnregistered = channel_frame("unregister", 200);
 
-/// With the parts that differ each time named.
+/// With names in place of the parts that differ each time.
 Received plain(Received received, const core::Uaid& uaid) {
     static const std::regex url{R"(https://push\.example\.org/wpush/[A-Za-z0-9_-]{66,87})"};
     for (auto& frame : received) {

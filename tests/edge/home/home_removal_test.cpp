@@ -65,7 +65,7 @@ std::set<std::string> topics_that_mention(const HomeWorld& world,
     return out;
 }
 
-/// As a broker does it once tombstones have had their time.
+/// Compacts as a broker does once tombstones have had their time.
 void compact_all(HomeWorld& world) {
     for (const auto& topic : all_topics()) {
         if (topic.settings.at("cleanup.policy").find("compact") == std::string::npos) continue;

@@ -37,7 +37,8 @@ struct World : HomeWorld {
         run();
     }
     core::Timestamp end_of_month() const { return store::month_end(store::month_of(clock.wall())); }
-    /// As an edge does every hour. The log's time follows its records: the one that is sent for it.
+    /// Drops past months, as an edge does every hour. It sends a message first, since the log's
+    /// time follows its records; returns its version.
     std::string drop() {
         auto version = send(kHour);
         store->drop_past_months(home->log_now().value_or(core::Timestamp{}), clock.wall());
@@ -49,7 +50,7 @@ struct World : HomeWorld {
         rotation = by;
         serve();
     }
-    /// Connects the client, which acknowledges nothing: what it gets.
+    /// Connects the client, which acknowledges nothing, and returns the versions that it gets.
     std::set<std::string> versions_at_connect() {
         const auto session = connect(client);
         run(2s);

@@ -580,7 +580,7 @@ TEST_CASE("unregisters of a client with many waiting messages take a bounded pie
         if (!world.executor.step()) world.clock.advance(10ms);
         most_in_a_turn = std::max(most_in_a_turn, world.home->status().messages_read - before);
     }
-    // Until its turn comes, what waits may still be sent.
+    // Until its turn comes, waiting messages may still be sent.
     const auto received = world.take(again);
     CHECK(std::count_if(received.begin(), received.end(), [](const std::string& frame) {
               return frame.find("\"unregister\"") != std::string::npos;
@@ -644,7 +644,7 @@ TEST_CASE("a late write that no home was there to repair is repaired by the next
     }));
 }
 
-// Found by the model of ownership. Verified to fail when repair_stale_writes() ignores what is
+// Found by the model of ownership. Verified to fail when repair_stale_writes() ignores changes
 // under way.
 TEST_CASE("a client's change stands, although a late write is repaired meanwhile", "[home][hole]") {
     HomeWorld world;
@@ -662,7 +662,7 @@ TEST_CASE("a client's change stands, although a late write is repaired meanwhile
     world.publish(Topic::kSubscriptions,
                   core::encode(core::ChannelRecorded{
                       .uaid = uaid, .channel = second, .stamp = core::WriteStamp{1, 99}}));
-    world.log->fail_next_publishes(1);  // the home wants to write over it, and tries again in 10 s
+    world.log->fail_next_publishes(1);  // the home's repair, which it tries again in 10 s
     world.run(9'500ms);
     world.log->hold_readers(kSubscriptions, true);
     world.register_channel(client, second);  // in the log, and not read

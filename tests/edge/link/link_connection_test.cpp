@@ -21,7 +21,7 @@ LinkConnection::Options options(const core::NodeId& self,
     return {.self = {.node = self, .log_id = "log"}, .expected = std::move(expected)};
 }
 
-/// Two ends that have their words passed on by the test.
+/// Two ends, whose bytes the test passes on.
 struct Pair {
     test::ManualClock clock;
     LinkConnection a{options(kA, kB), clock.mono()};

@@ -35,7 +35,7 @@ std::shared_ptr<const core::KeyRing> ring() {
     return std::make_shared<const core::KeyRing>(core::KeyRing::generate());
 }
 
-/// One node's links with what happened to them, in words.
+/// A node's links, with their events in words.
 struct Node {
     Node(core::NodeId self, std::shared_ptr<const core::KeyRing> keys, LinksOptions options = {})
         : id(self), links(with(std::move(options), self), std::move(keys), clock, events()) {}

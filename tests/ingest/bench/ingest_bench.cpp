@@ -136,8 +136,8 @@ ingest::EndpointConfig bench_config() {
     return config;
 }
 
-/// The endpoint, a subscription, and a log that forgets what is behind, or it would be its growth
-/// that is measured.
+/// The endpoint, a subscription, and a log that forgets old records, since otherwise its growth
+/// would be measured.
 class Bench {
 public:
     Bench()
@@ -205,8 +205,8 @@ std::vector<Contender> contenders(const Bench& bench, const bench::BareBeast& ba
     return list;
 }
 
-/// Each in turn, several times over, so that what else the machine does hits all alike; of each
-/// the median.
+/// Runs each contender in turn, several times, so that other load of the machine hits all alike;
+/// returns the median of each.
 std::vector<Row> compare(const std::vector<Contender>& list, bench::LoadOptions load) {
     constexpr int kRounds = 5;
     load.duration /= kRounds;

@@ -238,7 +238,7 @@ TEST_CASE("one address takes no more than its places, and others have theirs",
     CHECK(refused.status == 429);
     CHECK(refused.header("Retry-After") == "10");
     CHECK(refused.body.find("from one address") != std::string::npos);
-    CHECK(world.ask(World::get(path)).status == 204);  // what need not wait needs no place
+    CHECK(world.ask(World::get(path)).status == 204);  // a GET that need not wait needs no place
     CHECK_FALSE(world.wait_at(path, 1, "192.0.2.8").back()->answer);
     world.run_loops(21s);  // those that waited have been answered
     world.fill(Polls::kPollsOfPeerMax, "192.0.2.7");

@@ -1,4 +1,4 @@
-// The embedded log's cleaner on a host whose clock does what it likes.
+// The embedded log's cleaner on a host with a hostile clock.
 #include "log/contract_support.hpp"
 #include "log/embedded/embedded_under_test.hpp"
 #include "support/shared_clock.hpp"
@@ -95,7 +95,8 @@ struct HostileHost : WithHost, EmbeddedUnderTest {
         return offsets;
     }
 
-    /// The log's time is steered by a thousandth, and so may be what is measured by it.
+    /// The log's time is steered by up to a thousandth, so a span may be measured wrongly by as
+    /// much.
     bool truly_past(milliseconds since, milliseconds age) const {
         return true_time - since >= age - age / 500;
     }
@@ -141,7 +142,7 @@ TEST_CASE("whatever the host's clock does, the cleaner takes no record before it
             log.written[i].gone = true;
         }
     }
-    // Once the clock is right again, what is due does go.
+    // Once the clock is right again, due records go.
     log.set_right();
     for (int hour = 0; hour < 24 * 4; ++hour) {
         log.pass(hours{1});

@@ -293,8 +293,9 @@ TEST_CASE("a full disk refuses publishes, loses nothing acknowledged, and recove
     CHECK(refused->fault == core::Fault::full);
     CHECK(read_all(log, kWhere) == written);
 
-    // The little that is left is not space for a restart, which would end without readers' history.
-    // How much RocksDB has used and given back by now depends on how far its threads have come.
+    // The little space that is left must not make the writer open the log again: readers would lose
+    // their history. How much RocksDB has used and given back by now depends on how far its threads
+    // have come.
     for (int i = 0; i < 8; ++i) {
         log.wait_until([] { return false; }, std::chrono::milliseconds{200});
         leave_free(ballast, 512U << 10);

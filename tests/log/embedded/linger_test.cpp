@@ -1,5 +1,5 @@
-// When the writer of the embedded log lets puts linger, and for how long. Time is
-// given by the tests of Linger; those of the log look at what comes out, not at how long it takes.
+// When the writer of the embedded log lets puts linger, and for how long. The tests of Linger set
+// the time; those of the log check the result, not how long it takes.
 #include "log/embedded/linger.hpp"
 
 #include "log/contract_support.hpp"
@@ -37,8 +37,8 @@ void have_traffic(Linger& linger, int per_second, SteadyTime& now) {
 /// When the next batch is due.
 SteadyTime due(const Linger& linger, SteadyTime now) { return linger.due(linger.pace(now)); }
 
-/// A look that sees so many puts when the batch is due, and so many after that, and batches until
-/// the next one.
+/// A probe that counts `when_due` puts when the batch is due and `in_the_end` in all, then batches
+/// until the next probe.
 void probe(Linger& linger, std::size_t when_due, std::size_t in_the_end, SteadyTime& now) {
     REQUIRE(linger.probes(when_due));
     linger.probed(when_due, in_the_end);
@@ -109,7 +109,7 @@ TEST_CASE("after two batches without a late put their number closes the next one
         linger.begun(16, now += milliseconds{1});
     }
     linger.begun(16, now += milliseconds{1});
-    CHECK(linger.enough() > kMore);  // the one that looks waits for all
+    CHECK(linger.enough() > kMore);  // the batch that probes waits for all
 }
 
 TEST_CASE("once puts come late again, each batch waits for its whole time", "[embedded]") {

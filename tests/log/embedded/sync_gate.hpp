@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <filesystem>
 
-/// Takes the place of fsync, fdatasync and of synced writes in this test binary, so that a test can stand between a
-/// write and its sync, let a sync fail, and know what a power loss would leave.
+/// Takes the place of fsync, fdatasync and of synced writes in this test binary, so that a test can
+/// stand between a write and its sync, let a sync fail, and know what a power loss would leave.
 namespace beckon::test::sync_gate {
 
 /// From now on syncs wait.
@@ -20,8 +20,8 @@ void fail_next(int count);
 /// How many syncs there were.
 std::uint64_t count();
 
-/// Copies a directory as it would be after a power loss at this moment: of each file what was
-/// synced, and nothing else. Nobody can sync meanwhile.
+/// Copies a directory as it would be after a power loss at this moment: only the synced part of
+/// each file. Nobody can sync meanwhile.
 void copy_what_is_synced(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace beckon::test::sync_gate

@@ -20,8 +20,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// A host whose wall clock does what it likes, a log in it, and true time, which only the test
-/// knows.
+/// A host with a hostile wall clock, a log on it, and the true time, which only the test knows.
 struct Host {
     SharedClock clock;
     bool disciplined = true;

@@ -133,7 +133,7 @@ private:
 };
 
 /// Every acknowledged record stands at its offset; none stands twice; all in order of publish. But
-/// where publishes timed out, what was under way beside them may stand a second time
+/// where publishes timed out, records that were under way beside them may stand a second time
 /// (docs/facts/kafka.md#effects-of-a-time-out-on-other-records).
 void check_nothing_lost(Kafka& kafka, const Sender& sender) {
     for (const auto& [where, offsets] : sender.acknowledged) {

@@ -37,7 +37,7 @@ struct Mock {
                            [&](const auto& appended) { done = appended.has_value(); });
         REQUIRE(eventually([&] { return done; }));
     }
-    /// Also of what other threads do.
+    /// For conditions that other threads make true, too.
     template <class Condition>
     bool eventually(Condition condition) {
         const auto until = std::chrono::steady_clock::now() + 20s;
@@ -54,7 +54,7 @@ struct Mock {
     std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
 };
 
-/// Takes what there is; true if the partition's end was among it.
+/// Takes all messages that have come; true if the partition's end was among them.
 bool take_end(const Reading& reading) {
     bool end = false;
     while (const MessageHandle message{rd_kafka_consume_queue(reading.queue.get(), 0)}) {

@@ -31,7 +31,7 @@ const TopicPartition kWhere{Topic::kNotifications, 0};
 constexpr std::int16_t kProduce = 0;
 constexpr std::int16_t kInitProducerId = 22;
 
-/// librdkafka is asked in vain to give up what a client has: its reports come when they come.
+/// A purge of librdkafka does nothing: the reports of a client's records come in their own time.
 std::atomic<bool> purges_miss{false};
 
 /// A mock cluster of one broker and a log that uses it.

@@ -143,7 +143,7 @@ TEST_CASE("a waiting stream is asked again when it wakes its connection", "[body
     }
 }
 
-// Verified to fail where a stream is looked after only when it writes.
+// Verified to fail where a stream is checked only when it writes.
 TEST_CASE("a reader that leaves ends its stream, though nothing is written", "[body_stream]") {
     Script script{.next = [](int, std::string&) { return BodyStream::Next::waiting; }};
     Running running{script};

@@ -17,7 +17,7 @@ namespace {
 
 constexpr core::Partition kPartitions = 3;
 
-/// A log in memory with milestones, and what is made of it.
+/// A log in memory with milestones, and the maker of its reports.
 struct World {
     World() : log(log::make_memory_log({.seed = 1, .partitions = kPartitions, .clock = &clock})) {
         publisher = log->open_publisher(executor);

@@ -208,7 +208,7 @@ TEST_CASE("a POST that waits is answered when its time is over, and only once th
                          [answered](net::HttpReply reply) { *answered = std::move(reply); });
         return answered;
     };
-    const auto again = posted("e0");  // a copy, of which nothing comes
+    const auto again = posted("e0");  // a copy, which is not delivered
     world.executor.run_for(2s);
     CHECK_FALSE(*again);
     world.executor.run_for(2s);
@@ -431,7 +431,7 @@ TEST_CASE("a user name in the URL becomes a header and leaves the URL", "[retry]
                 {{"headers", {{"authorization", "x"}}}}) == "none");
     CHECK(webhook.url == "https://a.example/hook@1?x=@");
     CHECK(webhook.headers == OwnHeaders{{"Authorization", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="}});
-    CHECK(fault("https://b.example") == "none");  // whoever has credentials keeps them
+    CHECK(fault("https://b.example") == "none");  // existing credentials stay
     CHECK(webhook.headers.size() == 1);
     CHECK(fault("https://token@b.example") == "none");
     CHECK(webhook.url == "https://b.example");
@@ -677,7 +677,7 @@ TEST_CASE("an owner sees the memory of its webhooks, which is bounded", "[retry]
     CHECK(refused.status == 409);
     CHECK(detail_of(refused).find("retry.webhook_memory_per_owner_max") != std::string::npos);
     CHECK(make("shop", 10).status == 201);
-    // A change is checked too, and what it takes the place of is not counted.
+    // A change is checked too, without counting the version that it replaces.
     const auto changed = [&](int terms) {
         return world.ask(Verb::patch, "/webhooks/" + id, {{"filter", many_terms(terms)}}).status;
     };
@@ -916,7 +916,7 @@ TEST_CASE("a delivery that is dead-lettered again after a redrive has a history"
     CHECK(letter["redriven"] == 1);
     CHECK(letter["history"][0]["reason"] == "refused");
     CHECK(letter["history"][0]["attempts"] == 2);
-    // Its webhook is disabled now: what is sent there would die at once.
+    // Its webhook is disabled now: a delivery to it would be dead-lettered at once.
     const auto again = world.settle("redrive", {{"dry_run", false}});
     CHECK(again["disabled"] == 4);
     CHECK(again["settled"] == 0);

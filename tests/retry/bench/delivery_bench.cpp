@@ -40,8 +40,8 @@ double ms_between(steady_clock::time_point from, steady_clock::time_point to) {
 
 // ------------------------------------------------------------------------------- the dispatcher
 
-/// A dispatcher with real requests on a loop of its own; what is due comes from the measurement,
-/// and what is promoted to a tier is over.
+/// A dispatcher with real requests on a loop of its own. The measurement makes deliveries due; a
+/// promoted delivery counts as ended.
 class Deliverer final : public DeliveryOutcomes {
 public:
     Deliverer() : thread_([this] { loop_.run(); }) {

@@ -2,7 +2,7 @@
 // tiers of all partitions, as in the role, with a sink that finishes what is due at once; the
 // embedded log, or Kafka with the topics of `topics create --tiers 0s,2s,1h`. Prints each figure
 // with its aim and whether that is met; fails only if something came early, was lost or came twice.
-// On the embedded log also what stands above the tiers: percolation, HTTP deliveries, fairness
+// On the embedded log also the parts above the tiers: percolation, HTTP deliveries, fairness
 // (delivery_bench), and the role as a whole (role_bench).
 #include "core/clock.hpp"
 #include "log/embedded/embedded_log.hpp"
@@ -100,7 +100,7 @@ std::size_t bytes_of(const core::Record& record) {
     return bytes;
 }
 
-/// The log, a thread with the tiers, and what came out of them.
+/// The log, a thread with the tiers, and their results.
 class World {
 public:
     explicit World(log::EventLog& log) : log_(log), thread_([this] { loop_.run(); }) {

@@ -113,7 +113,8 @@ public:
             [&] { node_->put_webhook(webhook, [&](const auto&) { known.set_value(); }); });
         known.get_future().wait();
     }
-    /// An event of the owner; as what its deliveries are named, but for the webhook.
+    /// Posts an event of the owner, and returns it: the ids of its deliveries follow from it and
+    /// their webhook.
     Event post(const std::string& owner, const std::string& type, const Json& data) {
         const auto text = Json{
             {"specversion", "1.0"},

@@ -336,7 +336,7 @@ TEST_CASE("an access token is renewed before its end while the old one serves", 
     world.get();
     CHECK(world.requests.size() == 2);
     CHECK(world.got == Texts{"one", "one", "one", "one"});
-    world.reply(answer(503));  // no news for who has a token still
+    world.reply(answer(503));  // a caller whose token is valid gets no error
     world.get();
     world.grant("two");
     world.get();

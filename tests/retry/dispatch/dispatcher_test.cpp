@@ -205,7 +205,8 @@ TEST_CASE("a host whose clock is eight days ahead gives up nothing before its ti
     CHECK(*world.webhooks.find("w")->state.failing_since <= world.log_time());
 }
 
-// Fails where what is older than two minutes is dropped by what the view happens to know.
+// Fails where a delivery that is older than two minutes is dropped because the view does not know
+// its webhook.
 TEST_CASE("nothing is dropped by a view that may be stale", "[retry][dispatch]") {
     World world;
     world.log_is_read = false;
@@ -342,7 +343,7 @@ TEST_CASE(
     CHECK(world.outcomes.back() == "finish 2");
 }
 
-// Verified to fail when only who is in the line counts as put behind.
+// Verified to fail when only deliveries in the line count as requeued.
 TEST_CASE("a new delivery overtakes none that was requeued behind a full line",
           "[retry][dispatch][bounds]") {
     World world;

@@ -103,7 +103,7 @@ struct World {
 
 }  // namespace
 
-// Verified to fail when the fan-out reads on whatever is under way.
+// Verified to fail when the fan-out reads on without regard to deliveries under way.
 TEST_CASE("no more deliveries are under way than may be, and all are written in the end",
           "[retry][event][bounds]") {
     constexpr int kWebhooks = 100;
@@ -280,7 +280,7 @@ private:
 
 }  // namespace
 
-// Fails where what is thrown stops the partition at this event.
+// Fails where an exception stops the partition at this event.
 TEST_CASE("a failure while an event is fanned out ends that event, with its reason",
           "[retry][event]") {
     World world{3};

@@ -39,7 +39,7 @@ std::string fault_with(const std::string& more) {
 const std::map<std::string, std::string> kAttributes{
     {"specversion", "1.0"}, {"id", "42"}, {"source", "/shop"}, {"type", "t"}};
 
-/// The text of a member of what binary mode makes.
+/// The text of a member in the event of binary mode.
 std::string member_of(const core::Result<Event>& event, const std::string& name) {
     REQUIRE(event);
     REQUIRE(Json::accept(event->json));

@@ -152,7 +152,7 @@ TEST_CASE("a costly filter takes no steps from cheaper ones of its owner",
     const auto match = all.Percolator::match(one, "o", {}, steps);
     CHECK(match.ids == Ids{"b-cheap", "c-all"});
     CHECK(match.too_costly == Ids{"a-costly"});
-    // Where not even the index can be asked, nobody who has a filter is known about.
+    // Where not even the index can be asked, no filter has a result.
     Steps few{3};
     const auto unknown = all.Percolator::match(one, "o", {}, few);
     CHECK(unknown.ids == Ids{"c-all"});

@@ -91,7 +91,7 @@ struct World {
     test::SimExecutor executor{clock};
     std::unique_ptr<log::MemoryLog> log = log::make_memory_log(
         {.seed = 3, .partitions = kPartitions, .clock = &clock, .append_delay_max = 3ms});
-    log::EventLog* through = log.get();  ///< what processes get
+    log::EventLog* through = log.get();  ///< the log of the processes
     std::shared_ptr<const core::KeyRing> keys =
         std::make_shared<core::KeyRing>(core::KeyRing::generate());
 
@@ -483,7 +483,7 @@ struct PoisonWorld : World {
 
 }  // namespace
 
-// Fails where an event that ends the process is taken again by each one that follows.
+// Fails where every later process takes an event again that ends its process.
 TEST_CASE("an event that ended two processes while it was tried alone is a dead letter",
           "[retry][node]") {
     PoisonWorld world;

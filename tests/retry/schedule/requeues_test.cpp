@@ -14,7 +14,7 @@ const core::MonoTime kNow{1000s};
 
 TierTable table() { return *TierTable::from({0s, 5s, 60s, 300s, 1800s, 7200s, 43200s}); }
 
-/// Requeues so many at once, and says where they are.
+/// Requeues so many at once; returns how many are in each tier.
 std::map<int, std::size_t> put(Requeues& backs, std::size_t count, core::Duration wait = 0s) {
     std::map<int, std::size_t> where;
     for (std::size_t i = 0; i < count; ++i) {

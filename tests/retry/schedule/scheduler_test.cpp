@@ -365,7 +365,7 @@ TEST_CASE("however many owners hang, a healthy one begins at once, and a tenth i
                       [](const auto& j) { return j.owner == "healthy"; }));
 }
 
-// Fails where what an owner's slow webhooks hold counts for its quick ones too.
+// Fails where the places of an owner's slow webhooks count for its quick ones too.
 TEST_CASE("a webhook that answers is not held up by those of its owner that hang",
           "[retry][schedule][fairness]") {
     Scheduler scheduler{{}};

@@ -183,7 +183,7 @@ TEST_CASE("row 5: an attempt whose failure was not written is repeated", "[retry
     world.put("a");
     world.run_for(1s);
     CHECK(owner->ids() == Ids{"a"});
-    owner.reset();  // it failed, and nobody wrote so
+    owner.reset();  // it failed, and no record says so
     TiersOwner next{world, 2};
     next.answer = [&](const auto& due) { next.fail(due); };
     world.run_for(6s);

@@ -38,7 +38,7 @@ struct TiersWorld {
 
     void run_for(core::Duration span) { executor.run_for(span); }
 
-    /// A delivery enters as whoever fans out an event writes it.
+    /// Publishes a delivery as the fan-out does.
     void put(const std::string& id, int tier = 0) {
         outside->publish({log::Topic::retry(tier), kPartition},
                          encode(retry::Delivery{.id = id, .webhook = "w", .event = "{}"}),
@@ -106,7 +106,7 @@ struct TiersOwner {
         return out;
     }
 
-    /// As a failed attempt does it.
+    /// Ends a delivery as a failed attempt does.
     void fail(const retry::Due& due) {
         auto next = due.delivery;
         ++next.attempts;

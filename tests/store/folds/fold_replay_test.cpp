@@ -289,7 +289,7 @@ private:
     std::uint64_t seq_ = 0;
 };
 
-/// Only the last record of each key, and of tombstones, that cover nothing any more, only some.
+/// Keeps the last record of each key, and only some of the tombstones that cover nothing any more.
 Log compacted(const Log& log, std::mt19937& random) {
     std::map<std::string, core::Offset> last;
     for (const auto& e : log) last[e.log_key()] = e.offset;

@@ -46,7 +46,7 @@ struct Records : EdgeFixture {
         }
         return names;
     }
-    /// Half of the cases run over what is on disk, half over what is not.
+    /// Half of the cases run over committed rows, half over uncommitted ones.
     void maybe_commit() {
         if (to_disk) {
             commit();

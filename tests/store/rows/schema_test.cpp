@@ -180,7 +180,7 @@ TEST_CASE("every value comes back as it was written, and cut short not at all", 
         CHECK(same_pending_tombstone->reason == pending.reason);
         CHECK(same_pending_tombstone->put_offset == pending.put_offset);
         CHECK(same_pending_tombstone->end == pending.end);
-        CHECK_FALSE(drop_time(bytes));  // a pending tombstone stays until it is paid
+        CHECK_FALSE(drop_time(bytes));  // a pending tombstone stays until it is published
 
         const ReplacementRow replacement{
             .offset = number(1000), .expiry = at(number(1000)), .key = key_of("k")};

@@ -16,7 +16,7 @@ using edge::Sessions;
 
 namespace {
 
-/// One client's session, and what it says and gets as text.
+/// A client's session, with its frames as text.
 struct Client {
     explicit Client(edge::WindowLimits l = {}, core::Duration ping = {})
         : limits{.window = l, .ping_interval_min = ping}, session(id, uaid, limits) {}
@@ -30,7 +30,7 @@ struct Client {
     Effects nack(const core::MessageKey& key) {
         return send_frame(R"({"messageType":"nack","version":")" + version_of(key) + R"("})");
     }
-    /// A message is folded; true if it was sent.
+    /// Folds a message; true if it was sent.
     bool gets(const core::MessageKey& key, std::uint32_t ttl_s = 60) {
         const auto version = version_of(key);
         core::NotificationAccepted message;
