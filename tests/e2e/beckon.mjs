@@ -497,7 +497,7 @@ export class Cluster {
 
     async destroy() {
         for (const role of this.roles()) await this.children.get(role).kill();
-        // Unused topics would cost the other tests of this broker time. Those tests pass also if this fails.
+        // Unused topics would cost the other tests of this broker time. They pass also if this fails.
         if (this.shared) await this.tool(['topics', 'destroy', ...this.kafkaOptions()]).catch(() => {});
         for (const name of this.brokers?.keys() ?? []) {
             await this.killKafka(name);
