@@ -1,4 +1,4 @@
-"""openapi-valid.py FILE ...: each is a valid OpenAPI document; what the validator does not look at is looked at here.
+"""openapi-valid.py FILE ...: each is a valid OpenAPI document, also by rules that the validator does not check.
 Exit 1 with a line for each fault."""
 
 import sys
@@ -8,7 +8,7 @@ from openapi_spec_validator import OpenAPIV30SpecValidator
 
 
 def oddities(node, where=""):
-    """What YAML reads otherwise than its author meant, and what OpenAPI 3.0.3 gives no meaning."""
+    """Values that YAML reads otherwise than their author meant, and parts without a meaning in OpenAPI 3.0.3."""
     if isinstance(node, dict):
         if node.get("nullable") is True and "type" not in node:
             yield f"{where}: nullable means something only beside a type"
@@ -25,12 +25,12 @@ def oddities(node, where=""):
 
 
 METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
-# What a port may answer to a request for any operation: it is no HTTP, has too large a header, is too slow, fails, finds no capacity.
+# Answers of a port to a request for any operation: it is no HTTP, has too large a header, is too slow, fails, finds no capacity.
 OF_EVERY_OPERATION = {"400", "408", "431", "500", "503"}
 
 
 def unnamed_answers(document):
-    """What a port may answer to each operation, and the document does not name there."""
+    """Answers of a port to any operation that the document does not name there."""
     for path, operations in document["paths"].items():
         for method in METHODS & set(operations):
             missing = OF_EVERY_OPERATION - set(operations[method]["responses"])

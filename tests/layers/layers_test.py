@@ -26,7 +26,7 @@ LAYERS = {
     "log": ({"core"}, {"json"}),
     "log/kafka": ({"core", "log"}, {"rdkafka", "json"}),
     "log/embedded": ({"core", "log", "rocks"}, {"rocksdb"}),
-    "log/local": ({"core", "log"}, set()),  # what embedded and the tests' memory log share
+    "log/local": ({"core", "log"}, set()),  # common code of embedded and the tests' memory log
     "fold": ({"core", "log"}, set()),
     "cluster": ({"core", "log", "fold"}, {"json"}),
     "store": ({"core", "rocks"}, {"rocksdb"}),

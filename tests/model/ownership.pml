@@ -1,20 +1,20 @@
-/* Who serves a partition, as a model for Spin (docs/design.md, "Leases" and "Late writes").
+/* The ownership of a partition, as a model for Spin (docs/design.md, "Leases" and "Late writes").
  *
  * One partition, one client with one registration, NODES nodes that may take the partition, pause at
- * any step, crash at any step and lose what they had not appended, or append it late. The log is
+ * any step, crash at any step and lose records on their way, or append them late. The log is
  * compacted at any step. What is modelled are the rules, not the code: leases, read barriers, records with
- * (epoch, seq), and the home that publishes the true value again.
+ * (epoch, seq), and the home that publishes the stored value again.
  *
  * Checked:
  *   one_home        an epoch has at most one home
  *   no_false_answer a node never answers "unknown" for a registration that was answered 200
- *   nothing_lost    what was answered is what a restore from the compacted log gives, once all is quiet
+ *   nothing_lost    a restore from the compacted log gives what the client was answered, once all is quiet
  *
- * RULES that can be switched off, to see that the model finds what each of them is for:
+ * RULES that can be switched off, to see that the model finds the fault that each prevents:
  *   -DNO_BARRIER        an unknown client is answered without a read barrier
  *   -DNO_STAMP       folds take records in the order of the log, whatever their epoch
- *   -DNO_REPAIR       a home does not publish the true value again after a late write
- *   -DNO_WAIT        a home publishes the true value while a change is under way
+ *   -DNO_REPAIR       a home does not publish the stored value again after a late write
+ *   -DNO_WAIT        a home publishes the stored value while a change is under way
  *   -DNO_READ_BACK   a register is answered at its delivery report, not when it is read back
  */
 
@@ -83,7 +83,7 @@ Node nodes[NODES];
 
 byte home_of[LENGTH];   /* by epoch: who has served in it */
 
-/* What the client was answered last: 200 for a register or for an unregister; or that an answer is
+/* The last answer to the client: 200 for a register or for an unregister; or that an answer is
  * outstanding, and then either is right. */
 bit answered_registered = 0; bit uncertain = 0;
 
@@ -152,7 +152,7 @@ inline fold(n, at) {
     fi
 }
 
-/* The client has one connection: what it waited for elsewhere reaches nobody any more. */
+/* The client has one connection: an answer that it waits for elsewhere does not reach it. */
 inline ask_here() {
     for (other : 0 .. NODES - 1) { forget_change(other); forget_query(other) }
 }
@@ -193,7 +193,7 @@ proctype Run(byte n) {
 
     :: atomic { nodes[n].serving && nodes[n].changing && IS_DONE(n) -> answer_change(n) }
 
-    /* A late write of a former home stands last in the log: the home writes the true value again,
+    /* A late write of a former home stands last in the log: the home writes the stored value again,
      * also if it read the late write before it served. */
     :: atomic { nodes[n].serving && HAS_REPAIR_DUE(n) && nodes[n].pending.kind == none &&
                 end < LENGTH - 1 && MAY_WRITE_OVER(n) ->
@@ -229,7 +229,7 @@ proctype Run(byte n) {
 }
 
 /* Keeps the last record of the client's key. Nothing younger than the compaction lag is touched, and
- * that is far longer than a home needs to take over, to read, and to write the true value again. */
+ * that is far longer than a home needs to take over, to read, and to write the stored value again. */
 proctype Compact() {
     byte at; byte i; byte read;
     do

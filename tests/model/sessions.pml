@@ -1,5 +1,5 @@
-/* A client and its message while the partition moves, as a model for Spin (docs/design.md, "Who serves a
- * partition", "Sessions survive their home", "Read barriers").
+/* A client and its message while the partition moves, as a model for Spin (docs/design.md, "Placement",
+ * "Sessions survive their home", "Read barriers").
  *
  * One partition with a controller and NODES nodes that fold it, as home or standby; one client with one
  * registration, whose first connection may be half-open when it opens another; the fronts of both; an endpoint, and
@@ -13,7 +13,7 @@
  *                    the partition that the client is attached to
  *   no_false_denial  neither 410 nor "I do not know you" for a registration that was answered 200
  *   not_forgotten    a registration answered 200 stands, or the client was notified that it was removed
- *   answered         a register is answered, whatever became of the home that it was sent to
+ *   answered         a register is answered, whatever happens to the home that it was sent to
  *   not_pushed_out   an older connection does not close the client's own
  *   warm             a partition leaves a living home only for a node that has said that it is ready
  *   served           the node where the partition is placed serves it in the end
@@ -197,7 +197,7 @@ inline take_in(n, c, its_session, its_stamp, was_persisted) {
 #else
 #define MUST_WAIT(n, c) (IS_UNKNOWN(n, c) && (nodes[n].barrier[c] == 0 || nodes[n].position + 1 < nodes[n].barrier[c]))
 #endif
-/* Who is home and does not serve yet lets clients wait. */
+/* A home that does not serve yet lets clients wait. */
 #define LISTENS(n, c) (nodes[n].writes == none && HAS_CAPACITY(n) && nempty(to_home[QUEUE(n, c)]) && \
                        (nodes[n].serving || !nodes[n].home) && !MUST_WAIT(n, c))
 
@@ -231,7 +231,7 @@ inline lose_link(n, c) {
     fi
 }
 
-/* What the former home still says belongs to the former session. */
+/* Frames of the former home belong to the former session. */
 inline leave_home(c) {
     at[c] = NOBODY; session[c]++; received[c] = 0;
 #ifndef NO_REPEAT
@@ -259,7 +259,7 @@ proctype Run(byte n) {
     do
     :: atomic { !nodes[n].dead && nodes[n].home != (placed == n) && !(nodes[n].home && nodes[n].serving) ->
         nodes[n].home = (placed == n) }
-    /* What a standby reads, and when, shows in nothing else. */
+    /* The reads of a standby, and their time, show in nothing else. */
     :: atomic { FOLLOWS(n) && !nodes[n].ready -> catch_up(n); nodes[n].ready = 1 }
     :: atomic { FOLLOWS(n) && nodes[n].home && HAS_CAPACITY(n) ->
         catch_up(n);
@@ -310,7 +310,7 @@ proctype Controller() {
     :: atomic { decided == NOBODY && nodes[placed].dead && !nodes[1 - placed].dead -> decided = 1 - placed }
     :: atomic { decided == NOBODY && moves > 0 && !nodes[placed].dead && !nodes[1 - placed].dead &&
                 IS_READY(1 - placed) -> moves--; decided = 1 - placed }
-    /* What has changed since it was decided is seen before it is written. */
+    /* The controller sees changes since its decision before it writes. */
     :: atomic { decided != NOBODY ->
         if
         :: nodes[placed].dead || IS_READY(decided) -> place(decided)
@@ -318,7 +318,7 @@ proctype Controller() {
         fi;
         decided = NOBODY }
     :: atomic { successions > 0 && decided != NOBODY -> successions--; outdated = decided; decided = NOBODY }
-    /* It has a lower epoch of control: nobody heeds it. */
+    /* It has a lower controller epoch: every node ignores it. */
     :: atomic { outdated != NOBODY ->
 #ifdef NO_CONTROL_EPOCH
         place(outdated);
