@@ -18,6 +18,11 @@ pkg_check_modules(lws REQUIRED IMPORTED_TARGET libwebsockets)
 pkg_check_modules(jemalloc REQUIRED IMPORTED_TARGET jemalloc)
 find_library(LIBEV_LIBRARY ev REQUIRED)
 
+# Asio and Beast, for everybody who includes them.
+add_library(beckon_boost STATIC ${PROJECT_SOURCE_DIR}/cmake/boost_sources.cpp)
+target_compile_definitions(beckon_boost PUBLIC BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION)
+target_link_libraries(beckon_boost PUBLIC Boost::headers OpenSSL::SSL Threads::Threads)
+
 # What ThreadSanitizer needs to tell our threads from those of libraries that are not built with it.
 if(BECKON_SANITIZE STREQUAL thread)
     add_library(beckon_c11_threads STATIC ${PROJECT_SOURCE_DIR}/tests/sanitizers/c11_threads.cpp)
