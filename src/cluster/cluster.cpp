@@ -56,7 +56,7 @@ struct Cluster::Impl final : fold::MemoryState {
     void claim_control();
     void place_all();
     std::set<core::NodeId> handing_over(const std::vector<core::NodeId>& alive) const;
-    std::vector<core::NodeId> introduced();
+    void introduce();
     void remove_dead_nodes();
     void publish(core::Record record);
     void retry_later();
@@ -79,7 +79,7 @@ struct Cluster::Impl final : fold::MemoryState {
     std::vector<core::Record> repairs;        ///< of this turn, for the controller to write again
 
     log::Members members;
-    std::map<core::NodeId, std::string> names;  ///< of members, as the controller knows them
+    std::map<core::NodeId, PlacedNode> introduced;  ///< members, as the controller knows them
     std::set<core::Partition> ready;
     std::optional<std::uint64_t> clients;
     std::set<core::NodeId> links;
@@ -191,8 +191,8 @@ void Cluster::Impl::act() {
 }
 
 void Cluster::Impl::publish_node() {
-    const NodeRecord us{options.role, options.self, options.link_url, ready, false,
-                        clients,      links,        options.name};
+    const NodeRecord us{options.role, options.self, options.link_url, ready, false, clients, links,
+                        options.name, options.zone, options.capacity};
     const auto known = ownership.nodes().find(options.self);
     if (known == ownership.nodes().end() || known->second != us) publish(encode(us));
 }
@@ -203,19 +203,15 @@ void Cluster::Impl::claim_control() {
     publish(encode(ControllerClaim{options.role, claiming, options.self, false}));
 }
 
-/// The members whose node record was read: of the others not even the name is known. A record that
-/// is missing for a moment (a former controller took the node for dead) takes nothing from it.
-std::vector<core::NodeId> Cluster::Impl::introduced() {
-    std::erase_if(names, [this](const auto& one) { return !contains(members.alive, one.first); });
+/// Keeps the members whose node record was read: of the others not even the name is known. A record
+/// that is missing for a moment (a former controller took the node for dead) takes nothing from it.
+void Cluster::Impl::introduce() {
+    std::erase_if(introduced,
+                  [this](const auto& one) { return !contains(members.alive, one.first); });
     for (const auto& [node, record] : ownership.nodes()) {
-        if (contains(members.alive, node)) {
-            names[node] = record.name.empty() ? node.text : record.name;
-        }
+        if (!contains(members.alive, node)) continue;
+        introduced[node] = {node, ownership.name_of(node), record.zone, record.capacity};
     }
-    std::vector<core::NodeId> nodes;
-    nodes.reserve(names.size());
-    for (const auto& [node, name] : names) nodes.push_back(node);
-    return nodes;
 }
 
 /// Nodes that move a partition at present: the placement names one, and the other, which lives too,
@@ -233,28 +229,36 @@ std::set<core::NodeId> Cluster::Impl::handing_over(const std::vector<core::NodeI
 
 /// Of each node one partition at a time leaves a living home, or comes from one.
 void Cluster::Impl::place_all() {
-    const auto alive = introduced();
+    introduce();
+    std::vector<PlacedNode> nodes;
+    std::vector<core::NodeId> alive;
+    for (const auto& [id, node] : introduced) {
+        nodes.push_back(node);
+        alive.push_back(id);
+    }
     auto busy = handing_over(alive);
-    for (core::Partition p = 0; p < options.partitions; ++p) {
-        const auto now = ownership.placement(p);
-        const bool lives = now && contains(alive, now->home);
-        const auto may_take = [&](const core::NodeId& node) {
-            const bool waits =
-                lives && node != now->home && (busy.contains(node) || busy.contains(now->home));
-            return !waits && ownership.is_ready(node, p);
-        };
-        const auto next =
-            place({.partition = p,
-                   .now = now,
-                   .alive = alive,
-                   .name = [this](const auto& node) -> std::string_view { return names.at(node); },
-                   .ready = may_take,
-                   .standby_count = options.standby_count,
-                   .controller_epoch = ownership.controller_epoch()});
+    const PlacementFacts facts{
+        .partitions = options.partitions,
+        .nodes = std::move(nodes),
+        .now =
+            [this](core::Partition p) {
+                const auto at = ownership.placed().find(p);
+                return at == ownership.placed().end() ? nullptr : &at->second;
+            },
+        .former_name = [this](const auto& node) { return ownership.name_of(node); },
+        .ready = [this](const auto& node,
+                        core::Partition p) { return ownership.is_ready(node, p); },
+        .moves = [&busy](const auto& node) { return busy.contains(node); },
+        .standby_count = static_cast<std::size_t>(options.standby_count),
+        .controller_epoch = ownership.controller_epoch()};
+    const auto targets = plan(facts);
+    for (core::Partition p = 0; p < static_cast<core::Partition>(targets.size()); ++p) {
+        const auto next = next_step(facts, p, targets[static_cast<std::size_t>(p)]);
         if (!next) continue;
-        auto record = encode(
-            PlacementRecord{options.role, p, next->home, next->standbys, next->controller_epoch});
-        if (lives && next->home != now->home) {
+        const auto* now = facts.now(p);
+        auto record = encode(PlacementRecord{options.role, p, next->home, next->standbys,
+                                             next->controller_epoch, next->former_home});
+        if (now != nullptr && next->home != now->home && contains(alive, now->home)) {
             moves[record.key] = {now->home, next->home};
             busy.insert({now->home, next->home});
         }

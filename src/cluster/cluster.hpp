@@ -24,6 +24,8 @@ struct ClusterOptions {
     core::NodeId self;
     /// Of the node over all its processes: placement goes by it. Empty: by `self`.
     std::string name{};
+    std::string zone{};  ///< a partition's home and standbys are in different zones; empty: no zone
+    std::uint32_t capacity = 1;  ///< this node's share of partitions, relative to the others'
     core::Partition partitions = 0;
     std::string link_url;  ///< where other nodes reach this one; empty if nowhere
     int standby_count = 1;

@@ -3,6 +3,7 @@
 #include "core/codec.hpp"
 #include "core/json_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string_view>
@@ -96,6 +97,8 @@ OwnershipEvent decode_node(const core::RecordView& view, const KeyParts& key) {
         if (p.is_number_integer()) out.ready.insert(p.get<core::Partition>());
     }
     out.name = json.value("name", "");
+    out.zone = json.value("zone", "");
+    out.capacity = std::clamp<std::uint32_t>(json.value("capacity", 1U), 1, kCapacityMax);
     if (json.contains("clients")) out.clients = json.at("clients").get<std::uint64_t>();
     for (const auto& peer : json.value("links", Json::array())) {
         if (peer.is_string()) out.links.insert({peer.get<std::string>()});
@@ -125,6 +128,7 @@ OwnershipEvent decode_placement(const core::RecordView& view, const KeyParts& ke
     for (const auto& node : json.value("standbys", Json::array())) {
         if (node.is_string()) out.standbys.push_back({node.get<std::string>()});
     }
+    out.former_home = json.value("former_home", "");
     return out;
 }
 
@@ -141,10 +145,12 @@ core::Record encode(const ControllerClaim& claim) {
 core::Record encode(const PlacementRecord& placement) {
     auto standbys = Json::array();
     for (const auto& node : placement.standbys) standbys.push_back(node.text);
+    Json value{{"home", placement.home.text},
+               {"standbys", std::move(standbys)},
+               {"epoch", placement.epoch}};
+    if (!placement.former_home.empty()) value["former_home"] = placement.former_home;
     return record(placement.role + '/' + std::to_string(placement.partition), kPlacementType,
-                  Json{{"home", placement.home.text},
-                       {"standbys", std::move(standbys)},
-                       {"epoch", placement.epoch}});
+                  std::move(value));
 }
 
 core::Record encode(const EpochRecord& epoch) {
@@ -159,6 +165,8 @@ core::Record encode(const NodeRecord& node) {
     for (const auto p : node.ready) ready.push_back(p);
     Json value{{"link_url", node.link_url}, {"ready", std::move(ready)}};
     if (!node.name.empty()) value["name"] = node.name;
+    if (!node.zone.empty()) value["zone"] = node.zone;
+    if (node.capacity != 1) value["capacity"] = node.capacity;
     if (node.clients) value["clients"] = *node.clients;
     for (const auto& peer : node.links) value["links"].push_back(peer.text);
     return record(std::move(key), kNodeType, std::move(value));

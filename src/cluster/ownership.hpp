@@ -22,6 +22,9 @@
 /// Pure functions, any thread.
 namespace beckon::cluster {
 
+/// What a node may declare as its capacity, from 1.
+inline constexpr std::uint32_t kCapacityMax = 1'000;
+
 struct ControllerClaim {
     std::string role;
     core::Epoch epoch = 0;
@@ -36,6 +39,8 @@ struct PlacementRecord {
     core::NodeId home;
     std::vector<core::NodeId> standbys;
     core::Epoch epoch = 0;  ///< of the controller that decided it
+    /// The name of the dead home from which the present one took over; it still has the state.
+    std::string former_home = {};
     bool operator==(const PlacementRecord&) const = default;
 };
 
@@ -61,6 +66,8 @@ struct NodeRecord {
     std::set<core::NodeId> links = {};
     /// Outlives the process; placement goes by it. Empty: by the node's id.
     std::string name = {};
+    std::string zone = {};       ///< nodes of one zone may fail together; empty: not known
+    std::uint32_t capacity = 1;  ///< its share of partitions, relative to other nodes
     bool operator==(const NodeRecord&) const = default;
 };
 

@@ -37,9 +37,10 @@ OwnershipFold::Effect OwnershipFold::apply(const PlacementRecord& record) {
         // A late write of a former controller, or what stood before the first claim we have read.
         if (known == placed_.end()) return {};
         return {.repair = encode(PlacementRecord{role_, record.partition, known->second.home,
-                                                 known->second.standbys, controller_epoch_})};
+                                                 known->second.standbys, controller_epoch_,
+                                                 known->second.former_home})};
     }
-    Placement now{record.home, record.standbys, record.epoch};
+    Placement now{record.home, record.standbys, record.epoch, record.former_home};
     if (known != placed_.end() && known->second == now) return {};
     placed_.insert_or_assign(record.partition, std::move(now));
     return {.placed = record.partition};
@@ -74,6 +75,12 @@ EpochRecord OwnershipFold::highest_claim(core::Partition partition) const {
 bool OwnershipFold::is_ready(const core::NodeId& node, core::Partition partition) const {
     const auto known = nodes_.find(node);
     return known != nodes_.end() && known->second.ready.contains(partition);
+}
+
+std::string OwnershipFold::name_of(const core::NodeId& node) const {
+    const auto known = nodes_.find(node);
+    if (known == nodes_.end()) return {};
+    return known->second.name.empty() ? node.text : known->second.name;
 }
 
 std::vector<ControllerClaim> OwnershipFold::outdated_claims() const {

@@ -43,6 +43,8 @@ public:
     EpochRecord highest_claim(core::Partition partition) const;
     const std::map<core::NodeId, NodeRecord>& nodes() const { return nodes_; }
     bool is_ready(const core::NodeId& node, core::Partition partition) const;
+    /// The name by which a node is placed; empty: its record is gone, or was never read.
+    std::string name_of(const core::NodeId& node) const;
 
     /// The highest epoch claimed, and who claimed it first; 0 and empty: nobody yet.
     core::Epoch controller_epoch() const { return controller_epoch_; }

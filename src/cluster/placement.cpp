@@ -1,7 +1,9 @@
 #include "cluster/placement.hpp"
 
 #include <algorithm>
-#include <cstdint>
+#include <deque>
+#include <map>
+#include <numeric>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -10,7 +12,11 @@ namespace beckon::cluster {
 
 namespace {
 
-/// FNV-1a with a finaliser (of splitmix64), since FNV alone spreads short keys badly.
+using Index = std::size_t;  ///< of a node
+constexpr Index kNone = static_cast<Index>(-1);
+
+/// FNV-1a with a finaliser (of splitmix64), since FNV alone distributes short keys badly. It breaks
+/// ties: two controllers that know the same choose the same.
 std::uint64_t weight(std::string_view name, core::Partition partition) {
     std::uint64_t h = 0xcbf29ce484222325ULL;
     const auto mix = [&h](std::uint8_t byte) { h = (h ^ byte) * 0x100000001b3ULL; };
@@ -23,45 +29,364 @@ std::uint64_t weight(std::string_view name, core::Partition partition) {
     return h ^ (h >> 31);
 }
 
-core::NodeId choose_home(const PlacementFacts& facts, const std::vector<core::NodeId>& ranked) {
-    if (facts.now && contains(ranked, facts.now->home)) {
-        return facts.ready(ranked.front()) ? ranked.front() : facts.now->home;
+/// How many of `total` items each node shall have, given what it has now: its share by capacity,
+/// rounded down or up. Those are rounded up that have most above their share, so that few move.
+std::vector<std::size_t> shares(const std::vector<PlacedNode>& nodes, std::size_t total,
+                                const std::vector<std::size_t>& has) {
+    std::uint64_t capacity = 0;
+    for (const auto& node : nodes) capacity += node.capacity;
+    std::vector<std::size_t> share(nodes.size());
+    for (Index i = 0; i < nodes.size(); ++i) share[i] = total * nodes[i].capacity / capacity;
+    std::vector<Index> order(nodes.size());
+    std::iota(order.begin(), order.end(), Index{0});
+    const auto left = [&](Index i) { return total * nodes[i].capacity % capacity; };
+    std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
+        const bool a_above = has[a] > share[a];
+        const bool b_above = has[b] > share[b];
+        return a_above != b_above ? a_above : left(a) > left(b);
+    });
+    auto rest = total - std::accumulate(share.begin(), share.end(), std::size_t{0});
+    for (const Index i : order) {
+        if (rest == 0) break;
+        if (left(i) == 0) continue;  // its share is whole
+        ++share[i];
+        --rest;
     }
-    const auto warm = std::find_if(ranked.begin(), ranked.end(), facts.ready);
-    return warm == ranked.end() ? ranked.front() : *warm;
+    return share;
+}
+
+/// The nodes that get partitions, by name: of each name the one that has most homes.
+std::vector<PlacedNode> one_of_each_name(const PlacementFacts& facts) {
+    std::map<core::NodeId, std::size_t> homes;
+    for (core::Partition p = 0; p < facts.partitions; ++p) {
+        if (const auto* now = facts.now(p)) ++homes[now->home];
+    }
+    std::map<std::string, PlacedNode> by_name;
+    for (const auto& node : facts.nodes) {
+        const auto [at, is_new] = by_name.emplace(node.name, node);
+        if (is_new) continue;
+        auto& other = at->second;
+        if (std::pair{homes[other.id], other.id} < std::pair{homes[node.id], node.id}) other = node;
+    }
+    std::vector<PlacedNode> out;
+    out.reserve(by_name.size());
+    for (auto& [name, node] : by_name) out.push_back(std::move(node));
+    return out;
+}
+
+/// The nodes and placements of one role with nodes as indices.
+class Planner {
+public:
+    explicit Planner(const PlacementFacts& facts)
+        : facts_(facts),
+          nodes_(one_of_each_name(facts)),
+          rows_(static_cast<std::size_t>(facts.partitions)) {
+        for (Index i = 0; i < nodes_.size(); ++i) index_[nodes_[i].id] = i;
+        for (std::size_t p = 0; p < rows_.size(); ++p) {
+            const auto* now = facts.now(partition(p));
+            if (now == nullptr) continue;
+            rows_[p].now_home = find(now->home);
+            const auto name = rows_[p].now_home == kNone && !lives(now->home)
+                                  ? facts.former_name(now->home)
+                                  : now->former_home;
+            rows_[p].former_home = named(name.empty() ? now->former_home : name);
+            for (const auto& standby : now->standbys) {
+                if (const auto i = find(standby); i != kNone) rows_[p].now_standbys.push_back(i);
+            }
+        }
+    }
+
+    std::vector<Placement> targets() {
+        if (nodes_.empty()) return {};
+        place_homes();
+        place_standbys();
+        std::vector<Placement> out;
+        out.reserve(rows_.size());
+        for (const auto& row : rows_) {
+            Placement target{nodes_[row.home].id, {}, facts_.controller_epoch};
+            for (const auto i : row.standbys) target.standbys.push_back(nodes_[i].id);
+            out.push_back(std::move(target));
+        }
+        return out;
+    }
+
+private:
+    struct Row {
+        Index now_home = kNone;  ///< none: it is dead
+        std::vector<Index> now_standbys;
+        Index former_home = kNone;  ///< if a node of its name lives
+        Index home = kNone;
+        std::vector<Index> standbys;
+    };
+
+    static core::Partition partition(std::size_t p) { return static_cast<core::Partition>(p); }
+    Index find(const core::NodeId& id) const {
+        const auto at = index_.find(id);
+        return at == index_.end() ? kNone : at->second;
+    }
+
+    bool lives(const core::NodeId& id) const {
+        return std::any_of(facts_.nodes.begin(), facts_.nodes.end(),
+                           [&](const auto& node) { return node.id == id; });
+    }
+    Index named(std::string_view name) const {
+        for (Index i = 0; i < nodes_.size() && !name.empty(); ++i) {
+            if (nodes_[i].name == name) return i;
+        }
+        return kNone;
+    }
+
+    // --- homes
+
+    /// To which nodes a partition may move, the best first.
+    enum class To { former_home, ready, standby, any };
+    bool fits(const Row& row, std::size_t p, Index node, To wanted) const {
+        switch (wanted) {
+            case To::former_home: return row.former_home == node;
+            case To::ready: return facts_.ready(nodes_[node].id, partition(p));
+            case To::standby:
+                return std::find(row.now_standbys.begin(), row.now_standbys.end(), node) !=
+                       row.now_standbys.end();
+            case To::any: return true;
+        }
+        return false;
+    }
+
+    void place_homes() {
+        std::vector<std::size_t> has(nodes_.size());
+        std::vector<std::size_t> own(
+            nodes_.size());  // without those of which the former home lives
+        for (auto& row : rows_) {
+            row.home = row.now_home;
+            if (row.home != kNone) ++has[row.home];
+            const Index owner = row.former_home != kNone ? row.former_home : row.home;
+            if (owner != kNone) ++own[owner];
+        }
+        const auto share = shares(nodes_, rows_.size(), own);
+        for (const To wanted : {To::former_home, To::ready, To::standby, To::any}) {
+            for (std::size_t p = 0; p < rows_.size(); ++p) {
+                auto& home = rows_[p].home;
+                if (home != kNone && has[home] <= share[home]) continue;
+                const Index better = best(p, wanted, has, share);
+                if (better == kNone) continue;
+                if (home != kNone) --has[home];
+                home = better;
+                ++has[home];
+            }
+        }
+    }
+
+    /// A node of the wanted kind that is below its share.
+    Index best(std::size_t p, To wanted, const std::vector<std::size_t>& has,
+               const std::vector<std::size_t>& share) const {
+        Index found = kNone;
+        std::uint64_t highest = 0;
+        for (Index i = 0; i < nodes_.size(); ++i) {
+            if (has[i] >= share[i] || !fits(rows_[p], p, i, wanted)) continue;
+            const auto of = weight(nodes_[i].name, partition(p));
+            if (found != kNone && of <= highest) continue;
+            found = i;
+            highest = of;
+        }
+        return found;
+    }
+
+    // --- standbys
+
+    bool zones_differ(Index a, Index b) const { return nodes_[a].zone != nodes_[b].zone; }
+    bool several_zones() const {
+        return std::any_of(nodes_.begin(), nodes_.end(),
+                           [this](const auto& node) { return node.zone != nodes_[0].zone; });
+    }
+    /// Whether a node may be a standby of the partition beside those that it has.
+    bool may_stand_by(std::size_t p, Index node) const {
+        const auto& row = rows_[p];
+        if (node == row.home || (several_zones_ && !zones_differ(node, row.home))) return false;
+        return std::find(row.standbys.begin(), row.standbys.end(), node) == row.standbys.end();
+    }
+    std::size_t candidates(std::size_t p) const {
+        std::size_t count = 0;
+        for (Index i = 0; i < nodes_.size(); ++i) count += may_stand_by(p, i) ? 1 : 0;
+        return count;
+    }
+
+    void place_standbys() {
+        several_zones_ = several_zones();
+        stands_by_.assign(nodes_.size(), 0);
+        std::vector<std::size_t> wanted(rows_.size());
+        for (std::size_t p = 0; p < rows_.size(); ++p) {
+            wanted[p] = std::min(facts_.standby_count, candidates(p));
+        }
+        keep_standbys(wanted);
+        const auto share = shares(
+            nodes_, std::accumulate(wanted.begin(), wanted.end(), std::size_t{0}), stands_by_);
+        pairs_.assign(nodes_.size() * nodes_.size(), 0);
+        for (const auto& row : rows_) {
+            for (const auto standby : row.standbys) ++pair(row.home, standby);
+        }
+        for (std::size_t p = 0; p < rows_.size(); ++p) {
+            while (rows_[p].standbys.size() < wanted[p]) add_standby(p, share);
+        }
+        even_out(share);
+    }
+
+    /// A home that moves is the best standby of its partition: it has all of it.
+    void keep_standbys(const std::vector<std::size_t>& wanted) {
+        for (std::size_t p = 0; p < rows_.size(); ++p) {
+            auto& row = rows_[p];
+            auto candidates = row.now_standbys;
+            if (row.now_home != kNone) candidates.insert(candidates.begin(), row.now_home);
+            for (const auto node : candidates) {
+                if (row.standbys.size() >= wanted[p] || !may_stand_by(p, node)) continue;
+                row.standbys.push_back(node);
+                ++stands_by_[node];
+            }
+        }
+    }
+
+    std::size_t& pair(Index home, Index standby) { return pairs_[home * nodes_.size() + standby]; }
+
+    /// The node that is furthest below its share; among equals the one that stands by least for
+    /// this home, so that the partitions of a home that dies go to all others evenly.
+    void add_standby(std::size_t p, const std::vector<std::size_t>& share) {
+        Index found = kNone;
+        std::tuple<bool, std::size_t, std::uint64_t> lowest;
+        for (Index i = 0; i < nodes_.size(); ++i) {
+            if (!may_stand_by(p, i)) continue;
+            const std::tuple rank{stands_by_[i] >= share[i], pair(rows_[p].home, i),
+                                  ~weight(nodes_[i].name, partition(p))};
+            if (found != kNone && rank >= lowest) continue;
+            found = i;
+            lowest = rank;
+        }
+        rows_[p].standbys.push_back(found);
+        ++stands_by_[found];
+        ++pair(rows_[p].home, found);
+    }
+
+    /// Hands standbys on from nodes above their share to nodes below it, over others where no
+    /// partition of the one may go to the other: a shortest path each time.
+    void even_out(const std::vector<std::size_t>& share) {
+        for (Index from = 0; from < nodes_.size(); ++from) {
+            while (stands_by_[from] > share[from] && hand_on(from, share)) {
+            }
+        }
+    }
+
+    struct Step {
+        Index from = kNone;
+        std::size_t partition = 0;
+    };
+
+    bool hand_on(Index from, const std::vector<std::size_t>& share) {
+        std::vector<Step> reached(nodes_.size());
+        std::vector<bool> seen(nodes_.size());
+        seen[from] = true;
+        std::deque<Index> queue{from};
+        while (!queue.empty()) {
+            const Index at = queue.front();
+            queue.pop_front();
+            for (std::size_t p = 0; p < rows_.size(); ++p) {
+                const auto& standbys = rows_[p].standbys;
+                if (std::find(standbys.begin(), standbys.end(), at) == standbys.end()) continue;
+                for (Index to = 0; to < nodes_.size(); ++to) {
+                    if (seen[to] || !may_stand_by(p, to)) continue;
+                    seen[to] = true;
+                    reached[to] = {at, p};
+                    if (stands_by_[to] < share[to]) return walk_back(from, to, reached);
+                    queue.push_back(to);
+                }
+            }
+        }
+        return false;
+    }
+
+    bool walk_back(Index from, Index to, const std::vector<Step>& reached) {
+        ++stands_by_[to];
+        --stands_by_[from];
+        while (to != from) {
+            const auto& step = reached[to];
+            auto& standbys = rows_[step.partition].standbys;
+            *std::find(standbys.begin(), standbys.end(), step.from) = to;
+            to = step.from;
+        }
+        return true;
+    }
+
+    const PlacementFacts& facts_;
+    std::vector<PlacedNode> nodes_;  ///< by name, then id
+    std::map<core::NodeId, Index> index_;
+    std::vector<Row> rows_;
+    bool several_zones_ = false;
+    std::vector<std::size_t> stands_by_;  ///< of how many partitions each node is a standby
+    std::vector<std::size_t> pairs_;      ///< of home and standby: how many partitions have both
+};
+
+const PlacedNode* find(const std::vector<PlacedNode>& nodes, const core::NodeId& id) {
+    const auto at =
+        std::find_if(nodes.begin(), nodes.end(), [&](const auto& node) { return node.id == id; });
+    return at == nodes.end() ? nullptr : &*at;
+}
+
+/// The node that takes over from a dead home.
+core::NodeId successor(const PlacementFacts& facts, core::Partition partition,
+                       const Placement& target, const Placement* now) {
+    const auto ready = [&](const core::NodeId& node) {
+        return find(facts.nodes, node) != nullptr && facts.ready(node, partition);
+    };
+    if (ready(target.home)) return target.home;
+    for (const auto& standby : now != nullptr ? now->standbys : target.standbys) {
+        if (ready(standby)) return standby;
+    }
+    for (const auto& node : facts.nodes) {
+        if (ready(node.id)) return node.id;
+    }
+    return target.home;
+}
+
+/// The standbys of a partition that waits for its target to warm up: those that it has stay, since
+/// one of them may have to take over meanwhile.
+std::vector<core::NodeId> while_waiting(const PlacementFacts& facts, const Placement& target,
+                                        const Placement& next, const Placement* now) {
+    std::vector<core::NodeId> standbys;
+    const auto add = [&](const core::NodeId& node) {
+        if (standbys.size() >= facts.standby_count || node == next.home || node == target.home ||
+            find(facts.nodes, node) == nullptr || contains(standbys, node)) {
+            return;
+        }
+        standbys.push_back(node);
+    };
+    for (const auto& node : now != nullptr ? now->standbys : std::vector<core::NodeId>{}) add(node);
+    for (const auto& node : target.standbys) add(node);
+    standbys.push_back(target.home);
+    return standbys;
 }
 
 }  // namespace
-
-std::vector<core::NodeId> rank(core::Partition partition, const std::vector<core::NodeId>& alive,
-                               const NameOf& name) {
-    // By name first; the id parts nodes of one name (a copied data directory).
-    std::vector<std::tuple<std::uint64_t, std::uint64_t, core::NodeId>> weighed;
-    weighed.reserve(alive.size());
-    for (const auto& node : alive) {
-        weighed.emplace_back(weight(name(node), partition), weight(node.text, partition), node);
-    }
-    std::sort(weighed.begin(), weighed.end(), std::greater<>{});
-    std::vector<core::NodeId> out;
-    out.reserve(alive.size());
-    for (auto& [of_name, of_id, node] : weighed) out.push_back(std::move(node));
-    return out;
-}
 
 bool contains(const std::vector<core::NodeId>& nodes, const core::NodeId& node) {
     return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
 }
 
-std::optional<Placement> place(const PlacementFacts& facts) {
-    const auto ranked = rank(facts.partition, facts.alive, facts.name);
-    if (ranked.empty()) return std::nullopt;
-    Placement next{choose_home(facts, ranked), {}, facts.controller_epoch};
-    for (const auto& node : ranked) {
-        const bool wanted =
-            static_cast<int>(next.standbys.size()) < facts.standby_count || node == ranked.front();
-        if (node != next.home && wanted) next.standbys.push_back(node);
+std::vector<Placement> plan(const PlacementFacts& facts) { return Planner{facts}.targets(); }
+
+std::optional<Placement> next_step(const PlacementFacts& facts, core::Partition partition,
+                                   const Placement& target) {
+    const auto* now = facts.now(partition);
+    Placement next = target;
+    if (now != nullptr && find(facts.nodes, now->home) != nullptr) {
+        const bool goes = facts.ready(target.home, partition) && !facts.moves(target.home) &&
+                          !facts.moves(now->home);
+        if (!goes) next.home = now->home;
+        next.former_home = now->former_home;
+    } else {
+        next.home = successor(facts, partition, target, now);
+        if (now != nullptr) next.former_home = facts.former_name(now->home);
     }
-    if (facts.now && facts.now->home == next.home && facts.now->standbys == next.standbys) {
+    const auto* home = find(facts.nodes, next.home);
+    if (home != nullptr && home->name == next.former_home) next.former_home.clear();
+    if (next.home != target.home) next.standbys = while_waiting(facts, target, next, now);
+    if (now != nullptr && now->home == next.home && now->standbys == next.standbys) {
         return std::nullopt;
     }
     return next;

@@ -83,71 +83,7 @@ struct Node {
 
 std::set<core::Partition> all() { return {0, 1, 2, 3, 4, 5, 6, 7}; }
 
-std::vector<core::NodeId> rank_by_id(core::Partition p, const std::vector<core::NodeId>& alive) {
-    return cluster::rank(p, alive, [](const auto& node) -> std::string_view { return node.text; });
-}
-
 }  // namespace
-
-TEST_CASE("rendezvous hashing moves only the partitions of the node that went", "[cluster]") {
-    const std::vector<core::NodeId> three = {{"a"}, {"b"}, {"c"}};
-    const std::vector<core::NodeId> two = {{"a"}, {"c"}};
-    std::map<std::string, int> homes;
-    for (core::Partition p = 0; p < 3000; ++p) {
-        const auto before = rank_by_id(p, three);
-        const auto after = rank_by_id(p, two);
-        ++homes[before.front().text];
-        // The second in rank is the standby and the next home.
-        CHECK(after.front() == (before.front().text == "b" ? before[1] : before.front()));
-    }
-    for (const auto& [node, count] : homes) CHECK(count > 850);
-}
-
-TEST_CASE("a node that joins takes its share, and nothing else moves", "[cluster]") {
-    constexpr core::Partition kMany = 3000;
-    const std::vector<core::NodeId> three = {{"a"}, {"b"}, {"c"}};
-    const std::vector<core::NodeId> four = {{"a"}, {"b"}, {"c"}, {"d"}};
-    int moved = 0;
-    for (core::Partition p = 0; p < kMany; ++p) {
-        const auto before = rank_by_id(p, three).front();
-        const auto after = rank_by_id(p, four).front();
-        if (before == after) continue;
-        CHECK(after.text == "d");
-        ++moved;
-    }
-    CHECK(moved > kMany / 4 * 85 / 100);
-    CHECK(moved < kMany / 4 * 115 / 100);
-}
-
-TEST_CASE("from any placement and readiness a partition moves once and then stays", "[cluster]") {
-    const std::vector<core::NodeId> alive = {{"a"}, {"b"}, {"c"}, {"d"}};
-    constexpr unsigned kReadySets = 1U << 4;
-    for (core::Partition p = 0; p < 50; ++p) {
-        for (unsigned is_ready = 0; is_ready < kReadySets; ++is_ready) {
-            const auto ready = [&](const core::NodeId& node) {
-                return (is_ready >> static_cast<unsigned>(node.text[0] - 'a') & 1U) != 0;
-            };
-            for (const char* home : {"a", "b", "c", "d", "dead"}) {
-                const Placement before{{home}, {}, 1};
-                const auto place = [&](const Placement& now) {
-                    return cluster::place(
-                        {.partition = p,
-                         .now = now,
-                         .alive = alive,
-                         .name = [](const auto& node) -> std::string_view { return node.text; },
-                         .ready = ready,
-                         .standby_count = 1,
-                         .controller_epoch = 1});
-                };
-                const auto after = place(before);
-                REQUIRE(after);  // it has no standby yet
-                CHECK_FALSE(place(*after));
-                const bool lived = cluster::contains(alive, before.home);
-                CHECK((!lived || after->home == before.home || ready(after->home)));
-            }
-        }
-    }
-}
 
 TEST_CASE("a lone node is controller and home of everything", "[cluster]") {
     World world;
@@ -187,7 +123,6 @@ TEST_CASE("two nodes agree on every placement, and a partition waits for its new
     world.executor.run_for(2s);
     CHECK(a.reported == b.reported);
     CHECK(a.homes() == all());  // nothing moves to a cold node
-    const auto wants = [&](core::Partition p) { return rank_by_id(p, {{"a"}, {"b"}})[0].text; };
     for (core::Partition p = 0; p < kPartitions; ++p) {
         CHECK(b.reported[p].standbys == std::vector<core::NodeId>{{"b"}});
     }
@@ -195,9 +130,8 @@ TEST_CASE("two nodes agree on every placement, and a partition waits for its new
     b.cluster->set_ready(all());
     world.executor.run_for(2s);
     CHECK(a.reported == b.reported);
-    for (core::Partition p = 0; p < kPartitions; ++p) CHECK(a.reported[p].home.text == wants(p));
-    CHECK(!b.homes().empty());
-    CHECK(!a.homes().empty());
+    CHECK(a.homes().size() == kPartitions / 2);
+    CHECK(b.homes().size() == kPartitions / 2);
 }
 
 TEST_CASE("of each node one partition at a time is handed over", "[cluster]") {
@@ -212,13 +146,8 @@ TEST_CASE("of each node one partition at a time is handed over", "[cluster]") {
     for (core::Partition p = 0; p < kPartitions; ++p) announce(p, 1, "a");
     Node b{world, "b"};
     b.cluster->set_ready(all());
-    std::set<core::Partition> wanted;
-    for (core::Partition p = 0; p < kPartitions; ++p) {
-        if (rank_by_id(p, {{"a"}, {"b"}})[0].text == "b") wanted.insert(p);
-    }
-    REQUIRE(wanted.size() > 1);
     std::set<core::Partition> taken;
-    while (taken != wanted) {
+    while (taken.size() < kPartitions / 2) {
         world.executor.run_for(2s);
         const auto homes = b.homes();
         REQUIRE(homes.size() == taken.size() + 1);
@@ -227,7 +156,7 @@ TEST_CASE("of each node one partition at a time is handed over", "[cluster]") {
         }
     }
     world.executor.run_for(2s);
-    CHECK(b.homes() == wanted);
+    CHECK(b.homes() == taken);
 }
 
 TEST_CASE("a node that is started again gets the partitions that it had", "[cluster]") {
@@ -249,22 +178,6 @@ TEST_CASE("a node that is started again gets the partitions that it had", "[clus
     world.executor.run_for(5s);
     CHECK(b->homes() == had);
     CHECK(std::pair{a.homes(), c.homes()} == others);
-}
-
-TEST_CASE("a process stands beside its predecessor in rank while the group still has both",
-          "[cluster]") {
-    const std::vector<core::NodeId> alive = {{"a"}, {"before"}, {"c"}, {"now"}};
-    const auto name = [](const auto& node) -> std::string_view {
-        return node.text == "before" || node.text == "now" ? "duplicates"
-                                                           : std::string_view{node.text};
-    };
-    for (core::Partition p = 0; p < 100; ++p) {
-        const auto ranked = cluster::rank(p, alive, name);
-        const auto of = [&](const char* node) {
-            return std::find(ranked.begin(), ranked.end(), core::NodeId{node}) - ranked.begin();
-        };
-        CHECK(std::abs(of("before") - of("now")) == 1);
-    }
 }
 
 TEST_CASE("nothing is placed at a member before its record is read", "[cluster]") {
