@@ -69,6 +69,8 @@ struct EdgeConfig {
     std::chrono::milliseconds hand_over{5'000};
     /// Other nodes that fold each partition, ready to take it over.
     int standby_count = 1;
+    std::string zone;  ///< a partition's home and standbys are in different ones, if given
+    std::uint32_t capacity = 1;  ///< this node's share of partitions, relative to the others'
     /// The group of the edges misses a process that said nothing for so long; a home that stalled
     /// for half of it asks the log whether it is still the home. Brokers refuse less than their
     /// group.min.session.timeout.ms, which is 6 s unless somebody has changed it.

@@ -97,6 +97,8 @@ cluster::ClusterOptions cluster_options(const EdgeConfig& config, const core::No
     options.name = config.node_name;
     options.partitions = config.partitions;
     options.standby_count = config.standby_count;
+    options.zone = config.zone;
+    options.capacity = config.capacity;
     options.session_timeout = config.session_timeout;
     if (link_port) {
         options.link_url = config.link_address.empty()

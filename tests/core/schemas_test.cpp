@@ -289,14 +289,17 @@ std::vector<core::Record> records_of(unsigned seed) {
         report_of(make),
         reliability::encode(reliability::ReportRemoved{}),
         cluster::encode(cluster::ControllerClaim{"edge", seed, node, make.coin()}),
-        cluster::encode(cluster::PlacementRecord{"edge", 3, node, {node, node}, seed}),
+        cluster::encode(cluster::PlacementRecord{
+            "edge", 3, node, {node, node}, seed, make.coin() ? "0123456789abcdef" : ""}),
         cluster::encode(cluster::EpochRecord{"retry", 65'534, seed, node}),
         cluster::encode(cluster::NodeRecord{.role = "edge",
                                             .node = node,
                                             .link_url = "ws://10.0.0.1:8081/",
                                             .ready = {0, 7},
                                             .removed = make.coin(),
-                                            .name = make.coin() ? "0123456789abcdef" : ""})};
+                                            .name = make.coin() ? "0123456789abcdef" : "",
+                                            .zone = make.coin() ? "east" : "",
+                                            .capacity = make.coin() ? 1U : 2U})};
     all.insert(all.end(), others.begin(), others.end());
     return all;
 }

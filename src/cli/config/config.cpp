@@ -291,6 +291,15 @@ std::vector<Setting> edge_settings(Config& c) {
         number_setting("edge.standby_count", c.edge.standby_count, {0, 16},
                        "Other edges that keep a warm copy of each partition. The controller's "
                        "counts, so all edges should have the same."),
+        text_setting(
+            "edge.zone", c.edge.zone,
+            "Where this edge fails together with others: a data centre, a rack. The home "
+            "of a partition and its standbys are in different zones. Empty: none is known.",
+            "any text"),
+        number_setting(
+            "edge.capacity", c.edge.capacity, {1, 1'000},
+            "This edge's share of the partitions, relative to the other edges': one with "
+            "2 gets twice as many as one with 1."),
         duration_setting(
             "edge.session_timeout", c.edge.session_timeout, milliseconds{1'000},
             milliseconds{60'000},

@@ -42,6 +42,8 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"edge.hand_over", bit(Reader::edge)},
     {"edge.session_timeout", bit(Reader::edge)},
     {"edge.standby_count", bit(Reader::edge)},
+    {"edge.zone", bit(Reader::edge)},
+    {"edge.capacity", bit(Reader::edge)},
     {"retry.", bit(Reader::standalone) | bit(Reader::retry)},
     {"retry.host", bit(Reader::standalone) | bit(Reader::retry) | kClients},
     {"retry.port", bit(Reader::standalone) | bit(Reader::retry) | kClients},
