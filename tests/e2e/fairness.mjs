@@ -84,7 +84,7 @@ test('receivers that hang cost their owner its share, and nobody else anything',
         `p50 ${percentile(beside, 0.5).toFixed(1)} p99 ${percentile(beside, 0.99).toFixed(1)} ms, same owner ` +
         `p99 ${percentile(ownBeside, 0.99).toFixed(1)} ms; hanging ${receivers.hanging.size}`;
     console.log(text);
-    // The machine has other work too: what is guarded against is seconds.
+    // The machine has other work too: the limit is wide, since the fault that this test looks for costs seconds.
     const bound = Math.max(50, 3 * percentile(alone, 0.99));
     assert(percentile(beside, 0.95) <= bound, text);
     assert(percentile(ownBeside, 0.95) <= Math.max(250, bound), text);
@@ -134,6 +134,6 @@ test('the API answers, and the probes say that all loops turn, while deliveries 
     await flood;
     const text = `GET p50 ${percentile(took, 0.5).toFixed(1)} p95 ${percentile(took, 0.95).toFixed(1)} max ${took.at(-1).toFixed(1)} ms; hanging ${receivers.hanging.size}`;
     console.log(text);
-    // The machine has other work too: what is guarded against is seconds.
+    // The machine has other work too: the limit is wide, since the fault that this test looks for costs seconds.
     assert(percentile(took, 0.95) <= 1000, text);
 });

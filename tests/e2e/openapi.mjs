@@ -1,10 +1,9 @@
-// Every HTTP API is what its document of schemas/ says: the documents validate, and schemathesis makes requests from them, good and
-// bad ones, and holds every answer to its document. The process lives on, and does not grow.
+// Every HTTP API agrees with its document in schemas/: the documents are valid, schemathesis makes good and bad requests from them and
+// compares every answer with its document. The process lives on, and does not grow.
 //
 //   node --test openapi.mjs   (after scripts/schemathesis-setup.sh)
 //
-// EXAMPLES: how many requests of random values are made at each operation in a run; MINUTES: further runs, each with another seed, go on
-// until they are over.
+// EXAMPLES: the number of random requests per operation in a run. MINUTES: for so long, further runs follow, each with another seed.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
@@ -21,7 +20,7 @@ const TOOL = join(VENV, 'schemathesis');
 const options = { skip: !existsSync(TOOL) && `${TOOL} is not there: scripts/schemathesis-setup.sh has not run, or could not reach PyPI` };
 const EXAMPLES = process.env.EXAMPLES ?? '15';
 const MINUTES = Number(process.env.MINUTES ?? 0);
-const GROWTH_MAX_KB = 96 << 10; // of one run after the first: write buffers of the log fill, and what was made is kept
+const GROWTH_MAX_KB = 96 << 10; // of one run after the first: write buffers of the log fill, and the clients and messages that the run made are kept
 
 const cluster = new Cluster('embedded', {
     plain: true, retry: ['--retry-allowed-addresses', '127.0.0.1'], console: [], tiers: '0s,1s',

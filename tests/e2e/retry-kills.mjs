@@ -1,10 +1,10 @@
 // The role retry is killed again and again while receivers of one owner hang, are slow, refuse, answer without end and are not there,
-// and its filters are costly. The checker: whatever was answered 202 reaches the healthy receiver of another owner, nothing of it is
-// a dead letter, and no event is suspected for the kills.
+// and its filters are costly. The checker: every event that was answered 202 reaches the healthy receiver of another owner, none of
+// them is a dead letter, and no event is suspected because of the kills.
 //
 //   KILLS=6 SEED=1 node --test retry-kills.mjs   (LOG=embedded|kafka)
 //
-// The moments of the kills follow from the seed; what happens at which moment does not.
+// The seed decides the moments of the kills, but not what the role is doing at that moment.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Cluster, until } from './beckon.mjs';
