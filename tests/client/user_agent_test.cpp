@@ -84,7 +84,7 @@ TEST_CASE("aesgcm messages and messages without data arrive too", "[user_agent]"
     CHECK(empty.problem.empty());
 }
 
-TEST_CASE("a certificate that nobody vouches for is refused, unless it is allowed",
+TEST_CASE("a certificate of an unknown authority is refused, unless it is allowed",
           "[user_agent]") {
     const FakePushServer server{{.tls = true}};
     auto options = options_for(server);
@@ -177,7 +177,7 @@ TEST_CASE("notifications that come before a reply are not lost", "[user_agent]")
     CHECK(next(agent).text == "second");
 }
 
-TEST_CASE("frames that nobody waits for are skipped", "[user_agent]") {
+TEST_CASE("unexpected frames are skipped", "[user_agent]") {
     FakePushServer server;
     auto agent = connected(options_for(server));
     const auto channel = agent.register_channel().value();

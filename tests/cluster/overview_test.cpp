@@ -71,7 +71,7 @@ TEST_CASE("a standby is ready once it says so", "[overview]") {
               .standbys == std::vector<StandbyOverview>{{kOne, true}});
 }
 
-TEST_CASE("a partition that nobody has is shown, a role that never ran has none", "[overview]") {
+TEST_CASE("a partition without a home is shown, a role that never ran has none", "[overview]") {
     CHECK(Folded{NodeRecord{"edge", kOne, "", {}}}.state() == PartitionState::unplaced);
     CHECK(overview_of(Folded{}.fold).partitions.empty());
 }

@@ -80,7 +80,7 @@ TEST_CASE("an impossible length is refused", "[base64url]") {
     CHECK_FALSE(parse_base64_any("AAAAA"));
 }
 
-TEST_CASE("only one text stands for some bytes, but VAPID keys may be sloppy", "[base64url]") {
+TEST_CASE("each byte string has one text, but VAPID keys may be sloppy", "[base64url]") {
     CHECK_FALSE(parse_base64url("Zh"));  // Zg with an unused bit set
     CHECK_FALSE(parse_base64url("Zm9"));
     CHECK(parse_base64_any("Zh") == "f");

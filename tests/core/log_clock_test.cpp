@@ -148,7 +148,7 @@ TEST_CASE("a log that steps forward makes nothing expire that was stamped before
     CHECK(world.behind() >= 1h - 7min);
 }
 
-TEST_CASE("a step forward and one back are as none", "[clock]") {
+TEST_CASE("a step forward and the same step back cancel out", "[clock]") {
     World world;
     world.report(1ms, 1ms);
     world.ahead += 24h;

@@ -56,7 +56,7 @@ test('dpkg installs it, with an account, and starts nothing', () => {
     assert(!existsSync('/var/lib/beckon'));
 });
 
-test('its man page is one, and names every command', () => {
+test('its man page is valid, and names every command', () => {
     const page = must('man', ['--warnings', '--local-file', '/usr/share/man/man1/beckon.1'], {
         env: { ...process.env, MANWIDTH: '100', LC_ALL: 'C.UTF-8' },
     });

@@ -193,7 +193,7 @@ for (const [setting, port] of TRIED) {
             }
         });
 
-        test('a bearer token is one however its scheme is written', { skip: !port.proves && 'it asks for none here' }, async () => {
+        test('a bearer token is accepted however its scheme is written', { skip: !port.proves && 'it asks for none here' }, async () => {
             const [path, secret] = port.proves;
             for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
                 const { statuses } = await converse(cluster.ports[port.name], get(path, `Host: localhost\r\nAuthorization: ${scheme} ${secret()}\r\n`), one);

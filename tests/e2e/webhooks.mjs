@@ -150,7 +150,7 @@ test('an event reaches the webhook that wants it, signed as Standard Webhooks ha
     await receiver.stop();
 });
 
-test('headers of one\'s own and Basic authentication are sent, and never shown', async () => {
+test('a webhook\'s own headers and Basic authentication are sent, and never shown', async () => {
     const receiver = await new Receiver().start();
     const url = new URL(receiver.url);
     const webhook = await made({ url: `http://us%20er:p%40ss@${url.host}${url.pathname}`, types: ['own'], headers: { 'X-Shop': 'berlin' } });

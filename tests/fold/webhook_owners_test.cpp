@@ -70,7 +70,8 @@ TEST_CASE("an owner wants the types that its webhooks name", "[fold][webhooks]")
     CHECK(world.owners->size() == 4);
 }
 
-TEST_CASE("an owner wants it as long as it has one webhook for it", "[fold][webhooks]") {
+TEST_CASE("an owner may want an event as long as one of its webhooks takes it",
+          "[fold][webhooks]") {
     World world;
     world.open();
     world.executor.run_for(5s);

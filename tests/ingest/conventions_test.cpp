@@ -85,7 +85,7 @@ TEST_CASE("a UUID is taken in every form, in paths and in JSON, and shown in one
     }
 }
 
-TEST_CASE("of a repeated header the first counts, and one that is not ASCII is no good one",
+TEST_CASE("of a repeated header the first counts, and a value that is not ASCII is invalid",
           "[conventions]") {
     IngestWorld world;
     const auto target = world.subscribed();

@@ -161,7 +161,8 @@ TEST_CASE("a record of the greatest size goes through, a greater one is too larg
     CHECK(read_all(*log, kWhere) == std::vector{expected(greatest, *fits[0])});
 }
 
-TEST_CASE("more publishes than may wait are answered `full`, later ones go through", "[contract]") {
+TEST_CASE("waiting publishes beyond the bound are answered `full`, later ones go through",
+          "[contract]") {
     constexpr std::size_t kMax = 20;
     const auto log = make_log_under_test({.waiting_max = kMax});
     const auto publisher = log->log().open_publisher(log->executor());

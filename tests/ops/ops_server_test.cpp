@@ -166,7 +166,8 @@ TEST_CASE("a page that comes after the server's end goes nowhere", "[ops_server]
     done({.body = "nobody reads it"});
 }
 
-TEST_CASE("pages that others make are bounded, and there is space again later", "[ops_server]") {
+TEST_CASE("pages made by other threads are bounded, and there is space again later",
+          "[ops_server]") {
     Running running;
     std::vector<PageDone> open;
     std::promise<void> full;

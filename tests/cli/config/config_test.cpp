@@ -113,7 +113,7 @@ TEST_CASE("all faults are reported, not only the first", "[config]") {
     CHECK(faults.size() == 3);
 }
 
-TEST_CASE("PROXY headers need to know whose connections begin with one", "[config]") {
+TEST_CASE("proxy_protocol needs trusted_proxies", "[config]") {
     Config config = defaults_of(Reader::edge);
     config.endpoint.public_url = "https://push.example.org";
     config.edge.proxy_protocol = true;

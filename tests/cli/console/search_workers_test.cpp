@@ -22,8 +22,7 @@ std::future<console::Answer> asked(const console::Ask& query) {
 
 }  // namespace
 
-TEST_CASE("searches beyond those that may be under way are refused until one has ended",
-          "[console]") {
+TEST_CASE("searches beyond the bound are refused until one has ended", "[console]") {
     SearchWorkers workers;
     std::promise<void> go_on;
     const std::shared_future<void> goes_on{go_on.get_future()};

@@ -48,8 +48,7 @@ struct Running {
 
 }  // namespace
 
-TEST_CASE("copies of the store beyond those that may be there are refused until one is removed",
-          "[replay]") {
+TEST_CASE("copies of the store beyond the bound are refused until one is removed", "[replay]") {
     Running running;
     std::filesystem::path last;
     for (std::size_t i = 0; i < cli::StoreService::kCopiesMax; ++i) {

@@ -7,7 +7,7 @@
 using namespace beckon::console;
 using Urls = std::vector<std::string>;
 
-TEST_CASE("a pattern for every edge follows what the cluster has", "[console]") {
+TEST_CASE("a pattern for every edge gives a URL for each edge of the cluster", "[console]") {
     const Urls patterns{"ws://*:8080/"};
     CHECK(canary_urls(patterns, {}).empty());
     CHECK(canary_urls(patterns, {"10.0.0.1:8081", "edge-2:8081", "[fd00::1]:8081"}) ==

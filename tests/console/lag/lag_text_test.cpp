@@ -72,7 +72,7 @@ TEST_CASE("the table shows the worst first, and only that if asked", "[console]"
     CHECK_THAT(to_text(page, {.only_behind = true}), !Contains("mail"));
 }
 
-TEST_CASE("an age that nobody knows is no number", "[console]") {
+TEST_CASE("an unknown age is no number", "[console]") {
     auto one = row("billing", 40);
     one.aged = false;
     CHECK_THAT(to_json(page_of({one})), Contains("\"lag_seconds\":null"));

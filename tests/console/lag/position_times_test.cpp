@@ -21,7 +21,7 @@ TEST_CASE("between two samples time goes in a straight line", "[console]") {
     CHECK(times.at(200) == at(50s));
 }
 
-TEST_CASE("above the newest sample it is the newest time, below the oldest nobody knows",
+TEST_CASE("above the newest sample it is the newest time, below the oldest it is unknown",
           "[console]") {
     PositionTimes times;
     CHECK(times.at(7) == std::nullopt);

@@ -78,7 +78,7 @@ TEST_CASE("an idle stream sends a sign of life", "[console]") {
     CHECK(reader.next().empty());
 }
 
-TEST_CASE("a stream whose reader may see nothing more ends", "[console]") {
+TEST_CASE("a stream ends once its reader may see nothing more", "[console]") {
     Reader reader;
     reader.pages.publish("lag", "1");
     reader.may_go_on = false;

@@ -321,7 +321,7 @@ TEST_CASE("no other site can act, and nobody can without a token", "[console]") 
     CHECK_THAT(reply->body, Contains("console.token_file"));
 }
 
-TEST_CASE("streams beyond those that may be open are refused until some have ended", "[console]") {
+TEST_CASE("streams beyond the bound are refused until some have ended", "[console]") {
     Port port;
     port.pages.publish("lag", "1");
     std::list<TestSocket> streams;
@@ -359,7 +359,7 @@ TEST_CASE("a header without an end is refused, and its bytes are not kept", "[co
     CHECK(socket.read_reply().status == 431);
 }
 
-TEST_CASE("a query that takes its time keeps nobody waiting", "[console]") {
+TEST_CASE("a slow query delays no other", "[console]") {
     Port port;
     port.pages.publish("lag", "1");
     auto slow = port.ask("/api/hold");
@@ -387,7 +387,7 @@ TEST_CASE("a request whose handler throws gets a 500, and others their answer", 
     CHECK(port.ask("/api/find?q=a").read_reply().status == 200);
 }
 
-TEST_CASE("a query that nobody answers gets a 503", "[console]") {
+TEST_CASE("an unanswered query gets a 503", "[console]") {
     Port port;
     const auto reply = port.client.Get("/api/forget");
     REQUIRE(reply);
@@ -395,8 +395,7 @@ TEST_CASE("a query that nobody answers gets a 503", "[console]") {
     CHECK_THAT(reply->body, Contains("nobody has answered"));
 }
 
-TEST_CASE("queries beyond those that may be open are refused until some are answered",
-          "[console]") {
+TEST_CASE("open queries beyond the bound are refused until some are answered", "[console]") {
     Port port;
     std::list<TestSocket> sockets;
     while (sockets.size() < WebServer::kAskedMax) sockets.push_back(port.ask("/api/hold"));

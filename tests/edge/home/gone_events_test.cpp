@@ -60,7 +60,7 @@ TEST_CASE("an event that the log refuses does not hold up later ones", "[edge][h
     CHECK(world.reported() == 200);
 }
 
-TEST_CASE("events beyond those that may wait are left out, and there is space again later",
+TEST_CASE("waiting events beyond the bound are left out, and there is space again later",
           "[edge][home][events]") {
     constexpr auto kCapacity = GoneEvents::kInFlightMax + GoneEvents::kWaitingMax;
     World world;
@@ -95,7 +95,7 @@ TEST_CASE("where nobody has a webhook for it nothing is published",
     CHECK(world.reported() == 0);
 }
 
-TEST_CASE("of one client's unregisters a bounded number is published, and of others' all",
+TEST_CASE("the unregisters of one client are published up to a bound, those of others all the same",
           "[edge][home][events][bounds]") {
     World world;
     const core::Uaid one{core::random_uuid4()};

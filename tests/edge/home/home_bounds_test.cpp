@@ -30,7 +30,7 @@ core::Uaid new_uaid() { return core::Uaid{core::random_uuid4()}; }
 }  // namespace
 
 TEST_CASE(
-    "hellos beyond those that may wait for a read barrier are sent away, and the others answered",
+    "hellos that wait for a read barrier are bounded: more are sent away, and the others answered",
     "[home][bounds]") {
     HomeWorld world;
     world.serve();

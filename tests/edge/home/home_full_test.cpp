@@ -182,7 +182,7 @@ TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their 
     check_sessions(world);
 }
 
-TEST_CASE("clients beyond those that are watched for their limit are watched from then on",
+TEST_CASE("beyond the bound of watched clients too many messages are still noticed",
           "[home][bounds]") {
     HomeWorld::Options options;
     options.pending.messages = 20;

@@ -87,7 +87,8 @@ TEST_CASE("the milestones of a tracked message that is sent at once are reported
     CHECK(world.reasons() == Received{"acked"});
 }
 
-TEST_CASE("one that waits is stored, and retrieved when its client comes", "[home][milestones]") {
+TEST_CASE("a message that waits is stored, and retrieved when its client comes",
+          "[home][milestones]") {
     World world;
     const auto version = world.track("a");
     CHECK(world.noted.take() == Received{"a stored"});
@@ -144,14 +145,16 @@ TEST_CASE("a nack is reported too, and the message stays pending", "[home][miles
     CHECK(world.reasons().empty());
 }
 
-TEST_CASE("one with TTL 0 is expired if its client is not there", "[home][milestones]") {
+TEST_CASE("a tracked message with TTL 0 is expired if its client is not there",
+          "[home][milestones]") {
     World world;
     world.run(10s);  // longer than a take-over grants its clients
     world.track("a", 0);
     CHECK(world.noted.take() == Received{"a expired"});
 }
 
-TEST_CASE("one with TTL 0 is delivered if its client is there and says so", "[home][milestones]") {
+TEST_CASE("a tracked message with TTL 0 is delivered if its client is there and says so",
+          "[home][milestones]") {
     World world;
     const auto session = world.connect(world.client);
     const auto version = world.track("a", 0);
@@ -213,7 +216,7 @@ TEST_CASE("a milestone's report may come after the home is gone", "[home][milest
     CHECK(world.reasons().empty());
 }
 
-TEST_CASE("one that a newer message of its Topic replaces ends so, also after a kill",
+TEST_CASE("a tracked message that a newer one of its Topic replaces ends so, also after a kill",
           "[home][milestones]") {
     World world;
     const Push older{.topic = "news", .reliability_id = "a"};
@@ -234,8 +237,9 @@ TEST_CASE("one that a newer message of its Topic replaces ends so, also after a 
     CHECK(world.home->status().pending_tombstones == 0);
 }
 
-TEST_CASE("one that its sender deletes ends so, also after a kill, and is counted once",
-          "[home][milestones]") {
+TEST_CASE(
+    "a tracked message that its sender deletes ends so, also after a kill, and is counted once",
+    "[home][milestones]") {
     World world;
     const auto version = world.track("a");
     world.push(world.client, world.channel);  // nobody tracks this one
@@ -269,7 +273,7 @@ TEST_CASE("a deleted message that the client acknowledges late stays deleted",
     CHECK(world.noted.take() == Received{"a deleted"});
 }
 
-TEST_CASE("one with TTL 0 that waits for its client after a take-over may be replaced or deleted",
+TEST_CASE("a tracked message with TTL 0 that waits after a take-over may be replaced or deleted",
           "[home][milestones]") {
     World world;
     const bool replaced = GENERATE(false, true);

@@ -100,7 +100,7 @@ TEST_CASE("a message with a receipt is reported as expired though its client nev
     CHECK(world.reported().size() == 1);
 }
 
-TEST_CASE("a message that nobody served for hours after its end is reported as expired, once",
+TEST_CASE("a message without a home for hours after its end is reported as expired, once",
           "[home][receipts]") {
     World world;
     world.send({.ttl_s = 10});

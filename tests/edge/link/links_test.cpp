@@ -381,9 +381,8 @@ TEST_CASE("a peer that is no node is closed and disturbs nobody", "[edge][link]"
     REQUIRE(b.receives("a says still here"));
 }
 
-TEST_CASE(
-    "unknown peers beyond those that may be greeted are closed at once, and later there is space",
-    "[edge][link]") {
+TEST_CASE("unknown peers beyond the bound are closed at once, and later there is space",
+          "[edge][link]") {
     const auto keys = ring();
     Node a{kA, keys};
     Node b{kB, keys};

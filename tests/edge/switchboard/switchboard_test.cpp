@@ -136,8 +136,7 @@ TEST_CASE("fronts and homes are notified of moved partitions and lost links",
     CHECK(lost == std::vector<std::string>{"1other"});
 }
 
-TEST_CASE("a node without partitions of its own gives clients to those it is linked with",
-          "[edge][switchboard]") {
+TEST_CASE("a node without partitions gives new clients to a linked node", "[edge][switchboard]") {
     LinkedBoard b;
     b.board.route(3, kOther);
     b.run_until_idle();

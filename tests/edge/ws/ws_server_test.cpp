@@ -152,7 +152,7 @@ TEST_CASE("a client that sends more than it may is closed", "[edge][ws_server]")
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::flood) == 1; }));
 }
 
-TEST_CASE("each notification allows one frame more, and time does", "[edge][ws_server]") {
+TEST_CASE("each notification allows one more frame, and so does time", "[edge][ws_server]") {
     edge::FrameAllowance frames;
     core::MonoTime now{};
     for (int i = 0; i < 20; ++i) REQUIRE(frames.allow(2, now));

@@ -244,7 +244,7 @@ TEST_CASE("one address takes no more than its places, and others have theirs",
     world.fill(Polls::kPollsOfPeerMax, "192.0.2.7");
 }
 
-TEST_CASE("more GETs than may wait in all are refused", "[ingest][receipts]") {
+TEST_CASE("waiting GETs beyond the bound are refused", "[ingest][receipts]") {
     World world;
     for (int round = 0; round < 2; ++round) {  // the second finds as much space as the first
         for (std::size_t i = 0; i < Polls::kPollsMax / Polls::kPollsOfPeerMax; ++i) {

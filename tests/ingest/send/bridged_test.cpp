@@ -79,7 +79,8 @@ TEST_CASE("a bridged client's message goes to the first delay tier, channel not 
     CHECK(reply == expected);
 }
 
-TEST_CASE("a bridged client's message is not accepted where nobody would deliver it", "[send]") {
+TEST_CASE("a bridged client's message is not accepted without a bridge that delivers it",
+          "[send]") {
     Bridged world{core::RouterType::fcm, false};
     CHECK(world.send() ==
           error(503, "null", "Service Unavailable",

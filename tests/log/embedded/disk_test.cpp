@@ -185,8 +185,7 @@ TEST_CASE("publishes that were given up count until the disk has answered", "[em
     publisher.reset();
 }
 
-TEST_CASE("commits beyond those that may wait for a disk that hangs are answered `full`",
-          "[embedded]") {
+TEST_CASE("commits beyond the bound are answered `full` while the disk hangs", "[embedded]") {
     constexpr std::size_t kMost = log::embedded::Writer::kMetaWritesMax;
     DiskLog log;
     append(log, kWhere, {record("before")});

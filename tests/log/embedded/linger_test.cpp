@@ -73,7 +73,7 @@ TEST_CASE("a put does not wait where there are few, nor after a silence", "[embe
     CHECK(due(linger, now + milliseconds{500}) <= now + milliseconds{500});
 }
 
-TEST_CASE("where there are many, a batch begins so long after the one before", "[embedded]") {
+TEST_CASE("with many records, batches begin at a steady pace", "[embedded]") {
     Linger linger;
     auto now = kBegin;
     have_traffic(linger, 8'000, now);

@@ -46,7 +46,7 @@ TEST_CASE("a body decodes to the record it was made of", "[embedded]") {
     CHECK(key->tombstone == !record.value.has_value());
 }
 
-TEST_CASE("a body that is cut off or not one does not decode beyond its bytes", "[embedded]") {
+TEST_CASE("a cut or foreign body does not decode beyond its bytes", "[embedded]") {
     core::RecordView view;
     std::vector<core::HeaderView> headers;
     const core::Record tombstone{"key", std::nullopt, {{"ce_reason", "acked"}}};

@@ -157,7 +157,7 @@ TEST_CASE("within one boot the time without a process is exact, whatever the wal
     CHECK(host.log->now() == closed_at + 2'400ms);
 }
 
-TEST_CASE("a boot that is unknown is never the same, nor is one whose monotonic clock went back",
+TEST_CASE("an unknown boot is never the same, nor one whose monotonic clock went back",
           "[embedded]") {
     Host host;
     host.disciplined = false;

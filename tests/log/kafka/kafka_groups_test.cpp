@@ -29,9 +29,8 @@ void commit(log::EventLog& log, WaitingExecutor& executor, std::size_t groups) {
 
 }  // namespace
 
-TEST_CASE(
-    "of more groups than are listed the first by name are, and all of them once there is space",
-    "[kafka]") {
+TEST_CASE("beyond the bound the first groups by name are listed, and all once there is space",
+          "[kafka]") {
     constexpr std::size_t kTooMany = 5;
     const auto config = kafka_config(fresh_prefix());
     create_topics(config, some_topics({kWhere.topic}, 1));

@@ -126,7 +126,7 @@ TEST_CASE("a record joins those of its partition that wait, though traffic has e
     CHECK(lingering.empty());
 }
 
-TEST_CASE("where too many wait, all are due at once, and then there is space again") {
+TEST_CASE("at the bound all waiting records are due at once, and then there is space again") {
     LingeringRecords lingering;
     auto now = kBegin;
     have_traffic(lingering, 8'000, now);

@@ -51,14 +51,14 @@ void saturate(Jobs& jobs, std::size_t max) {
 
 }  // namespace
 
-TEST_CASE("queries beyond those that may wait are refused, and there is space again later",
+TEST_CASE("waiting queries beyond the bound are refused, and there is space again later",
           "[kafka]") {
     KafkaEvents events{"127.0.0.1:1"};
     QueryThread queries{config(), events};
     saturate(queries, QueryThread::kQueriesMax);
 }
 
-TEST_CASE("queries about groups beyond those that may wait are refused, and later there is space",
+TEST_CASE("queries about groups beyond the bound are refused, and later there is space",
           "[kafka]") {
     GroupOffsets offsets{config(), std::make_shared<KafkaEvents>("127.0.0.1:1")};
     saturate(offsets, GroupOffsets::kJobsMax);

@@ -52,8 +52,7 @@ bool is_used(const std::unique_ptr<ActiveRequest>& request) { return request->ou
 
 }  // namespace
 
-TEST_CASE("no more requests are kept for later ones than may be, and there is space again",
-          "[http_server]") {
+TEST_CASE("requests kept for reuse are bounded, and there is space again", "[http_server]") {
     constexpr std::size_t kTooMany = 10;
     Empty world;
     for (int round = 0; round < 2; ++round) {  // the second finds as much space as the first
@@ -68,8 +67,7 @@ TEST_CASE("no more requests are kept for later ones than may be, and there is sp
 }
 
 // Verified to fail when only the reply counts: 256 large bodies stayed in memory for each thread.
-TEST_CASE("a request that took much memory gives it back, whether it came in or went out",
-          "[http_server]") {
+TEST_CASE("a request that took much memory gives it back, incoming or outgoing", "[http_server]") {
     constexpr std::size_t kLarge = 2 * ConnectionSet::kSpareBytesMax;
     Empty world{kLarge};
     const bool comes_in = GENERATE(true, false);

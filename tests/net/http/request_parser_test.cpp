@@ -51,7 +51,7 @@ TEST_CASE("a request is the same however its bytes are cut", "[parser]") {
     }
 }
 
-TEST_CASE("the host that is asked is that of the target, if it names one", "[parser]") {
+TEST_CASE("the host in the target counts more than the header Host", "[parser]") {
     const auto authority = [](const std::string& target, const std::string& version) {
         RequestParser parser{kLimits};
         const auto host = version == "1.0" ? "" : "Host: here:8085\r\n";
@@ -193,8 +193,7 @@ TEST_CASE("a request names its host exactly once", "[parser]") {
     CHECK(parse("POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n") == Status::bad_host);
 }
 
-TEST_CASE("a line that goes on with the one before is refused however its bytes are cut",
-          "[parser]") {
+TEST_CASE("a folded header line is refused however its bytes are cut", "[parser]") {
     const std::string bytes =
         "POST /a HTTP/1.1\r\nHost: x\r\nTopic: a\r\n b\r\nContent-Length: 3\r\n\r\nabc";
     for (std::size_t piece = 1; piece <= bytes.size(); ++piece) {

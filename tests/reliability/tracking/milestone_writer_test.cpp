@@ -160,7 +160,7 @@ TEST_CASE("a publisher that takes few at a time gets all in the end", "[reliabil
     CHECK(world.queue.dropped() == 0);
 }
 
-TEST_CASE("no more milestones are under way than may be, and all are written in the end",
+TEST_CASE("milestones under way are bounded, and all are written in the end",
           "[reliability][bounds]") {
     World world;
     constexpr std::size_t kTooMany = 1'000;

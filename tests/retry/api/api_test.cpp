@@ -377,7 +377,7 @@ TEST_CASE("a webhook in binary mode has neither attachments nor a form", "[retry
     CHECK(fault(R"({"mode": "Binary"})") == "$.mode must be \"structured\" or \"binary\"");
 }
 
-TEST_CASE("headers of one's own are few, short and nobody else's", "[retry][api]") {
+TEST_CASE("a webhook's own headers are few, short and not Beckon's", "[retry][api]") {
     Webhook webhook;
     const auto fault = [&](const Json& headers) {
         const auto body = Json{{"url", "https://a.example/"}, {"headers", headers}};

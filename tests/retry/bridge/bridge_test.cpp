@@ -190,7 +190,7 @@ TEST_CASE("a service account is read from Google's file", "[bridge]") {
     CHECK(load_fcm_credentials("a=/nowhere").error().message == "/nowhere: cannot be read");
 }
 
-TEST_CASE("a key of Apple is read with the file that says whose it is", "[bridge]") {
+TEST_CASE("an Apple key is read with the file that names its team", "[bridge]") {
     Files files;
     files.write("key.p8", ec_key().pem);
     const json good{{"team_id", "TEAM"}, {"key_id", "KEY"}, {"key_file", "key.p8"}};

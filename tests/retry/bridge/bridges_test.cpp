@@ -306,7 +306,7 @@ TEST_CASE("credentials that are refused again and again are a fault until someth
     CHECK(world.bridges->faults().empty());
 }
 
-TEST_CASE("messages for an app that nobody has configured wait", "[bridge]") {
+TEST_CASE("messages for an app without configuration wait", "[bridge]") {
     World world;
     world.due(world.made(1, 10'000, {.app = "other"}));
     CHECK(world.written == Log{"tier 2 1 attempts 0"});
@@ -375,7 +375,7 @@ TEST_CASE("a foreign token ends its client once the app has accepted a message",
     CHECK(world.bridges->counts().gone == 1);
 }
 
-TEST_CASE("an app whose every token is foreign has wrong credentials, which ends nobody",
+TEST_CASE("an app whose every token is foreign has wrong credentials, and no client ends",
           "[bridge]") {
     World world;
     for (core::Offset offset = 1; offset <= 5; ++offset) {

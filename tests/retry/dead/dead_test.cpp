@@ -75,8 +75,7 @@ TEST_CASE("a delivery that dies again is another letter, which the old settlemen
     CHECK(fold.index.size() == 1);
 }
 
-TEST_CASE("of more letters than are known the oldest are passed over, and counted",
-          "[retry][dead]") {
+TEST_CASE("beyond the bound of letters the oldest are passed over, and counted", "[retry][dead]") {
     Fold fold{2};
     for (const char* id : {"a", "b", "c", "d"}) fold.dead_letter(dead(id));
     CHECK(fold.ids() == Ids{"c", "d"});

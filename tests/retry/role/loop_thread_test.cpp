@@ -71,7 +71,7 @@ struct Turning {
 
 }  // namespace
 
-TEST_CASE("a loop that turns is none that is stalled, and an idle one turns", "[retry][role]") {
+TEST_CASE("a loop that turns is not stalled, even an idle one", "[retry][role]") {
     Turning one;
     one.come_round();
     CHECK(one.why_stalled().empty());

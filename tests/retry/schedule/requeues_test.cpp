@@ -35,7 +35,8 @@ TEST_CASE("a few wait in the shortest tier that fits", "[retry][requeues]") {
     CHECK(*backs.tier_for(table(), 10min, kNow) == 4);
 }
 
-TEST_CASE("many wait in longer tiers, none in one above the longest wait", "[retry][requeues]") {
+TEST_CASE("a webhook with many deliveries requeues them into longer tiers, up to its longest wait",
+          "[retry][requeues]") {
     Requeues backs;
     const auto where = put(backs, 1'000'000);
     CHECK(where.at(1) == 50 * 60);

@@ -234,7 +234,7 @@ TEST_CASE("a host is capped over all webhooks that lead to it, and each owner ha
     CHECK(scheduler.in_flight() <= 250);
 }
 
-TEST_CASE("at a host that is full nobody waits for ever", "[retry][schedule]") {
+TEST_CASE("at a full host no delivery waits for ever", "[retry][schedule]") {
     Scheduler scheduler{{.workers = 200, .queued_max = 100'000, .queued_bytes_max = 1 << 30}};
     std::size_t left = 0;
     for (int i = 0; i < 50; ++i) {

@@ -95,7 +95,7 @@ TEST_CASE("an attempt's request is signed with every secret and carries its numb
     CHECK_FALSE(has(request, "Authorization"));
 }
 
-TEST_CASE("headers of one's own are sent with each request", "[retry][webhook]") {
+TEST_CASE("a webhook's own headers are sent with each request", "[retry][webhook]") {
     auto webhook = a_webhook();
     webhook.headers = {{"X-Key", "k"}};
     CHECK(has(build_request(webhook, a_delivery(), {}), "X-Key: k"));

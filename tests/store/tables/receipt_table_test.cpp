@@ -22,8 +22,7 @@ struct Receipts : EdgeFixture {
 
 }  // namespace
 
-TEST_CASE("a receipt that takes another one's place leaves nothing of it behind",
-          "[store][receipts]") {
+TEST_CASE("a receipt that replaces another leaves nothing of it behind", "[store][receipts]") {
     Receipts store;
     const auto commits = GENERATE(0, 1, 2, 3);  // after which of the two
     store.put("m1", 10);

@@ -261,8 +261,9 @@ TEST_CASE("too many acknowledged messages that the log does not know stop the fl
     CHECK(client.session.wants_read(client.now));
 }
 
-TEST_CASE("whatever ends an acknowledged message, and however often, it takes one place until then",
-          "[session]") {
+TEST_CASE(
+    "an acknowledged message takes one place until its end is read or reported, however often",
+    "[session]") {
     using End = void (*)(Session&, const core::MessageKey&);
     constexpr End kReported = [](Session& session, const auto& key) { session.durable(key); };
     constexpr End kReadBack = [](Session& session, const auto& key) { session.finished(key); };
