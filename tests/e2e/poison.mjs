@@ -1,5 +1,5 @@
-// An event that ends each process which works on it is set aside as a dead letter, and the role goes on: a library that is
-// preloaded (poison.c) stands for the fault of the program, and kills the process at that moment.
+// An event that ends each process which fans it out, or attempts its delivery, is set aside as a dead letter, and the role goes
+// on: a library that is preloaded (poison.c) stands for the fault of the program, and kills the process at that moment.
 //
 //   node --test poison.mjs   (LOG=embedded|kafka)
 import assert from 'node:assert/strict';
@@ -107,8 +107,51 @@ test('an event whose fan-out ends the process is a dead letter after its trials'
     await until('the role serves', () => api.serves(poisoner.as), 60000);
     await postEverywhere();
     await until('events after another start', () => allCame(owners), 60000);
-    assert.equal(letters().length, 0);
+    assert.equal(cluster.children.get(role).process.signalCode, null, 'it may be set aside again, and is not tried');
     for (const { as } of others) {
         assert.deepEqual((await api.ask('GET', '/dead', { as })).json.letters, []);
     }
+});
+
+test('a delivery whose attempts end the process is a dead letter after two', async () => {
+    const owners = await threeOwners();
+    const [poisoner, ...others] = owners;
+    // The attachment is looked for when the attempt begins, on the thread of deliveries.
+    const attachments = { n: 'data.n' };
+    for (const { as, url } of owners) await api.webhook(as, url, ['attempt'], { attachments });
+    await restart('retry-[0-9]*');
+    await until('the role serves', () => api.serves(poisoner.as), 60000);
+    const wanted = new Map(owners.map((owner) => [owner, []]));
+    const postEverywhere = async () => {
+        for (const owner of owners) {
+            for (let i = 0; i < 10; ++i) {
+                const { id, status } = await api.tryToPost(owner.as, 'attempt', { n: i });
+                if (status === 202) wanted.get(owner).push(id);
+            }
+        }
+    };
+    const allCame = () => owners.every((owner) => wanted.get(owner).every((id) => owner.came.has(id)));
+    await postEverywhere();
+    await until('events before the poison', allCame);
+
+    const { id: poison } = await api.tryToPost(poisoner.as, 'attempt', { n: POISON });
+    await postEverywhere(); // some of it comes before the process has ended
+    const kills = await startedUntil('the poison is set aside', () => lines('delivery_set_aside').length > 0);
+    assert.equal(kills, 2);
+    const [line] = lines('delivery_set_aside');
+    assert.match(line.why, /two processes ended/);
+    await until('the role serves', () => api.serves(poisoner.as), 60000);
+    await postEverywhere();
+    await until('what was accepted of all owners', allCame, 60000);
+    const dead = await until('the dead letter', async () => (await api.ask('GET', '/dead?reason=crashed', { as: poisoner.as })).json.letters);
+    assert.deepEqual(dead.map(({ delivery }) => delivery), [line.delivery]);
+    for (const { as } of others) assert.deepEqual((await api.ask('GET', '/dead', { as })).json.letters, []);
+    assert.equal(poisoner.came.has(poison), false);
+
+    // With the fault mended its owner redrives it.
+    await restart(null);
+    await until('the dead letter is known again', async () => (await api.ask('GET', '/dead?reason=crashed', { as: poisoner.as })).json.letters.length === 1, 60000);
+    const redriven = await api.ask('POST', '/dead/redrive', { json: { dry_run: false, reason: 'crashed' }, as: poisoner.as });
+    assert.equal(redriven.status, 200, redriven.text);
+    await until('the event', () => poisoner.came.has(poison));
 });

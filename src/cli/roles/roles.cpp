@@ -117,6 +117,7 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.endpoint.commit = commit_text();
     config.endpoint.view_directory = config.data / "endpoint";
     config.edge.store_directory = config.data / "edge";
+    config.retry.directory = config.data;
     config.edge.node_name = config.retry.node_name = config.reliability.node_name =
         node_name(config.data);
     config.retry.node = process.node;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kReasons =
     "gone, refused, throttled, timed_out, unreachable, forbidden, too_large, undeliverable, "
-    "expired or filter_too_costly";
+    "expired, filter_too_costly or crashed";
 
 auto invalid_query(Text what) { return core::fail(Fault::invalid, what); }
 

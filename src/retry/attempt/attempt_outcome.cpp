@@ -50,7 +50,8 @@ bool is_overload(Outcome outcome) {
         case Outcome::too_large:
         case Outcome::undeliverable:
         case Outcome::expired:
-        case Outcome::filter_too_costly: return false;
+        case Outcome::filter_too_costly:
+        case Outcome::crashed: return false;
     }
     return false;
 }

@@ -63,6 +63,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     void forget_deleted();
     bool put_aside(const Due& due, const WebhookDirectory::Entry* entry);
     bool put_behind(const Due& due, const Webhook& webhook);
+    bool has_ended_processes(const Due& due) const;
     bool wait_for_breaker(const Due& due);
     void wait(const Due& due, Duration how_long, std::uint64_t& count);
     std::optional<int> tier_for_wait(const Due& due, Duration how_long);
@@ -119,7 +120,21 @@ bool Dispatcher::Impl::put_aside(const Due& due, const WebhookDirectory::Entry* 
         dead_letter(due, Outcome::expired);
         return true;
     }
+    if (has_ended_processes(due)) {
+        dead_letter(due, Outcome::crashed);
+        return true;
+    }
     return wait_for_breaker(due);
+}
+
+bool Dispatcher::Impl::has_ended_processes(const Due& due) const {
+    if (!context.journal || !context.journal->has_ended_processes(due)) return false;
+    core::log_error("retry", "delivery_set_aside",
+                    {{"delivery", due.delivery.id},
+                     {"webhook", due.delivery.webhook},
+                     {"why", "two processes ended while they attempted it"},
+                     {"effect", "it is kept in retry.dead"}});
+    return true;
 }
 
 /// Nothing is dropped by a view that may be stale: it is dropped when the webhook is not there
@@ -265,6 +280,7 @@ void Dispatcher::Impl::give_back(const Job& job) {
 }
 
 void Dispatcher::Impl::start(Job job, const WebhookDirectory::Entry& entry) {
+    const AttemptJournal::Slot::Work work{context.journal, job.due};
     receiver(entry.webhook.id).breaker.start();
     const auto at = context.clock.wall();
     HttpRequest request;
@@ -280,6 +296,7 @@ void Dispatcher::Impl::start(Job job, const WebhookDirectory::Entry& entry) {
 }
 
 void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, const HttpAnswer& answer) {
+    const AttemptJournal::Slot::Work work{context.journal, job.due};
     const auto verdict = verdict_of(answer);
     ++counts.attempts[verdict.outcome];
     scheduler.ended(
@@ -396,7 +413,8 @@ void Dispatcher::Impl::follow(const Job& job, const Verdict& verdict) {
         case Outcome::too_large:
         case Outcome::undeliverable:
         case Outcome::expired:
-        case Outcome::filter_too_costly: return failed(job, verdict);
+        case Outcome::filter_too_costly:
+        case Outcome::crashed: return failed(job, verdict);
     }
 }
 

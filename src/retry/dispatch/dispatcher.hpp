@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "retry/attempt/http_sender.hpp"
+#include "retry/dispatch/attempt_journal.hpp"
 #include "retry/dispatch/recent_attempts.hpp"
 #include "retry/schedule/scheduler.hpp"
 #include "retry/tiers/due.hpp"
@@ -83,6 +84,8 @@ public:
         std::function<void(const std::string& webhook, std::function<void(bool)>)> catch_up;
         /// An attempt has ended; may be empty.
         std::function<void(const std::string& webhook, const Attempt&)> attempted{};
+        /// Of this thread; a delivery that ended two processes becomes a dead letter. May be null.
+        AttemptJournal::Slot* journal = nullptr;
     };
 
     Dispatcher(Options options, Context context);

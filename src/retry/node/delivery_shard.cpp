@@ -57,7 +57,8 @@ DeliveryShard::DeliveryShard(Options options, Context context, Events events)
                                                          .send = context_.send,
                                                          .change_state = events_.change_state,
                                                          .catch_up = events_.catch_up,
-                                                         .attempted = events_.attempted});
+                                                         .attempted = events_.attempted,
+                                                         .journal = context_.journal});
 }
 
 DeliveryShard::~DeliveryShard() {

@@ -46,6 +46,7 @@ public:
         const core::Clock& clock;
         std::shared_ptr<const core::KeyRing> keys;
         Send send;
+        AttemptJournal::Slot* journal = nullptr;  ///< of this thread; may be null
     };
     /// Called on this thread.
     struct Events {

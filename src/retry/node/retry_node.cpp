@@ -200,7 +200,8 @@ void RetryNode::Impl::begin_shard(std::size_t index) {
                                                         .executor = *worker.executor,
                                                         .clock = context.clock,
                                                         .keys = context.keys,
-                                                        .send = worker.send},
+                                                        .send = worker.send,
+                                                        .journal = worker.journal},
                          events = events_of_shard(index)] {
         return std::make_unique<DeliveryShard>(options, given, events);
     });

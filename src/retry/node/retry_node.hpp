@@ -39,6 +39,7 @@ public:
     struct Worker {
         core::Executor* executor = nullptr;
         DeliveryShard::Send send;
+        AttemptJournal::Slot* journal = nullptr;  ///< of the thread; outlives the node, may be null
     };
 
     struct Options {

@@ -8,6 +8,7 @@
 #include "retry/api/api_handler.hpp"
 #include "retry/api/problem.hpp"
 #include "retry/attempt/http_sender.hpp"
+#include "retry/dispatch/attempt_journal.hpp"
 #include "retry/loop/loop.hpp"
 #include "retry/node/retry_node.hpp"
 #include "retry/role/bridge_metrics.hpp"
@@ -136,6 +137,7 @@ struct Role::Impl {
     log::EventLog& log;
     const std::shared_ptr<const core::KeyRing> keys;
     const core::Clock& clock;
+    AttemptJournal journal{config.directory / "retry-attempts"};
     ops::Health& health;
     const ops::LoopWatch watch{health, kPart, kStalledAfter};
     RoleMetrics metrics;
@@ -198,12 +200,14 @@ void Role::Impl::run(std::latch& opened) {
                                             loop, clock, bridge_metrics);
     bridge_credentials.reset();
     std::vector<RetryNode::Worker> workers;
-    for (auto& one : deliverers) {
-        workers.push_back(
-            {&one->thread.loop(),
-             [&one = *one](HttpRequest request, std::function<void(HttpAnswer)> done) {
-                 one.sender->send(std::move(request), std::move(done));
-             }});
+    for (std::size_t i = 0; i < deliverers.size(); ++i) {
+        auto& one = *deliverers[i];
+        workers.push_back({.executor = &one.thread.loop(),
+                           .send =
+                               [&one](HttpRequest request, std::function<void(HttpAnswer)> done) {
+                                   one.sender->send(std::move(request), std::move(done));
+                               },
+                           .journal = &journal.slot(i)});
     }
     node = std::make_unique<RetryNode>(
         std::move(options),

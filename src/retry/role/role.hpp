@@ -56,6 +56,8 @@ struct RoleConfig {
     /// Where milestones of tracked messages are reported; it outlives the role. Null: nowhere.
     core::MilestoneSink* milestones = nullptr;
 
+    /// For the file that says which deliveries end processes (AttemptJournal).
+    std::filesystem::path directory;
     core::NodeId node;
     std::string node_name{};  ///< placement goes by it; empty: by `node`
     core::Partition partitions = 0;

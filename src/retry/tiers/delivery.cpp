@@ -41,6 +41,7 @@ constexpr std::array kOutcomes = {
     std::pair{Outcome::undeliverable, std::string_view{"undeliverable"}},
     std::pair{Outcome::expired, std::string_view{"expired"}},
     std::pair{Outcome::filter_too_costly, std::string_view{"filter_too_costly"}},
+    std::pair{Outcome::crashed, std::string_view{"crashed"}},
 };
 
 /// Of a record that cannot be read: as base64, a record of the log has space for it.

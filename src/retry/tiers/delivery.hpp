@@ -28,6 +28,7 @@ enum class Outcome : std::uint8_t {
     /// Nobody knows whether the webhook's filter matched the event: to evaluate it took more steps
     /// than there are. No attempt is made.
     filter_too_costly,
+    crashed,  ///< two processes ended while they attempted it; no other one is to
 };
 std::string_view to_string(Outcome outcome);
 std::optional<Outcome> parse_outcome(std::string_view text);

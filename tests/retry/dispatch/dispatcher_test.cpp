@@ -2,9 +2,12 @@
 
 #include "support/manual_clock.hpp"
 #include "support/record_view.hpp"
+#include "support/temp_dir.hpp"
 #include "support/test_executor.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include <catch2/catch.hpp>
 
@@ -32,7 +35,8 @@ Delivery accepted_at(core::Timestamp time) {
 
 /// A dispatcher whose requests are answered by the test, and whose decisions are written down.
 struct World final : DeliveryOutcomes {
-    explicit World(Dispatcher::Options options = {.table = *TierTable::from({0s, 5s, 60s, 600s})})
+    explicit World(Dispatcher::Options options = {.table = *TierTable::from({0s, 5s, 60s, 600s})},
+                   AttemptJournal::Slot* journal = nullptr)
         : dispatcher(std::move(options),
                      {.executor = executor,
                       .clock = clock,
@@ -40,6 +44,7 @@ struct World final : DeliveryOutcomes {
                       .outcomes = *this,
                       .send =
                           [this](HttpRequest request, auto done) {
+                              if (sending) sending();
                               requests.push_back(std::move(request));
                               waiting.push_back(std::move(done));
                           },
@@ -53,10 +58,12 @@ struct World final : DeliveryOutcomes {
                           [this](const std::string&, std::function<void(bool)> done) {
                               ++barriers;
                               executor.post([this, done = std::move(done)] { done(log_is_read); });
-                          }}) {}
+                          },
+                      .journal = journal}) {}
 
     void finish(const Ticket& t) override { outcomes.push_back("finish " + text(t)); }
     void promote(const Ticket& t, Delivery d, int tier) override {
+        if (promoting) promoting();
         outcomes.push_back("tier " + std::to_string(tier) + " " + text(t) + " attempts " +
                            std::to_string(d.attempts));
         last = std::move(d);
@@ -110,6 +117,7 @@ struct World final : DeliveryOutcomes {
     WebhookDirectory webhooks{
         SecretBox{std::make_shared<core::KeyRing>(core::KeyRing::generate())}};
     Log outcomes;
+    std::function<void()> sending, promoting;  ///< within the attempt, and within its end
     std::optional<Delivery> last;
     std::vector<HttpRequest> requests;
     std::deque<std::function<void(HttpAnswer)>> waiting;
@@ -435,4 +443,82 @@ TEST_CASE("a drain ends when the last attempt has", "[retry][dispatch]") {
     CHECK(drained);
     world.due(2);
     CHECK(world.requests.size() == 1);
+}
+
+namespace {
+
+/// Processes one after the other, each with a journal in the file that the one before has left.
+struct Processes {
+    test::TempDir directory;
+    std::filesystem::path file = directory.path() / "attempts";
+    std::filesystem::path left = directory.path() / "left";
+
+    /// What the file has now is all that the next process gets.
+    void end_process() {
+        std::filesystem::copy_file(file, left, std::filesystem::copy_options::overwrite_existing);
+    }
+    void next() {
+        if (std::filesystem::exists(left)) std::filesystem::rename(left, file);
+    }
+    /// Runs a process in which this delivery is attempted, and answered with `status`; what it did.
+    Log run(core::Offset offset, int status, const std::function<void(World&)>& prepare) {
+        next();
+        AttemptJournal journal{file};
+        World world{{.table = *TierTable::from({0s, 5s})}, &journal.slot(1)};
+        world.add_webhook("w");
+        prepare(world);
+        world.due(offset);
+        if (!world.waiting.empty()) world.answer(status);
+        return world.outcomes;
+    }
+};
+
+}  // namespace
+
+// Fails where nobody remembers what a thread was working on: the delivery ends each process.
+TEST_CASE("a delivery whose attempt ended two processes is a dead letter", "[retry][dispatch]") {
+    Processes processes;
+    const bool at_its_start = GENERATE(true, false);
+    const auto ends = [&](World& world) {
+        (at_its_start ? world.sending : world.promoting) = [&] { processes.end_process(); };
+    };
+    for (int times = 0; times < 2; ++times) {
+        CHECK(processes.run(7, 500, ends) == Log{"tier 1 7 attempts 1"});
+    }
+    CHECK(processes.run(8, 204, [](World&) {}) == Log{"finish 8"});
+    CHECK(processes.run(7, 500, ends) == Log{"dead-letter 7 crashed"});
+    CHECK(processes.run(7, 500, ends) == Log{"dead-letter 7 crashed"});
+}
+
+TEST_CASE("processes that ended beside a delivery, or once with it, condemn none",
+          "[retry][dispatch]") {
+    Processes processes;
+    for (core::Offset offset = 0; offset < 1'000; ++offset) {
+        CHECK(processes.run(offset, 204, [&](World& world) {
+            world.sending = [&] { processes.end_process(); };
+        }) == Log{"finish " + std::to_string(offset)});
+    }
+    for (int times = 0; times < 3; ++times) {
+        // It ends when its attempt has begun, and while its answer is waited for.
+        CHECK(processes.run(0, 204, [&](World& world) {
+            world.executor.post_after(0ms, [&] { processes.end_process(); });
+        }) == Log{"finish 0"});
+    }
+    // Where it stands now it is another one: somebody has sent it on its way again.
+    for (const core::Offset offset : {3'000, 3'000, 3'001}) {
+        CHECK(processes.run(offset, 204, [&](World& world) {
+            world.sending = [&] { processes.end_process(); };
+        }) == Log{"finish " + std::to_string(offset)});
+    }
+}
+
+TEST_CASE("a journal that cannot be kept, or holds nonsense, keeps no delivery from its attempt",
+          "[retry][dispatch]") {
+    Processes processes;
+    SECTION("its directory is not there") { processes.file = processes.directory.path() / "a/b"; }
+    SECTION("it is not ours") { std::ofstream{processes.file} << std::string(50'000, 'x'); }
+    SECTION("it ends in the middle of an entry") { std::ofstream{processes.file} << "dlv_"; }
+    for (int times = 0; times < 3; ++times) {
+        CHECK(processes.run(1, 204, [](World&) {}) == Log{"finish 1"});
+    }
 }

@@ -417,11 +417,11 @@ struct PoisonWorld : World {
     }
     /// The state of a partition's fan-out in the log.
     FanOutState state(core::Partition of) const {
-        DoneRecord last;
-        for (const auto& stored : log->records({log::Topic::kRetryDone, of})) {
-            if (auto one = decode_done(*test::ReadBack{stored.record})) last = *one;
+        const auto& records = log->records({log::Topic::kRetryDone, of});
+        for (auto stored = records.rbegin(); stored != records.rend(); ++stored) {
+            if (const auto one = decode_done(*test::ReadBack{stored->record})) return one->fan_out;
         }
-        return last.fan_out;
+        return {};
     }
     /// Runs until the poison is on trial alone for this time; false: it is not.
     bool run_until_tried(int times) {

@@ -4,7 +4,7 @@ import { count } from '../format.js';
 
 /** @typedef {import('../types.js').DeadLetter} DeadLetter */
 
-const REASONS = ['', 'gone', 'refused', 'throttled', 'timed_out', 'unreachable', 'forbidden', 'too_large', 'undeliverable', 'expired', 'filter_too_costly'];
+const REASONS = ['', 'gone', 'refused', 'throttled', 'timed_out', 'unreachable', 'forbidden', 'too_large', 'undeliverable', 'expired', 'filter_too_costly', 'crashed'];
 const COLUMNS = [{ title: 'Died' }, { title: 'Webhook' }, { title: 'Event' }, { title: 'Reason' }, { title: 'Attempts', class: 'num' }, { title: 'Redriven', class: 'num', optional: true }, { title: 'Delivery', optional: true }];
 
 /** @type {Record<string, string>} */
