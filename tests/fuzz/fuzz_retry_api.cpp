@@ -1,9 +1,9 @@
 // Requests of the retry role's API, over the log in memory: each is answered once, nobody without
-// an owner's token sees or changes anything, no owner changes what is another's, and whatever was
-// posted, each attempt that follows can be sent. In the input "$T" is a token of the owner `shop`,
-// "$A" one that publishes to all owners, "$W" a webhook of `shop`, "$O" one of another owner, and
-// "$D" a dead letter of `shop`. One role serves many inputs, until one of them has changed what the
-// next are to find.
+// an owner's token sees or changes anything, no owner changes another's webhooks, and every attempt
+// that follows a posted event can be sent. In the input "$T" is a token of the owner `shop`, "$A" a
+// token that publishes to all owners, "$W" a webhook of `shop`, "$O" a webhook of another owner,
+// and "$D" a dead letter of `shop`. One role serves many inputs, until an input has changed the
+// webhooks or the dead letter that the next ones name.
 #include "fuzz/conversation.hpp"
 #include "retry/api/api_handler.hpp"
 #include "retry/api/webhook_body.hpp"
@@ -103,7 +103,7 @@ struct World {
         node.still_alive();
         executor.post_after(1s, [this] { beat(); });
     }
-    /// Replies, with what may have to happen before: the log writes, first attempts are made.
+    /// Replies, after the log's writes and the first attempts that may have to come before.
     void answer(const ApiRequest& request, const Api::Reply& reply) {
         const auto replied = std::make_shared<bool>(false);
         api.handle(request, [replied, reply](net::HttpReply one) {
@@ -128,9 +128,10 @@ struct World {
         require(reply.status == 201);
         return Json::parse(reply.body)["id"];
     }
-    /// What no request may change.
+    /// The other owner's webhook, which no request may change.
     Webhook kept_by_others() const { return node.webhooks().find(others)->webhook; }
-    /// Whether an input would find what it may name, and not much else.
+    /// Whether an input would find the webhook and the dead letter that it may name, and little
+    /// else.
     bool is_as_made() const {
         const auto* entry = node.webhooks().find(webhook);
         return inputs < kInputsMax && entry && entry->webhook == as_made && entry->state.enabled &&
@@ -153,7 +154,7 @@ struct World {
     int inputs = 0;
 };
 
-/// The input, with what an owner would write.
+/// The input, with its placeholders replaced by tokens and ids.
 std::string written(std::string_view text, const World& world) {
     const std::map<std::string_view, std::string> words{{"$T", world.token},
                                                         {"$A", world.to_all},

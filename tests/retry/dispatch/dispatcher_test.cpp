@@ -447,20 +447,21 @@ TEST_CASE("a drain ends when the last attempt has", "[retry][dispatch]") {
 
 namespace {
 
-/// Processes one after the other, each with a journal in the file that the one before has left.
+/// Processes one after the other, each with a journal in the file that its predecessor left.
 struct Processes {
     test::TempDir directory;
     std::filesystem::path file = directory.path() / "attempts";
     std::filesystem::path left = directory.path() / "left";
 
-    /// What the file has now is all that the next process gets.
+    /// The next process finds the file as it is now.
     void end_process() {
         std::filesystem::copy_file(file, left, std::filesystem::copy_options::overwrite_existing);
     }
     void next() {
         if (std::filesystem::exists(left)) std::filesystem::rename(left, file);
     }
-    /// Runs a process in which this delivery is attempted, and answered with `status`; what it did.
+    /// Runs a process that attempts this delivery and gets the answer `status`. Returns its
+    /// outcomes.
     Log run(core::Offset offset, int status, const std::function<void(World&)>& prepare) {
         next();
         AttemptJournal journal{file};
@@ -475,7 +476,7 @@ struct Processes {
 
 }  // namespace
 
-// Fails where nobody remembers what a thread was working on: the delivery ends each process.
+// Fails if no file names the delivery that a thread was working on: then it ends each process.
 TEST_CASE("a delivery whose attempt ended two processes is a dead letter", "[retry][dispatch]") {
     Processes processes;
     const bool at_its_start = GENERATE(true, false);
@@ -490,8 +491,9 @@ TEST_CASE("a delivery whose attempt ended two processes is a dead letter", "[ret
     CHECK(processes.run(7, 500, ends) == Log{"dead-letter 7 crashed"});
 }
 
-TEST_CASE("processes that ended beside a delivery, or once with it, condemn none",
-          "[retry][dispatch]") {
+TEST_CASE(
+    "a delivery during which one process ended, or that waited for its answer, is attempted again",
+    "[retry][dispatch]") {
     Processes processes;
     for (core::Offset offset = 0; offset < 1'000; ++offset) {
         CHECK(processes.run(offset, 204, [&](World& world) {
@@ -499,12 +501,12 @@ TEST_CASE("processes that ended beside a delivery, or once with it, condemn none
         }) == Log{"finish " + std::to_string(offset)});
     }
     for (int times = 0; times < 3; ++times) {
-        // It ends when its attempt has begun, and while its answer is waited for.
+        // The process ends after the attempt has begun, while it waits for the answer.
         CHECK(processes.run(0, 204, [&](World& world) {
             world.executor.post_after(0ms, [&] { processes.end_process(); });
         }) == Log{"finish 0"});
     }
-    // Where it stands now it is another one: somebody has sent it on its way again.
+    // At another offset it counts as another delivery: it was redriven.
     for (const core::Offset offset : {3'000, 3'000, 3'001}) {
         CHECK(processes.run(offset, 204, [&](World& world) {
             world.sending = [&] { processes.end_process(); };
@@ -512,7 +514,7 @@ TEST_CASE("processes that ended beside a delivery, or once with it, condemn none
     }
 }
 
-TEST_CASE("a journal that cannot be kept, or holds nonsense, keeps no delivery from its attempt",
+TEST_CASE("a journal that cannot be written, or holds nonsense, prevents no attempt",
           "[retry][dispatch]") {
     Processes processes;
     SECTION("its directory is not there") { processes.file = processes.directory.path() / "a/b"; }
