@@ -58,6 +58,8 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     bool poll_posted = false;
     bool draining = false;
     std::function<void()> drained;
+    /// Of each attempt under way; of a partition that was forgotten meanwhile none is here.
+    std::map<std::uint64_t, core::Partition> partitions_of_attempts;
 
     Receiver& receiver(const std::string& webhook);
     void forget_deleted();
@@ -282,6 +284,7 @@ void Dispatcher::Impl::give_back(const Job& job) {
 void Dispatcher::Impl::start(Job job, const WebhookDirectory::Entry& entry) {
     const AttemptJournal::Slot::Work work{context.journal, job.due};
     receiver(entry.webhook.id).breaker.start();
+    partitions_of_attempts[job.attempt] = job.due.ticket.partition;
     const auto at = context.clock.wall();
     HttpRequest request;
     const bool built = core::contain(
@@ -304,7 +307,8 @@ void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, const HttpAnswe
     count(job, answer, verdict.outcome);
     remember(job, at, answer, verdict.outcome);
     judge_receiver(job, verdict.outcome);
-    follow(job, verdict);
+    // What follows of a forgotten one is the next home's.
+    if (partitions_of_attempts.erase(job.attempt) > 0) follow(job, verdict);
     if (draining && scheduler.in_flight() == 0 && drained) {
         return context.executor.post(std::exchange(drained, {}));
     }
@@ -491,6 +495,8 @@ void Dispatcher::due(Due due) {
 
 void Dispatcher::forget(core::Partition partition) {
     impl_->scheduler.forget(partition);
+    std::erase_if(impl_->partitions_of_attempts,
+                  [partition](const auto& attempt) { return attempt.second == partition; });
     for (auto& [webhook, waiting] : impl_->unknown) {
         std::erase_if(waiting, [&](const Due& due) { return due.ticket.partition == partition; });
     }

@@ -351,6 +351,21 @@ TEST_CASE(
     CHECK(world.outcomes.back() == "finish 2");
 }
 
+// Else the next home delivers the first, and the others wait behind it for ever.
+TEST_CASE("an attempt that ends after its partition was forgotten joins no line",
+          "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w", true);
+    world.due(1);
+    world.dispatcher.forget(0);
+    world.answer(500);
+    CHECK(world.outcomes == Log{});
+    world.due(2);
+    REQUIRE(world.waiting.size() == 1);
+    world.answer(200);
+    CHECK(world.outcomes == Log{"finish 2"});
+}
+
 // Verified to fail when only deliveries in the line count as requeued.
 TEST_CASE("a new delivery overtakes none that was requeued behind a full line",
           "[retry][dispatch][bounds]") {
