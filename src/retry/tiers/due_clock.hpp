@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/ids.hpp"
 
 #include <optional>
 
@@ -10,20 +11,25 @@ namespace beckon::retry {
 /// host's wall clock says. An append whose report came back at `seen` happened before it, so the
 /// log's time was at least its append time then; between such proofs the host's monotonic clock
 /// goes on. The best proof of the last minute counts, and a newer one that contradicts it (the
-/// broker's clock was set back) replaces it. Nothing is due before the first proof.
-/// One thread.
+/// broker's clock was set back) replaces it. What stands before the newest proof proves nothing,
+/// and an append time below that of the newest proof shows that the clock was set back: then the
+/// log's time may be as low as that. Nothing is due before the first proof. One thread.
 class DueClock {
 public:
     explicit DueClock(const core::Clock& clock) : clock_(clock) {}
 
+    /// An append: where it stands, and its time.
+    struct Proof {
+        core::Offset offset = 0;
+        core::Timestamp time{};
+    };
+
     /// Our own append: it was sent at `sent`, and its report came at `seen`.
-    void appended(core::Timestamp append_time, core::MonoTime sent, core::MonoTime seen);
+    void appended(const Proof& proof, core::MonoTime sent, core::MonoTime seen);
     /// Its report has just come.
-    void appended(core::Timestamp append_time, core::MonoTime sent) {
-        appended(append_time, sent, clock_.mono());
-    }
+    void appended(const Proof& proof, core::MonoTime sent) { appended(proof, sent, clock_.mono()); }
     /// A record that somebody wrote, just read.
-    void read(core::Timestamp append_time);
+    void read(const Proof& proof);
 
     bool learned() const { return offset_.has_value(); }
     /// How long until `due`; zero or less: now. nullopt: not known yet.
@@ -32,9 +38,17 @@ public:
 private:
     static constexpr core::Duration kProofLife = std::chrono::minutes{1};
 
+    /// It stands before what offset_ comes from.
+    bool is_old(const Proof& proof) const { return offset_ && proof.offset < proved_by_; }
+    void believe(core::Duration offset, const Proof& proof, core::MonoTime seen);
+    /// True: it shows that the broker's clock was set back.
+    bool remember(const Proof& proof);
+
     const core::Clock& clock_;
     std::optional<core::Duration> offset_;  ///< log time minus monotonic time, at least
     core::MonoTime proved_{};               ///< when
+    core::Offset proved_by_ = 0;            ///< by the record that stands there
+    std::optional<Proof> newest_;           ///< by its place in the log
 };
 
 }  // namespace beckon::retry

@@ -63,7 +63,9 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     std::map<int, std::unique_ptr<Tier>> tiers;  ///< empty until started
     std::map<Topic, Offset> scan_from;           ///< see DoneRecord::Tier::scan
     std::map<Topic, std::size_t> publishing;     ///< promotions that the log has not confirmed
-    std::map<Ticket, std::size_t> window;        ///< bytes of each delivery that was handed on
+    /// Of these the ones that it may have all the same, somewhere behind scan_from.
+    std::map<Topic, std::size_t> in_doubt;
+    std::map<Ticket, std::size_t> window;  ///< bytes of each delivery that was handed on
     std::size_t window_bytes = 0;
     std::map<int, std::size_t> window_of;  ///< number by tier
     bool capacity_posted = false;
@@ -99,7 +101,16 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     void capacity_made();
     void publish(Topic topic, const Ticket& ticket, const core::Record& record,
                  std::uint64_t& count);
-    void appended(Topic topic, const log::Appended& where, core::MonoTime sent);
+    /// A record on its way to another tier or to `retry.dead`.
+    struct Promotion {
+        Topic topic = Topic::kRetryDead;
+        Ticket ticket;
+        core::Record record;
+        std::uint64_t* count = nullptr;
+        bool in_doubt = false;  ///< the log may have it since an earlier try
+    };
+    void write(Promotion promotion);
+    void written(const Promotion& promotion, const log::Appended& where, core::MonoTime sent);
 
     Offset scanned_up_to(int tier) const;
     DoneRecord done_record() const;
@@ -223,7 +234,8 @@ void PartitionTiers::Impl::open_tier(int tier) {
             .gap = [this, tier](OffsetRange gap,
                                 const Finished& finished) { read_gap(tier, gap, finished); },
             .failed = [this](const core::Error& why) { fail(why); }});
-    opened->clock().appended(barrier.time, barrier.sent, barrier.seen);
+    opened->clock().appended({.offset = barrier.end - 1, .time = barrier.time}, barrier.sent,
+                             barrier.seen);
     tiers[tier] = std::move(opened);
 }
 
@@ -310,30 +322,36 @@ void PartitionTiers::Impl::capacity_made() {
 void PartitionTiers::Impl::publish(Topic topic, const Ticket& ticket, const core::Record& record,
                                    std::uint64_t& count) {
     ++publishing[topic];
+    write({.topic = topic, .ticket = ticket, .record = record, .count = &count});
+}
+
+void PartitionTiers::Impl::write(Promotion promotion) {
     publisher.publish(
-        at(topic), record,
-        alive([topic, ticket, record, sent = clock.mono(), &count](Impl& self, const auto& where) {
-            if (where) {
-                ++count;
-                --self.publishing[topic];
-                self.appended(topic, *where, sent);
-                self.finish(ticket);
-                return;
-            }
+        at(promotion.topic), promotion.record,
+        alive([promotion, sent = clock.mono()](Impl& self, const auto& where) {
+            if (where) return self.written(promotion, *where, sent);
             // Perhaps it is in the log: then the next tier drops the copy.
             core::log_warn("retry", "promotion_failed", {{"why", where.error().message}});
-            self.executor.post_after(kPublishAgain, self.alive([=, &count](Impl& s) {
-                --s.publishing[topic];
-                s.publish(topic, ticket, record, count);
-            }));
+            auto again = promotion;
+            if (!std::exchange(again.in_doubt, true)) ++self.in_doubt[again.topic];
+            self.executor.post_after(kPublishAgain,
+                                     self.alive([again](Impl& s) { s.write(again); }));
         }));
 }
 
-void PartitionTiers::Impl::appended(Topic topic, const log::Appended& where, core::MonoTime sent) {
-    scan_from[topic] = std::max(scan_from[topic], where.offset + 1);
+void PartitionTiers::Impl::written(const Promotion& promotion, const log::Appended& where,
+                                   core::MonoTime sent) {
+    const auto topic = promotion.topic;
+    ++*promotion.count;
+    --publishing[topic];
+    if (promotion.in_doubt) --in_doubt[topic];
+    // What is in doubt may stand before this one, and comes from a record that is not finished.
+    if (in_doubt[topic] == 0) scan_from[topic] = std::max(scan_from[topic], where.offset + 1);
     for (const auto& [tier, opened] : tiers) {
-        if (Topic::retry(tier) == topic) opened->clock().appended(where.time, sent);
+        if (Topic::retry(tier) != topic) continue;
+        opened->clock().appended({.offset = where.offset, .time = where.time}, sent);
     }
+    finish(promotion.ticket);
 }
 
 /// Most deliveries of a tier are written by other homes, and this home's own promotions may be

@@ -49,6 +49,7 @@ struct Tier::Impl : std::enable_shared_from_this<Impl> {
 
     void open(Offset from);
     void turn();
+    std::optional<Duration> until_head() const;
     bool fetch();
     void read(const core::RecordView& record);
     void set_aside(const core::RecordView& record, const core::Error& why);
@@ -75,7 +76,7 @@ void Tier::Impl::turn() {
             if (!events.has_capacity()) return;
             continue;
         }
-        const auto until_due = clock.until(head->due);
+        const auto until_due = until_head();
         if (!until_due) return;  // the clock's teacher calls turn()
         if (*until_due > Duration::zero()) return wait(*until_due);
         if (!events.has_capacity()) return;
@@ -83,6 +84,12 @@ void Tier::Impl::turn() {
         if (!reader) return;  // the owner is gone
     }
     later(Duration::zero(), &Impl::turn);
+}
+
+/// Without a delay there is nothing to wait for, whatever a clock says that was set back.
+std::optional<Duration> Tier::Impl::until_head() const {
+    const auto until_due = clock.until(head->due);
+    return until_due && options.delay == Duration::zero() ? Duration::zero() : until_due;
 }
 
 /// False: nothing is to be had now.
@@ -114,7 +121,7 @@ void Tier::Impl::note_gap(Offset offset, Offset next) {
 }
 
 void Tier::Impl::read(const core::RecordView& record) {
-    clock.read(record.time);
+    clock.read({.offset = record.offset, .time = record.time});
     note_gap(record.offset, record.offset + 1);
     const auto due = maturity.due(record.time);
     const bool earlier = record.offset < options.from.low;

@@ -135,6 +135,27 @@ TEST_CASE("a promotion that may be in the log is searched for at a take-over", "
     CHECK(next.seen.at(0).tier == 1);
 }
 
+// Else the report of the second moves the scan past the first, which nobody finds.
+TEST_CASE("a promotion that may be in the log is searched for though later ones were reported",
+          "[retry][crash]") {
+    TiersWorld world;
+    auto owner = std::make_unique<TiersOwner>(world);
+    world.run_for(1s);
+    owner->answer = [&](const auto& due) {
+        if (due.delivery.id == "a") world.log->lose_next_answers(1);
+        owner->fail(due);
+    };
+    world.put("a");
+    world.put("b");
+    world.run_for(300ms);
+    CHECK(world.standing(Topic::retry(1)) == Ids{"a/1", "b/1"});
+    owner.reset();
+    TiersOwner next{world, 2};
+    world.run_for(30s);
+    CHECK(next.ids() == Ids{"a", "b"});
+    for (const auto& one : next.seen) CHECK(one.tier == 1);
+}
+
 // --- crash rows: what each may cost (docs/formats/retry.md)
 
 TEST_CASE("row 1: a crash before the attempt loses nothing", "[retry][crash]") {
@@ -315,6 +336,35 @@ TEST_CASE("row 14: a step of the host's clock makes nothing early and nothing la
     CHECK(owner.seen.empty());
     world.run_for(2s);
     CHECK(owner.ids() == Ids{"a"});
+}
+
+// Else the records from before are the new owner's clock.
+TEST_CASE("row 14: after a broker's clock was set back a new owner attempts nothing early",
+          "[retry][crash]") {
+    TiersWorld world;
+    world.broker_ahead = 1h;
+    world.put("old", 1);
+    world.run_for(1s);
+    world.broker_ahead = 0h;
+    world.put("a", 1);
+    world.run_for(100ms);
+    TiersOwner owner{world};
+    world.run_for(30min);
+    CHECK(owner.seen.empty());
+    world.run_for(31min);
+    CHECK(owner.ids() == Ids{"old", "a"});
+}
+
+TEST_CASE("row 14: what waits for nothing is not late either when a broker's clock was set back",
+          "[retry][crash]") {
+    TiersWorld world;
+    TiersOwner owner{world};
+    world.put("old");
+    world.run_for(1s);
+    world.broker_ahead = -1h;
+    world.put("a");
+    world.run_for(1s);
+    CHECK(owner.ids() == Ids{"old", "a"});
 }
 
 TEST_CASE("row 15: deliveries that wait by another tier table stop the partition, both are shown",

@@ -23,14 +23,17 @@ struct TiersWorld {
                                                                     std::chrono::seconds{60}},
                         std::uint64_t seed = 1)
         : table(*retry::TierTable::from(std::move(delays))),
-          log(log::make_memory_log({.seed = seed,
-                                    .partitions = 2,
-                                    .clock = &clock,
-                                    .append_delay_max = std::chrono::milliseconds{4},
-                                    .publish_timeout = std::chrono::seconds{2}})),
+          log(log::make_memory_log(
+              {.seed = seed,
+               .partitions = 2,
+               .clock = &clock,
+               .stamp = [this](const auto&) { return clock.wall() + broker_ahead; },
+               .append_delay_max = std::chrono::milliseconds{4},
+               .publish_timeout = std::chrono::seconds{2}})),
           outside(log->open_publisher(executor)) {}
 
     ManualClock clock;
+    std::chrono::milliseconds broker_ahead{};  ///< of the hosts' clocks
     SimExecutor executor{clock};
     retry::TierTable table;
     std::unique_ptr<log::MemoryLog> log;
