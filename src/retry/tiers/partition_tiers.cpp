@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -65,6 +66,8 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     std::map<Topic, std::size_t> publishing;     ///< promotions that the log has not confirmed
     /// Of these the ones that it may have all the same, somewhere behind scan_from.
     std::map<Topic, std::size_t> in_doubt;
+    /// Deliveries (id and hop) whose promotions the log has not confirmed.
+    std::set<std::pair<std::string, std::uint32_t>> unconfirmed;
     std::map<Ticket, std::size_t> window;  ///< bytes of each delivery that was handed on
     std::size_t window_bytes = 0;
     std::map<int, std::size_t> window_of;  ///< number by tier
@@ -99,16 +102,16 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     void set_aside(const Due& due);
     void finish(const Ticket& ticket);
     void capacity_made();
-    void publish(Topic topic, const Ticket& ticket, const core::Record& record,
-                 std::uint64_t& count);
     /// A record on its way to another tier or to `retry.dead`.
     struct Promotion {
         Topic topic = Topic::kRetryDead;
         Ticket ticket;
         core::Record record;
+        std::pair<std::string, std::uint32_t> name;  ///< id and hop
         std::uint64_t* count = nullptr;
         bool in_doubt = false;  ///< the log may have it since an earlier try
     };
+    void publish(Promotion promotion);
     void write(Promotion promotion);
     void written(const Promotion& promotion, const log::Appended& where, core::MonoTime sent);
 
@@ -231,6 +234,10 @@ void PartitionTiers::Impl::open_tier(int tier) {
             .due = [this](Due one) { due(std::move(one)); },
             .unreadable = [this](const Due& one) { set_aside(one); },
             .went_on = [this](const Delivery& d) { return went_on(d); },
+            .is_unconfirmed =
+                [this](const Delivery& d) {
+                    return unconfirmed.contains({d.id, d.hop});
+                },
             .gap = [this, tier](OffsetRange gap,
                                 const Finished& finished) { read_gap(tier, gap, finished); },
             .failed = [this](const core::Error& why) { fail(why); }});
@@ -297,7 +304,11 @@ void PartitionTiers::Impl::due(Due due) {
 void PartitionTiers::Impl::set_aside(const Due& due) {
     take_into_window(due);
     executor.post(alive([due](Impl& self) {
-        self.publish(Topic::kRetryDead, due.ticket, encode_dead(due.delivery), self.dead_lettered);
+        self.publish({.topic = Topic::kRetryDead,
+                      .ticket = due.ticket,
+                      .record = encode_dead(due.delivery),
+                      .name = {due.delivery.id, due.delivery.hop},
+                      .count = &self.dead_lettered});
     }));
 }
 
@@ -319,10 +330,10 @@ void PartitionTiers::Impl::capacity_made() {
     }));
 }
 
-void PartitionTiers::Impl::publish(Topic topic, const Ticket& ticket, const core::Record& record,
-                                   std::uint64_t& count) {
-    ++publishing[topic];
-    write({.topic = topic, .ticket = ticket, .record = record, .count = &count});
+void PartitionTiers::Impl::publish(Promotion promotion) {
+    ++publishing[promotion.topic];
+    unconfirmed.insert(promotion.name);
+    write(std::move(promotion));
 }
 
 void PartitionTiers::Impl::write(Promotion promotion) {
@@ -344,6 +355,7 @@ void PartitionTiers::Impl::written(const Promotion& promotion, const log::Append
     const auto topic = promotion.topic;
     ++*promotion.count;
     --publishing[topic];
+    unconfirmed.erase(promotion.name);
     if (promotion.in_doubt) --in_doubt[topic];
     // What is in doubt may stand before this one, and comes from a record that is not finished.
     if (in_doubt[topic] == 0) scan_from[topic] = std::max(scan_from[topic], where.offset + 1);
@@ -443,12 +455,20 @@ void PartitionTiers::finish(const Ticket& ticket) { impl_->finish(ticket); }
 
 void PartitionTiers::promote(const Ticket& ticket, Delivery delivery, int tier) {
     ++delivery.hop;
-    impl_->publish(Topic::retry(tier), ticket, encode(delivery), impl_->promoted);
+    impl_->publish({.topic = Topic::retry(tier),
+                    .ticket = ticket,
+                    .record = encode(delivery),
+                    .name = {delivery.id, delivery.hop},
+                    .count = &impl_->promoted});
 }
 
 void PartitionTiers::dead_letter(const Ticket& ticket, Delivery delivery) {
     ++delivery.hop;
-    impl_->publish(Topic::kRetryDead, ticket, encode_dead(delivery), impl_->dead_lettered);
+    impl_->publish({.topic = Topic::kRetryDead,
+                    .ticket = ticket,
+                    .record = encode_dead(delivery),
+                    .name = {delivery.id, delivery.hop},
+                    .count = &impl_->dead_lettered});
 }
 
 void PartitionTiers::stop(std::function<void()> stopped) {

@@ -77,7 +77,7 @@ void Tier::Impl::turn() {
             continue;
         }
         const auto until_due = until_head();
-        if (!until_due) return;  // the clock's teacher calls turn()
+        if (!until_due) return;
         if (*until_due > Duration::zero()) return wait(*until_due);
         if (!events.has_capacity()) return;
         hand_on();
@@ -86,10 +86,14 @@ void Tier::Impl::turn() {
     later(Duration::zero(), &Impl::turn);
 }
 
-/// Without a delay there is nothing to wait for, whatever a clock says that was set back.
+/// Without a delay there is nothing to wait for, whatever a clock says that was set back. nullopt:
+/// the clock's teacher calls turn().
 std::optional<Duration> Tier::Impl::until_head() const {
     const auto until_due = clock.until(head->due);
-    return until_due && options.delay == Duration::zero() ? Duration::zero() : until_due;
+    if (!until_due) return std::nullopt;
+    if (options.delay == Duration::zero()) return Duration::zero();
+    if (events.is_unconfirmed(head->delivery)) return std::nullopt;
+    return until_due;
 }
 
 /// False: nothing is to be had now.

@@ -43,6 +43,9 @@ public:
         std::function<void(Due)> unreadable;
         /// True if an earlier owner has handed this delivery to a later tier: it is finished.
         std::function<bool(const Delivery&)> went_on;
+        /// True while the owner has written this and has no report: what it proves of the log's
+        /// time is still to come, and so is a call of turn().
+        std::function<bool(const Delivery&)> is_unconfirmed;
         /// The log has nothing at offsets of this range, which are not finished as far as
         /// `finished` says: perhaps they fell off the log.
         std::function<void(OffsetRange, const Finished& finished)> gap;
