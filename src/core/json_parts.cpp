@@ -54,7 +54,8 @@ std::string_view without_blanks(std::string_view text) {
     return text.substr(first, text.find_last_not_of(kJsonBlanks) + 1 - first);
 }
 
-/// Walks over text that json_value() has let pass.
+/// Walks over text that json_value() has let pass. Of other text it takes something, never beyond
+/// its end, and in the end nothing.
 class Walker {
 public:
     explicit Walker(std::string_view text) : text_(text) {}
@@ -69,6 +70,7 @@ public:
     std::string_view take_value() {
         skip_blanks();
         const auto begin = at_;
+        if (at_ == text_.size() || text_[at_] == '}' || text_[at_] == ']') return {};
         std::size_t depth = 0;
         do {
             step(depth);
@@ -90,10 +92,10 @@ private:
         if (in_scalar) at_ = std::min(text_.find_first_of(",:]} \t\r\n", at_), text_.size());
     }
     void step_over_string() {
-        for (++at_; text_[at_] != '"'; ++at_) {
+        for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
             if (text_[at_] == '\\') ++at_;
         }
-        ++at_;
+        at_ = std::min(at_ + 1, text_.size());
     }
 
     std::string_view text_;
@@ -161,6 +163,23 @@ Result<std::vector<std::string_view>> json_elements(std::string_view value) {
         elements.push_back(walker.take_value());
     } while (walker.take(','));
     return elements;
+}
+
+std::optional<std::string> json_string_member(std::string_view object, std::string_view name) {
+    const auto text_of = [](std::string_view value) -> std::optional<std::string> {
+        if (!value.starts_with('"')) return std::nullopt;
+        const auto string = parse_json(value);
+        return string.is_string() ? std::optional{string.get<std::string>()} : std::nullopt;
+    };
+    Walker walker{object};
+    if (!walker.take('{')) return std::nullopt;
+    do {
+        const auto is_it = text_of(walker.take_value()) == name;
+        if (!walker.take(':')) return std::nullopt;
+        const auto value = walker.take_value();
+        if (is_it) return text_of(value);
+    } while (walker.take(','));
+    return std::nullopt;
 }
 
 void append_json_member(std::string& object, std::string_view name, std::string_view value) {

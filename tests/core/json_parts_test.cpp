@@ -57,6 +57,29 @@ TEST_CASE("an object falls into its members, each as it stands", "[json]") {
     CHECK(core::json_members("\"{\"").error().message == "must be an object");
 }
 
+TEST_CASE("a string member is found where it stands, in any text", "[json]") {
+    const auto type_in = [](std::string_view text) {
+        return core::json_string_member(text, "type").value_or("none");
+    };
+    CHECK(type_in(R"({"type":"a"})") == "a");
+    CHECK(type_in(R"( { "data" : {"type":"inner","x":[{"type":"b"}]} , "ty\u0070e" : "c\"d" } )") ==
+          "c\"d");
+    CHECK(type_in(R"({"type":"a","type":"b"})") == "a");
+    CHECK(type_in(R"({"type":1})") == "none");
+    CHECK(type_in(R"({"other":"type"})") == "none");
+    // Fails (ASan) where the walk trusts the text to be JSON.
+    const std::string whole = R"({"data":{"a":["}\\"]},"type":"x"})";
+    for (std::size_t size = 0; size + 1 < whole.size(); ++size) {
+        const std::string part = whole.substr(0, size);
+        CHECK(type_in(part) != "x");
+    }
+    for (const auto* text : {"{", "{}", "{\"", "{\"\\", "{]", "{\"a\"", "{\"a\":", "{\"a\":}", "{,",
+                             "[", "{\"type\":\"\xff\"}", "{{{{", "{\"a\":]]]],\"type\":\"x\""}) {
+        CAPTURE(text);
+        CHECK(type_in(text) == "none");
+    }
+}
+
 TEST_CASE("a list falls into its elements", "[json]") {
     const std::vector<std::string_view> wanted{"1", "{\"a\":[2,3]}", "\"],\"", "null"};
     CHECK(*core::json_elements(R"([1, {"a":[2,3]},"],", null ])") == wanted);

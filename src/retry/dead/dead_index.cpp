@@ -1,7 +1,7 @@
 #include "retry/dead/dead_index.hpp"
 
 #include "core/codec.hpp"
-#include "core/json_text.hpp"
+#include "core/json_parts.hpp"
 #include "core/logger.hpp"
 #include "retry/dead/dead_records.hpp"
 
@@ -9,18 +9,12 @@
 #include <charconv>
 #include <limits>
 
-#include <nlohmann/json.hpp>
-
 namespace beckon::retry {
 
 namespace {
 
 std::string type_of(const std::string& event) {
-    const auto json = core::parse_json(event);
-    if (!json.is_object()) return "";
-    const auto found = json.find("type");
-    if (found == json.end() || !found->is_string()) return "";
-    return found->get<std::string>().substr(0, DeadIndex::kTypeShown);
+    return core::json_string_member(event, "type").value_or("").substr(0, DeadIndex::kTypeShown);
 }
 
 bool admits_type(std::string_view wanted, std::string_view type) {

@@ -252,7 +252,8 @@ void Dispatcher::Impl::pump_soon() {
 }
 
 void Dispatcher::Impl::pump() {
-    while (!draining) {
+    for (std::size_t taken = 0; !draining; ++taken) {
+        if (taken >= kStartsPerTurn) return pump_soon();  // the thread has others first
         auto job = scheduler.next(context.clock.mono());
         if (!job) return poll_again();
         const auto* entry = context.webhooks.find(job->due.delivery.webhook);

@@ -121,9 +121,9 @@ void Loop::set_timer() {
     timerfd_settime(timer_, TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
-void Loop::wait() {
+void Loop::wait(int timeout_ms) {
     std::array<epoll_event, kEventsMax> events;
-    const int count = epoll_wait(epoll_, events.data(), kEventsMax, -1);
+    const int count = epoll_wait(epoll_, events.data(), kEventsMax, timeout_ms);
     last_turn_ = clock_.mono().time_since_epoch().count();
     for (int i = 0; i < count && !stopped_; ++i) {
         const int fd = events[static_cast<std::size_t>(i)].data.fd;
@@ -143,13 +143,18 @@ void Loop::run() {
         run_posted();
         run_timers();
         if (stopped_) return;
-        {
-            const std::scoped_lock lock{mutex_};
-            if (!posted_.empty()) continue;
+        if (is_task_posted()) {
+            wait(0);
+            continue;
         }
         set_timer();
-        wait();
+        wait(-1);
     }
+}
+
+bool Loop::is_task_posted() {
+    const std::scoped_lock lock{mutex_};
+    return !posted_.empty();
 }
 
 void Loop::stop() {

@@ -14,7 +14,9 @@
 namespace beckon::retry {
 
 /// The loop of the role's thread: tasks, timers that keep the nanosecond, and file descriptors
-/// (epoll). post(), post_after() and stop() from any thread; the rest on the thread that runs.
+/// (epoll). Each of the three has its turn, however much of the others there is: descriptors are
+/// looked at after every round of tasks, even if these have posted more. post(), post_after() and
+/// stop() from any thread; the rest on the thread that runs.
 class Loop final : public core::Executor {
 public:
     /// Throws std::runtime_error if the kernel has no descriptors left.
@@ -43,7 +45,8 @@ private:
     void run_posted();
     void run_timers();
     void set_timer();
-    void wait();
+    bool is_task_posted();
+    void wait(int timeout_ms);
 
     core::SystemClock clock_;
     int epoll_ = -1;

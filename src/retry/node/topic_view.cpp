@@ -14,9 +14,9 @@ using core::Fault;
 
 namespace {
 
-constexpr std::size_t kViewTakeMax = 256;
-/// Takes of one turn; then others on the thread have theirs.
-constexpr int kTurnMax = 8;
+/// What one turn reads; then others on the thread have theirs. About a millisecond.
+constexpr std::size_t kViewTurnBytes = std::size_t{1} << 18;
+constexpr std::size_t kViewRecordCosts = 512;  ///< as if it had so many bytes more
 constexpr core::Duration kAskAgain = std::chrono::seconds{1};
 
 }  // namespace
@@ -50,7 +50,7 @@ struct TopicView::Impl : std::enable_shared_from_this<Impl> {
     void failed(std::size_t input, const core::Error& why);
     void works(Input& input);
     void read(std::size_t input);
-    bool take(std::size_t input);
+    bool take(std::size_t input, std::size_t& bytes);
     void ask(std::size_t input);
     std::function<void()> alive(std::size_t input, void (Impl::*what)(std::size_t)) {
         return [weak = weak_from_this(), input, what] {
@@ -98,17 +98,18 @@ void TopicView::Impl::works(Input& input) {
 }
 
 void TopicView::Impl::read(std::size_t index) {
-    for (int i = 0; i < kTurnMax; ++i) {
-        if (!take(index)) return;
+    for (std::size_t bytes = 0; bytes < kViewTurnBytes;) {
+        if (!take(index, bytes)) return;
     }
     executor.post(alive(index, &Impl::read));
 }
 
 /// False: nothing more is there now.
-bool TopicView::Impl::take(std::size_t index) {
+bool TopicView::Impl::take(std::size_t index, std::size_t& bytes) {
     auto& input = inputs[index];
     if (!input.reader) return false;
-    const auto taken = input.reader->take(kViewTakeMax, [&](const auto& record) {
+    const auto taken = input.reader->take(1, [&](const auto& record) {
+        bytes += kViewRecordCosts + (record.value ? record.value->size() : 0);
         core::fold_step([this] { return options.topic.name(); },
                         [&] { events.apply(static_cast<core::Partition>(index), record); });
     });
