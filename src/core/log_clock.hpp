@@ -65,4 +65,12 @@ private:
     MonoTime reported_at_{};
 };
 
+/// For ages of records that are shown and decide nothing. The host's clock, which is exact to the
+/// millisecond, where it agrees with the log's; else log time, which may be a little early.
+inline constexpr Duration kClocksAgree = std::chrono::seconds{5};
+inline Timestamp shown_now(Timestamp log_now, Timestamp wall) {
+    const bool agree = wall - log_now <= kClocksAgree && log_now - wall <= kClocksAgree;
+    return agree ? wall : log_now;
+}
+
 }  // namespace beckon::core

@@ -126,6 +126,7 @@ struct Edge::Impl {
     void log_status();
     void drop_months();
     void drop_months_before(core::Timestamp log_now);
+    core::Timestamp shown_now() const;
     void update_readiness();
     std::string why_not_ready() const;
     void log_what_is_served();
@@ -177,6 +178,10 @@ struct Edge::Impl {
     std::set<core::Partition> logged_served;
     /// Set while this node leaves the cluster: called once no home serves here any more.
     std::optional<std::promise<void>> leaving;
+    std::optional<core::Timestamp> log_now_at_zero;  ///< the log's time when mono() was 0
+    std::chrono::milliseconds mono_ms() const {
+        return std::chrono::floor<std::chrono::milliseconds>(clock.mono().time_since_epoch());
+    }
     bool left = false;        ///< `leaving` was called
     std::string log_failure;  ///< why the log is not there; empty: it is
     /// Why nothing goes on here, so that others are to take over; empty: it does.
@@ -273,8 +278,9 @@ void Edge::Impl::open_cluster() {
     log_watch->start();
     tick();
     log_status();
-    waiting = std::make_unique<WaitingSurvey>(*store, control, clock, counters.waiting,
-                                              [this] { return assignments.served(); });
+    waiting = std::make_unique<WaitingSurvey>(
+        *store, control, [this] { return shown_now(); }, counters.waiting,
+        [this] { return assignments.served(); });
     control.post_after(kDropMonthsFirst, lifetime.guard([this] { drop_months(); }));
 }
 
@@ -410,12 +416,19 @@ void Edge::Impl::drop_months() {
                         answers->earliest = log_now;
                     }
                     if (--answers->missing == 0 && answers->earliest) {
+                        log_now_at_zero = *answers->earliest - mono_ms();
                         drop_months_before(*answers->earliest);
                     }
                 });
             });
     }
     control.post_after(kDropMonthsEvery, lifetime.guard([this] { drop_months(); }));
+}
+
+/// Log time as it was last asked for, carried on by the monotonic clock.
+core::Timestamp Edge::Impl::shown_now() const {
+    const auto wall = clock.wall();
+    return log_now_at_zero ? core::shown_now(*log_now_at_zero + mono_ms(), wall) : wall;
 }
 
 void Edge::Impl::drop_months_before(core::Timestamp log_now) {

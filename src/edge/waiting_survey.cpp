@@ -8,11 +8,11 @@
 namespace beckon::edge {
 
 WaitingSurvey::WaitingSurvey(const store::EdgeStore& store, core::Executor& executor,
-                             const core::Clock& clock, WaitingMetrics metrics,
+                             std::function<core::Timestamp()> now, WaitingMetrics metrics,
                              std::function<std::set<core::Partition>()> served)
     : store_(store),
       executor_(executor),
-      clock_(clock),
+      now_(std::move(now)),
       metrics_(metrics),
       served_(std::move(served)),
       lifetime_(executor) {
@@ -34,7 +34,7 @@ void WaitingSurvey::go_on() {
 
 bool WaitingSurvey::count_a_piece() {
     if (left_.empty()) return true;
-    if (!counting_) counting_.emplace(store_.count_waiting(*left_.begin(), clock_.wall()));
+    if (!counting_) counting_.emplace(store_.count_waiting(*left_.begin(), now_()));
     const auto all_seen = step();
     if (!all_seen) keep_last(all_seen.error());
     if (all_seen && !*all_seen) return false;
@@ -68,7 +68,7 @@ void WaitingSurvey::report() {
         messages += waiting.messages;
         if (waiting.oldest) oldest = oldest ? std::min(*oldest, *waiting.oldest) : waiting.oldest;
     }
-    const auto age = oldest ? std::max(clock_.wall() - *oldest, {}) : core::Duration::zero();
+    const auto age = oldest ? std::max(now_() - *oldest, {}) : core::Duration::zero();
     metrics_.messages->Set(static_cast<double>(messages));
     metrics_.oldest_seconds->Set(std::chrono::duration<double>(age).count());
 }

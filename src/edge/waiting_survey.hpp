@@ -31,9 +31,11 @@ public:
     /// From the end of a count to the next one.
     static constexpr core::Duration kCountEvery = std::chrono::seconds{5};
 
-    /// `served`: the partitions to count.
-    WaitingSurvey(const store::EdgeStore& store, core::Executor& executor, const core::Clock& clock,
-                  WaitingMetrics metrics, std::function<std::set<core::Partition>()> served);
+    /// `now`: the log's time, by which messages expire and age (core::shown_now). `served`: the
+    /// partitions to count.
+    WaitingSurvey(const store::EdgeStore& store, core::Executor& executor,
+                  std::function<core::Timestamp()> now, WaitingMetrics metrics,
+                  std::function<std::set<core::Partition>()> served);
 
 private:
     /// The messages that wait in one partition.
@@ -53,7 +55,7 @@ private:
 
     const store::EdgeStore& store_;
     core::Executor& executor_;
-    const core::Clock& clock_;
+    const std::function<core::Timestamp()> now_;
     const WaitingMetrics metrics_;
     const std::function<std::set<core::Partition>()> served_;
     core::Lifetime lifetime_;

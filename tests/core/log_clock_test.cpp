@@ -235,3 +235,17 @@ TEST_CASE("whatever the log's clock does, no message expires before its time", "
         }
     }
 }
+
+// Fails where ages are shown by the host's clock alone: a clock eight days ahead makes each message
+// eight days late.
+TEST_CASE("ages are shown by the host's clock only where it agrees with the log's", "[log-clock]") {
+    using namespace std::chrono_literals;
+    const beckon::core::Timestamp log{100h};
+    for (const auto off : {-5'000ms, -1ms, 0ms, 3ms, 5'000ms}) {
+        CHECK(beckon::core::shown_now(log, log + off) == log + off);
+    }
+    for (const std::chrono::milliseconds off : {-24h * 8, -6h, 24h * 8}) {
+        CHECK(beckon::core::shown_now(log, log + off) == log);
+    }
+    CHECK(beckon::core::shown_now(log, log + 5'001ms) == log);
+}

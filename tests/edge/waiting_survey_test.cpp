@@ -27,7 +27,8 @@ struct SurveyWorld {
         metrics.oldest_seconds = &registry.gauge("oldest", "");
     }
     WaitingSurvey survey() {
-        return {store.store(), executor, clock, metrics, [this] { return served; }};
+        return {store.store(), executor, [this] { return clock.wall() + ahead; }, metrics,
+                [this] { return served; }};
     }
     static store::EdgeStoreOptions on(test::FaultyDisk& disk) {
         store::EdgeStoreOptions options;
@@ -40,6 +41,7 @@ struct SurveyWorld {
     test::FaultyDisk disk;
     EdgeFixture store{on(disk)};
     test::ManualClock clock;
+    std::chrono::milliseconds ahead{0};  ///< of the host's clock: the log's
     test::SimExecutor executor{clock};
     ops::Metrics registry;
     WaitingMetrics metrics;

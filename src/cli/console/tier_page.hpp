@@ -46,6 +46,9 @@ private:
     void ask_ends();
     void read_first(log::TopicPartition where, core::Offset first);
     void take_first(log::TopicPartition where);
+    /// The log's, as far as records show it: what is due is so by its time (core::shown_now).
+    core::Timestamp now() const;
+    std::chrono::milliseconds mono_ms() const;
     Row row(int tier, core::Partition partition);
     retry::DoneRecord::Tier done(int tier, core::Partition partition) const;
 
@@ -59,7 +62,8 @@ private:
     std::map<log::TopicPartition, Waiting> waiting_;
     std::size_t answers_missing_ = 0;
     core::MonoTime ask_again_at_{};
-    TopicFollower follower_;  ///< last: it calls us
+    std::optional<core::Timestamp> log_now_at_zero_;  ///< the log's time when mono() was 0
+    TopicFollower follower_;                          ///< last: it calls us
 };
 
 }  // namespace beckon::cli
