@@ -111,6 +111,7 @@ struct WorldOptions {
     std::size_t vapid_cache_entries = 100;
     bool start_view = true;
     bool bridged_delivery = false;
+    std::chrono::milliseconds host_ahead{};  ///< the host's clock, of the log's
 };
 
 class IngestWorld {
@@ -124,6 +125,8 @@ public:
         : log_(log::make_memory_log({.seed = 7,
                                      .partitions = options.partitions,
                                      .clock = &clock_,
+                                     .stamp = [this, ahead = options.host_ahead](
+                                                  const auto&) { return clock_.wall() - ahead; },
                                      .waiting_max = options.waiting_max})),
           keys_(std::make_shared<core::KeyRing>(
               std::vector<core::KeyRing::Key>{{0, core::Secret32{1, 2, 3}, "2026-01-01T00:00:00Z"}},

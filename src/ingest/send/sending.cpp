@@ -180,8 +180,9 @@ void Sending::check_and_publish(const CallPtr& call, const Addressed& to,
     event.traceparent = parts->traceparent;
     event.source = shared_.config.node.text;
     event.body = request.body;
-    Tracked tracked{.id = reliability_id(request, to),
-                    .expires = shared_.clock.wall() + std::chrono::seconds{parts->ttl_s}};
+    Tracked tracked{
+        .id = reliability_id(request, to),
+        .expires = shared_.clock.wall() + log_ahead_ + std::chrono::seconds{parts->ttl_s}};
     if (!tracked.id.empty()) event.reliability_id = tracked.id;
 
     const bool bridged = destination_of(client) == Destination::bridge;
@@ -235,6 +236,7 @@ void Sending::publish(const CallPtr& call, log::TopicPartition where, core::Reco
             shared_.metrics.publish_seconds.Observe(
                 std::chrono::duration<double>(shared_.clock.mono() - sent).count());
             if (!appended) return responder_.refuse(call, failure_of(appended.error()));
+            log_ahead_ = appended->time - shared_.clock.wall();
             published();
         });
 }

@@ -50,7 +50,7 @@ private:
     /// A message whose milestones are reported; without an id it is not tracked.
     struct Tracked {
         std::string id;
-        /// By this host's clock: the log's comes with the home's reports.
+        /// By the log's time, as far as its last report shows it; by the host's before the first.
         core::Timestamp expires{};
     };
     void publish(const CallPtr& call, log::TopicPartition where, core::Record record,
@@ -62,6 +62,7 @@ private:
     std::string reliability_id(const HttpRequest& request, const Addressed& to) const;
 
     ServiceShared& shared_;
+    std::chrono::milliseconds log_ahead_{};  ///< its clock, of the host's
     Responder& responder_;
     core::Tokens& tokens_;
     core::ReceiptTokens& receipt_tokens_;

@@ -404,6 +404,24 @@ struct NotedMilestones final : core::MilestoneSink {
 
 }  // namespace
 
+// Fails where the end of its TTL is by the host's clock: then it counts as expired a week late.
+TEST_CASE("a tracked message expires by the log's time, whatever the host's clock says", "[send]") {
+    constexpr auto kAhead = std::chrono::hours{24 * 8};
+    IngestWorld keys;
+    NotedMilestones milestones;
+    IngestWorld world{{.tracked = {core::sha256(keys.vapid_.public_point())},
+                       .milestones = &milestones,
+                       .host_ahead = kAhead}};
+    const auto target = world.subscribed();
+    const auto post = IngestWorld::post(target.path).with("Authorization", keys.vapid_header());
+    for (const auto* id : {"a", "b"}) {  // what the log says of the first one tells its time
+        CHECK(world.ask(post.with("X-MessageId", id).with("TTL", "60")).status == 201);
+    }
+    const auto log_now = world.clock_.wall() - kAhead;
+    CHECK(milestones.last_expires <= log_now + std::chrono::seconds{60});
+    CHECK(milestones.last_expires > log_now + std::chrono::seconds{50});
+}
+
 TEST_CASE("of a tracked message it is reported that it was received, and that it failed",
           "[send]") {
     IngestWorld keys;
