@@ -1,5 +1,6 @@
 #include "retry/event/fan_out_turns.hpp"
 
+#include "core/contain.hpp"
 #include "core/lifetime.hpp"
 #include "retry/schedule/fair_share.hpp"
 #include "retry/schedule/round_robin.hpp"
@@ -28,9 +29,8 @@ constexpr core::Duration time_of(std::size_t steps) {
 struct FanOutTurns::Impl : std::enable_shared_from_this<Impl> {
     explicit Impl(core::Executor& x) : executor(x) {}
 
-    struct Owner {
-        core::Duration credit = time_of(kQuantum);  ///< with in_line: of the RoundRobin
-        bool in_line = false;
+    struct Owner : RoundRobinPlace {
+        Owner() : RoundRobinPlace{.credit = time_of(kQuantum)} {}
         std::deque<Work> works;
         std::size_t deliveries = 0;  ///< under way
         std::size_t bytes = 0;
@@ -38,7 +38,7 @@ struct FanOutTurns::Impl : std::enable_shared_from_this<Impl> {
 
     core::Executor& executor;
     std::map<std::string, Owner, std::less<>> all;
-    RoundRobin<Owner> line;
+    RoundRobin<Owner> line{time_of(kQuantum)};
     FairShare deliveries{kDeliveriesMax};
     FairShare bytes{kBytesMax};
     std::size_t sweep_at = 1'024;
@@ -50,6 +50,7 @@ struct FanOutTurns::Impl : std::enable_shared_from_this<Impl> {
     bool may_write(const Owner& owner) const;
     void wake();
     void turn();
+    static Done part_of(const Work& work);
     void release(const std::string& name, std::size_t of_bytes);
 };
 
@@ -84,14 +85,22 @@ void FanOutTurns::Impl::turn() {
     };
     for (std::size_t steps = 0; steps < kPart;) {
         if (paused) return;
-        auto* const next = line.next(time_of(kQuantum), ask);
+        auto* const next = line.next(ask);
         if (!next) return;  // somebody comes, or a delivery is written
-        const auto done = next->works.front()();
+        const auto done = part_of(next->works.front());
         if (done.over) next->works.pop_front();
         next->credit -= time_of(kStepsOfPart + done.steps);
+        if (next->works.empty()) line.rest(*next);
         steps += kStepsOfPart + done.steps;
     }
     wake();  // the thread has others first
+}
+
+/// What throws is tried again in the owner's next turn, and nobody else waits for it.
+FanOutTurns::Done FanOutTurns::Impl::part_of(const Work& work) {
+    Done done{.steps = kPart, .over = false};
+    core::contain("retry", [&] { done = work(); });
+    return done;
 }
 
 void FanOutTurns::Impl::release(const std::string& name, std::size_t of_bytes) {

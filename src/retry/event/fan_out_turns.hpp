@@ -14,7 +14,7 @@ namespace beckon::retry {
 /// Whose events are fanned out next on a thread, all partitions together. Owners take turns by
 /// deficit round robin, and what a part of the work cost is paid by the owner whose it was: an
 /// event of somebody who takes little waits for the part that is being done, whatever others have
-/// waiting. The work of one owner is done in order.
+/// waiting (RoundRobin). The work of one owner is done in order.
 ///
 /// Deliveries on their way to the log, and their bytes, have a bound, of which each owner may hold
 /// a share of what is free (FairShare); an owner who holds its share waits. On the executor's
@@ -34,7 +34,8 @@ public:
         std::size_t steps = 0;
         bool over = true;
     };
-    /// Does a part of some work; does not throw.
+    /// Does a part of some work. What throws is counted (core/contain.hpp), and is called again in
+    /// its owner's next turn.
     using Work = std::function<Done()>;
     /// To be called once, on the executor's thread; does nothing when the turns are gone.
     using Release = std::function<void()>;

@@ -15,7 +15,7 @@ using core::Fault;
 namespace {
 
 /// What one turn reads; then others on the thread have theirs. About a millisecond.
-constexpr std::size_t kViewTurnBytes = std::size_t{1} << 18;
+constexpr std::size_t kViewTurnBytesMax = std::size_t{1} << 18;
 constexpr std::size_t kViewRecordCosts = 512;  ///< as if it had so many bytes more
 constexpr core::Duration kAskAgain = std::chrono::seconds{1};
 
@@ -98,7 +98,7 @@ void TopicView::Impl::works(Input& input) {
 }
 
 void TopicView::Impl::read(std::size_t index) {
-    for (std::size_t bytes = 0; bytes < kViewTurnBytes;) {
+    for (std::size_t bytes = 0; bytes < kViewTurnBytesMax;) {
         if (!take(index, bytes)) return;
     }
     executor.post(alive(index, &Impl::read));

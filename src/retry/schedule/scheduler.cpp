@@ -84,7 +84,7 @@ struct Scheduler::Impl {
           host_cap(std::max(kHostCapLeast, o.workers / kHostCapPart)) {}
 
     struct Owner;
-    struct Webhook {
+    struct Webhook : RoundRobinPlace {
         std::string name;
         Owner* owner = nullptr;
         core::Partition partition = 0;          ///< of all its deliveries
@@ -100,30 +100,25 @@ struct Scheduler::Impl {
         Duration cost = kCostLeast;  ///< what an attempt takes, moving average
         std::uint64_t in_tiers = 0;  ///< bits: in whose lines it stands
         bool blocked = false;        ///< waits at a host
-        Duration credit{};
-        bool in_line = false;
     };
     struct Held {
         Amount all;
         std::array<Amount, 3> by_lane;
     };
     /// An owner's webhooks of one lane.
-    struct LaneLine {
+    struct LaneLine : RoundRobinPlace {
+        explicit LaneLine(Lane of) : lane(of) {}
         Lane lane;
-        RoundRobin<Webhook> webhooks{};
-        Duration credit{};
-        bool in_line = false;
+        RoundRobin<Webhook> webhooks{kQuantum};
     };
-    struct Owner {
+    struct Owner : RoundRobinPlace {
         std::string name;
         std::array<LaneLine, 3> lanes{LaneLine{slow}, LaneLine{unknown}, LaneLine{quick}};
-        RoundRobin<LaneLine> line;
+        RoundRobin<LaneLine> line{kQuantum};
         std::array<std::size_t, 3> in_flight{};  ///< by lane
         std::size_t waiting = 0;
         std::map<core::Partition, Held> windows;
         std::size_t webhooks = 0;  ///< that point to it
-        Duration credit{};
-        bool in_line = false;
         std::size_t under_way() const {
             return in_flight[slow] + in_flight[unknown] + in_flight[quick];
         }
@@ -162,7 +157,7 @@ struct Scheduler::Impl {
     ByName<std::unique_ptr<Webhook>> webhooks;
     ByName<Host> hosts;
     std::map<core::Partition, Window> windows;
-    RoundRobin<Owner> line;
+    RoundRobin<Owner> line{kQuantum};
     std::unordered_map<std::uint64_t, Flight> flights;
     std::deque<std::pair<MonoTime, std::uint64_t>> started;  ///< in that order
     std::uint64_t next_attempt = 1;
@@ -396,9 +391,8 @@ std::optional<Job> Scheduler::Impl::first_of_tier(MonoTime now) {
 }
 
 Scheduler::Impl::Webhook* Scheduler::Impl::next_of(Owner& o) {
-    while (auto* lane = o.line.next(kQuantum, [&](const auto& one) { return turn_of(o, one); })) {
-        if (auto* w = lane->webhooks.next(kQuantum, [&](auto& one) { return turn_of(one); }))
-            return w;
+    while (auto* lane = o.line.next([&](const auto& one) { return turn_of(o, one); })) {
+        if (auto* w = lane->webhooks.next([&](auto& one) { return turn_of(one); })) return w;
     }
     return nullptr;
 }
@@ -458,8 +452,9 @@ void Scheduler::Impl::end_at_host(const Flight& flight) {
 /// What is known of a webhook that does nothing is its cap, cost and lane: cheap to learn again.
 void Scheduler::Impl::forget_if_idle(Webhook& w) {
     auto& o = *w.owner;
-    if (o.under_way() == 0 && o.waiting == 0) o.credit = {};
-    if (w.in_flight == 0 && w.waiting == 0) w.credit = {};
+    // What it used while it had something to do counts no more.
+    if (o.under_way() == 0 && o.waiting == 0) o.credit = std::max(o.credit, Duration::zero());
+    if (w.in_flight == 0 && w.waiting == 0) w.credit = std::max(w.credit, Duration::zero());
     if (webhooks.size() <= kIdleMax || w.waiting + w.in_flight > 0) return;
     if (w.blocked || w.in_line || w.in_tiers != 0) return;
     if (--o.webhooks == 0 && !o.in_line) owners.erase(owners.find(o.name));
@@ -497,10 +492,15 @@ std::optional<Job> Scheduler::next(MonoTime now) {
     impl_->note_late(now);
     if (impl_->places.free() == 0 || impl_->waiting == 0) return std::nullopt;
     if (auto job = impl_->first_of_tier(now)) return job;
-    while (auto* owner =
-               impl_->line.next(kQuantum, [&](const auto& o) { return impl_->turn_of(o); })) {
+    while (auto* owner = impl_->line.next([&](const auto& o) { return impl_->turn_of(o); })) {
         auto* w = impl_->next_of(*owner);
-        if (w) return impl_->start(*w, Impl::next_tier(*w), now);
+        if (!w) continue;
+        auto& lane = owner->lanes[w->lane];
+        auto job = impl_->start(*w, Impl::next_tier(*w), now);
+        if (w->waiting == 0 || w->in_flight >= Impl::cap(*w)) lane.webhooks.rest(*w);
+        if (lane.webhooks.empty()) owner->line.rest(lane);
+        if (owner->line.empty()) impl_->line.rest(*owner);
+        return job;
     }
     return std::nullopt;
 }
