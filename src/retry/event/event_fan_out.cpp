@@ -79,11 +79,16 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
         Offset offset = 0;
         core::Timestamp time;  ///< when it was appended
         Event event;
-        nlohmann::json parsed = nullptr;  ///< while it is looked at
-        bool is_parsed = false;
-        bool failed = false;  ///< its dead letter is written
+        nlohmann::json parsed = nullptr;  ///< while it is looked at; an event is an object
+        bool failed = false;              ///< its dead letter is written
     };
     using SourcePtr = std::shared_ptr<Source>;
+    /// What becomes a dead letter, with the reason.
+    struct Unreadable {
+        Offset offset = 0;
+        OwnedRecord record;
+        core::Error why;
+    };
     /// One of its deliveries.
     struct Target {
         std::string webhook;
@@ -158,7 +163,8 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
     void begin(const core::RecordView& record, Event event);
     void set_aside(const core::RecordView& record, const core::Error& why);
     void keep_dead(const core::RecordView& record, const core::Error& why);
-    void write_dead(Offset offset, const core::Record& letter);
+    void write_dead(const std::shared_ptr<const Unreadable>& what);
+    void write_dead_again(const std::shared_ptr<const Unreadable>& what);
     void next_turn();
     FanOutTurns::Done next_part(const MatchingPtr& matching);
     bool write_targets(Matching& matching, std::size_t& steps);
@@ -376,26 +382,36 @@ void EventFanOut::Impl::keep_dead(const core::RecordView& record, const core::Er
                      {"offset", record.offset},
                      {"why", why.message},
                      {"effect", "it is kept in retry.dead"}});
+    const auto what = std::make_shared<Unreadable>(
+        Unreadable{.offset = record.offset, .record = OwnedRecord{record}, .why = why});
     ++open[record.offset].writes;
     ++letters;
-    write_dead(record.offset,
-               encode_dead(unreadable(log::Topic::kEvents.name(), options.partition, record, why)));
+    write_dead(what);
 }
 
-/// Until the log has it.
-void EventFanOut::Impl::write_dead(Offset offset, const core::Record& letter) {
-    publisher.publish({log::Topic::kRetryDead, options.partition}, letter,
-                      [weak = weak_from_this(), offset, letter](const auto& where) {
-                          const auto self = weak.lock();
-                          if (!self) return;
-                          if (where) {
-                              --self->letters;
-                              return self->written(offset);
-                          }
-                          self->executor.post_after(kPublishAgain, [weak, offset, letter] {
-                              if (const auto s = weak.lock()) s->write_dead(offset, letter);
-                          });
-                      });
+/// Until the log has it, whatever fails or throws meanwhile.
+void EventFanOut::Impl::write_dead(const std::shared_ptr<const Unreadable>& what) {
+    const auto thrown = thrown_by([&] {
+        what->record.visit([&](const auto& record) {
+            publisher.publish({log::Topic::kRetryDead, options.partition},
+                              encode_dead(unreadable(log::Topic::kEvents.name(), options.partition,
+                                                     record, what->why)),
+                              [weak = weak_from_this(), what](const auto& where) {
+                                  const auto self = weak.lock();
+                                  if (!self) return;
+                                  if (!where) return self->write_dead_again(what);
+                                  --self->letters;
+                                  self->written(what->offset);
+                              });
+        });
+    });
+    if (thrown) write_dead_again(what);
+}
+
+void EventFanOut::Impl::write_dead_again(const std::shared_ptr<const Unreadable>& what) {
+    executor.post_after(kPublishAgain, [weak = weak_from_this(), what] {
+        if (const auto self = weak.lock()) self->write_dead(what);
+    });
 }
 
 /// Matches a part of the owner's webhooks, and writes to those that want the event. An exception
@@ -457,28 +473,28 @@ std::size_t EventFanOut::Impl::match(Matching& matching) {
 
 /// How many steps that took.
 std::size_t EventFanOut::Impl::parse(Source& source) {
-    if (source.is_parsed) return 0;
+    if (!source.parsed.is_null()) return 0;
     source.parsed = core::must_parse_json(source.event.json);
-    source.is_parsed = true;
     parsed_bytes += source.event.json.size();
     return source.event.json.size() / kParsedBytesPerStep;
 }
 
 void EventFanOut::Impl::forget_parsed(Source& source) {
-    if (!std::exchange(source.is_parsed, false)) return;
+    if (source.parsed.is_null()) return;
     source.parsed = nullptr;
     parsed_bytes -= source.event.json.size();
 }
 
 /// One dead letter says so, for however many owners.
 void EventFanOut::Impl::fail(Source& source, const core::Error& why) {
-    if (std::exchange(source.failed, true)) return;
+    if (source.failed) return;
     core::RecordView record;
     record.offset = source.offset;
     record.time = source.time;
     record.key = source.event.id;
     record.value = source.event.json;
     keep_dead(record, why);
+    source.failed = true;
 }
 
 void EventFanOut::Impl::report_costly(const Source& source, const std::string& webhook) {

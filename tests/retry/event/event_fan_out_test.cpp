@@ -266,25 +266,31 @@ namespace {
 /// No memory is left for one event's deliveries.
 class NoMemoryForOne final : public log::Publisher {
 public:
-    explicit NoMemoryForOne(log::Publisher& to) : to_(to) {}
+    /// `letters`: so many of its dead letters fail likewise.
+    explicit NoMemoryForOne(log::Publisher& to, int letters = 0) : to_(to), letters_(letters) {}
     void publish(log::TopicPartition where, core::Record record, log::AppendDone done) override {
         const bool costly = record.value && record.value->find("too much") != std::string::npos;
         if (costly && where.topic == log::Topic::retry(0)) throw std::bad_alloc{};
+        if (where.topic == log::Topic::kRetryDead && letters_-- > 0) throw std::bad_alloc{};
         to_.publish(where, std::move(record), std::move(done));
     }
     std::size_t unanswered() const override { return to_.unanswered(); }
 
 private:
     log::Publisher& to_;
+    int letters_;
 };
 
 }  // namespace
 
-// Fails where an exception stops the partition at this event.
+// Fails where an exception stops the partition at this event, and where a second one, while the
+// dead letter is written, loses the letter.
 TEST_CASE("a failure while an event is fanned out ends that event, with its reason",
           "[retry][event]") {
+    const int letters_that_fail = GENERATE(0, 1, 3);
+    CAPTURE(letters_that_fail);
     World world{3};
-    NoMemoryForOne publisher{*world.publisher};
+    NoMemoryForOne publisher{*world.publisher, letters_that_fail};
     int failed = 0;
     EventFanOut event_fan_out{
         {},
