@@ -9,16 +9,25 @@
 #include "retry/loop/loop.hpp"
 #include "support/record_view.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <netinet/in.h>
 #include <nlohmann/json.hpp>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace std::chrono_literals;
 
@@ -44,12 +53,12 @@ double ms_between(steady_clock::time_point from, steady_clock::time_point to) {
 /// promoted delivery counts as ended.
 class Deliverer final : public DeliveryOutcomes {
 public:
-    Deliverer() : thread_([this] { loop_.run(); }) {
-        on_loop([this] {
+    explicit Deliverer(Scheduler::Options schedule = {}) : thread_([this] { loop_.run(); }) {
+        on_loop([this, schedule] {
             sender_ = std::make_unique<HttpSender>(
                 HttpSender::Options{.guard = *AddressGuard::with_allowed({"127.0.0.1"})}, loop_);
             dispatcher_ = std::make_unique<Dispatcher>(
-                Dispatcher::Options{.table = *TierTable::from({0s, 5s, 60s})},
+                Dispatcher::Options{.table = *TierTable::from({0s, 5s, 60s}), .schedule = schedule},
                 Dispatcher::Context{.executor = loop_,
                                     .clock = clock_,
                                     .webhooks = webhooks_,
@@ -86,17 +95,19 @@ public:
         on_loop([&] { webhooks_.apply(*ReadBack{encode(webhook, webhooks_.box())}); });
     }
     /// So many deliveries become due at once.
-    void due(const std::string& webhook, std::size_t count) {
+    void due(const std::string& webhook, std::size_t count, std::size_t event_bytes = 0) {
         on_loop([&] {
-            for (std::size_t i = 0; i < count; ++i) due_now(webhook);
+            for (std::size_t i = 0; i < count; ++i) due_now(webhook, event_bytes);
         });
     }
-    std::string due_now(const std::string& webhook) {
+    std::string due_now(const std::string& webhook, std::size_t event_bytes = 0) {
+        std::string event{kEvent};
+        event.resize(std::max(event.size(), event_bytes), ' ');
         auto id = "dlv_" + std::to_string(++made_);
         dispatcher_->due({.ticket = {.partition = 0, .tier = 0, .offset = made_},
                           .delivery = {.id = id,
                                        .webhook = webhook,
-                                       .event = std::string{kEvent},
+                                       .event = std::move(event),
                                        .accepted = clock_.wall()},
                           .due = clock_.wall(),
                           .now = clock_.wall(),
@@ -109,6 +120,11 @@ public:
     std::size_t waiting() {
         std::size_t count = 0;
         on_loop([&] { count = dispatcher_->waiting(); });
+        return count;
+    }
+    std::size_t under_way() {
+        std::size_t count = 0;
+        on_loop([&] { count = dispatcher_->under_way(); });
         return count;
     }
     std::uint64_t delivered() {
@@ -260,9 +276,89 @@ void percolation(Report& report, bool quick) {
     if (matched != kEvents || evaluated > queries.size()) std::printf("  (they do not match)\n");
 }
 
+// ------------------------------------------------------------------------ what an attempt holds
+
+/// A receiver in a process of its own, whose memory does not count: it takes every connection and
+/// never answers.
+class HangingProcess {
+public:
+    HangingProcess() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        auto* const generic = reinterpret_cast<sockaddr*>(&address);
+        if (::bind(listener_, generic, size) != 0 || ::listen(listener_, SOMAXCONN) != 0 ||
+            ::getsockname(listener_, generic, &size) != 0) {
+            throw std::runtime_error("the bench cannot listen");
+        }
+        port_ = ntohs(address.sin_port);
+        child_ = ::fork();
+        if (child_ == 0) {
+            while (::accept(listener_, nullptr, nullptr) >= 0) {
+            }
+            ::_exit(0);
+        }
+    }
+    ~HangingProcess() {
+        ::kill(child_, SIGKILL);
+        ::waitpid(child_, nullptr, 0);
+        ::close(listener_);
+    }
+    HangingProcess(const HangingProcess&) = delete;
+    HangingProcess& operator=(const HangingProcess&) = delete;
+    std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/hang"; }
+
+private:
+    int listener_;
+    int port_ = 0;
+    pid_t child_ = -1;
+};
+
+double resident_kib() {
+    std::ifstream statm{"/proc/self/statm"};
+    double pages = 0;
+    double resident = 0;
+    statm >> pages >> resident;
+    return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1'024;
+}
+
+/// So many attempts of events of a kilobyte, all of which wait for an answer.
+void attempts_in_flight(Report& report, std::size_t count) {
+    constexpr std::size_t kOfWebhook = 8;  // as many as an unknown receiver is given
+    const HangingProcess receiver;
+    Deliverer deliverer{
+        {.workers = 16 * count, .queued_max = 64 * count, .queued_bytes_max = count << 16}};
+    for (std::size_t i = 0; i < count / kOfWebhook; ++i) {
+        deliverer.add_webhook("w" + std::to_string(i), receiver.url(), "o", 600s);
+    }
+    const auto before = resident_kib();
+    for (std::size_t i = 0; i < count / kOfWebhook; ++i) {
+        deliverer.due("w" + std::to_string(i), kOfWebhook, 1'024);
+    }
+    const auto until = steady_clock::now() + 30s;
+    while (deliverer.under_way() < count && steady_clock::now() < until) {
+        std::this_thread::sleep_for(10ms);
+    }
+    std::this_thread::sleep_for(2s);  // until all are connected, and have written their requests
+    const auto under_way = static_cast<double>(deliverer.under_way());
+    const auto name = std::to_string(count) + " attempts that wait for their answers, ";
+    report.add(name + "under way", under_way, "", at_least(static_cast<double>(count)));
+    report.add(name + "memory of each", (resident_kib() - before) / under_way, "KiB");
+}
+
 }  // namespace
 
+void measure_attempts_in_flight(Report& report) {
+    rlimit files{};
+    ::getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+    for (const std::size_t count : {1'000, 4'000}) attempts_in_flight(report, count);
+}
+
 bool measure_deliveries(Report& report, bool quick) {
+    measure_attempts_in_flight(report);
     percolation(report, quick);
     bool sound = deliveries(report, quick);
     sound = fairness(report, quick) && sound;

@@ -8,4 +8,7 @@ namespace beckon::test {
 /// the cost of a flood and of a receiver that hangs for a quiet webhook. False: something was lost.
 bool measure_deliveries(Report& report, bool quick);
 
+/// The memory of a thousand attempts, and of four thousand, that wait for their answers.
+void measure_attempts_in_flight(Report& report);
+
 }  // namespace beckon::test

@@ -353,6 +353,7 @@ void waiting(World& world, Report& report, std::size_t count) {
 struct Arguments {
     const char* file = nullptr;
     bool role_only = false;
+    bool attempts_only = false;
     std::string kafka;
     std::size_t waiting = 10'000'000;
     bool quick = false;
@@ -366,6 +367,8 @@ Arguments parse(int argc, char** argv) {
             all.quick = true;
         } else if (std::strcmp(argv[i], "--role") == 0) {
             all.role_only = true;
+        } else if (std::strcmp(argv[i], "--attempts") == 0) {
+            all.attempts_only = true;
         } else if (std::strcmp(argv[i], "--kafka") == 0 && more) {
             all.kafka = argv[++i];
         } else if (std::strcmp(argv[i], "--waiting") == 0 && more) {
@@ -375,7 +378,7 @@ Arguments parse(int argc, char** argv) {
         } else {
             std::fprintf(stderr,
                          "usage: retry_bench [JSON-FILE] [--kafka SERVERS] [--waiting COUNT] "
-                         "[--quick] [--role]\n");
+                         "[--quick] [--role | --attempts]\n");
             std::exit(2);
         }
     }
@@ -384,6 +387,7 @@ Arguments parse(int argc, char** argv) {
 
 void measure(log::EventLog& log, const Arguments& arguments) {
     Report report;
+    if (arguments.attempts_only) return test::measure_attempts_in_flight(report);
     if (arguments.role_only) {
         sound = test::measure_role(report, arguments.quick);
         if (arguments.file) report.write(arguments.file);
