@@ -1,6 +1,8 @@
 #include "retry/role/role.hpp"
 
+#include "core/descriptors.hpp"
 #include "core/logger.hpp"
+#include "net/admission.hpp"
 #include "net/http/http_server.hpp"
 #include "net/tls.hpp"
 #include "ops/loop_watch.hpp"
@@ -92,6 +94,7 @@ struct Role::Impl {
           bridge_credentials(load_bridge_credentials(config)),
           server(server_options(config), metrics) {
         report_ready(false, "starting");
+        raise_descriptors();
         start_threads();
         std::latch opened{1};
         control.start([this, &opened] { run(opened); });
@@ -111,6 +114,7 @@ struct Role::Impl {
         for (auto& one : deliverers) one->thread.stop();
     }
 
+    void raise_descriptors() const;
     void start_threads();
     void run(std::latch& opened);
     std::unique_ptr<net::HttpHandler> make_handler(core::Executor& http);
@@ -174,6 +178,17 @@ RetryNode::Options Role::Impl::node_options() const {
         options.stop_at = clock.mono() + config.max_runtime;
     }
     return options;
+}
+
+/// Each attempt and each connection is a descriptor.
+void Role::Impl::raise_descriptors() const {
+    const auto sockets = config.workers + config.connections_max;
+    const auto limit = core::raise_descriptor_limit(net::descriptors_for(sockets));
+    if (limit >= sockets) return;
+    core::log_warn("retry", "file_descriptors_few",
+                   {{"workers", config.workers},
+                    {"connections_max", config.connections_max},
+                    {"limit", limit}});
 }
 
 void Role::Impl::start_threads() {
