@@ -236,8 +236,8 @@ TEST_CASE("whatever the log's clock does, no message expires before its time", "
     }
 }
 
-// Fails where ages are shown by the host's clock alone: a clock eight days ahead makes each message
-// eight days late.
+// Fails if ages follow the host's clock alone: a clock eight days ahead makes each message eight
+// days late.
 TEST_CASE("ages are shown by the host's clock only where it agrees with the log's", "[log-clock]") {
     using namespace std::chrono_literals;
     const beckon::core::Timestamp log{100h};

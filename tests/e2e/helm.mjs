@@ -30,7 +30,7 @@ test('every value file of the chart is rendered', () => {
     assert.deepEqual(count('standalone'), { StatefulSet: 0, Deployment: 1, Job: 0, PersistentVolumeClaim: 1 });
 });
 
-test('a schema that is broken is noticed', () => {
+test('an object that breaks its schema is noticed', () => {
     const { faults } = ask({ file: fileOf('standalone'), versions: ['1.34.0'], values: {
         mode: 'standalone', url: 'https://push.example.org', standalone: { resources: { limits: { memory: ['2Gi'] } }, tolerations: [{ keys: 'x' }] },
     } });
@@ -38,7 +38,7 @@ test('a schema that is broken is noticed', () => {
     assert.match(faults[0], /Deployment push-beckon: spec\.template\.spec/);
 });
 
-test('a name that does not exist is refused, and so is what a value decides', () => {
+test('an unknown name is refused, and so is a setting that a value of the chart decides', () => {
     const base = { mode: 'standalone', url: 'https://push.example.org' };
     const refused = (more, sentence) => assert.match(ask({ values: { ...base, ...more } }).error ?? 'accepted', sentence);
     refused({ edges: {} }, /edges/);
@@ -73,7 +73,7 @@ test('every setting of Beckon is one of config or decided by the chart, and no o
     }
 });
 
-test('values.yaml says of every value what it is', () => {
+test('values.yaml explains every value', () => {
     let lines = readFileSync(join(CHART, 'values.yaml'), 'utf8').split('\n');
     const described = new Set();
     lines.forEach((line, index) => {
@@ -159,7 +159,7 @@ test('an edge has a name of its own, the zone of its nodes, and time to hand ove
     assert(long.spec.template.spec.terminationGracePeriodSeconds > 90);
 });
 
-test('what a hook needs is a hook before it, and the key ring stays', () => {
+test('the objects that a hook needs are hooks before it, and the key ring stays', () => {
     for (const name of ['kafka-plain', 'kafka-sasl', 'kafka-mtls']) {
         const made = rendered.get(name);
         const [job] = kinds(made, 'Job');
@@ -225,7 +225,7 @@ test('standalone: the rendered pod becomes ready, takes a push, delivers it, and
     assert.match(pod.output, /"level":"debug"/, 'config.log_level');
     await pod.stop();
 
-    // The volume is what remains: the next pod has the ring and the client.
+    // The volume remains: the next pod has the ring and the client.
     pod = new Pod(made, workload, { name: 'push-beckon-1', secrets });
     await pod.ready();
     await until('the client', () => agent.helloed);

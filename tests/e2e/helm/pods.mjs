@@ -1,4 +1,4 @@
-// What Helm makes of the chart of packaging/helm/beckon, and its pods as processes of a host of their own. Importing it enters that
+// Renders the chart of packaging/helm/beckon with Helm, and runs its pods as processes of a host of their own. An import enters that
 // host (own-host/enter.mjs), or ends the test as skipped where Helm's library is not installed.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -29,7 +29,7 @@ export const ADDRESS = '127.0.0.2';
 const NAMESPACE = 'web';
 
 /**
- * What Helm makes of the chart, see chart.py.
+ * The objects that Helm renders from the chart, see chart.py.
  * @param {{values?: object, file?: string, more?: object, versions?: string[]}} request `more` is laid over the values of `file`
  */
 export function ask(request) {

@@ -404,7 +404,8 @@ struct NotedMilestones final : core::MilestoneSink {
 
 }  // namespace
 
-// Fails where the end of its TTL is by the host's clock: then it counts as expired a week late.
+// Fails if the host's clock decides the end of the TTL: then the message counts as expired a week
+// late.
 TEST_CASE("a tracked message expires by the log's time, whatever the host's clock says", "[send]") {
     constexpr auto kAhead = std::chrono::hours{24 * 8};
     IngestWorld keys;
@@ -414,7 +415,7 @@ TEST_CASE("a tracked message expires by the log's time, whatever the host's cloc
                        .host_ahead = kAhead}};
     const auto target = world.subscribed();
     const auto post = IngestWorld::post(target.path).with("Authorization", keys.vapid_header());
-    for (const auto* id : {"a", "b"}) {  // what the log says of the first one tells its time
+    for (const auto* id : {"a", "b"}) {  // the report of the first one tells the log's time
         CHECK(world.ask(post.with("X-MessageId", id).with("TTL", "60")).status == 201);
     }
     const auto log_now = world.clock_.wall() - kAhead;

@@ -9,8 +9,8 @@
 
 using namespace beckon;
 
-// Fails where a round of tasks is followed by the tasks that these have posted: then a thread with
-// much to do reads no socket.
+// Fails if a round of tasks goes on with the tasks that they have posted: then a busy thread reads
+// no socket.
 TEST_CASE("descriptors have their turn while each task posts another one", "[retry][loop]") {
     retry::Loop loop;
     const int event = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);

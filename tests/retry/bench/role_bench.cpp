@@ -269,8 +269,8 @@ double idle_seconds() {
     return (idle + waiting) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-/// What the machine, the process and the filters did while something was measured. The process
-/// holds the role, its log, the receivers, and whoever posts the events.
+/// The use of the machine, the process and the filters during a measurement. The process holds the
+/// role, its log, the receivers, and the poster of the events.
 class Load {
 public:
     explicit Load(RoleAtWork& role) : role_(role), before_(now()) {}

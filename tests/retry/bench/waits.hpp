@@ -15,7 +15,7 @@
 
 namespace beckon::test {
 
-/// What happens to an event with one webhook until its receiver has it, in this order.
+/// The steps of an event with one webhook until its receiver has it, in order.
 enum class Step : std::uint8_t {
     posted,         ///< handed to the role
     published,      ///< given to the log
@@ -30,7 +30,7 @@ inline constexpr std::array kStepNames{"posted",     "published",     "stored", 
                                        "fanned out", "delivery read", "attempted", "received"};
 inline constexpr std::size_t kSteps = kStepNames.size();
 
-/// When each of the observed events reached which step. Any thread.
+/// The times at which the observed events reached each step. Any thread.
 class Waits {
 public:
     using Clock = std::chrono::steady_clock;

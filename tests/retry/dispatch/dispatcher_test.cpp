@@ -141,8 +141,8 @@ TEST_CASE("an accepted delivery is finished", "[retry][dispatch]") {
     CHECK(attempts[0].status == 204);
 }
 
-// Fails where all that may start is started in one turn: a thousand requests took a tenth of a
-// second, in which nothing that came was read.
+// Fails if one turn starts every attempt that may start: a thousand requests took a tenth of a
+// second, in which the thread read nothing.
 TEST_CASE("a turn begins a few attempts, and the next turns the others", "[retry][dispatch]") {
     World world;
     core::Offset offset = 0;

@@ -266,7 +266,7 @@ namespace {
 /// No memory is left for one event's deliveries.
 class NoMemoryForOne final : public log::Publisher {
 public:
-    /// `letters`: so many of its dead letters fail likewise.
+    /// `letters`: the number of its dead letters that fail likewise.
     explicit NoMemoryForOne(log::Publisher& to, int letters = 0) : to_(to), letters_(letters) {}
     void publish(log::TopicPartition where, core::Record record, log::AppendDone done) override {
         const bool costly = record.value && record.value->find("too much") != std::string::npos;

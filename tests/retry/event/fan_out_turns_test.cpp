@@ -40,7 +40,7 @@ struct TurnsWorld {
 
 }  // namespace
 
-// With many owners it fails where an owner that comes goes to the end of the line.
+// With many owners it fails if a new owner goes to the end of the line.
 TEST_CASE("an owner that takes little waits for one part of a costly owner's work",
           "[retry][event]") {
     const int owners = GENERATE(1, 50);
@@ -87,7 +87,7 @@ TEST_CASE("owners that have enough to do take as many steps, whatever a part of 
     }
 }
 
-// Fails where what is thrown leaves the turn: then all others wait until something is added.
+// Fails if an exception leaves the turn: then all others wait until something is added.
 TEST_CASE("work that throws is called again, and holds up nobody else", "[retry][event]") {
     TurnsWorld world;
     world.turns.add("bad", [&, left = 3]() mutable {

@@ -51,8 +51,7 @@ struct Line {
 
 }  // namespace
 
-TEST_CASE("those who have enough to do use as much, whatever a turn costs",
-          "[retry][schedule][round-robin]") {
+TEST_CASE("busy owners use equal parts, whatever a turn costs", "[retry][schedule][round-robin]") {
     Line line;
     line.add("small", 1ms, 10'000);
     line.add("large", 35ms, 10'000);
@@ -61,8 +60,8 @@ TEST_CASE("those who have enough to do use as much, whatever a turn costs",
     CHECK(line.all[0]->used < 1.1 * line.all[1]->used);
 }
 
-// Fails where whoever comes goes to the end of the line, or waits for a round.
-TEST_CASE("somebody who needs little has the next turn, however many are in line",
+// Fails if a new owner goes to the end of the line, or waits for a round.
+TEST_CASE("an owner that needs little has the next turn, however many are in line",
           "[retry][schedule][round-robin]") {
     Line line;
     for (int i = 0; i < 50; ++i) line.add("busy", 5ms, 10'000);
@@ -78,8 +77,8 @@ TEST_CASE("somebody who needs little has the next turn, however many are in line
     CHECK(next >= kTimes * 9 / 10);
 }
 
-// Fails where whoever comes back goes first each time.
-TEST_CASE("who always comes back for one turn more gets a share and no more",
+// Fails if an owner that comes back goes first each time.
+TEST_CASE("an owner that always comes back for one more turn gets a share and no more",
           "[retry][schedule][round-robin]") {
     Line line;
     auto& busy = line.add("busy", 5ms, 100'000);
@@ -94,7 +93,7 @@ TEST_CASE("who always comes back for one turn more gets a share and no more",
     for (const auto& one : line.all) CHECK(one->used >= 800 * 5ms);
 }
 
-TEST_CASE("nobody has a turn who leaves, and all others do", "[retry][schedule][round-robin]") {
+TEST_CASE("an owner that leaves has no turn, and all others do", "[retry][schedule][round-robin]") {
     Line line;
     line.add("a", 1ms, 1);
     auto& b = line.add("b", 1ms, 1);

@@ -14,7 +14,7 @@ namespace {
 
 Timestamp at(std::chrono::milliseconds time) { return Timestamp{time}; }
 
-/// Each stands behind the one before.
+/// Each record stands behind the one before.
 DueClock::Proof appended_at(std::chrono::milliseconds time) {
     static beckon::core::Offset offset = 0;
     return {.offset = offset++, .time = at(time)};
@@ -90,7 +90,7 @@ TEST_CASE("a record that is read proves that its time has come", "[retry][clock]
     CHECK(clock.until(at(3'000ms)) == 0ms);
 }
 
-// Else a new home takes what was appended before the broker's clock was set back for news.
+// Else a new home's clock follows records from before the broker's clock was set back.
 TEST_CASE("a record that stands before the newest proof proves nothing", "[retry][clock]") {
     beckon::test::ManualClock host;
     DueClock clock{host};

@@ -135,7 +135,7 @@ TEST_CASE("a promotion that may be in the log is searched for at a take-over", "
     CHECK(next.seen.at(0).tier == 1);
 }
 
-// Else the report of the second moves the scan past the first, which nobody finds.
+// Else the report of the second promotion moves the scan past the first, which is then lost.
 TEST_CASE("a promotion that may be in the log is searched for though later ones were reported",
           "[retry][crash]") {
     TiersWorld world;
@@ -338,7 +338,7 @@ TEST_CASE("row 14: a step of the host's clock makes nothing early and nothing la
     CHECK(owner.ids() == Ids{"a"});
 }
 
-// Else the records from before are the new owner's clock.
+// Else older records set the new owner's clock.
 TEST_CASE("row 14: after a broker's clock was set back a new owner attempts nothing early",
           "[retry][crash]") {
     TiersWorld world;
@@ -355,7 +355,7 @@ TEST_CASE("row 14: after a broker's clock was set back a new owner attempts noth
     CHECK(owner.ids() == Ids{"old", "a"});
 }
 
-TEST_CASE("row 14: what waits for nothing is not late either when a broker's clock was set back",
+TEST_CASE("row 14: a new delivery is not late either when a broker's clock was set back",
           "[retry][crash]") {
     TiersWorld world;
     TiersOwner owner{world};
