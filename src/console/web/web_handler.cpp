@@ -1,5 +1,6 @@
 #include "console/web/web_handler.hpp"
 
+#include "core/ascii.hpp"
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "net/http/caller.hpp"
@@ -25,7 +26,6 @@ constexpr std::size_t kTargetBytesMax = 2'048;
 constexpr std::size_t kPagesMax = 16;
 constexpr std::string_view kCookie = "beckon_console";
 constexpr std::string_view kJsonType = "application/json";
-constexpr std::string_view kBearer = "Bearer ";
 constexpr std::string_view kApi = "/api/";
 constexpr std::string_view kPages = "/api/pages/";
 constexpr std::string_view kLive = "/api/live";
@@ -255,9 +255,9 @@ std::optional<HttpReply> WebHandler::refusal_of_api(const HttpRequest& request) 
 
 WebHandler::Admission WebHandler::admission_of(const HttpRequest& request) {
     if (!login_.needed() || has_session(request)) return Admission::admitted;
-    const auto given = header(request, HeaderName::authorization);
-    if (!given.starts_with(kBearer)) return Admission::unknown;
-    switch (login_.try_token(given.substr(kBearer.size()), request.peer)) {
+    const auto token = core::bearer_token(header(request, HeaderName::authorization));
+    if (!token) return Admission::unknown;
+    switch (login_.try_token(*token, request.peer)) {
         case Login::Answer::good: return Admission::admitted;
         case Login::Answer::wrong: return Admission::unknown;
         case Login::Answer::too_often: break;

@@ -187,8 +187,12 @@ TEST_CASE("with a token nothing but the app and the login answers without it", "
     CHECK_THAT(cookie, Contains("HttpOnly") && Contains("SameSite=Strict") && !Contains(kToken));
     const httplib::Headers session{{"Cookie", cookie.substr(0, cookie.find(';'))}};
     CHECK(port.client.Get("/api/pages/lag", session)->status == 200);
-    const httplib::Headers bearer{{"Authorization", "Bearer " + kToken}};
-    CHECK(port.client.Get("/api/pages/lag", bearer)->status == 200);
+    for (const std::string scheme : {"Bearer", "bearer", "BEARER", "bEaReR"}) {
+        const httplib::Headers bearer{{"Authorization", scheme + " " + kToken}};
+        CHECK(port.client.Get("/api/pages/lag", bearer)->status == 200);
+        const httplib::Headers wrong{{"Authorization", scheme + " " + kToken + "x"}};
+        CHECK(port.client.Get("/api/pages/lag", wrong)->status == 401);
+    }
 }
 
 // Verified to fail where a session is all that the token has signed.
