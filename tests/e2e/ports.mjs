@@ -211,6 +211,9 @@ for (const [setting, port] of TRIED) {
                 const { statuses } = await converse(cluster.ports[port.name], request, one);
                 assert.deepEqual(statuses, [port.upgrades ? 101 : port.status], request);
             }
+            if (!port.upgrades) return;
+            const { statuses } = await converse(cluster.ports[port.name], get(`http://localhost${port.get}`), one);
+            assert.deepEqual(statuses, [403], 'as docs/protocol/client-protocol.md says');
         });
 
         test('a request that could be read in two ways is read in none', async () => {
