@@ -62,7 +62,8 @@ for (const role of ['endpoint', 'edge', 'retry']) {
         assert.equal(await one.ended, 1, one.output);
         assert.match(one.lines()[0], /"event":"not_authorized".*refuses (Write|Describe) on (every topic|the topic) beckon\.|^beckon: the broker refuses Describe on the topic beckon\.control/, one.output);
         assert.match(one.lines().at(-1), /^beckon: the broker refuses Describe on the topic beckon\.control: /, one.output);
-        assert.doesNotMatch(one.output, /Leader not available|"no_broker"/);
+        // On a busy machine a connection may be lost meanwhile, which is said; a right that is missing is never said that way.
+        assert.doesNotMatch(one.output, /Leader not available|"no_broker"(?!.*(Disconnected|Connect|timed out|Receive failed|Send failed))/);
         assert.ok(one.lines().length < 12, `few lines: ${one.lines().length}`);
     });
 }
