@@ -2,6 +2,7 @@
 
 #include "core/executor.hpp"
 #include "core/ids.hpp"
+#include "core/missing_time.hpp"
 #include "core/record.hpp"
 #include "core/result.hpp"
 #include "log/topic.hpp"
@@ -163,6 +164,10 @@ public:
     /// Joins a group. `changed` runs on the executor at every change, the first time when joined.
     virtual std::unique_ptr<Member> join(MemberOptions options, core::Executor& executor,
                                          std::function<void(const Members&)> changed) = 0;
+
+    /// By how much records may be older than their append times say, at this moment. Nothing where
+    /// the log's own clock goes on while this process is down. Any thread.
+    virtual core::MissingTime missing_time() const { return {}; }
 };
 
 }  // namespace beckon::log

@@ -36,6 +36,7 @@ public:
                    std::function<void(core::Result<std::vector<log::GroupOffset>>)> done) override;
     std::unique_ptr<log::Member> join(log::MemberOptions options, core::Executor& executor,
                                       std::function<void(const log::Members&)> changed) override;
+    core::MissingTime missing_time() const override { return log_.missing_time(); }
 
 private:
     struct Route;

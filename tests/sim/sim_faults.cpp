@@ -1,5 +1,6 @@
 #include "sim/sim_world.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace beckon::sim {
@@ -16,6 +17,8 @@ constexpr core::Duration kHostAwayFor = 15s;  // longer than the session time-ou
 constexpr core::Duration kHeldFor = 4s;
 constexpr core::Duration kCutFor = 12s;
 constexpr core::Duration kSlowFor = 6s;
+constexpr core::Duration kTimeUnknown = 10min;
+constexpr std::size_t kStepsForAReboot = 3;
 
 }  // namespace
 
@@ -194,7 +197,8 @@ std::chrono::milliseconds SimWorld::some_step() {
 }
 
 void SimWorld::step_some_clock() {
-    ++tally.clock_steps;
+    // Drawn from no dice, so that the stories of known seeds stay as they are.
+    if (++tally.clock_steps % kStepsForAReboot == 0) lose_time();
     const auto p = static_cast<core::Partition>(below(kPartitions));
     switch (below(4)) {
         case 0: {
@@ -205,6 +209,20 @@ void SimWorld::step_some_clock() {
         case 1: return time_.step({log::Topic::kSubscriptions, p}, some_step());
         default: return time_.step({log::Topic::kNotifications, p}, some_step());
     }
+}
+
+/// As if the log's host had been down for an unknown time: everything that stands there may have
+/// expired, until it is known. Nothing may be lost by that, nor stay undelivered.
+void SimWorld::lose_time() {
+    core::Timestamp until{};
+    for (core::Partition p = 0; p < kPartitions; ++p) {
+        until = std::max(until, time_.latest({log::Topic::kNotifications, p}));
+    }
+    log_->set_missing_time({.parts = {{.until = until, .most = core::MissingTime::kForever}}});
+    const auto lost = ++tally.times_lost;
+    executor_.post_after(kTimeUnknown, [this, lost] {
+        if (lost == tally.times_lost) log_->set_missing_time({});
+    });
 }
 
 /// Nobody writes.

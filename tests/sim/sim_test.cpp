@@ -65,10 +65,12 @@ TEST_CASE("worlds with hostile clocks have traffic and steps of clocks", "[sim][
         sum.answered_201 += tally.answered_201;
         sum.received += tally.received;
         sum.clock_steps += tally.clock_steps;
+        sum.times_lost += tally.times_lost;
     }
     CHECK(sum.answered_201 > 30 * kSeeds);
     CHECK(sum.received > 20 * kSeeds);
     CHECK(sum.clock_steps > 2 * kSeeds);
+    CHECK(sum.times_lost > kSeeds / 2);
 }
 
 TEST_CASE("a seed replays exactly", "[sim]") {

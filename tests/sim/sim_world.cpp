@@ -276,6 +276,7 @@ void SimWorld::play(const Step& step) {
 void SimWorld::calm_down() {
     report("the faults are over");
     log_->set_away(false);
+    log_->set_missing_time({});
     for (auto& slot : edges_) slot.log->set_away(false);
     for (auto& slot : endpoints_) slot.log->set_away(false);
     network_->heal();

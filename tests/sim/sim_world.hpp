@@ -90,8 +90,9 @@ public:
         std::size_t kills = 0;
         std::size_t registered = 0;
         std::size_t clock_steps = 0;
-        std::size_t links = 0;  ///< ends of links that came up
-        std::size_t moves = 0;  ///< of a partition from one serving home to another
+        std::size_t times_lost = 0;  ///< the log's host was down for an unknown time
+        std::size_t links = 0;       ///< ends of links that came up
+        std::size_t moves = 0;       ///< of a partition from one serving home to another
     };
     Tally tally;
     /// Over all records of the log: two runs that have the same are the same.
@@ -180,6 +181,7 @@ private:
     void fault_of_log(Act act);
     void fault_of_links(Act act);
     void step_some_clock();
+    void lose_time();
     void silence();
     void compact();
     std::chrono::milliseconds some_step();

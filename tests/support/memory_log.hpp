@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace beckon::log {
@@ -53,6 +54,8 @@ public:
     std::unique_ptr<Member> join(MemberOptions options, core::Executor& executor,
                                  std::function<void(const Members&)> changed) override;
 
+    core::MissingTime missing_time() const override { return missing_; }
+
     // --- knobs
     /// The next `count` publishes fail without being appended.
     void fail_next_publishes(int count);
@@ -64,6 +67,8 @@ public:
     void hold_readers(TopicPartition where, bool hold);
     /// Keeps the newest record of each key below `before`, drops tombstones too if asked.
     void compact(TopicPartition where, core::Offset before, bool drop_tombstones);
+    /// What missing_time() answers from now on.
+    void set_missing_time(core::MissingTime missing) { missing_ = std::move(missing); }
     /// Moves the log start.
     void truncate_before(TopicPartition where, core::Offset start);
 
@@ -74,6 +79,7 @@ private:
     class MemoryPublisher;
     class MemoryReader;
     const std::unique_ptr<State> state_;
+    core::MissingTime missing_;
 };
 
 std::unique_ptr<MemoryLog> make_memory_log(const MemoryLog::Options& options);

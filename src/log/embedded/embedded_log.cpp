@@ -17,6 +17,7 @@
 #include <optional>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace beckon::log {
 
@@ -190,6 +191,7 @@ private:
             reading.value_or(ClockReading{.log = newest_, .wall = newest_, .disciplined = true});
         if (left.log < newest_) {
             left.mono += newest_ - left.log;
+            left.wall += newest_ - left.log;
             left.log = newest_;
         }
         return left;
@@ -212,7 +214,8 @@ public:
           membership_(*config_.clock) {
         const auto left = Restorer{config_, storage_, partitions_}.run();
         time_ = std::make_unique<LogTime>(*config_.clock, config_.clock_is_disciplined,
-                                          config_.boot_id, left);
+                                          config_.boot_id, left, time_gaps());
+        keep_time_gaps();
         writer_ = std::make_unique<Writer>(config_, storage_, partitions_, *time_);
         groups_ = std::make_unique<GroupOffsets>(storage_, *writer_);
         cleaner_ = std::make_unique<Cleaner>(config_, storage_, partitions_, *time_);
@@ -256,6 +259,8 @@ public:
         return membership_.join(std::move(options), executor, std::move(changed));
     }
 
+    core::MissingTime missing_time() const override { return time_->missing(); }
+
     Result<void> clean_now() override { return cleaner_->clean_now(); }
     Result<void> truncate_before(TopicPartition where, Offset start) override {
         return cleaner_->truncate_before(where, start);
@@ -265,6 +270,22 @@ public:
     }
 
 private:
+    std::vector<TimeGap> time_gaps() const {
+        const auto bytes = storage_.get(Family::meta, meta::kTimeGaps);
+        if (!bytes && bytes.error().fault == Fault::not_found) return {};
+        auto gaps = parse_time_gaps(must(config_, Result<std::string>{bytes}));
+        if (!gaps) damaged(config_, "its time gaps do not decode");
+        return std::move(*gaps);
+    }
+    /// Before a record is written, whose clock reading replaces the one that a gap began with.
+    void keep_time_gaps() {
+        if (time_->gaps() == time_gaps()) return;
+        Batch batch;
+        must(config_, storage_.write(batch, true, [&](Batch& b) {
+            b.put(Family::meta, meta::kTimeGaps, to_bytes(time_->gaps()));
+        }));
+    }
+
     const EmbeddedConfig config_;
     Storage storage_;
     Partitions partitions_;

@@ -1,12 +1,15 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/missing_time.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace beckon::log::embedded {
 
@@ -17,8 +20,24 @@ struct ClockReading {
     bool disciplined = false;  ///< whether the kernel vouched for the host's clock then
     core::MonoTime mono{};     ///< the host's monotonic time, at the same moment
     std::string boot{};        ///< the boot since which that counts; empty: unknown
+    bool steady = false;       ///< or the host's clock had been steady for kTrustedAfter
     bool operator==(const ClockReading&) const = default;
 };
+
+/// A reboot whose length the log's time does not count. Kept beside the records, since what was
+/// appended before it stays in doubt however often the process starts again.
+struct TimeGap {
+    core::Timestamp log{};   ///< where the log's time stood: that of the newest record before it
+    core::Timestamp wall{};  ///< what the host's clock said then
+    bool trusted = false;    ///< the kernel vouched for it then, or it was steady
+    core::MonoTime since{};  ///< when the log was first opened behind it, in the boot `boot`
+    std::string boot{};      ///< empty: unknown
+    bool operator==(const TimeGap&) const = default;
+};
+
+std::string to_bytes(const std::vector<TimeGap>& gaps);
+/// nullopt for bytes that to_bytes() did not make.
+std::optional<std::vector<TimeGap>> parse_time_gaps(std::string_view bytes);
 
 /// 25 bytes and the name of the boot. parse_clock_reading() also takes the 17 bytes of older
 /// builds, which end with `disciplined`, and answers nullopt for anything else.
@@ -31,11 +50,18 @@ std::optional<ClockReading> parse_clock_reading(std::string_view bytes);
 /// changes nothing about how long a message lives.
 ///
 /// How long the process was down is exact within one boot of the kernel, whose monotonic clock goes
-/// on. Over a reboot only the wall clock can say it, which may be wrong then. It counts if the
-/// kernel says that the host's clock is disciplined (adjtimex(2)), and said so when the last record
-/// was stamped. Otherwise the scale goes on where it stood, and what was pending lives longer: late
-/// delivery is the cheaper mistake. A clock that the kernel does not vouch for steers the scale
-/// only after it was steady for an hour.
+/// on. Over a reboot only the wall clock can say it, which may be wrong then. It moves the scale if
+/// the kernel says that the host's clock is disciplined (adjtimex(2)), and said so when the last
+/// record was stamped. Otherwise the scale goes on where it stood, so that nothing is destroyed too
+/// early. A clock that the kernel does not vouch for steers the scale only after it was steady for
+/// an hour.
+///
+/// What such a clock says is not lost: missing() tells by how much the records from before the
+/// reboot may be older, so that what may have expired is not delivered. In the first ten minutes
+/// (kDoubtMax) any clock is heard, and one that says less than was counted, as in 1970, leaves
+/// everything in doubt. From then on only one that is trusted at both ends: the kernel vouches for
+/// it, or it has been steady for a minute. It is heard for as long as it goes on saying so. What is
+/// appended after the reboot is never in doubt.
 ///
 /// Thread-safe.
 class LogTime {
@@ -44,24 +70,42 @@ public:
     /// The wall clock may come closer to the monotonic one by so much at once and still be steady.
     static constexpr core::Duration kStepMax = std::chrono::seconds{1};
     static constexpr int kSteerDivisor = 1000;
+    /// So long a clock that nobody vouches for must have been steady to be trusted.
+    static constexpr core::Duration kTrustedAfter = std::chrono::minutes{1};
+    /// So long a clock that is not trusted may hold up what may be over.
+    static constexpr core::Duration kDoubtMax = std::chrono::minutes{10};
+    /// Reboots that are remembered; of more the oldest are forgotten, and what was pending then is
+    /// delivered.
+    static constexpr std::size_t kGapsMax = 8;
 
     /// `boot`: that of the kernel, as in readings; empty: unknown. `left`: the reading of the last
-    /// record, if there is one.
+    /// record, if there is one. `gaps`: those of the last process.
     LogTime(const core::Clock& clock, std::function<bool()> disciplined, std::string boot,
-            const std::optional<ClockReading>& left);
+            const std::optional<ClockReading>& left, std::vector<TimeGap> gaps = {});
 
     core::Timestamp now();
     /// All clocks now; the log keeps this with the records that it stamps.
     ClockReading read_clocks();
 
+    core::MissingTime missing();
+    /// To be kept before a reading is: with the reboot before this start, if its length is not
+    /// counted. Constant.
+    const std::vector<TimeGap>& gaps() const { return gaps_; }
+
 private:
-    core::Duration time_away(const ClockReading& left) const;
+    std::optional<core::Duration> time_away(const ClockReading& left) const;
+    bool in_boot_of(const ClockReading& left) const;
+    void go_on_steady(const ClockReading& left);
+    void add_gap(const ClockReading& left);
+    core::Duration missing_since(const TimeGap& gap, bool clock_is_trusted) const;
     void advance();
     bool may_steer() const;
+    bool is_trusted() const;
 
     const core::Clock& clock_;
     const std::function<bool()> disciplined_;
     const std::string boot_;
+    std::vector<TimeGap> gaps_;  ///< constant after construction; ascending
 
     std::mutex mutex_;
     core::Duration log_{};           ///< since the epoch, at mono_

@@ -13,6 +13,7 @@
 ///   clean               there only after a clean stop
 ///   kernel              the boot of the kernel in which the log was last opened, as text
 ///   time                the clock reading of the newest records (log_time.hpp)
+///   time_gaps           reboots whose length that time does not count (log_time.hpp)
 ///   b ‖ partition       the end of the block of offsets that is reserved
 ///   e ‖ partition       the exact end, while `clean` is there; else where it stood when the log
 ///   was
@@ -26,6 +27,7 @@ inline constexpr std::string_view kLayout = "layout";
 inline constexpr std::string_view kClean = "clean";
 inline constexpr std::string_view kBoot = "kernel";
 inline constexpr std::string_view kTime = "time";
+inline constexpr std::string_view kTimeGaps = "time_gaps";
 inline constexpr char kBlock = 'b';
 inline constexpr char kEnd = 'e';
 inline constexpr char kStart = 's';

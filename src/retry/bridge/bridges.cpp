@@ -100,6 +100,7 @@ struct Bridges::Impl : std::enable_shared_from_this<Impl> {
     void pump_soon();
     void pump(Queue& queue);
     std::optional<BridgedJob> next(Queue& queue);
+    Duration missing_time(const BridgedJob& job) const;
     bool too_late() const;
     void start(Queue& queue, BridgedJob job);
     void ended(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict, Duration took);
@@ -136,6 +137,10 @@ bool Bridges::Impl::put_aside(const BridgedJob& job, Queue* queue) {
         expire(job);
         return true;
     }
+    if (job.now(context.clock) + missing_time(job) >= last) {
+        wait(job, kWait, counts.may_have_expired);
+        return true;
+    }
     if (!queue) {
         not_configured(job);
         return true;
@@ -144,6 +149,11 @@ bool Bridges::Impl::put_aside(const BridgedJob& job, Queue* queue) {
     if (closed <= Duration::zero()) return false;
     wait(job, closed, counts.parked);
     return true;
+}
+
+/// By how much the message may be older than the log says.
+Duration Bridges::Impl::missing_time(const BridgedJob& job) const {
+    return context.log.missing_time().of(job.due.delivery.accepted);
 }
 
 /// Perhaps it is configured at the next start, or on another node.
@@ -218,7 +228,8 @@ void Bridges::Impl::start(Queue& queue, BridgedJob job) {
     ++queue.under_way;
     ++under_way;
     const auto shared = std::make_shared<const BridgedJob>(std::move(job));
-    const auto left = ceil<seconds>(shared->expires() - shared->now(context.clock));
+    const auto left =
+        ceil<seconds>(shared->expires() - shared->now(context.clock) - missing_time(*shared));
     queue.app->send(
         {.message = shared->message, .left = left, .expires = shared->expires()},
         alive([&queue, shared](Impl& self, const BridgeVerdict& verdict, const Duration& took) {

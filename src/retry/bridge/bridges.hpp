@@ -28,7 +28,8 @@ using BridgeApps = std::map<BridgeAppName, std::unique_ptr<BridgeApp>>;
 /// (docs/bridges.md#attempts). One attempt at a time for each client, in the order in which its
 /// messages became due; what fails goes on through the tiers until its TTL ends. A message that
 /// cannot be attempted now (its app's breaker is open, too many wait for the app, nobody has
-/// configured the app) waits in a tier without an attempt being spent.
+/// configured the app, its TTL may have ended while the host was down) waits in a tier without an
+/// attempt being spent.
 ///
 /// The end of a message is in the log before its delivery is finished: its milestone, and for a
 /// dead token the record that ends the client. On the executor's thread.
@@ -82,8 +83,10 @@ public:
         std::uint64_t parked = 0;        ///< requeued: the breaker is open
         std::uint64_t spilled = 0;       ///< requeued: too many wait for the app
         std::uint64_t unconfigured = 0;  ///< requeued: nobody has configured the app
-        std::uint64_t broken = 0;        ///< deliveries that are no message
-        std::uint64_t gone = 0;          ///< tokens that are dead
+        /// Requeued: its TTL may have ended while the host was down (log::EventLog::missing_time).
+        std::uint64_t may_have_expired = 0;
+        std::uint64_t broken = 0;  ///< deliveries that are no message
+        std::uint64_t gone = 0;    ///< tokens that are dead
     };
     const Counts& counts() const;
     std::size_t under_way() const;

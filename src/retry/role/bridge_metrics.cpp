@@ -11,7 +11,8 @@ namespace metric = ops::metric;
 namespace {
 
 constexpr std::array kBridges{core::RouterType::fcm, core::RouterType::apns};
-constexpr std::array kBridgeEnds{"expired", "parked", "spilled", "unconfigured", "broken", "gone"};
+constexpr std::array kBridgeEnds{"expired",          "parked", "spilled", "unconfigured",
+                                 "may_have_expired", "broken", "gone"};
 
 }  // namespace
 
@@ -73,6 +74,7 @@ void BridgeMetrics::measure(const Bridges& bridges) {
     follow("parked", counts.parked);
     follow("spilled", counts.spilled);
     follow("unconfigured", counts.unconfigured);
+    follow("may_have_expired", counts.may_have_expired);
     follow("broken", counts.broken);
     follow("gone", counts.gone);
     std::map<core::RouterType, int> faulty;

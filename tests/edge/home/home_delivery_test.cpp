@@ -713,3 +713,70 @@ TEST_CASE("a home knows whether a message is on its way to its client, and since
     world.run();
     CHECK(world.home->delivery_now(message) == DeliveryNow{.served = true, .connected = true});
 }
+
+TEST_CASE("what may have expired while the host was down waits undelivered, and is not finished",
+          "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto hour = world.push(uaid, channel, Push{.ttl_s = 3'600});
+    const auto day = world.push(uaid, channel, Push{.ttl_s = 86'400});
+    world.run();
+    world.crash();
+    const auto down_since = world.clock.wall();
+    const auto missing = [&](core::Duration most) {
+        world.log->set_missing_time({.parts = {{.until = down_since, .most = most}}});
+    };
+    missing(5h);
+    world.clock.advance(1s);
+    world.serve("home-2");
+    const auto client = world.connect(uaid);
+    CHECK(world.take_versions(client) == Versions{day});
+    const auto fresh = world.push(uaid, channel, Push{.ttl_s = 3'600});
+    world.run();
+    CHECK(world.take_versions(client) == Versions{fresh});
+    world.executor.run_for(10min);
+    CHECK(world.take_versions(client).empty());
+    CHECK(world.reasons().empty());
+
+    SECTION("and comes, once, when it is not so old after all") {
+        missing(30min);
+        world.executor.run_for(2s);
+        CHECK(world.take_versions(client) == Versions{hour});
+        world.executor.run_for(10s);
+        CHECK(world.take_versions(client).empty());
+        world.ack(client, hour);
+        world.run();
+        CHECK(world.reasons() == Received{"acked"});
+    }
+    SECTION("also by degrees, and to a client that attached meanwhile") {
+        missing(3h);
+        const auto again = world.connect(uaid);
+        CHECK(world.take_versions(again) == Versions{day, fresh});
+        world.log->set_missing_time({});
+        world.executor.run_for(2s);
+        CHECK(world.take_versions(again) == Versions{hour});
+    }
+    SECTION("and is finished when the log says that its TTL is over") {
+        world.executor.run_for(51min);
+        CHECK(world.take_versions(world.connect(uaid)) == Versions{day});
+        world.run();
+        CHECK(world.reasons() == Received{"expired", "expired"});
+    }
+}
+
+TEST_CASE("a message with TTL 0 of before the host was down does not wait for its client",
+          "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    world.crash();
+    const bool was_down = GENERATE(true, false);
+    const auto version = world.push(uaid, channel, Push{.ttl_s = 0});
+    world.run();
+    if (was_down) {
+        world.log->set_missing_time({.parts = {{.until = world.clock.wall(), .most = 10s}}});
+    }
+    world.serve("home-2");
+    CHECK(world.take_versions(world.connect(uaid)) == (was_down ? Versions{} : Versions{version}));
+}

@@ -16,6 +16,7 @@ using namespace beckon::test;
 using namespace std::chrono_literals;
 using log::embedded::ClockReading;
 using log::embedded::LogTime;
+using log::embedded::TimeGap;
 using std::chrono::milliseconds;
 
 namespace {
@@ -27,11 +28,13 @@ struct Host {
     std::string boot = "boot 1";
     milliseconds true_now{0};
     std::optional<ClockReading> left;
+    std::vector<TimeGap> gaps;
     std::optional<LogTime> log;
 
     void start() {
         log.emplace(
-            clock, [this] { return disciplined; }, boot, left);
+            clock, [this] { return disciplined; }, boot, left, gaps);
+        gaps = log->gaps();
     }
     void reboot() { boot += "+"; }
     void stop() {
@@ -109,12 +112,12 @@ TEST_CASE("time over a reboot counts if the host's clock is believed", "[embedde
         host.disciplined = false;
         host.clock.step_wall(wrong);
         host.start();
-        CHECK(host.log->now() == closed_at);
+        CHECK(host.log->now() == closed_at + 1ms);
         // The time service corrects it: nothing jumps then either.
         host.pass(1min);
         host.clock.step_wall(-wrong);
         host.disciplined = true;
-        const auto off = host.log->now() - (closed_at + 1min);
+        const auto off = host.log->now() - (closed_at + 1min + 1ms);
         CHECK(off <= 60ms);  // but it is steered
         CHECK(off >= -60ms);
     }
@@ -135,8 +138,191 @@ TEST_CASE("time over a reboot counts if the host's clock is believed", "[embedde
         host.reboot();
         host.clock.step_wall(-24 * kHour);
         host.start();
-        CHECK(host.log->now() == closed_at);
+        CHECK(host.log->now() == closed_at + 1ms);
     }
+}
+
+namespace {
+
+/// A host that has no time service and was never wrong, with a log that was used for an hour; it is
+/// off for five.
+struct Rebooted : Host {
+    Rebooted() {
+        disciplined = false;
+        start();
+        pass(kHour);
+        last = log->now();
+        stop();
+        reboot();
+        pass(5 * kHour);
+    }
+    core::Duration missing() { return log->missing().of(last); }
+    /// Of what is appended now.
+    core::Duration missing_now() { return log->missing().of(log->now()); }
+    core::Timestamp last;  ///< what was appended last before
+};
+
+}  // namespace
+
+TEST_CASE("over a restart nothing is missing", "[embedded]") {
+    Host host;
+    host.disciplined = false;
+    host.start();
+    host.pass(kHour);
+    host.stop();
+    host.pass(5 * kHour);
+    host.start();
+    CHECK(host.log->missing() == core::MissingTime{});
+}
+
+TEST_CASE("over a reboot a right clock that nobody vouches for says what is missing",
+          "[embedded]") {
+    Rebooted host;
+    host.start();
+    CHECK(host.missing() == 5 * kHour - 1ms);
+    CHECK(host.missing_now() == 0ms);  // what comes now is stamped by the time that is missing
+    for (const auto wait : {59s, 2s, 600s}) {
+        host.pass(wait);
+        CHECK(host.missing() == 5 * kHour - 1ms);
+    }
+    host.pass(kHour);  // by now the clock steers the log
+    const auto missing = host.missing();
+    CHECK(missing <= 5 * kHour);
+    CHECK(missing >= 5 * kHour - kHour / 1000 - 1ms);
+    SECTION("also after a restart") {
+        host.stop();
+        host.pass(2s);
+        host.start();
+        CHECK(host.missing() == missing);
+        CHECK(host.gaps.size() == 1);
+    }
+    SECTION("and after another reboot") {
+        const auto between = host.log->now();
+        host.stop();
+        host.reboot();
+        host.pass(2 * kHour);
+        host.start();
+        CHECK(host.missing() == missing + 2 * kHour - 1ms);
+        CHECK(host.log->missing().of(between) == 2 * kHour - 1ms);
+        CHECK(host.missing_now() == 0ms);
+    }
+}
+
+TEST_CASE("over a reboot a clock that starts in 1970 leaves all in doubt, for ten minutes at most",
+          "[embedded]") {
+    Rebooted host;
+    const core::Duration behind = host.clock.wall().time_since_epoch() - 30s;
+    const auto step = std::chrono::floor<milliseconds>(behind);
+    host.clock.step_wall(-step);
+    host.start();
+    CHECK(host.missing() == core::MissingTime::kForever);
+    CHECK(host.missing_now() == 0ms);
+    host.pass(5min);
+    CHECK(host.missing() == core::MissingTime::kForever);
+    SECTION("it is set right in time") {
+        host.clock.step_wall(step);
+        host.disciplined = GENERATE(true, false);
+        CHECK(host.missing() >= 5 * kHour - 2s);
+        CHECK(host.missing() <= 5 * kHour);
+    }
+    SECTION("nobody sets it right") {
+        host.pass(5min - 1s);
+        CHECK(host.missing() == core::MissingTime::kForever);
+        host.pass(1s);
+        CHECK(host.missing() == 0ms);
+    }
+    SECTION("it is set right later") {
+        host.pass(10min);
+        host.clock.step_wall(step);
+        CHECK(host.missing() == 0ms);  // nobody vouches for it so far
+        host.pass(61s);
+        CHECK(host.missing() >= 5 * kHour - 2s);
+    }
+}
+
+TEST_CASE("over a reboot a clock that is a year ahead is heard until it is corrected",
+          "[embedded]") {
+    constexpr auto kYear = 365 * 24 * kHour;
+    Rebooted host;
+    host.clock.step_wall(kYear);
+    host.start();
+    CHECK(host.missing() == kYear + 5 * kHour - 1ms);
+    const auto corrected_after = GENERATE(3min, 20min);
+    host.pass(corrected_after);
+    CHECK(host.missing() >= kYear);
+    host.clock.step_wall(-kYear);
+    host.disciplined = true;
+    CHECK(host.missing() >= 5 * kHour - 2s);
+    CHECK(host.missing() <= 5 * kHour);
+}
+
+TEST_CASE("a clock that was not trusted when it was read says nothing after ten minutes",
+          "[embedded]") {
+    Host host;
+    host.disciplined = false;
+    host.start();
+    host.clock.step_wall(-365 * 24 * kHour);
+    host.pass(59s);  // not yet steady for a minute
+    const auto last = host.log->now();
+    host.stop();
+    host.reboot();
+    host.clock.step_wall(365 * 24 * kHour);
+    host.start();
+    host.pass(599s);
+    CHECK(host.log->missing().of(last) > 364 * 24 * kHour);
+    host.pass(1s);
+    CHECK(host.log->missing().of(last) == 0ms);
+}
+
+TEST_CASE("a clock that steps again and again is not heard after ten minutes", "[embedded]") {
+    Rebooted host;
+    host.start();
+    for (int i = 0; i < 20; ++i) {
+        host.pass(30s);
+        host.clock.step_wall(i % 2 == 0 ? kHour : -kHour);
+        static_cast<void>(host.log->now());
+    }
+    CHECK(host.missing() == 0ms);
+    host.pass(61s);
+    CHECK(host.missing() >= 5 * kHour - 2s);  // it is steady at last
+}
+
+TEST_CASE("a process that is restarted within a boot goes on trusting a steady clock",
+          "[embedded]") {
+    Rebooted host;
+    host.start();
+    host.pass(11min);
+    host.stop();
+    SECTION("that was steady meanwhile") {
+        host.pass(5s);
+        host.start();
+        CHECK(host.missing() >= 5 * kHour - 2s);
+    }
+    SECTION("not one that stepped meanwhile") {
+        host.pass(5s);
+        host.clock.step_wall(kHour);
+        host.start();
+        CHECK(host.missing() == 0ms);
+    }
+}
+
+TEST_CASE("only the last reboots are remembered, and they are read back as they were written",
+          "[embedded]") {
+    Rebooted host;
+    host.start();
+    for (int i = 0; i < 20; ++i) {
+        host.pass(1min);
+        host.stop();
+        host.reboot();
+        host.pass(kHour);
+        host.start();
+    }
+    CHECK(host.gaps.size() == LogTime::kGapsMax);
+    const auto bytes = to_bytes(host.gaps);
+    CHECK(log::embedded::parse_time_gaps(bytes) == host.gaps);
+    CHECK(log::embedded::parse_time_gaps("") == std::vector<TimeGap>{});
+    CHECK_FALSE(log::embedded::parse_time_gaps(bytes.substr(0, bytes.size() - 1)));
+    CHECK_FALSE(log::embedded::parse_time_gaps(bytes + bytes));
 }
 
 TEST_CASE("within one boot the time without a process is exact, whatever the wall clock does",
@@ -170,7 +356,7 @@ TEST_CASE("an unknown boot is never the same, nor one whose monotonic clock went
     if (!unknown) host.left->mono += 2 * kHour;
     host.pass(kHour);
     host.start();
-    CHECK(host.log->now() == closed_at);
+    CHECK(host.log->now() == closed_at + 1ms);
 }
 
 TEST_CASE("a host without a time service steers the log once its clock was steady for an hour",
@@ -257,14 +443,19 @@ TEST_CASE("a clock reading is read back as it was written, and nothing else is",
                                .wall = core::Timestamp{-5ms},
                                .disciplined = true,
                                .mono = core::MonoTime{7s},
-                               .boot = "0b1f0e5c-1d6e-4a0b-9d2b-3f4a5b6c7d8e"};
+                               .boot = "0b1f0e5c-1d6e-4a0b-9d2b-3f4a5b6c7d8e",
+                               .steady = true};
     CHECK(log::embedded::parse_clock_reading(to_bytes(reading)) == reading);
     CHECK_FALSE(log::embedded::parse_clock_reading(""));
     CHECK_FALSE(log::embedded::parse_clock_reading(to_bytes(reading).substr(0, 24)));
     CHECK_FALSE(log::embedded::parse_clock_reading(to_bytes(reading) + std::string(64, 'x')));
     // As older builds wrote it.
     CHECK(log::embedded::parse_clock_reading(to_bytes(reading).substr(0, 17)) ==
-          ClockReading{.log = reading.log, .wall = reading.wall, .disciplined = true});
+          ClockReading{
+              .log = reading.log, .wall = reading.wall, .disciplined = true, .steady = true});
+    auto steady = reading;
+    steady.disciplined = false;
+    CHECK(log::embedded::parse_clock_reading(to_bytes(steady)) == steady);
 }
 
 namespace {
@@ -333,6 +524,15 @@ TEST_CASE("records of a log that was closed are stamped by the boot's time, with
     SECTION("a reboot") {
         log.config.boot_id = "boot 2";
         log.open();
-        CHECK(log.stamp() == before);
+        const auto after = log.stamp();
+        CHECK(after > before);
+        CHECK(after <= before + 1ms);
+        CHECK(log.log().missing_time().of(before) == core::MissingTime::kForever);
+        CHECK(log.log().missing_time().of(after) == 0ms);
+        log.close();
+        log.open();  // it is remembered
+        CHECK(log.log().missing_time().of(before) == core::MissingTime::kForever);
+        log.shared_clock.advance(10min);
+        CHECK(log.log().missing_time().of(before) == 0ms);
     }
 }

@@ -175,6 +175,27 @@ TEST_CASE("a failed message goes to the next tier, and is due no sooner than the
     CHECK(world.last->last == Outcome::throttled);
 }
 
+TEST_CASE("what may have expired while the host was down waits in a tier, without an attempt",
+          "[bridge]") {
+    World world;
+    const auto old = [&](core::Offset offset) { return world.made(offset, 3'600, {}, 600s); };
+    world.memory->set_missing_time({.parts = {{.until = old(1).delivery.accepted, .most = 5h}}});
+    world.due(old(1));
+    CHECK(world.under_way().empty());
+    CHECK(world.written == Log{"tier 2 1 attempts 0"});
+    CHECK(world.bridges->counts().may_have_expired == 1);
+    world.due(world.made(2, 3'600));  // of after that
+    CHECK(world.app->sent[0].left == 3'600s);
+    world.answer(accepted);
+
+    // It is not so old after all: but the bridge keeps it no longer than its TTL may last.
+    world.memory->set_missing_time({.parts = {{.until = old(1).delivery.accepted, .most = 20min}}});
+    world.due(old(3));
+    REQUIRE(world.under_way() == Log{"token-3"});
+    CHECK(world.app->sent[0].left == 3'600s - 600s - 20min);
+    CHECK(world.bridges->counts().expired == 0);
+}
+
 TEST_CASE("after the last tier a message stays in it while its TTL lasts", "[bridge]") {
     World world;
     auto due = world.made(1, 10'000);

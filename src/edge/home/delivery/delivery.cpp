@@ -16,6 +16,9 @@ namespace beckon::edge {
 
 namespace {
 
+/// The host's clock and the log's time differ by a little more or less at each look.
+constexpr core::Duration kWorthAReading = std::chrono::seconds{1};
+
 /// What follows from a frame of a message that came from the log this moment.
 std::optional<Report> live_report(const std::optional<core::Tracked>& message,
                                   core::Timestamp logged) {
@@ -206,6 +209,7 @@ void Delivery::stop() {
     unkept_.clear();
     due_.clear();
     blocked_.clear();
+    withheld_.clear();
 }
 
 bool Delivery::turn() {
@@ -242,9 +246,14 @@ std::size_t Delivery::read(Session& session, std::size_t budget) {
 /// 0: what comes next does not fit.
 std::size_t Delivery::read_once(Session& session, std::size_t at_most) {
     const auto now = context_.clock.mono();
+    const auto log_now = context_.log_now();
     auto& cursor = session.cursor(context_.position());
     const auto read = context_.store.read_pending(
-        session.uaid, cursor, at_most, context_.log_now(), [&](const store::MessageView& message) {
+        session.uaid, cursor, at_most, log_now, [&](const store::MessageView& message) {
+            if (may_be_over(message, log_now)) {
+                withheld_.insert(session.uaid);
+                return;
+            }
             send(session, session.on(message, now), retrieved_report(message));
         });
     context_.store.expire(session.uaid, read.expired);
@@ -257,8 +266,30 @@ std::size_t Delivery::read_once(Session& session, std::size_t at_most) {
     return read.messages + (skipped ? store::PartitionStore::kSkipMax : 1);
 }
 
+/// What is in flight already is not sent twice: a session knows it.
+void Delivery::release_withheld() {
+    missing_ = context_.missing();
+    bool lower = false;
+    auto most = missing_;
+    for (std::size_t i = 0; i < withheld_by_.parts.size(); ++i) {
+        const auto before = withheld_by_.parts[i].most;
+        const bool is_there = i < most.parts.size();
+        lower |= (is_there ? most.parts[i].most : core::Duration::zero()) + kWorthAReading < before;
+        if (is_there) most.parts[i].most = std::max(most.parts[i].most, before);
+    }
+    withheld_by_ = lower ? missing_ : std::move(most);
+    if (!lower) return;
+    for (const auto& client : std::exchange(withheld_, {})) {
+        auto* session = context_.sessions.of(client);
+        if (!session) continue;
+        session->read_store();
+        due_.insert(client);
+    }
+}
+
 void Delivery::tick() {
     expire_awaiting();
+    release_withheld();
     due_.insert(blocked_.begin(), blocked_.end());
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/clock.hpp"
 #include "core/events.hpp"
+#include "core/missing_time.hpp"
 #include "core/record.hpp"
 #include "edge/home/delivery/delivery_times.hpp"
 #include "edge/home/session/outbox.hpp"
@@ -44,8 +45,11 @@ public:
         /// Everything of `notifications` below it is folded.
         std::function<core::Offset()> position;
         DeliveryTimes times{};
+        /// By how much messages may be older than the log says.
+        std::function<core::MissingTime()> missing = [] { return core::MissingTime{}; };
     };
-    explicit Delivery(Context context) : context_(std::move(context)) {}
+    explicit Delivery(Context context)
+        : context_(std::move(context)), missing_(context_.missing()) {}
 
     /// Folds a message, and sends it if its client is attached and can take it. What cannot be sent
     /// now waits in the store. True if the message is pending, sent or not.
@@ -63,7 +67,10 @@ public:
     void acknowledged(const core::MessageKey& message, core::Milestone end);
 
     /// From now on clients may attach.
-    void serve() { serving_since_ = context_.clock.mono(); }
+    void serve() {
+        serving_since_ = context_.clock.mono();
+        missing_ = withheld_by_ = context_.missing();
+    }
     /// Nobody is attached any more.
     void stop();
     /// A known client has attached: what waits for it is due.
@@ -74,7 +81,8 @@ public:
     /// Sends what waits, within a budget. True if there is more to do at once.
     bool turn();
     /// About once a second: sessions whose space was too small to be worth a read, or that were
-    /// silent for too long, get what there is space for.
+    /// silent for too long, get what there is space for, and those for which something was withheld
+    /// that is not over after all.
     void tick();
 
     std::uint64_t delivered() const { return delivered_; }
@@ -103,8 +111,13 @@ private:
                       store::PutOutcome outcome);
     bool expired(core::Timestamp expiry) const { return context_.log_now() >= expiry; }
     bool outlived_grace(core::Timestamp appended) const {
-        return context_.log_now() - appended > kTakeoverGrace;
+        return context_.log_now() + missing_.of(appended) - appended > kTakeoverGrace;
     }
+    /// Nobody knows for certain that it is over, so it is not finished; but it is not delivered.
+    bool may_be_over(const store::MessageView& message, core::Timestamp log_now) const {
+        return log_now + missing_.of(message.appended) >= message.expiry;
+    }
+    void release_withheld();
     void send(const Session& session, Effects effects, std::optional<Report> report);
     void await_client(const core::RecordView& record, const core::NotificationAccepted& message);
     void replace_awaiting(const core::NotificationAccepted& newer);
@@ -116,9 +129,12 @@ private:
     Context context_;
     std::optional<core::MonoTime> serving_since_;
     /// These may name clients that have gone meanwhile.
-    std::unordered_set<core::Uaid> due_;      ///< something waits, and there is space
-    std::unordered_set<core::Uaid> blocked_;  ///< something waits, and there is none
-    std::deque<AwaitingClient> awaiting_;     ///< in log order
+    std::unordered_set<core::Uaid> due_;       ///< something waits, and there is space
+    std::unordered_set<core::Uaid> blocked_;   ///< something waits, and there is none
+    std::unordered_set<core::Uaid> withheld_;  ///< something waits that may be over
+    core::MissingTime missing_;                ///< as of the last tick
+    core::MissingTime withheld_by_;            ///< the most since withheld_ was read again
+    std::deque<AwaitingClient> awaiting_;      ///< in log order
     std::deque<Unkept> unkept_;
     std::uint64_t delivered_ = 0;
 };
