@@ -171,6 +171,10 @@ test('nothing is refused at any moment of a rotation', { timeout: 400000 }, asyn
     try {
         await pause();
         await tool(['keys', 'rotate', ...(kafka ? ['--kafka-servers', cluster.servers, '--kafka-prefix', cluster.prefix] : []), ...ringOption(newest())]);
+        // A role whose file is that of the tool finds the new key by itself.
+        const shared = !kafka && (await tool(['webhooks', 'token', 'shop', ...ringOption(newest())])).trim();
+        const listed = async () => (await call('GET', `http://127.0.0.1:${cluster.ports.retry}/webhooks`, { Authorization: `Bearer ${shared}` })).status === 200;
+        if (shared) await until('a token of the new key to be good, without SIGHUP', listed, 15000);
         await pause();
         // One role after the other gets the file and rereads it. Nobody encrypts with the new key yet.
         for (const role of ROLES) {

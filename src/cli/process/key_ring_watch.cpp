@@ -37,6 +37,16 @@ void KeyRingWatch::reread() {
     wake_.notify_all();
 }
 
+void KeyRingWatch::key_missing() {
+    const auto now = std::chrono::steady_clock::now();
+    {
+        const std::scoped_lock lock{mutex_};
+        if (missed_ && now - *missed_ < kMissingEvery) return;
+        missed_ = now;
+    }
+    reread();
+}
+
 void KeyRingWatch::run(const std::stop_token& stop) {
     pthread_setname_np(pthread_self(), "key-ring-watch");
     for (;;) {

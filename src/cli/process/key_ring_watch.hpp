@@ -5,10 +5,12 @@
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -39,8 +41,13 @@ public:
     /// SIGHUP: reads the file again. A file that cannot be read, or that lacks keys of the ring in
     /// use, changes nothing but a warning. Any thread.
     void reread();
+    /// Somebody has brought what a key made that this process lacks, as a tool does with a file
+    /// that was rotated: reads the file again soon, at most once in kMissingEvery. Any thread.
+    void key_missing();
 
 private:
+    static constexpr std::chrono::seconds kMissingEvery{5};
+
     void run(const std::stop_token& stop);
     void compare_with_log();
     std::string read_file();
@@ -58,7 +65,8 @@ private:
     std::condition_variable_any wake_;
     bool wanted_ = false;  ///< under mutex_, as is the next
     bool asked_ = false;   ///< by SIGHUP, not by what the log says
-    std::string warned_;   ///< of the thread
+    std::optional<std::chrono::steady_clock::time_point> missed_;  ///< under mutex_
+    std::string warned_;                                           ///< of the thread
     std::jthread thread_;
 };
 

@@ -247,13 +247,12 @@ struct OnKafka {
           process(prepared(config, certificate)),
           log(open_cluster_log(with_space(config, process, wanted), process, *keys, wanted)),
           signals(wanted),
-          key_ring_file(config),
-          stop_timeout(config.stop_timeout) {}
+          stop_timeout(config.stop_timeout),
+          key_ring_watch(*log, config, *keys, process.health,
+                         KeyRingWatch::Publishes::operator_does) {}
 
     /// Until a signal ends the role; `reload` runs at SIGHUP. The exit code.
     int serve(const std::function<void()>& reload) {
-        KeyRingWatch key_ring_watch{*log, key_ring_file, *keys, process.health,
-                                    KeyRingWatch::Publishes::operator_does};
         signals.wait([&] {
             key_ring_watch.reread();
             reload();
@@ -269,8 +268,8 @@ struct OnKafka {
     Process process;
     const std::unique_ptr<log::EventLog> log;
     const Signals& signals;
-    const Config key_ring_file;  ///< as the start had it
     const seconds stop_timeout;
+    KeyRingWatch key_ring_watch;
 };
 
 /// The last step of making a log: until then nobody has used it.
@@ -331,6 +330,9 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
                                    process.clock, process.metrics};
     track(config.endpoint, tracking);
     config.edge.milestones = config.retry.milestones = &tracking.sink();
+    KeyRingWatch key_ring_watch{*log, config, *keys, process.health,
+                                KeyRingWatch::Publishes::this_process};
+    config.retry.key_missing = [&key_ring_watch] { key_ring_watch.key_missing(); };
     config.retry.decides_readiness = false;  // pushes do not wait for webhooks
     retry::Role retry{config.retry, *log, keys, process.clock, process.metrics, process.health};
     join_bridges(config.endpoint, config.retry);
@@ -378,17 +380,13 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
             Signals::request_stop();
         }};
     }
-    std::optional<KeyRingWatch> key_ring_watch;
-    key_ring_watch.emplace(*log, config, *keys, process.health,
-                           KeyRingWatch::Publishes::this_process);
     signals.wait([&] {
-        key_ring_watch->reread();
+        key_ring_watch.reread();
         endpoint.reload_tls();
         edge.reload_tls();
         retry.reload_tls();
     });
     watchdog.emplace(config.stop_timeout);
-    key_ring_watch.reset();
     process.health.set_ready("process", false, "stopping");
     retry.begin_stop();
     endpoint.begin_stop();  // while the edge closes its clients
@@ -440,6 +438,7 @@ int run_retry(Config config, const Signals& signals) {
     reliability::Tracking tracking{tracking_options(config, process, Shows::nothing), *on.log,
                                    process.clock, process.metrics};
     config.retry.milestones = &tracking.sink();
+    config.retry.key_missing = [&on] { on.key_ring_watch.key_missing(); };
     retry::Role retry{config.retry,  *on.log,         on.keys,
                       process.clock, process.metrics, process.health};
     process.health.set_ready("process", true);

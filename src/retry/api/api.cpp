@@ -223,7 +223,9 @@ core::Result<Caller> Api::Impl::caller_of(const ApiRequest& request) const {
                           "Authorization must be 'Bearer <token>'; `beckon webhooks token OWNER` "
                           "makes one");
     }
-    return check_token(*keys, *token);
+    auto caller = check_token(*keys, *token);
+    if (!caller && caller.error().fault == Fault::not_found) options.key_missing();
+    return caller;
 }
 
 void Api::Impl::post_event(const ApiRequest& request, const Caller& caller, const Reply& reply) {

@@ -44,6 +44,8 @@ public:
         std::size_t events_per_owner_per_second = 0;  ///< 0: no limit
         /// The longest that a POST of an event may wait for first attempts.
         std::chrono::seconds wait_max{24};
+        /// Called when a token names a key that the ring lacks.
+        std::function<void()> key_missing = [] {};
     };
     using Reply = std::function<void(net::HttpReply)>;
 

@@ -63,7 +63,11 @@ core::Result<Caller> check_token(const core::KeyRing& keys, std::string_view tok
         return unauthorized("the token has characters behind its end");
     }
     const auto* key = keys.find(static_cast<std::uint8_t>(given->front()));
-    if (!key) return unauthorized("the token was made with a key that is not in the key ring");
+    if (!key) {
+        return core::fail(Fault::not_found,
+                          "the token was made with a key that is not in the key ring of this "
+                          "process, which reads its file again now: repeat it in some seconds");
+    }
     if (!core::same_proof(proof(*key, claims), *given)) {
         return unauthorized("the token was not made by this installation");
     }

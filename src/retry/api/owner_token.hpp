@@ -29,7 +29,8 @@ core::Result<std::string> make_token(const core::KeyRing& keys, const Caller& ca
 /// takes the oldest key.
 core::Result<std::string> make_token(const core::KeyRing::Key& key, const Caller& caller);
 
-/// Errors: unauthorized (no token, or no key of the ring made it).
+/// Errors: not_found (it names a key that is not in the ring), unauthorized (no token, or no key of
+/// the ring made it).
 core::Result<Caller> check_token(const core::KeyRing& keys, std::string_view token);
 
 }  // namespace beckon::retry

@@ -243,7 +243,8 @@ void Role::Impl::run(std::latch& opened) {
                      .events_per_owner_per_second = config.events_per_owner_per_second,
                      .wait_max = std::chrono::floor<std::chrono::seconds>(
                          std::min<std::chrono::milliseconds>(Api::Options{}.wait_max,
-                                                             config.request_deadline * 4 / 5))},
+                                                             config.request_deadline * 4 / 5)),
+                     .key_missing = config.key_missing},
         *node, clock, keys);
     node->start();
     tick();

@@ -55,6 +55,8 @@ struct RoleConfig {
     std::size_t bridge_attempts = 100;  ///< at a time, for each app
     /// Where milestones of tracked messages are reported; it outlives the role. Null: nowhere.
     core::MilestoneSink* milestones = nullptr;
+    /// Called when a token names a key that the ring lacks, as often as that happens; any thread.
+    std::function<void()> key_missing = [] {};
 
     /// For the file that says which deliveries end processes (AttemptJournal).
     std::filesystem::path directory;

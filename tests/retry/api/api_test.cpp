@@ -141,6 +141,26 @@ TEST_CASE("a token names its caller, to the installation that made it", "[retry]
     CHECK_FALSE(check_token(keys, ""));
 }
 
+TEST_CASE("a token of a key that the process lacks is refused, and it is told to look for the key",
+          "[api]") {
+    int told = 0;
+    World world{{.key_missing = [&told] { ++told; }}};
+    const auto rotated = *world.keys->rotated();
+    ApiRequest request;
+    request.method = Verb::get;
+    request.target = "/webhooks";
+    const auto status_with = [&](const std::string& token) {
+        request.authorization = "Bearer " + token;
+        return world.ask(request).status;
+    };
+    CHECK(status_with(*make_token(rotated, {.owner = "shop"})) == 401);
+    CHECK(told == 1);
+    CHECK(status_with(world.token("shop")) == 200);
+    CHECK(status_with(world.token("shop") + "x") == 401);
+    CHECK(status_with("shop.nonsense") == 401);
+    CHECK(told == 1);
+}
+
 TEST_CASE("the scheme of Authorization has no case", "[retry][api]") {
     World world;
     world.start();
