@@ -1,4 +1,4 @@
-# The image of every role: `docker compose build`, or `docker build -t beckon .`.
+# The image of every role: `docker compose build`, or `docker build -t beckon .`. (packaging/image/Dockerfile has the same end.)
 FROM debian:13 AS build
 RUN apt-get update && apt-get install -y --no-install-recommends bash ca-certificates
 WORKDIR /src
@@ -18,7 +18,18 @@ RUN apt-get update \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin beckon \
     && install -d -m 0700 -o 10001 -g 10001 /var/lib/beckon /keys
 COPY --from=build /usr/local/bin/beckon /usr/local/bin/beckon
+COPY packaging/image/entrypoint packaging/image/health /usr/local/lib/beckon/
+ARG VERSION
+ARG REVISION
+LABEL org.opencontainers.image.title="Beckon" \
+      org.opencontainers.image.description="An event-sourced Web Push service" \
+      org.opencontainers.image.licenses="MPL-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
 USER 10001:10001
-ENV BECKON_DATA=/var/lib/beckon
+# Every role has its ops port at the same number, where the health check asks.
+ENV BECKON_DATA=/var/lib/beckon BECKON_OPS_PORT=9090
 VOLUME /var/lib/beckon
-ENTRYPOINT ["beckon"]
+EXPOSE 8080 8082 8084 8085
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["/usr/local/lib/beckon/health"]
+ENTRYPOINT ["/usr/local/lib/beckon/entrypoint"]
