@@ -27,14 +27,20 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     Impl(Options o, Context p)
         : options(std::move(o)), context(std::move(p)), scheduler(options.schedule) {}
 
+    struct InLine {
+        std::string delivery;
+        /// When its tier must have handed it back: another home has ended what is so late, or its
+        /// record was a copy. nullopt: it is here.
+        std::optional<core::MonoTime> gone{};
+    };
     /// What is remembered of a webhook while it matters.
     struct Receiver {
         Breaker breaker;
         std::optional<core::Timestamp> failing_since;
         bool failing_published = false;  ///< the log knows, or will
-        /// Of an ordered webhook: the deliveries that have failed or wait behind one that has, in
-        /// their order, and the tier in which the last of them waits.
-        std::deque<std::string> line;
+        /// Of an ordered webhook: the deliveries that are here or wait in tiers, in their order,
+        /// and the tier in which the last of these waits.
+        std::deque<InLine> line;
         int line_tier = 0;
         /// The last one for which the line had no space. Until it is in the line or over, what
         /// comes new waits behind it.
@@ -93,7 +99,9 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
                                        std::optional<core::Timestamp> enabled_at);
     void judge_receiver(const Job& job, Outcome outcome);
     void leave_line(const Delivery& delivery);
-    static void join_line(Receiver& receiver, const Due& due, int tier);
+    bool is_next(Receiver& receiver, const std::string& delivery) const;
+    void join_line(Receiver& receiver, const Due& due, int tier);
+    static InLine* enter_line(Receiver& receiver, const std::string& id, bool is_new);
 };
 
 Dispatcher::Impl::Receiver& Dispatcher::Impl::receiver(const std::string& webhook) {
@@ -177,12 +185,21 @@ bool Dispatcher::Impl::put_behind(const Due& due, const Webhook& webhook) {
     if (!webhook.ordered) return false;
     auto& receiver = this->receiver(webhook.id);
     const bool overtakes = receiver.beyond_line && is_new(due);
-    const bool is_next = receiver.line.empty() || receiver.line.front() == due.delivery.id;
-    if (is_next && !overtakes) return false;
+    if (is_next(receiver, due.delivery.id) && !overtakes) return false;
     ++counts.followed;
-    join_line(receiver, due, receiver.line_tier);
-    promote(due, receiver.line_tier);
+    const auto& tiers = options.table.tiers();
+    // Never in tier 0, which hands it back at once.
+    const int tier = std::max(receiver.line_tier, tiers.size() > 1 ? tiers[1] : 0);
+    join_line(receiver, due, tier);
+    promote(due, tier);
     return true;
+}
+
+bool Dispatcher::Impl::is_next(Receiver& receiver, const std::string& delivery) const {
+    auto& line = receiver.line;
+    const auto now = context.clock.mono();
+    while (!line.empty() && line.front().gone && *line.front().gone < now) line.pop_front();
+    return line.empty() || line.front().delivery == delivery;
 }
 
 bool Dispatcher::Impl::wait_for_breaker(const Due& due) {
@@ -209,9 +226,7 @@ std::optional<int> Dispatcher::Impl::tier_for_wait(const Due& due, Duration how_
     auto& receiver = this->receiver(due.delivery.webhook);
     auto tier = receiver.requeues.tier_for(options.table, how_long, now);
     if (!tier || !entry->webhook.ordered) return tier;
-    if (!receiver.line.empty() && receiver.line.front() != due.delivery.id) {
-        tier = std::max(*tier, receiver.line_tier);
-    }
+    if (!is_next(receiver, due.delivery.id)) tier = std::max(*tier, receiver.line_tier);
     join_line(receiver, due, *tier);
     return tier;
 }
@@ -441,26 +456,40 @@ void Dispatcher::Impl::failed(const Job& job, const Verdict& verdict) {
 void Dispatcher::Impl::leave_line(const Delivery& delivery) {
     const auto found = receivers.find(delivery.webhook);
     if (found == receivers.end()) return;
-    std::erase(found->second.line, delivery.id);
+    std::erase_if(found->second.line,
+                  [&](const InLine& one) { return one.delivery == delivery.id; });
     if (found->second.beyond_line == delivery.id) found->second.beyond_line.reset();
 }
 
+/// It waits in a tier.
 void Dispatcher::Impl::join_line(Receiver& receiver, const Due& due, int tier) {
-    auto& line = receiver.line;
-    const auto& id = due.delivery.id;
     receiver.line_tier = tier;
-    if (std::find(line.begin(), line.end(), id) != line.end()) return;
-    if (line.size() >= kLineMax || (receiver.beyond_line && is_new(due))) {
+    auto* place = enter_line(receiver, due.delivery.id, is_new(due));
+    if (place) place->gone = context.clock.mono() + options.table.delay(tier) + Requeues::kLate;
+}
+
+/// Its place, at the end if it has none yet. nullptr: it is beyond the line.
+Dispatcher::Impl::InLine* Dispatcher::Impl::enter_line(Receiver& receiver, const std::string& id,
+                                                       bool is_new) {
+    auto& line = receiver.line;
+    const auto found = std::find_if(line.begin(), line.end(),
+                                    [&](const InLine& one) { return one.delivery == id; });
+    if (found != line.end()) return &*found;
+    if (line.size() >= kLineMax || (receiver.beyond_line && is_new)) {
         receiver.beyond_line = id;
-        return;
+        return nullptr;
     }
-    line.push_back(id);
+    line.push_back({.delivery = id});
     if (receiver.beyond_line == id) receiver.beyond_line.reset();
+    return &line.back();
 }
 
 void Dispatcher::Impl::take(Due due) {
     const auto* entry = context.webhooks.find(due.delivery.webhook);
     if (put_aside(due, entry)) return;
+    const auto id = due.delivery.id;
+    const auto partition = due.ticket.partition;
+    const bool first = is_new(due);
     Job job{.due = std::move(due),
             .owner = entry->webhook.owner,
             .host = entry->host,
@@ -469,6 +498,12 @@ void Dispatcher::Impl::take(Due due) {
     if (const auto how_long = scheduler.add(job)) {
         ++usage_by(job.owner).requeued;
         return wait(job.due, *how_long, counts.spilled);
+    }
+    if (entry->webhook.ordered) {
+        auto& receiver = this->receiver(entry->webhook.id);
+        receiver.partition = partition;
+        auto* place = enter_line(receiver, id, first);
+        if (place) place->gone.reset();
     }
     pump_soon();
 }

@@ -34,10 +34,10 @@ public:
 
     std::size_t count(int tier, core::MonoTime now) const;
 
-private:
-    /// Copies are dropped and never come back: what is so late is not counted any more.
+    /// Copies are dropped and never come back: what is so late is not waited for any more.
     static constexpr std::chrono::seconds kLate = std::chrono::minutes{1};
 
+private:
     struct Held {
         std::size_t count = 0;
         core::MonoTime gone{};  ///< when the last of them must have come back

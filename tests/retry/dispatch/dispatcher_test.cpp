@@ -1,5 +1,6 @@
 #include "retry/dispatch/dispatcher.hpp"
 
+#include "retry/schedule/requeues.hpp"
 #include "support/manual_clock.hpp"
 #include "support/record_view.hpp"
 #include "support/temp_dir.hpp"
@@ -364,6 +365,67 @@ TEST_CASE(
     world.answer(500);
     world.dispatcher.forget(0);  // another node delivers it
     world.due(2);
+    REQUIRE(world.waiting.size() == 1);
+    world.answer(200);
+    CHECK(world.outcomes.back() == "finish 2");
+}
+
+// Else what was taken before the window was full joins the line behind what was not.
+TEST_CASE("deliveries of an ordered webhook that were requeued keep their order",
+          "[retry][dispatch]") {
+    World world{{.table = *TierTable::from({0s, 5s, 60s}), .schedule = {.queued_max = 16}}};
+    world.add_webhook("w", true);
+    constexpr core::Offset kCount = 6;
+    for (core::Offset id = 1; id <= kCount; ++id) world.due(id);
+    REQUIRE_FALSE(world.outcomes.empty());  // the last ones were requeued
+    const auto requeued = static_cast<core::Offset>(world.outcomes.size());
+    for (core::Offset id = 1; id <= kCount - requeued; ++id) {
+        world.answer(200);
+        CHECK(world.outcomes.back() == "finish " + std::to_string(id));
+    }
+    for (core::Offset id = kCount - requeued + 1; id <= kCount; ++id) {
+        world.due(id, "w", tried(0, 1));
+        world.answer(200);
+        CHECK(world.outcomes.back() == "finish " + std::to_string(id));
+    }
+}
+
+TEST_CASE("an ordered webhook waits for none that was here when its partition was forgotten",
+          "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w", true);
+    const auto due_in = [&](core::Partition partition, const std::string& id) {
+        world.dispatcher.due(
+            {.ticket = {.partition = partition, .tier = 0, .offset = 1},
+             .delivery = {.id = id, .webhook = "w", .event = "{}", .accepted = world.log_time()},
+             .due = world.log_time(),
+             .now = world.log_time(),
+             .handed_on = world.clock.mono()});
+        world.executor.run();
+    };
+    due_in(3, "a");
+    due_in(3, "b");
+    world.dispatcher.forget(3);
+    world.answer(200);  // of the first, which the next home attempts again
+    due_in(3, "c");
+    REQUIRE(world.waiting.size() == 1);
+    CHECK(world.outcomes == Log{});
+}
+
+// A copy of it was in the tier, or a former home has ended it.
+TEST_CASE("an ordered webhook waits no longer for a delivery that does not come back",
+          "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w", true);
+    world.due(1);
+    world.answer(500);
+    world.due(2);
+    CHECK(world.outcomes.back() == "tier 1 2 attempts 0");
+    world.clock.advance(5s);
+    world.due(2, "w", tried(0, 1));
+    CHECK(world.outcomes.back() == "tier 1 2 attempts 0");
+    world.clock.advance(Requeues::kLate + 1s);
+    world.due(2, "w", tried(0, 1));
     REQUIRE(world.waiting.size() == 1);
     world.answer(200);
     CHECK(world.outcomes.back() == "finish 2");
