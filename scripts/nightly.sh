@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 
 readonly LOGS=build/nightly FUZZ_SECONDS=60 TAIL_LINES=40 KILLS=1000 POWER_CUTS=30
 mapfile -t fuzz_steps < <(scripts/fuzz.sh | sed 's/^/fuzz-/')
-readonly STEPS=(test-all "${fuzz_steps[@]}" asan tsan mutants autobahn chaos-embedded chaos-kafka chaos-three-brokers power-cuts model sim soak)
+readonly STEPS=(test-all "${fuzz_steps[@]}" asan tsan mutants autobahn chaos-embedded chaos-kafka chaos-three-brokers power-cuts model sim sim-retry soak)
 
 step() {
     case "$1" in
@@ -34,6 +34,7 @@ step() {
             ;;
         model) ./dev setup model && tests/model/run.sh ;;
         sim) ./dev sim --seeds 2000..101999 ;;
+        sim-retry) ./dev sim --world retry --seeds 2000..101999 ;;
         soak) ./dev bench --soak ;;
     esac
 }

@@ -123,4 +123,20 @@ core::Timestamp HostileTime::latest(const log::TopicPartition& where) const {
            std::chrono::milliseconds{1};
 }
 
+core::Timestamp HostileTime::latest_since(const log::TopicPartition& where,
+                                          core::MonoTime from) const {
+    const auto now = true_clock_.mono();
+    auto most = ahead(where, now, now).high;
+    if (const auto found = leaders_.find(where); found != leaders_.end()) {
+        // It says most just before it is set back.
+        const auto& steps = found->second.steps;
+        for (std::size_t i = 1; i < steps.size(); ++i) {
+            if (steps[i].at <= from) continue;
+            const auto before = steps[i].at - core::Duration{1};
+            most = std::max(most, ahead(where, before, before).high - (now - before));
+        }
+    }
+    return true_clock_.wall() + std::chrono::ceil<std::chrono::milliseconds>(most);
+}
+
 }  // namespace beckon::sim

@@ -73,6 +73,8 @@ public:
     std::string story(const Life& life) const;
     /// The highest that any message's expiry was ever compared with.
     core::Timestamp latest(const log::TopicPartition& where) const;
+    /// The highest that the leader's clock has said since `from`.
+    core::Timestamp latest_since(const log::TopicPartition& where, core::MonoTime from) const;
 
 private:
     struct Step {

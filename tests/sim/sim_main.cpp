@@ -1,8 +1,10 @@
 #include "core/logger.hpp"
+#include "sim/retry/retry_world.hpp"
 #include "sim/shrink.hpp"
 #include "sim/sim_world.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <iostream>
@@ -20,13 +22,16 @@ namespace {
 using namespace beckon;
 
 constexpr std::string_view kUsage =
-    "sim --seeds A[..B] [--clocks right|hostile] [--steps I,J,…] [--print] [--no-shrink] "
-    "[--quiet]\n"
+    "sim --seeds A[..B] [--world push|retry] [--clocks right|hostile] [--steps I,J,…] [--print]\n"
+    "    [--no-shrink] [--quiet]\n"
     "\n"
     "Runs the whole service in one thread, once for each seed from A to B, and fails if what it\n"
     "promises is broken. A seed that fails is shrunk: steps of its story are left out as long as\n"
     "it fails, and the rest is printed.\n"
     "\n"
+    "  --world      push (the default): endpoints, edges, clients and senders; retry: "
+    "applications,\n"
+    "               processes with the role retry, and receivers of webhooks\n"
     "  --clocks     of hosts and brokers; without it every third seed has hostile ones\n"
     "  --steps      plays these steps of the story only, and prints it\n"
     "  --print       prints the story of each seed, and shrinks nothing\n"
@@ -36,9 +41,26 @@ constexpr std::string_view kUsage =
 constexpr std::size_t kShrinkRunsMax = 400;
 constexpr std::uint64_t kPrintEvery = 100;
 
+struct Outcome {
+    std::vector<std::string> broken;
+    std::vector<std::string> diary;
+};
+
+/// Plays some steps of the seed's story, or all.
+using Play = Outcome (*)(std::uint64_t seed, sim::Clocks clocks, const sim::Kept* kept,
+                         bool prints);
+
+/// What is simulated.
+struct WorldKind {
+    std::string_view name;
+    std::size_t (*steps)(std::uint64_t seed, sim::Clocks clocks);
+    Play play;
+};
+
 struct Options {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
+    const WorldKind* world = nullptr;
     std::optional<sim::Clocks> clocks;
     std::optional<sim::Kept> steps;
     bool shrinks = true;
@@ -58,6 +80,39 @@ std::uint64_t number(std::string_view text) {
         refuse("'" + std::string{text} + "' is not a number");
     }
     return out;
+}
+
+template <class World, auto kStoryOf>
+Outcome play(std::uint64_t seed, sim::Clocks clocks, const sim::Kept* kept, bool prints) {
+    auto story = kStoryOf(seed, clocks);
+    if (kept) {
+        decltype(story) some;
+        for (const auto i : *kept) {
+            if (i >= story.size())
+                refuse("the story has " + std::to_string(story.size()) + " steps");
+            some.push_back(story[i]);
+        }
+        story = std::move(some);
+    }
+    World world{seed, clocks, prints};
+    world.live(story);
+    return {std::move(world.broken), std::move(world.diary)};
+}
+
+template <auto kStoryOf>
+std::size_t steps_of(std::uint64_t seed, sim::Clocks clocks) {
+    return kStoryOf(seed, clocks).size();
+}
+
+constexpr std::array kWorlds = {
+    WorldKind{"push", steps_of<sim::story_of>, play<sim::SimWorld, sim::story_of>},
+    WorldKind{"retry", steps_of<sim::retry_story_of>, play<sim::RetryWorld, sim::retry_story_of>}};
+
+const WorldKind* read_world(std::string_view text) {
+    for (const auto& world : kWorlds) {
+        if (world.name == text) return &world;
+    }
+    refuse("--world is push or retry");
 }
 
 void read_seeds(Options& options, std::string_view text) {
@@ -85,6 +140,7 @@ sim::Clocks read_clocks(std::string_view text) {
 
 Options read(const std::vector<std::string_view>& words) {
     Options options;
+    options.world = &kWorlds.front();
     bool seeds = false;
     for (std::size_t i = 0; i < words.size(); ++i) {
         const auto value = [&] {
@@ -94,6 +150,8 @@ Options read(const std::vector<std::string_view>& words) {
         if (words[i] == "--seeds") {
             read_seeds(options, value());
             seeds = true;
+        } else if (words[i] == "--world") {
+            options.world = read_world(value());
         } else if (words[i] == "--clocks") {
             options.clocks = read_clocks(value());
         } else if (words[i] == "--steps") {
@@ -117,44 +175,25 @@ sim::Clocks clocks_of(const Options& options, std::uint64_t seed) {
     return seed % 3 == 2 ? sim::Clocks::hostile : sim::Clocks::right;
 }
 
-struct Outcome {
-    std::vector<std::string> broken;
-    std::vector<std::string> diary;
-};
-
-Outcome play(std::uint64_t seed, sim::Clocks clocks, const sim::Kept* kept, bool prints) {
-    auto story = sim::story_of(seed, clocks);
-    if (kept) {
-        sim::Story some;
-        for (const auto i : *kept) {
-            if (i >= story.size())
-                refuse("the story has " + std::to_string(story.size()) + " steps");
-            some.push_back(story[i]);
-        }
-        story = std::move(some);
-    }
-    sim::SimWorld world{seed, clocks, prints};
-    world.live(story);
-    return {std::move(world.broken), std::move(world.diary)};
-}
-
-void report(std::uint64_t seed, sim::Clocks clocks, const sim::Kept* kept) {
-    const auto outcome = play(seed, clocks, kept, true);
+void report(const WorldKind& world, std::uint64_t seed, sim::Clocks clocks, const sim::Kept* kept) {
+    const auto outcome = world.play(seed, clocks, kept, true);
     for (const auto& line : outcome.diary) std::cout << line << "\n";
 }
 
-void shrink_and_print(std::uint64_t seed, sim::Clocks clocks) {
-    sim::Kept all(sim::story_of(seed, clocks).size());
+void shrink_and_print(const WorldKind& world, std::uint64_t seed, sim::Clocks clocks) {
+    sim::Kept all(world.steps(seed, clocks));
     std::iota(all.begin(), all.end(), std::size_t{0});
     const auto steps = all.size();
     const auto shrunk = sim::shrink(
         std::move(all),
-        [&](const sim::Kept& kept) { return !play(seed, clocks, &kept, false).broken.empty(); },
+        [&](const sim::Kept& kept) {
+            return !world.play(seed, clocks, &kept, false).broken.empty();
+        },
         kShrinkRunsMax);
     std::cout << "  " << shrunk.kept.size() << " of " << steps << " steps are enough ("
               << shrunk.runs << " runs):\n";
-    report(seed, clocks, &shrunk.kept);
-    std::cout << "  again: ./dev sim --seeds " << seed << " --clocks "
+    report(world, seed, clocks, &shrunk.kept);
+    std::cout << "  again: ./dev sim --world " << world.name << " --seeds " << seed << " --clocks "
               << (clocks == sim::Clocks::hostile ? "hostile" : "right") << " --steps ";
     for (std::size_t i = 0; i < shrunk.kept.size(); ++i) {
         std::cout << (i > 0 ? "," : "") << shrunk.kept[i];
@@ -165,14 +204,16 @@ void shrink_and_print(std::uint64_t seed, sim::Clocks clocks) {
 /// True: nothing is broken.
 bool run(const Options& options, std::uint64_t seed) {
     const auto clocks = clocks_of(options, seed);
-    const auto outcome = play(seed, clocks, options.steps ? &*options.steps : nullptr, false);
-    const bool prints = options.prints || options.steps;
-    if (prints) report(seed, clocks, options.steps ? &*options.steps : nullptr);
+    const auto& world = *options.world;
+    const auto* steps = options.steps ? &*options.steps : nullptr;
+    const auto outcome = world.play(seed, clocks, steps, false);
+    const bool prints = options.prints || steps;
+    if (prints) report(world, seed, clocks, steps);
     if (outcome.broken.empty()) return true;
     std::cout << "seed " << seed << " is broken:\n";
     for (const auto& what : outcome.broken) std::cout << "  " << what << "\n";
     std::cout << std::flush;
-    if (options.shrinks && !prints) shrink_and_print(seed, clocks);
+    if (options.shrinks && !prints) shrink_and_print(world, seed, clocks);
     return false;
 }
 

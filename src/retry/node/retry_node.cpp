@@ -285,18 +285,11 @@ void RetryNode::Impl::begin_fan_out() {
 
 /// Each on its thread, which still runs.
 void RetryNode::Impl::end_parts() {
-    for (std::size_t i = 0; i < shards.size(); ++i) {
-        if (context.workers[i].executor == &context.executor) {
-            shards[i].end_here();
-        } else {
-            shards[i].end();
-        }
-    }
-    if (&context.fan_out == &context.executor) {
-        fan_out.end_here();
-    } else {
-        fan_out.end();
-    }
+    const auto end = [this](const auto& part, const core::Executor* of) {
+        context.one_thread || of == &context.executor ? part.end_here() : part.end();
+    };
+    for (std::size_t i = 0; i < shards.size(); ++i) end(shards[i], context.workers[i].executor);
+    end(fan_out, &context.fan_out);
 }
 
 /// To all copies, in one order.

@@ -65,6 +65,8 @@ public:
         core::Executor& fan_out;  ///< likewise
         std::function<void(bool ready, const std::string& why)> ready;
         Bridges* bridges = nullptr;  ///< for messages of bridged clients; outlives the node
+        /// All executors turn on the thread that destroys the node (in a simulation).
+        bool one_thread = false;
     };
 
     RetryNode(Options options, Context context);

@@ -1,0 +1,119 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+#include "core/partition.hpp"
+#include "retry/event/event.hpp"
+#include "retry/tiers/delivery.hpp"
+#include "retry/tiers/done_record.hpp"
+#include "retry/tiers/maturity.hpp"
+#include "retry/tiers/tier_table.hpp"
+#include "support/memory_log.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace beckon::sim {
+
+/// What the log says of events and deliveries, to somebody who reads all of it at once and forgets
+/// nothing. By it the simulation judges what processes do, which read the same log late.
+class DeliveryLedger {
+public:
+    struct Options {
+        core::Partition partitions = 1;
+        retry::TierTable table;
+        const log::MemoryLog& log;
+        /// When the record at this offset was appended, by true time.
+        std::function<core::MonoTime(const log::TopicPartition&, core::Offset)> appended_at;
+    };
+    struct Events {
+        /// Another node has the newest lease of the partition than before.
+        std::function<void(core::Partition, const std::string& before)> lease_moved;
+        /// A record of a tier or of `retry.dead`.
+        std::function<void(core::Partition, const std::string& delivery)> written;
+    };
+
+    /// A record of a tier.
+    struct Written {
+        int tier = 0;
+        core::Offset offset = 0;
+        std::uint32_t hop = 0;
+        std::uint32_t attempts = 0;
+        core::MonoTime appended;
+        core::Timestamp due;  ///< by the clock of its partition's leader
+        bool redriven = false;
+    };
+    /// One delivery, by its id.
+    struct Known {
+        std::string webhook;
+        core::Partition partition = 0;
+        std::vector<Written> written;
+        std::uint32_t hop = 0;                ///< the highest, dead letters too
+        std::optional<std::uint32_t> letter;  ///< hop of the dead letter that is open
+        bool dropped = false;                 ///< somebody has dropped its letter
+    };
+    struct SeenEvent {
+        retry::Event event;
+        core::Partition partition = 0;
+        core::Offset offset = 0;
+        core::MonoTime appended;
+    };
+    struct StateChange {
+        core::MonoTime at;
+        bool enabled = true;
+    };
+
+    DeliveryLedger(Options options, Events events);
+
+    /// Folds what is new.
+    void read();
+
+    const Known* find(const std::string& delivery) const;
+    const std::map<std::string, Known>& deliveries() const { return deliveries_; }
+    /// Without copies, in the order in which they were seen.
+    const std::vector<SeenEvent>& events() const { return events_; }
+    const std::vector<StateChange>& states_of(const std::string& webhook) const;
+    /// The node that holds the newest lease of the partition; empty: none.
+    const std::string& holder(core::Partition p) const { return of(p).holder; }
+    /// Whether `retry.done` says that this record, or one of which it is a copy, needs no attempt.
+    bool is_finished(const Known& known, const Written& record) const;
+    /// Whether everything in the partition's tiers is finished.
+    bool all_finished(core::Partition p) const;
+    std::string unfinished(core::Partition p) const;
+
+private:
+    struct OfPartition {
+        core::Epoch epoch = 0;
+        std::string holder;
+        retry::DoneRecord done{};
+    };
+    const OfPartition& of(core::Partition p) const {
+        return partitions_[static_cast<std::size_t>(p)];
+    }
+    template <class F>
+    void each_new(const log::TopicPartition& where, F f);
+    void read_tier(core::Partition p, int tier);
+    void read_letters(core::Partition p);
+    void read_done(core::Partition p);
+    void read_events(core::Partition p);
+    void read_webhooks(core::Partition p);
+    bool is_finished(core::Partition p, int tier, core::Offset offset) const;
+    Known& known(const retry::Delivery& delivery, core::Partition p);
+
+    const Options options_;
+    const Events notify_;
+    std::map<log::TopicPartition, core::Offset> next_;
+    std::map<log::TopicPartition, retry::Maturity> maturity_;
+    std::vector<OfPartition> partitions_;
+    std::map<std::string, Known> deliveries_;
+    std::vector<SeenEvent> events_;
+    std::map<std::pair<std::string, std::string>, std::size_t> event_names_;
+    std::map<std::string, std::vector<StateChange>> states_;
+};
+
+}  // namespace beckon::sim
