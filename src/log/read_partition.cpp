@@ -90,7 +90,7 @@ private:
 
 std::vector<TopicPartition> all_of(Topic topic, core::Partition partitions) {
     std::vector<TopicPartition> found;
-    found.reserve(partitions);
+    found.reserve(static_cast<std::size_t>(partitions));
     for (core::Partition p = 0; p < partitions; ++p) found.push_back({topic, p});
     return found;
 }
