@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-/// Texts of protocols, whose letters are ASCII whatever the locale. Pure functions, any thread.
+/// Texts of protocols: their letters are ASCII in every locale. Pure functions, any thread.
 namespace beckon::core {
 
 /// Blanks of HTTP (RFC 9110 §5.6.3, OWS).
@@ -43,7 +43,7 @@ struct Authorization {
     /// Schemes have no case. `lower_case`: as "bearer".
     bool is(std::string_view lower_case) const { return equals_ignoring_case(scheme, lower_case); }
 };
-/// nullopt: there is no blank in it, so either the scheme or what follows is missing.
+/// nullopt: there is no blank in it, so the scheme or its parameters are missing.
 inline std::optional<Authorization> split_authorization(std::string_view header) {
     const auto blank = header.find_first_of(kBlanks);
     if (blank == std::string_view::npos) return std::nullopt;

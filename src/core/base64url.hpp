@@ -18,11 +18,11 @@ void append_base64url(std::string& out, std::string_view bytes);
 /// Strict: URL-safe alphabet, and only the one text that base64url() makes of the bytes (unused
 /// bits are zero), but up to two trailing `=` are tolerated. nullopt for anything else.
 std::optional<std::string> parse_base64url(std::string_view text);
-/// The same into `out`, without an allocation; the number of bytes written, nullopt also if `out`
-/// is too small.
+/// Decodes into `out` without an allocation and returns the number of bytes written; nullopt also
+/// if `out` is too small.
 std::optional<std::size_t> parse_base64url(std::string_view text, std::span<std::uint8_t> out);
-/// For what people and libraries write (VAPID keys, tracking keys): either alphabet, unused bits
-/// ignored; up to two trailing `=` are tolerated.
+/// Lenient, for keys that people and libraries write (VAPID keys, tracking keys): either alphabet,
+/// unused bits ignored; up to two trailing `=` are tolerated.
 std::optional<std::string> parse_base64_any(std::string_view text);
 
 /// The plain alphabet, with padding (RFC 4648 §4).

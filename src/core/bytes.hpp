@@ -72,7 +72,7 @@ public:
         fail();
         return 0;
     }
-    /// What append_text() wrote.
+    /// A text that append_text() wrote.
     std::string_view text() { return take(varint()); }
     /// Empty if there are fewer.
     std::string_view take(std::size_t count) {

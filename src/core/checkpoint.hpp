@@ -6,7 +6,7 @@
 namespace beckon::core {
 
 /// How far the fold of one partition of a log topic has come, and when it was last known to be at
-/// the end (log time): the facts on which trust in what it folded rests.
+/// the end (log time). Trust in the folded state rests on these two facts.
 struct Checkpoint {
     Offset next = 0;
     Timestamp caught_up{};

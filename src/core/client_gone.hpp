@@ -7,13 +7,13 @@
 #include <string>
 #include <string_view>
 
-/// The word of a bridge that a client's token is dead (docs/formats/records.md#keys).
+/// A bridge's report that a client's token is dead (docs/formats/records.md#keys).
 namespace beckon::core {
 
-/// beckon.client.gone.v1 in `subscriptions`, key `<uaid>/gone/<token hash>`: FCM or APNs has said
-/// that nobody is behind this token any more. It ends the client as long as that is its token, and
-/// nothing else: a client that has brought a new token meanwhile is not concerned. Whoever writes
-/// it need not know how the client stands, so no home and no lease is needed.
+/// beckon.client.gone.v1 in `subscriptions`, key `<uaid>/gone/<token hash>`: FCM or APNs has
+/// reported that this token is no longer registered. The record ends the client only while this is
+/// still its token: a client that has brought a new token stays. The writer therefore needs to know
+/// nothing about the client, and needs neither a home nor a lease.
 struct ClientGone {
     Uaid uaid{};
     std::string token_hash{};  ///< of hash_of_token()
@@ -22,7 +22,7 @@ struct ClientGone {
 
 /// SHA-256 as 64 hex digits.
 std::string hash_of_token(std::string_view token);
-/// The same of the token in a client's router data; nullopt if there is none.
+/// The hash of the token in a client's router data; nullopt if there is no token.
 std::optional<std::string> hash_of_token_in(std::string_view router_data);
 
 Record encode(const ClientGone& gone);

@@ -53,7 +53,7 @@ std::string decimal(std::uint64_t number) {
     return {digits.data(), end};
 }
 
-/// Appends headers to one record; what says nothing is not written.
+/// Appends headers to one record; headers without information are not written.
 class HeaderWriter {
 public:
     HeaderWriter(Record& record, std::size_t expected) : headers_(record.headers) {

@@ -50,8 +50,8 @@ Record encode(const BarrierRecord& event);
 /// The lease's form in `notifications` and `subscriptions`; `removed` makes the tombstone.
 Record encode(const Lease& event);
 
-/// Decode never fails: what does not decode is `Unknown` with the reason, and the caller counts it.
-/// The event's views point into `record` (and, for JSON values, into `scratch`).
+/// Decode never fails: a record that does not decode is `Unknown` with the reason, and the caller
+/// counts it. The event's views point into `record` (and, for JSON values, into `scratch`).
 struct DecodeScratch {
     std::string router_data;
     std::string vapid_sha256;

@@ -51,7 +51,7 @@ void report_thrown(std::string_view place, std::string_view what) noexcept {
         }
         log_error("core", "request_failed",
                   {{"place", place}, {"why", what}, {"since_last_line", since_last}});
-    } catch (...) {  // no memory for the line: what is served matters more
+    } catch (...) {  // no memory for the line: serving goes on without it
     }
 }
 

@@ -83,7 +83,7 @@ bool other_type(const HeaderScan& headers, std::string_view expected) {
     return headers.type && *headers.type != expected;
 }
 
-/// Parses an object, or says why not.
+/// Parses an object, or returns the fault.
 struct ParsedObject {
     Json json;
     std::string_view why;  ///< empty if `json` is an object
@@ -189,7 +189,7 @@ NotificationsEvent decode_accepted(const RecordView& record, NotificationAccepte
     return event;
 }
 
-/// A null value finishes the message whatever its headers say: compaction looks at the key alone.
+/// A null value finishes the message, even with unknown headers: compaction reads the key alone.
 NotificationFinished decode_finished(const RecordView& record, const Uaid& uaid,
                                      const MessageKey& key) {
     const HeaderScan headers{record.headers};

@@ -10,7 +10,7 @@
 #include <variant>
 
 /// The events of the log topics, as C++ types. `codec.hpp` turns them into records and back;
-/// `schemas/` describes the same for everybody else.
+/// `schemas/` describes them for other programs.
 ///
 /// Text members are views: of the request or state they are published from, or of the RecordView
 /// they were decoded from. An event therefore lives as long as the call it is handed to.
@@ -105,7 +105,7 @@ struct ChannelRemoved {
     bool operator==(const ChannelRemoved&) const = default;
 };
 
-/// beckon.mark.v1: `!mark/<node>`; proves to its writer what it has seen
+/// beckon.mark.v1: `!mark/<node>`; proves to its writer that it has read everything before it
 /// (docs/design.md#read-barriers).
 struct BarrierRecord {
     std::string_view node{};

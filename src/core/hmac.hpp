@@ -3,13 +3,13 @@
 #include <string>
 #include <string_view>
 
-/// What proves that somebody knows a secret. Pure functions, any thread.
+/// Proofs that a peer knows a secret. Pure functions, any thread.
 namespace beckon::core {
 
 /// HMAC-SHA-256 (RFC 2104): 32 bytes.
 std::string hmac_sha256(std::string_view key, std::string_view text);
 
-/// Whether a proof is the right one, in a time that depends on its length alone.
+/// Compares a proof with the right one, in a time that depends on its length alone.
 bool same_proof(std::string_view right, std::string_view given);
 
 }  // namespace beckon::core

@@ -6,8 +6,9 @@
 namespace beckon::core {
 
 /// Whether JSON text has more than `depth_max` arrays and objects within each other. Brackets
-/// inside strings do not count. Ask before parsing what others wrote: printing a value, and walking
-/// it, takes stack for each level. Text that is no JSON gets either answer. Pure, any thread.
+/// inside strings do not count. Check text from other processes before parsing it: printing and
+/// walking a value take stack for each level. Text that is no JSON gets either answer. Pure, any
+/// thread.
 constexpr bool is_nested_deeper(std::string_view text, std::size_t depth_max) {
     std::size_t depth = 0;
     bool in_string = false;

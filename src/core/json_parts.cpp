@@ -17,7 +17,7 @@ using PartsJson = nlohmann::json;
 constexpr std::string_view kJsonBlanks = " \t\r\n";
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-/// Takes everything, and keeps nothing but what is wrong.
+/// Takes every event of the parser, and keeps only the first fault.
 class Acceptor final : public nlohmann::json_sax<PartsJson> {
 public:
     explicit Acceptor(std::size_t before) : before_(before) {}
@@ -81,7 +81,7 @@ public:
 private:
     void skip_blanks() { at_ = std::min(text_.find_first_not_of(kJsonBlanks, at_), text_.size()); }
 
-    /// Over a string, a bracket, or what stands before the next of them.
+    /// Steps over a string, a bracket, or the text before the next of them.
     void step(std::size_t& depth) {
         const char c = text_[at_];
         if (c == '"') return step_over_string();

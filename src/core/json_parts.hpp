@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-/// JSON that passes through as the text that it came as, with numbers of any length and names that
-/// stand twice: it is parsed only to see that it is JSON, and taken apart where it stands. Pure
-/// functions, any thread; their cost is linear in the text, whatever it nests.
+/// JSON that passes through unchanged as text, with numbers of any length and repeated names. These
+/// functions parse it only to validate it, and return views of its parts. Pure functions, any
+/// thread; their cost is linear in the text, however deep it nests.
 namespace beckon::core {
 
 /// A member of an object.
@@ -18,10 +18,10 @@ struct JsonMember {
     std::string_view value;
 };
 
-/// The one value in `text`, without the blanks and the byte-order mark around it. What this returns
-/// can stand in the place of any value of another JSON text. Errors: invalid; the message goes on
-/// after the name of a place ("is not JSON (byte 7)"). A number beyond what a double holds is
-/// refused too, since most readers would (RFC 8259 §6).
+/// The one value in `text`, without the blanks and the byte-order mark around it. The result can
+/// replace any value of another JSON text. Errors: invalid; the message goes on after the name of a
+/// place ("is not JSON (byte 7)"). A number beyond what a double holds is refused too, since most
+/// readers would (RFC 8259 §6).
 Result<std::string_view> json_value(std::string_view text);
 
 /// The members of an object, in their order; views into `value`, which json_value() has returned.

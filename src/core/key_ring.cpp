@@ -117,7 +117,7 @@ Result<void> check_file(const struct stat& info, const std::filesystem::path& fi
 }
 
 Result<std::string> read_file(const std::filesystem::path& file, KeyRing::Access access) {
-    // Not blocking on a FIFO that somebody put in its place.
+    // Non-blocking, in case a FIFO stands in the file's place.
     const FileDescriptor fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     if (!fd.open()) return file_fault(errno, "read key ring", file);
     struct stat info {};
@@ -160,8 +160,8 @@ std::filesystem::path target_of(const std::filesystem::path& file) {
     return error ? file : target;
 }
 
-/// Gives the new file what the old one has. Only root may give a file away: whoever else rewrites
-/// it becomes its owner.
+/// Gives the new file the mode and owner of the old one. Only root may change a file's owner: any
+/// other user who rewrites it becomes its owner.
 void keep_mode_and_owner(int fd, const std::filesystem::path& old) {
     struct stat info {};
     if (::stat(old.c_str(), &info) != 0) return;
@@ -190,7 +190,7 @@ Result<void> write_file(const std::filesystem::path& named, std::string_view tex
 
 // ------------------------------------------------------------------------------- the format
 
-/// Says where in the file a fault is; never what stands there.
+/// Names the place of a fault in the file, and never quotes it.
 class RingFile {
 public:
     explicit RingFile(const std::filesystem::path& file) : file_(file.string()) {}
@@ -367,7 +367,7 @@ void KeyRing::grow(const KeyRing& all, const KeyRing& in_force) {
     grown.sealing = in_force.newest().id;
     grown.auth_key = in_force.auth_keys().empty() ? "" : in_force.auth_keys().front();
     grown.version = state().version + 1;
-    BECKON_ASSERT(all.find(grown.sealing), "what encrypts is read");
+    BECKON_ASSERT(all.find(grown.sealing), "the key that encrypts is in the ring");
     states_.push_back(std::make_unique<const State>(std::move(grown)));
     now_.store(states_.back().get(), std::memory_order_release);
 }
@@ -390,7 +390,7 @@ Result<KeyRing> KeyRing::load(const std::filesystem::path& file, Access access) 
     try {
         return read_ring(must_parse_json(*text), in);
     } catch (const Json::parse_error& fault) {
-        // Its own message quotes what it read.
+        // The parser's own message would quote the file.
         return in.corrupt("line " + line_of(*text, fault.byte) + " is not JSON");
     }
 }

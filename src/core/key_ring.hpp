@@ -19,40 +19,40 @@ using Secret32 = std::array<std::uint8_t, 32>;
 /// The keys of an installation (docs/formats/key-ring.md): `keys.json`, mode 0600, shared by all
 /// roles. Any thread.
 ///
-/// A ring that roles share may grow while they run (grow()): keys are added and none goes. What it
-/// has handed out by reference stays valid as long as the ring lives. Whoever keeps something that
-/// was derived from its keys makes that again when version() has changed.
+/// A ring that roles share may grow while they run: grow() adds keys and removes none. References
+/// that it returned stay valid as long as the ring lives. A caller that caches values derived from
+/// the keys derives them again when version() has changed.
 class KeyRing {
 public:
     static constexpr std::size_t kKeysMax = 32;  ///< five bits of a token's first byte
     static constexpr std::uintmax_t kFileBytesMax = 1 << 20;
 
     struct Key {
-        std::uint8_t id = 0;  ///< 0–31, the first byte of what it encrypts carries it
+        std::uint8_t id = 0;  ///< 0–31; the first byte of each token that it encrypts has it
         Secret32 secret{};
         std::string created;  ///< RFC 3339
     };
 
-    /// Who may read the file beside its owner: nobody, or its group (a secret that an orchestrator
-    /// mounts often has another owner). Nobody else may, and nobody else may write.
+    /// The rights that the file may have: `owner` allows mode 0600, `group` also 0640 (a secret
+    /// that an orchestrator mounts often has another owner).
     enum class Access { owner, group };
 
     /// One fresh key with id 0 and one fresh auth key.
     static KeyRing generate();
     /// Errors: not_found, unauthorized (we may not read it, or others may), too_large, unavailable
-    /// (disk), corrupt (what is wrong and where). No message quotes the file: it holds secrets.
+    /// (disk), corrupt (the fault and its place). No message quotes the file: it holds secrets.
     static Result<KeyRing> load(const std::filesystem::path& file, Access access = Access::owner);
     /// Replaces the file as a whole or not at all: writes a temporary file of mode 0600, syncs,
-    /// renames, syncs the directory. A symbolic link is followed, and what exists keeps its mode
-    /// and, where we may set it, its owner and group. Errors: not_found (no such directory),
+    /// renames, syncs the directory. It follows a symbolic link, and an existing file keeps its
+    /// mode and, where we may set it, its owner and group. Errors: not_found (no such directory),
     /// unauthorized, full, unavailable.
     Result<void> save(const std::filesystem::path& file) const;
 
     /// Adds a key with the next id, which encrypts from now on; the others go on being read.
     /// Error: full (32 keys).
     Result<KeyRing> rotated() const;
-    /// With the keys of an installation that moves here in front; what was there stays behind them.
-    /// The lists are as parse_crypto_keys() and parse_key_list() give them.
+    /// A ring with the keys of another installation in front of its own keys. The lists are as
+    /// parse_crypto_keys() and parse_key_list() give them.
     KeyRing imported(std::vector<std::string> crypto_keys,
                      std::vector<std::string> auth_keys) const;
 
@@ -73,7 +73,7 @@ public:
     const std::string* auth_key() const;
 
     /// Reads with all keys of `all` from now on, and encrypts with the newest key of `in_force`,
-    /// which is what the other processes have too. `all` has every key of this ring.
+    /// which the other processes have too. `all` has every key of this ring.
     void grow(const KeyRing& all, const KeyRing& in_force);
     /// Another one after each grow().
     std::uint64_t version() const { return state().version; }
@@ -113,8 +113,8 @@ private:
 /// stripped; `[]` is an empty list. Errors: invalid (brackets missing, an empty item).
 Result<std::vector<std::string>> parse_key_list(std::string_view text);
 
-/// parse_key_list() of Fernet keys: each must be base64url of 32 bytes. Errors: invalid (which item
-/// and what is wrong with it, without quoting it).
+/// parse_key_list() of Fernet keys: each must be base64url of 32 bytes. Errors: invalid (the item's
+/// number and its fault, without quoting it).
 Result<std::vector<std::string>> parse_crypto_keys(std::string_view text);
 
 }  // namespace beckon::core

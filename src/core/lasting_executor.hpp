@@ -8,8 +8,8 @@
 namespace beckon::core {
 
 /// An executor to give with a query whose answer may come after the asker's own executor is gone
-/// (a broker that does not answer while the process stops): what is posted then is dropped. The
-/// callback of the query owns it, so it lasts as long as somebody may post.
+/// (a broker that does not answer while the process stops): posts that come then are dropped. The
+/// callback of the query owns it, so it lasts until the last post.
 class LastingExecutor final : public Executor {
 public:
     explicit LastingExecutor(Lifetime::Remote owner) : owner_(std::move(owner)) {}

@@ -10,7 +10,7 @@
 namespace beckon::core {
 
 /// The one answer to "the caller may be gone": an object that has given callbacks away (to a log, a
-/// timer, another thread) owns a Lifetime, and what it gave away runs only while that lasts.
+/// timer, another thread) owns a Lifetime, and its callbacks run only while that lasts.
 ///
 /// Made, used and ended on one thread, that of the executor; guarded callbacks may be dropped on
 /// any thread, but are called on that one. Only a Remote may be used from other threads.
@@ -47,7 +47,7 @@ public:
     };
     Term term() const { return Term{state_}; }
 
-    /// What was guarded before is stale from now on: the object starts anew.
+    /// Makes all earlier guarded callbacks stale: the object starts anew.
     void renew() { ++state_->renewals; }
 
     /// Nothing guarded and nothing posted through a Remote runs any more, and when this returns no
@@ -58,8 +58,8 @@ public:
         state_->executor = nullptr;
     }
 
-    /// The way in for other threads; may outlive the Lifetime and its executor. What it posts is
-    /// dropped once the lifetime has ended (not when it was merely renewed).
+    /// The way in for other threads; may outlive the Lifetime and its executor. Once the lifetime
+    /// has ended, its posts are dropped (renewing the lifetime does not drop them).
     class Remote {
     public:
         /// Any thread.
@@ -87,12 +87,12 @@ public:
 private:
     struct State {
         explicit State(Executor& e) : executor(&e) {}
-        /// On the executor's thread, the only one that changes `executor`: without the lock, which
-        /// whoever posted still holds when the task runs at once.
+        /// Call it on the executor's thread, which alone changes `executor`. It takes no lock: a
+        /// task that runs at once runs while its poster still holds the lock.
         bool ended() const { return executor == nullptr; }
 
         std::uint64_t renewals = 0;  ///< of the executor's thread
-        std::mutex mutex;            ///< guards what follows; held while a task is posted
+        std::mutex mutex;            ///< guards `executor`; held while a task is posted
         Executor* executor;          ///< null: ended
     };
 

@@ -9,18 +9,18 @@ namespace beckon::core {
 
 /// The log's "now" in one partition, whose leader's clock stamps its records. It is known as an
 /// interval, bounded from both sides by evidence and run on by the host's monotonic clock in
-/// between; now() is its lowest end, so that whoever asks "is it over?" is never answered yes on a
-/// guess. Two pieces of evidence that contradict each other mean that the log's clock stepped: then
-/// the newer one counts alone. Newer is what stands higher in the log.
+/// between; now() is its lowest end, so that nothing counts as over on a guess. Two pieces of
+/// evidence that contradict each other mean that the log's clock stepped: then the newer one counts
+/// alone. A record that stands higher in the log is newer.
 ///
-/// After a step forward now() does not jump: what was stamped before the step would be over before
-/// its time. It is held back by the length of the step, which wears off by a thousandth of the time
+/// After a step forward now() does not jump: records stamped before the step would be over too
+/// early. It is held back by the length of the step, which wears off by a thousandth of the time
 /// that passes, or with a step back.
 ///
 /// One thread teaches and reads.
 class LogClock {
 public:
-    /// A report that is older says too little about a record that is read.
+    /// An older report gives too little evidence about a record that is read.
     static constexpr Duration kUnasked = std::chrono::seconds{10};
 
     explicit LogClock(const Clock& clock) : clock_(clock) {}
@@ -30,9 +30,9 @@ public:
     void reported(Timestamp append_time, Offset offset, MonoTime sent);
 
     /// A record that was read. One above the newest report was appended after that was sent, and
-    /// before now; one below it says nothing new. If the newest report is older than kUnasked, the
-    /// log's clock may have stepped back by nearly as much without a contradiction: until the next
-    /// report "now" is then no later than the record says.
+    /// before now; one below it gives no new evidence. If the newest report is older than kUnasked,
+    /// the log's clock may have stepped back by nearly as much without a contradiction: until the
+    /// next report "now" is then no later than the record's time.
     void read(Timestamp append_time, Offset offset);
 
     /// The lowest that the log's "now" can be. Until something was learned this is the host's wall
@@ -45,7 +45,7 @@ public:
     MonoTime reported_at() const { return reported_at_; }
 
 private:
-    /// Of "log time minus monotonic time", which is constant but for drift and steps.
+    /// Bounds of "log time minus monotonic time", which is constant but for drift and steps.
     struct Bounds {
         Duration low{};
         Duration high{};

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
-/// What encoding and decoding share: forms of keys (docs/formats/records.md#keys).
+/// The forms of keys, shared by encoding and decoding (docs/formats/records.md#keys).
 namespace beckon::core {
 
 inline constexpr std::string_view kBarrierPrefix = "!mark/";

@@ -5,18 +5,18 @@
 
 namespace beckon::core {
 
-/// What a Content-Type says (RFC 9110 §8.3), in lower case. Pure; any thread.
+/// A parsed Content-Type (RFC 9110 §8.3), in lower case. Pure; any thread.
 struct MediaType {
     std::string type;     ///< `text/plain`; "" for an empty header
     std::string charset;  ///< `utf-8`; "" without that parameter
 
     /// `…/json` or `…+json`.
     bool is_json() const;
-    /// Whether its text is UTF-8 as far as it says: no charset, `utf-8` or `us-ascii`.
+    /// True if its charset admits UTF-8: none, `utf-8` or `us-ascii`.
     bool is_utf8() const;
 };
 
-/// Takes a type apart; of what is not well-formed it takes what it can read.
+/// Parses a type leniently: it keeps the well-formed parts of a malformed header.
 MediaType parse_media_type(std::string_view content_type);
 
 }  // namespace beckon::core

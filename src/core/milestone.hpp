@@ -14,7 +14,7 @@
 namespace beckon::core {
 
 /// How far a message got. The order is that of reports and of numbers in stores, so new ones come
-/// last; it says nothing about what follows what.
+/// last; it is not the order in which messages reach them.
 enum class Milestone : std::uint8_t {
     received,            ///< the endpoint checked the request and is about to publish it
     stored,              ///< the client's home holds it for later
@@ -75,8 +75,8 @@ struct Tracked {
     bool operator==(const Tracked&) const = default;
 };
 
-/// Where services report milestones. Publish and forget: no call waits, throws or fails, and what
-/// cannot be kept is counted by the sink. Thread-safe.
+/// Where services report milestones. Publish and forget: no call waits, throws or fails, and the
+/// sink counts milestones that it cannot keep. Thread-safe.
 class MilestoneSink {
 public:
     virtual ~MilestoneSink() = default;
@@ -87,8 +87,8 @@ public:
                          Timestamp at) noexcept = 0;
     virtual void reached(std::string_view id, Timestamp expires, Milestone milestone) noexcept = 0;
 
-    /// As the latter, for who goes on when the milestone is safe: `done` is called once, on any
-    /// thread, when the log has the milestone, or when it will not have it soon.
+    /// As the latter, for callers that go on once the milestone is safe: `done` is called once, on
+    /// any thread, when the log has the milestone, or when it will not have it soon.
     using Done = std::function<void()>;
     virtual void reached_then(std::string_view id, Timestamp expires, Milestone milestone,
                               Done done) noexcept {  // NOLINT(performance-unnecessary-value-param)
@@ -97,10 +97,11 @@ public:
     }
 };
 
-/// How many messages are at which milestone at present, those at a terminal one for a day.
+/// The number of messages at each milestone at present; a message at a terminal milestone counts
+/// for a day.
 using MilestoneCounts = ByMilestone<std::uint64_t>;
 
-/// Where the counts can be read. Thread-safe.
+/// A source of the counts. Thread-safe.
 class MilestoneCountsSource {
 public:
     virtual ~MilestoneCountsSource() = default;

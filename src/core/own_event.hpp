@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-/// What Beckon itself knows, as an event for webhooks (docs/webhooks.md#beckons-own-events).
+/// Events that Beckon itself publishes for webhooks (docs/webhooks.md#beckons-own-events).
 namespace beckon::core {
 
 /// A CloudEvent for the webhooks of one owner. Its id follows from its content, so that it may be
@@ -25,11 +25,12 @@ struct OwnEvent {
 
 /// Its record in `events`.
 Record encode(const OwnEvent& event);
-/// Of `events`, where copies of it meet.
+/// Its partition of `events`, the same for all copies of the event.
 Partition partition_of(const OwnEvent& event, Partition partitions);
 
-/// Whose webhook a record of `webhooks` is, if that wants events of the type. Of its filter nothing
-/// is known here. nullopt: it does not, or the record is none of a webhook.
+/// The owner of the webhook in this record of `webhooks`, if the webhook subscribes to events of
+/// the type; the webhook's filter is not evaluated. nullopt: it does not subscribe, or the record
+/// is not a webhook's.
 std::optional<std::string> owner_wanting(const RecordView& webhook, std::string_view type);
 
 }  // namespace beckon::core

@@ -14,8 +14,8 @@
 /// message, and its form (docs/protocol/receipts.md). Pure functions, any thread.
 namespace beckon::core {
 
-/// The header that names the receiver of a message's outcome, as to_text() has it: of the message's
-/// record, and of the event that reports the outcome.
+/// The header that names the receiver of a message's outcome, in the form of to_text(). The
+/// message's record has it, and the event that reports the outcome.
 inline constexpr std::string_view kReceiptHeader = "ce_receipt";
 
 using ReceiptId = Id16<struct ReceiptTag>;  ///< a receipt subscription; UUIDv4
@@ -25,7 +25,7 @@ using SenderId = Id16<struct SenderTag>;
 /// A receipt subscription.
 struct ReceiptRef {
     ReceiptId id{};
-    std::optional<SenderId> sender{};  ///< who made it; absent: nobody was authenticated
+    std::optional<SenderId> sender{};  ///< its creator; absent: the creator was not authenticated
     bool operator==(const ReceiptRef&) const = default;
 };
 
@@ -33,20 +33,20 @@ struct ReceiptRef {
 std::string to_text(const ReceiptRef& receipt);
 std::optional<ReceiptRef> parse_receipt(std::string_view text);
 
-/// How the name of an owner begins that a VAPID key names.
+/// The prefix of an owner's name that is derived from a VAPID key.
 inline constexpr std::string_view kVapidOwner = "vapid-";
 
 /// The owner of events that concern an application server: `vapid-<32 hex digits>`, a name as
 /// tokens of the events API have it.
 std::string owner_name(const SenderId& sender);
-/// The same of the SHA-256 of a VAPID key as 64 hex digits; nullopt if it is none.
+/// The owner's name from the SHA-256 of a VAPID key as 64 hex digits; nullopt for any other text.
 std::optional<std::string> owner_name_of_hash(std::string_view vapid_sha256);
 
 /// The outcome of a message, as its sender receives it.
 enum class Outcome : std::uint8_t { acknowledged, expired, gone };
 std::string_view to_string(Outcome outcome);
 Outcome outcome_of(FinishReason reason);
-/// The status of RFC 8030 §6.3: 204 for what was acknowledged, 410 for everything else.
+/// The status of RFC 8030 §6.3: 204 for an acknowledged message, 410 for any other outcome.
 int status_of(Outcome outcome);
 
 struct ReceiptOutcome {
@@ -56,13 +56,14 @@ struct ReceiptOutcome {
     bool operator==(const ReceiptOutcome&) const = default;
 };
 
-/// The event `beckon.message.<outcome>`. Without a sender its owner is one that no webhook has.
+/// The event `beckon.message.<outcome>`. Without a sender, the event's owner is a name that no
+/// webhook has.
 OwnEvent event_of(const ReceiptOutcome& reported);
 /// Its record in `events`, which both webhooks and receipt resources read.
 Record encode(const ReceiptOutcome& reported);
 /// nullopt: another event.
 std::optional<ReceiptOutcome> decode_receipt(const RecordView& record);
-/// Of `events`: the outcomes of one subscription stand in one partition.
+/// Its partition of `events`: one partition has all outcomes of one receipt subscription.
 Partition partition_of(const ReceiptId& subscription, Partition partitions);
 
 }  // namespace beckon::core

@@ -11,11 +11,11 @@
 namespace beckon::core {
 
 /// Seals and opens the URLs of receipt subscriptions, as Tokens does with endpoints
-/// (docs/formats/tokens.md#compact-tokens): who has the URL may poll and name it, and nobody can
-/// guess one. One instance per thread.
+/// (docs/formats/tokens.md#compact-tokens): a sender that has the URL may poll and name it, and
+/// URLs cannot be guessed. One instance per thread.
 class ReceiptTokens {
 public:
-    /// Takes over what the ring gains while it runs (KeyRing::grow()).
+    /// It also uses keys that the ring gains later (KeyRing::grow()).
     explicit ReceiptTokens(std::shared_ptr<const KeyRing> keys);
     ~ReceiptTokens();
     ReceiptTokens(ReceiptTokens&&) noexcept;

@@ -19,7 +19,7 @@ struct Header {
     bool operator==(const Header&) const = default;
 };
 
-/// What is to be published. `value` absent = null (a tombstone, a read barrier); empty is not null.
+/// A record to publish. `value` absent = null (a tombstone, a read barrier); empty is not null.
 struct Record {
     std::string key;
     std::optional<std::string> value;
@@ -32,7 +32,7 @@ struct HeaderView {
     std::string_view value;
 };
 
-/// What was read. All views are valid only during the call that passes it on.
+/// A record that was read. All views are valid only during the call that passes it on.
 struct RecordView {
     Offset offset = 0;
     Timestamp time{};  ///< append time, given by the log

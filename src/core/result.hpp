@@ -8,14 +8,14 @@
 
 namespace beckon::core {
 
-/// What failed. Each service maps these to its wire and its metric label with one exhaustive
-/// switch.
+/// The kind of a failure. Each service maps it to its wire and to its metric label with one
+/// exhaustive switch.
 enum class Fault {
     invalid,       ///< the input breaks its format or a rule; retrying is futile
     not_found,     ///< proven absent
     unauthorized,  ///< a key, signature or secret does not fit
     too_large,     ///< a named limit was exceeded
-    conflict,      ///< somebody else holds it, or has changed it
+    conflict,      ///< another process or caller holds it, or has changed it
     out_of_range,  ///< an offset above the log's end
     full,          ///< a bounded queue or the disk is full; later may work
     timed_out,     ///< no answer in time: the outcome is unknown
@@ -26,12 +26,12 @@ enum class Fault {
 /// The fault's name as it stands in logs and metric labels.
 std::string_view to_string(Fault fault);
 
-/// A failure that the caller handles: what failed and with what (text for the log, no secrets).
+/// A failure that the caller handles: its kind, and a text for the log without secrets.
 struct Error {
     Fault fault;
     std::string message;
 
-    /// True if the same call may succeed later without anybody changing it.
+    /// True if the same call may succeed later.
     bool retryable() const {
         return fault == Fault::full || fault == Fault::timed_out || fault == Fault::unavailable;
     }

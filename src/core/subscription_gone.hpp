@@ -10,10 +10,10 @@
 /// The event `beckon.subscription.gone` (docs/webhooks.md#beckons-own-events).
 namespace beckon::core {
 
-/// How it is known that a subscription has ended.
+/// The reason why a subscription has ended.
 enum class GoneReason : std::uint8_t {
-    unregistered,    ///< its client said so
-    client_removed,  ///< with its client
+    unregistered,    ///< its client unregistered it
+    client_removed,  ///< its client was removed
     answered_410,    ///< a message for it was refused
 };
 std::string_view to_string(GoneReason reason);
@@ -28,7 +28,7 @@ struct SubscriptionGone {
     GoneReason reason = GoneReason::unregistered;
 };
 
-/// The same id whoever publishes it.
+/// Its id does not depend on the process that publishes it.
 OwnEvent event_of(const SubscriptionGone& gone);
 
 }  // namespace beckon::core

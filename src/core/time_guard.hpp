@@ -6,14 +6,14 @@
 #include <chrono>
 #include <string>
 
-/// What destroys asks here, and nowhere else, whether something is over.
+/// The one test of whether something is over, for all code that destroys data.
 namespace beckon::core {
 
-/// By how much both clocks must be past the end of what is destroyed.
+/// Both clocks must be past the end of destroyed data by this.
 inline constexpr std::chrono::hours kDestructionMargin{1};
 
 /// The latest moment that is past for certain: an hour ago by the log's clock *and* by the host's.
-/// Each of them may have stepped; what is destroyed by a wrong one does not come back.
+/// Either clock may have stepped, and data that a wrong clock destroys does not come back.
 inline Timestamp certainly_past(Timestamp log_now, Timestamp host_now) {
     return std::min(log_now, host_now) - kDestructionMargin;
 }

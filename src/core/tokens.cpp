@@ -204,8 +204,8 @@ public:
         return ok && CRYPTO_memcmp(mac.data(), token.last(kFernetMac).data(), mac.size()) == 0;
     }
 
-    /// Decrypts what was found genuine; `plain` has space for the ciphertext. The plaintext's size,
-    /// or nullopt if the padding is wrong.
+    /// Decrypts a ciphertext that was found genuine; `plain` has space for it. The plaintext's
+    /// size, or nullopt if the padding is wrong.
     std::optional<std::size_t> decrypt(ByteView token, std::uint8_t* plain) {
         const auto iv = token.subspan(kFernetHead - 16, 16);
         const auto ciphertext = token.subspan(kFernetHead, token.size() - kFernetHead - kFernetMac);
@@ -295,7 +295,7 @@ tl::unexpected<Error> wrong_length(std::size_t size, const char* allowed) {
                 "it has " + std::to_string(size) + " characters; allowed: " + allowed);
 }
 
-/// A token of two ids, 66 characters. `what` is said of another kind.
+/// A token of two ids, 66 characters. `what`: the message for a token of another kind.
 Result<void> open_pair(CompactCipher& cipher, Kind kind, std::string_view text, const char* what,
                        std::array<std::uint8_t, kPairBytes>& plain) {
     std::array<std::uint8_t, kCompactBytesMax> buffer;

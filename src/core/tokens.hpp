@@ -17,7 +17,7 @@ using Sha256 = std::array<std::uint8_t, 32>;
 /// Any thread.
 Sha256 sha256(std::string_view bytes);
 
-/// What an endpoint URL's token says.
+/// The content of an endpoint URL's token.
 struct EndpointToken {
     Uaid uaid;
     ChannelId channel;
@@ -40,7 +40,7 @@ struct MessageRef {
 /// Keeps OpenSSL contexts for reuse: one instance per thread.
 class Tokens {
 public:
-    /// Takes over what the ring gains while it runs (KeyRing::grow()).
+    /// It also uses keys that the ring gains later (KeyRing::grow()).
     explicit Tokens(std::shared_ptr<const KeyRing> keys);
     ~Tokens();
     Tokens(Tokens&&) noexcept;
@@ -49,8 +49,8 @@ public:
     std::string seal_endpoint(const Uaid& uaid, const ChannelId& channel,
                               const std::optional<Sha256>& vapid_sha256 = std::nullopt);
 
-    /// Which forms a path admits: `/wpush/<t>` both, `/wpush/v1/` and `/wpush/v2/` Fernet of that
-    /// length only.
+    /// The token forms that a path admits: `/wpush/<t>` both, `/wpush/v1/` and `/wpush/v2/` only
+    /// Fernet of that length.
     enum class Form { any, v1, v2 };
     /// Errors: invalid (not base64url, wrong length for its form), unauthorized (no key of the ring
     /// opens it). `now` bounds a Fernet token's stamp (at most 60 s ahead). A Fernet token is tried
