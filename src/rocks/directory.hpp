@@ -12,12 +12,12 @@ namespace beckon::rocks {
 /// with the path: full, unavailable (it cannot be made, or not be written to).
 core::Result<void> make_directory(const std::filesystem::path& directory);
 
-/// Renames the directory to `<directory>.set-aside-<n>` and says so, with the reason, in one line
-/// of the log. Errors: unavailable.
+/// Renames the directory to `<directory>.set-aside-<n>`, and logs that with the reason in one line.
+/// Errors: unavailable.
 core::Result<void> set_aside(const std::filesystem::path& directory, std::string_view why);
 
-/// " (pid 123)": the process that holds the database's lock, if the system says so (it does not for
-/// this process itself); otherwise "".
+/// " (pid 123)": the process that holds the database's lock, if the system names it (it does not
+/// for this process itself); otherwise "".
 std::string lock_holder(const std::filesystem::path& directory);
 
 }  // namespace beckon::rocks

@@ -8,7 +8,7 @@ namespace beckon::rocks {
 using core::Fault;
 
 bool is_in_use(const rocksdb::Status& status) {
-    // RocksDB has no code of its own for a LOCK file that somebody holds.
+    // RocksDB has no code of its own for a LOCK file that is held.
     const std::string text = status.ToString();
     return status.IsIOError() && text.find("LOCK") != std::string::npos &&
            (text.find("lock hold by current process") != std::string::npos ||

@@ -8,9 +8,9 @@
 
 namespace beckon::rocks {
 
-/// RocksDB's answer as ours; `what` says what was being done, with the path. It distinguishes what
-/// a caller must treat differently:
-///   corrupt      the bytes on disk are not what was written: they will not come back
+/// RocksDB's status as our Error; `what` names the operation and the path. Callers treat these
+/// faults differently:
+///   corrupt      the bytes on disk are not the bytes that were written, which are lost
 ///   full         the disk has no space
 ///   conflict     another process has the directory open
 ///   not_found    there is no such key

@@ -63,8 +63,8 @@ rocksdb::DBOptions db_options(const Setup& setup) {
     options.bytes_per_sync = 1U << 20;
     options.listeners = {std::make_shared<NoRecoveryByItself>()};
     options.info_log = std::make_shared<Logger>(setup.folder, setup.directory.string());
-    // Nobody reads these files, so a disk without space for them refuses nothing; in RocksDB 9 it
-    // would.
+    // These files have no reader, so a disk without space for them must refuse no write; in RocksDB
+    // 9 it would.
     options.fail_if_options_file_error = false;
     options.stats_dump_period_sec = 0;
     options.stats_persist_period_sec = 0;

@@ -12,7 +12,7 @@ namespace beckon::rocks {
 
 /// The facts from which the settings of one database follow.
 struct Setup {
-    std::string_view folder;  ///< who logs its lines: "store", "log"
+    std::string_view folder;  ///< the folder of its log lines: "store", "log"
     std::filesystem::path directory;
     std::shared_ptr<Memory> memory;  ///< not null
     /// How it reaches its files; null: as RocksDB does by default. Tests put faults here.
@@ -26,7 +26,7 @@ struct Setup {
 ///   and Debian's build keeps assertions on: once the disk is full and one of its lines was lost,
 ///   the next one aborts the process.
 /// * After an error of the disk RocksDB does not recover on a thread of its own, which would refuse
-///   Resume() meanwhile: whoever writes next asks for it.
+///   Resume() meanwhile: the next writer calls Resume().
 rocksdb::DBOptions db_options(const Setup& setup);
 
 }  // namespace beckon::rocks

@@ -33,8 +33,8 @@ std::uint64_t number(DB& db, const std::string& property) {
 }  // namespace
 
 /// RocksDB schedules one flush at a time. A failed write waits until none is due; a flush that
-/// fails meanwhile was begun. A manifest may be written by a flush, which is running then, or by
-/// whoever makes a family.
+/// fails meanwhile was begun. A running flush may be writing a manifest, and so may a caller that
+/// makes a family.
 void FlushesFirst::OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status*) {
     using Reason = rocksdb::BackgroundErrorReason;
     auto* db = db_.load();

@@ -29,8 +29,8 @@ std::uint64_t write_ahead_file(rocksdb::DB& db);
 /// After a failed write: lets RocksDB go on (DB::Resume). OK only if it has left the write-ahead
 /// file `failed`, to which the write went that failed. `Aborted`: it means to go on with that file,
 /// since it found nothing in memory to write out; the next write would end the process
-/// (docs/facts/rocksdb.md#traps). Others: as DB::Resume(). Nobody may write meanwhile, nor after an
-/// `Aborted`.
+/// (docs/facts/rocksdb.md#traps). Others: as DB::Resume(). No thread may write meanwhile, nor after
+/// an `Aborted`.
 rocksdb::Status resume(rocksdb::DB& db, std::uint64_t failed);
 
 }  // namespace beckon::rocks

@@ -32,12 +32,13 @@ using rocksdb::IODebugContext;
 using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 
-/// What a write past the page cache begins at and ends with.
+/// Writes past the page cache begin and end at multiples of this.
 constexpr std::size_t kAlignment = 4096;
-/// So much of a file is kept filled ahead of what is written: a quarter of a second of 25,000
+/// The filler stays so far ahead of the written bytes of a file: a quarter of a second at 25,000
 /// messages a second.
 constexpr std::uint64_t kAhead = 4U << 20;
-/// What is filled at a time; a write that finds the file not filled so far waits for no more.
+/// The filler fills so much at a time: a write that finds the file not filled waits for one piece
+/// at most.
 constexpr std::uint64_t kPiece = 256U << 10;
 
 constexpr std::uint64_t round_up(std::uint64_t bytes) {
@@ -65,8 +66,8 @@ int write_all(int fd, const char* bytes, std::size_t size, std::uint64_t at, int
 }
 
 /// A file that two threads write: the log's, and the one that fills. Below `filled_` there are
-/// zeros or what was written; from there on a piece is being filled while `busy_`, and nothing is
-/// written meanwhile.
+/// zeros or written bytes; from there on a piece is being filled while `busy_`, and no write
+/// happens meanwhile.
 class SharedFile {
 public:
     SharedFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
@@ -194,13 +195,14 @@ public:
         std::memcpy(bytes_ + size_, bytes.data(), bytes.size());
         size_ += bytes.size();
     }
-    /// What is there, and zeros up to the end of the last page.
+    /// The buffered bytes, with zeros up to the end of the last page.
     std::string_view padded() const {
         std::memset(bytes_ + size_, 0, round_up(size_) - size_);
         return {bytes_, round_up(size_)};
     }
     std::size_t size() const { return size_; }
-    /// Only the last page stays, if it is not full. Gives the number of bytes that went.
+    /// Drops the full pages and keeps the last one if it is not full. Returns the number of dropped
+    /// bytes.
     std::size_t keep_last() {
         const auto gone = size_ / kAlignment * kAlignment;
         size_ -= gone;
@@ -224,7 +226,7 @@ private:
     std::size_t capacity_ = 0;
 };
 
-/// What was appended is written when it is synced. (RocksDB's own way with direct I/O counts each
+/// A file that writes its appended bytes when it is synced. (RocksDB's own direct I/O counts each
 /// page that is written again as a longer file, and then misses the rest of it at the next start.)
 class SyncedFile final : public rocksdb::FSWritableFile {
 public:
@@ -258,7 +260,7 @@ public:
     IOStatus Fsync(const IOOptions& options, IODebugContext* context) override {
         return Sync(options, context);
     }
-    /// Leaves no zeros behind what was appended.
+    /// Removes the zeros behind the appended bytes.
     IOStatus Close(const IOOptions& options, IODebugContext* context) override {
         file_->stop_filling();
         auto written = Sync(options, context);
@@ -275,10 +277,10 @@ private:
 
     std::shared_ptr<SharedFile> file_;  ///< null once it is closed
     Filler& filler_;
-    Pages pages_;              ///< what is not written, behind the page that it begins in
+    Pages pages_;              ///< the bytes to write, from the beginning of their first page on
     std::uint64_t start_ = 0;  ///< where that page stands in the file
     bool synced_ = true;       ///< nothing was appended since
-    IOStatus state_;           ///< a write that failed is the last: nobody knows what it left
+    IOStatus state_;  ///< a write that failed is the last: the file's content is unknown then
 };
 
 /// Whether the file system takes such writes. Other errors show at the first write.
@@ -310,8 +312,8 @@ public:
         return FileSystemWrapper::NewWritableFile(path, options, out, context);
     }
 
-    /// Of a file that is being written not with the zeros that are filled ahead, among which a
-    /// reader would meet what is written meanwhile.
+    /// The size of a file that is being written leaves out the zeros that are filled ahead: a
+    /// reader of these would meet bytes that are written meanwhile.
     IOStatus GetFileSize(const std::string& path, const IOOptions& options, std::uint64_t* size,
                          IODebugContext* context) override {
         {
@@ -333,7 +335,7 @@ private:
         return path.extension() == ".log" && directory_of(path) == directory_;
     }
 
-    /// Null: the file system cannot, or says why not to RocksDB's own way.
+    /// Null: the file system cannot, or RocksDB's own file reports the error.
     std::shared_ptr<SharedFile> open(const std::string& path) {
         const int fd =
             ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_DIRECT | O_CLOEXEC, 0644);

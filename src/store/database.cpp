@@ -28,7 +28,7 @@ using core::Fault;
 
 constexpr std::string_view kLogIdRow = "log_id";
 
-/// A rarely written family pins the WAL until it is flushed; this bounds what a start replays.
+/// A rarely written family pins the WAL until it is flushed; this bounds the replay of a start.
 constexpr std::uint64_t kWalBytesMax = 128U << 20;
 /// Tables older than this are rewritten, so that rows whose drop time has passed do go.
 constexpr std::uint64_t kRewriteAfterS = 21'600;
@@ -76,7 +76,7 @@ core::Result<std::string> damaged(const core::Error& error) {
     return "damaged: " + error.message;
 }
 
-/// Holds a database's lock, so that nobody else opens it meanwhile.
+/// Holds a database's lock, so that no other process opens it meanwhile.
 class DirectoryLock {
 public:
     DirectoryLock(rocksdb::Env& env, const std::filesystem::path& directory)
@@ -163,7 +163,7 @@ core::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
                                            ": made anew, and of no use again: " + unfit);
 }
 
-/// Why what stands in the directory is of no use to this build and log; "": it is.
+/// The reason why the directory's content is of no use to this build and log; "": it is of use.
 core::Result<std::string> Database::open_and_check() {
     if (const auto status = open_files(); !status.ok()) {
         if (is_damage(status)) return "damaged: " + status.ToString();
@@ -240,7 +240,8 @@ rocksdb::ColumnFamilyOptions Database::family_options(FamilyKind kind) const {
     family.write_buffer_size =
         std::max<std::size_t>(options_.memory->write_buffer_bytes / 16, 1U << 20);
     family.max_write_buffer_number = 4;
-    // Far above what a compaction in time leaves: what is behind is refused (write()), not slowed.
+    // Far above the level of a compaction in time: write() refuses writes beyond it, and does not
+    // slow them.
     family.level0_slowdown_writes_trigger = 60;
     family.level0_stop_writes_trigger = 100;
     family.arena_block_size = 256U << 10;  // the default, an eighth of the buffer, is mostly air
@@ -298,7 +299,7 @@ core::Result<void> Database::drop_family(const Family& family) {
         rocks::to_error(status, "store " + directory().string() + ", drop of a family"));
 }
 
-/// Whether there is space for what is in memory: resume() is called once.
+/// Whether there is space for the writes in memory: resume() is called once.
 rocksdb::Status Database::probe() const {
     std::uint64_t in_memory = 0;
     db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &in_memory);
@@ -315,9 +316,9 @@ rocksdb::Status Database::probe() const {
     return status;
 }
 
-/// RocksDB leaves the write-ahead file that failed only if there is something in memory to write
-/// out. If not, a row that is there anyway is put there, past the write-ahead log. It is written
-/// out then, and with it RocksDB leaves a file that somebody has tried to write to.
+/// RocksDB abandons the write-ahead file that failed only if there are rows in memory to flush. If
+/// there are none, a row that exists anyway is written there again, past the write-ahead log. Its
+/// flush abandons the file on which a write has failed.
 rocksdb::Status Database::resume() {
     auto first = rocks::resume(*db_, failed_file_);
     if (!first.IsAborted()) return first;

@@ -28,7 +28,7 @@ namespace beckon::store {
 using rocks::slice;
 using rocks::view;
 
-/// A read failed: `corrupt`, with what to do about it, only if the bytes on disk are wrong; else
+/// A read failed: `corrupt`, with a remedy, only if the bytes on disk are wrong; else
 /// `unavailable`, which proves nothing about them.
 core::Error unreadable(const rocksdb::Status& status, std::string_view path);
 /// Bytes that RocksDB vouches for are none of ours: `corrupt`.
@@ -65,7 +65,8 @@ struct DatabaseOptions {
     std::vector<FamilySpec> families;
     /// The kind of families that are made while the store runs; nullopt: the name is none of ours.
     std::function<std::optional<FamilyKind>(std::string_view name)> kind_of;
-    /// What must be readable besides, once the files are open; `corrupt` is damage. May be empty.
+    /// Further rows that must be readable once the files are open; `corrupt` is damage. May be
+    /// empty.
     std::function<core::Result<void>(const Database&)> check;
     std::shared_ptr<rocks::Memory> memory;
     rocksdb::Env* env = nullptr;
@@ -75,7 +76,7 @@ struct DatabaseOptions {
 class Database {
 public:
     /// A store of another log, format or version, and one whose files are damaged, is set aside,
-    /// with a line in the log that says why, and a new one is made. Errors: conflict (in use),
+    /// with the reason in a log line, and a new one is made. Errors: conflict (in use),
     /// unavailable, full.
     static core::Result<std::unique_ptr<Database>> open(const DatabaseOptions& options);
     ~Database();

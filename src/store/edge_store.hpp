@@ -46,17 +46,18 @@ public:
     EdgeStore& operator=(const EdgeStore&) = delete;
 
     /// Any thread. A partition is open at most once at a time and is destroyed before the
-    /// EdgeStore; what it had not committed is dropped then.
+    /// EdgeStore; its uncommitted changes are dropped then.
     std::unique_ptr<PartitionStore> open_partition(core::Partition partition);
     /// Drops month families that are over: `log_now` and host time both past the month + 1 h.
     /// Any thread but a shard's, since it may take a tenth of a second; while others fold and read.
     /// Call it about once an hour: the files of a dropped month are deleted by the call after the
-    /// one that dropped it. Returns what was dropped; nothing without rotation.
+    /// one that dropped it. Returns the names of the dropped families; none without rotation.
     std::vector<std::string> drop_past_months(core::Timestamp log_now, core::Timestamp host_now);
     /// Why nothing can be committed before this process is restarted (the disk failed in a way that
     /// RocksDB does not recover from); empty: nothing is known of that. Any thread; does not wait.
     std::string needs_restart() const;
-    /// Begins to count what waits in a partition, open here or not. Any thread but a shard's.
+    /// Begins to count the messages that wait in a partition, open here or not. Any thread but a
+    /// shard's.
     WaitingCount count_waiting(core::Partition partition, core::Timestamp now) const;
 
 private:
@@ -65,7 +66,7 @@ private:
     const std::unique_ptr<Impl> impl_;
 };
 
-/// The same as EdgeStore::open().
+/// Calls EdgeStore::open().
 inline core::Result<std::unique_ptr<EdgeStore>> open_edge_store(const EdgeStoreOptions& options) {
     return EdgeStore::open(options);
 }

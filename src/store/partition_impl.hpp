@@ -17,7 +17,7 @@
 
 namespace beckon::store {
 
-/// What the partitions of an edge store share; outlives them.
+/// The tables that the partitions of an edge store share; outlives them.
 struct EdgeTables {
     Database& database;
     Months& months;
@@ -46,7 +46,7 @@ struct PartitionStore::Impl {
     std::size_t changed_rows() const;
     bool folded(const StaleWrite& what, bool won);
     void go_back();
-    /// What a read of a table gave; nothing if it failed.
+    /// The value of a table's read; an empty one if the read failed.
     template <class T>
     T value_of(core::Result<T> read) {
         if (read) return std::move(*read);

@@ -18,7 +18,8 @@ namespace {
 /// Bytes of messages, as kCommitRows counts rows.
 constexpr std::size_t kCommitBytes = 2U << 20;
 
-/// What a row takes in a batch beside the text of a message: key, form and time, ids, sizes; about.
+/// About the bytes that a row takes in a batch beside the text of a message: key, form and time,
+/// ids, sizes.
 constexpr std::size_t kRowBytes = 64;
 
 constexpr std::array kSources{Source::notifications, Source::subscriptions};
@@ -55,7 +56,7 @@ bool PartitionStore::Impl::folded(const StaleWrite& what, bool won) {
     return won;
 }
 
-/// To what is committed.
+/// Back to the committed state.
 void PartitionStore::Impl::go_back() {
     notifications.reset();
     subscriptions.reset();
@@ -86,9 +87,9 @@ void PartitionStore::Impl::committed() {
     receipts.committed();
 }
 
-/// At the log's end the log's clock says it, which holds back what a step forward would end. Short
-/// of the end there are only records: a fold that was at the end before may meet such a step in
-/// them, so they lower the time and never raise it. In a restore they raise it.
+/// At the log's end it is the time of the log's clock, which a step forward of the log's time does
+/// not move at once. Short of the end there are only records: a fold that was at the end before may
+/// meet such a step in them, so they lower the time and never raise it. In a restore they raise it.
 core::Timestamp PartitionStore::Impl::time_of(Source source,
                                               std::optional<core::Timestamp> caught_up) {
     if (caught_up) return *caught_up;
@@ -230,7 +231,7 @@ bool PartitionStore::remove_channel(const core::ChannelRemoved& channel, core::T
                          impl_->subscriptions.remove_channel(impl_->partition, channel, time));
 }
 
-// --- what a serving home decides
+// --- decisions of a serving home
 
 bool PartitionStore::add_tombstone(const core::Uaid& uaid, const core::MessageKey& key,
                                    core::FinishReason reason, std::optional<core::Milestone> end) {
@@ -296,7 +297,7 @@ std::size_t PartitionStore::pending_count(const core::Uaid& uaid, std::size_t at
 }
 
 std::string PartitionStore::digest(core::Timestamp now) {
-    BECKON_ASSERT(!dirty(), "a digest covers what is committed");
+    BECKON_ASSERT(!dirty(), "a digest covers committed rows only");
     auto& database = impl_->tables.database;
     Digest digest;
     add_subscriptions(digest, impl_->tables.subscriptions, impl_->partition);

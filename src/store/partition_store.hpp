@@ -21,7 +21,7 @@
 namespace beckon::store {
 
 /// One partition's part of the store. Changes collect in memory, where reads see them at once, and
-/// commit() writes what is left of them together with the offsets. Owner's thread only.
+/// commit() writes the net changes together with the offsets. Owner's thread only.
 ///
 /// Commit seldom. A message that is put and finished between two commits is never written at all,
 /// and with a tenth of a second between commits most messages are; after a crash the records since
@@ -30,13 +30,13 @@ namespace beckon::store {
 ///
 /// Folds are pure: `appended` and `time` below are append times of the records, never a clock, so
 /// that the same log gives the same state. Records are fed once each in the order of their offsets,
-/// from the checkpoint on; what lies below it is answered `repeated`.
+/// from the checkpoint on; records below it are answered `repeated`.
 ///
-/// A read that fails. Reads then say "nothing" and broken() is true: nothing negative follows from
-/// them, and no decision made on them outlives the process, since the next commit() fails too. With
-/// `corrupt` the bytes will not come back: clear(), and fold anew. With any other error (the disk
-/// failed for a moment) what was not committed is dropped and checkpoint() goes back to what is:
-/// fold again from there.
+/// A read that fails. Reads then find nothing and broken() is true: no negative answer may follow
+/// from them, and no decision made on them outlives the process, since the next commit() fails too.
+/// With `corrupt` the bytes will not come back: clear(), and fold anew. With any other error (the
+/// disk failed for a moment) uncommitted changes are dropped and checkpoint() goes back to the
+/// committed one: fold again from there.
 class PartitionStore {
 public:
     ~PartitionStore();
@@ -48,8 +48,8 @@ public:
     std::optional<core::Checkpoint> checkpoint(Source source) const;
     /// The batch's offsets; `caught_up` when the fold was seen at the end (log time).
     void advance(Source source, core::Offset next, std::optional<core::Timestamp> caught_up);
-    /// Deletes the partition's whole range and its checkpoints in one batch, which it writes at
-    /// once (untrusted, given up). What was not committed is dropped.
+    /// Deletes the partition's whole range and its checkpoints in one batch, written at once (for
+    /// an untrusted partition, or one that this node no longer holds). Drops uncommitted changes.
     core::Result<void> clear();
     /// Writes all changes as one batch (WAL on, no sync: a crash is a replay of a short tail).
     /// Errors: full (disk), unavailable, corrupt. After a failed write nothing of it counts as
@@ -78,7 +78,7 @@ public:
     bool finish(const core::NotificationFinished& done, core::Timestamp time);
 
     /// Folds, behind put(), that the sender receives the message's outcome. It is remembered until
-    /// finish(). While nobody wants receipts, these cost nothing.
+    /// finish(). While no message has a receipt, these cost nothing.
     void put_receipt(const core::MessageKey& key, Receipt receipt);
     std::optional<Receipt> receipt(const core::MessageKey& key);
     /// Up to `max` messages with a receipt that have expired by `now`. They are named again until
@@ -94,26 +94,25 @@ public:
     bool put_channel(const core::ChannelRecorded& channel);
     bool remove_channel(const core::ChannelRemoved& channel, core::Timestamp time);
 
-    // --- what a serving home decides
-    /// The message is done with here: it leaves the pending ones and its tombstone is pending.
-    /// False if it was not pending. `end`: the milestone that is reported if it is tracked.
+    // --- decisions of a serving home
+    /// Finishes a message here: it leaves the pending ones and its tombstone is pending. False if
+    /// it was not pending. `end`: the milestone that is reported if it is tracked.
     bool add_tombstone(const core::Uaid& uaid, const core::MessageKey& key,
                        core::FinishReason reason,
                        std::optional<core::Milestone> end = std::nullopt);
-    /// The same for a message that its client has acknowledged. It may stay in memory until its
-    /// tombstone is folded, and then the pending tombstone is never written: two rows instead of
-    /// five, and no commit for its sake. A crash before delivers the message again. Topic messages,
-    /// tracked ones and those with a receipt are written at the next commit, as with
-    /// add_tombstone().
+    /// Like add_tombstone(), for a message that its client has acknowledged. The pending tombstone
+    /// may stay in memory until the tombstone is folded, and is then never written: two rows
+    /// instead of five, and no commit for its sake. A crash before that delivers the message again.
+    /// The next commit writes pending tombstones of Topic messages, of tracked ones and of messages
+    /// with a receipt, as with add_tombstone().
     bool add_acked_tombstone(const core::Uaid& uaid, const core::MessageKey& key,
                              std::optional<core::Milestone> end);
-    /// Such acknowledgements go with the next commit: all of them, or those that were there at the
-    /// last call (from a timer: whose tombstones take longer than its period).
+    /// The next commit writes postponed pending tombstones: `all` of them, or only those that the
+    /// last call has seen (a timer calls it, so their tombstones take longer than its period).
     void write_postponed(bool all);
     /// A tombstone of the message is pending already.
     bool tombstone_pending(const core::Uaid& uaid, const core::MessageKey& key);
-    /// Expired messages that a read has found are done with: their tombstones are pending as
-    /// `expired`.
+    /// Finishes expired messages that a read has found: their tombstones are pending as `expired`.
     void expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired);
 
     // --- reads
@@ -124,12 +123,13 @@ public:
         const std::optional<core::Uaid>& after, std::size_t max);
     /// A pending message that is tracked.
     std::optional<core::Tracked> tracked(const core::Uaid& uaid, const core::MessageKey& key);
-    /// nullopt also if its client is unknown: such a channel is dead.
+    /// nullopt also if its client is unknown: then the channel is dead.
     std::optional<StoredChannel> channel(const core::Uaid& uaid, const core::ChannelId& channel);
     std::vector<StoredChannel> channels(const core::Uaid& uaid);
-    /// Up to `max` pending messages after the cursor, which moves. Expired ones (now ≥ expiry) are
-    /// skipped and named in the outcome. Costs what it passes on or skips, not what waits; one
-    /// call skips at most kSkipMax. Changes nothing. `sink` must not call the store.
+    /// Up to `max` pending messages after the cursor, which moves. Skips expired ones (now ≥
+    /// expiry) and names them in the outcome. The cost is linear in the messages passed on or
+    /// skipped, not in all that wait; one call skips at most kSkipMax. Changes nothing. `sink` must
+    /// not call the store.
     ReadOutcome read_pending(const core::Uaid& uaid, DrainCursor& cursor, std::size_t max,
                              core::Timestamp now,
                              const std::function<void(const MessageView&)>& sink);
@@ -142,7 +142,7 @@ public:
                                                std::size_t max);
 
     /// Up to `max` pending tombstones behind `after` (nullopt: from the first), ascending by
-    /// put_offset. Costs what it returns, however many there are.
+    /// put_offset. The cost is linear in the returned ones, however many there are.
     std::vector<PendingTombstone> pending_tombstones_after(
         const std::optional<PendingTombstone>& after, std::size_t max);
     /// All of them: for tests and tools.
@@ -154,16 +154,17 @@ public:
     NewPendingTombstones take_new_pending_tombstones();
     std::size_t pending_tombstone_count() const;
 
-    /// A digest of what the fold determines (for `replay` and tests): two stores that folded the
-    /// same log agree, however they got there. Covers living clients and channels, messages that
-    /// have not expired by `now` (log time), and pending tombstones: a home that serves has some
-    /// that no log shows yet, so compare when it has gone quiet, when pending tombstones are
-    /// published and read back. Covers what is committed; call it when not dirty().
+    /// A digest of the state that the fold determines (for `replay` and tests): two stores that
+    /// folded the same log agree, however they got there. Covers living clients and channels,
+    /// messages that have not expired by `now` (log time), and pending tombstones: a home that
+    /// serves has some that no log shows yet, so compare when it has gone quiet, when pending
+    /// tombstones are published and read back. Covers committed rows only; call it when not
+    /// dirty().
     std::string digest(core::Timestamp now);
     /// Pending messages of a client, expired ones that were not met yet included; stops counting
     /// at `at_most`, which bounds the cost.
     std::size_t pending_count(const core::Uaid& uaid, std::size_t at_most);
-    /// Messages that read_pending() has looked at since this was opened: what reading costs.
+    /// Messages that read_pending() has read since this was opened: the cost of reading.
     std::uint64_t messages_read() const;
     std::size_t pending_count(const core::Uaid& uaid) {
         return pending_count(uaid, static_cast<std::size_t>(-1));

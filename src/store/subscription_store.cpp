@@ -25,7 +25,7 @@ struct SubscriptionStore::Impl {
           fold(tables),
           damaged(static_cast<std::size_t>(count)) {}
 
-    /// What a table said; damage is noted.
+    /// Passes on a table's result, and notes damage.
     template <class T>
     core::Result<T> noted(core::Partition partition, core::Result<T> result) const {
         if (!result && result.error().fault == core::Fault::corrupt) {
@@ -155,7 +155,7 @@ core::Result<void> SubscriptionStore::commit() {
 core::Result<void> SubscriptionStore::clear(core::Partition partition) {
     auto& impl = *impl_;
     if (impl.fold.broken()) {
-        impl.drop_batch();  // worthless, for all partitions: what it held is folded again
+        impl.drop_batch();  // void, for all partitions: its records are folded again
     } else if (auto committed = commit(); !committed) {
         return committed;
     }

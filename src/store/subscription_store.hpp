@@ -58,9 +58,9 @@ public:
                  std::optional<core::Timestamp> caught_up);
     /// True if so much has collected that it should be written now, or a read failed.
     bool commit_due() const;
-    /// Writes the batch; what was folded is visible to lookups from here on. Errors: full,
-    /// unavailable; it may be called again. If a read failed in a fold, the batch is dropped and
-    /// checkpoint() goes back, for all partitions that were in it: fold again from there.
+    /// Writes the batch; from then on lookups see its changes. Errors: full, unavailable; it may be
+    /// called again. If a read failed in a fold, the batch is dropped and checkpoint() goes back,
+    /// for all partitions that were in it: fold again from there.
     core::Result<void> commit();
     /// Commits, then deletes the partition's whole range and its checkpoint in one batch. It is not
     /// damaged after that.
@@ -81,7 +81,8 @@ public:
     /// True once a row of the partition could not be read back, in a lookup or in a fold: clear()
     /// it and fold it anew.
     bool damaged(core::Partition partition) const;
-    /// Of all living clients and channels that are committed; equal for live and rebuilt.
+    /// The digest of all living clients and channels that are committed; equal for live and rebuilt
+    /// stores.
     std::string digest() const;
 
 private:
@@ -90,7 +91,7 @@ private:
     const std::unique_ptr<Impl> impl_;
 };
 
-/// The same as SubscriptionStore::open().
+/// Calls SubscriptionStore::open().
 inline core::Result<std::unique_ptr<SubscriptionStore>> open_subscription_store(
     const SubscriptionStoreOptions& options) {
     return SubscriptionStore::open(options);

@@ -13,11 +13,10 @@
 #include <string_view>
 #include <vector>
 
-/// What the stores hold and return, in types of their own: the ground that everything else in this
-/// folder stands on.
+/// The types of the stores' rows and results, which all other files of this folder use.
 namespace beckon::store {
 
-/// A message as it waits, as a drain passes it on; views end with the call.
+/// A waiting message, as a drain passes it on; views end with the call.
 struct MessageView {
     core::Offset offset = 0;  ///< its order
     core::Timestamp appended{};
@@ -33,7 +32,8 @@ struct MessageView {
     std::string_view body;
 };
 
-/// Nothing waits longer, whatever its record says: it bounds the number of month families.
+/// No message waits longer, even if its record has a later expiry: this bounds the number of month
+/// families.
 inline constexpr std::chrono::hours kTtlMax{24 * 366};
 
 struct StoredClient {
@@ -54,10 +54,10 @@ struct StoredChannel {
 /// The two log topics that a partition of the store is folded from.
 enum class Source : std::uint8_t { notifications, subscriptions };
 
-/// How messages are spread over families. Changing it rebuilds the store from the log.
+/// How messages are distributed over families. Changing it rebuilds the store from the log.
 enum class Rotation : std::uint8_t { monthly, daily, off };
 
-/// What put() made of a message.
+/// The outcome of put().
 enum class PutOutcome {
     pending,   ///< stored; deliver or keep
     ttl_zero,  ///< send now or never; its tombstone is pending already
@@ -71,9 +71,9 @@ struct PendingTombstone {
     core::MessageKey key;
     core::FinishReason reason = core::FinishReason::acked;
     core::Offset put_offset = 0;  ///< publish in this order: replaced ones before their replacement
-    /// Of a tracked message whose end is to be reported: the milestone that it ended with. It stays
-    /// here until the tombstone is read back, so that the publisher of the pending tombstone can
-    /// report it again.
+    /// For a tracked message whose end is to be reported: the milestone that it ended with. It
+    /// stays here until the tombstone is read back, so that the publisher of the pending tombstone
+    /// can report it again.
     struct End {
         core::Tracked message;
         core::Milestone milestone = core::Milestone::delivered;
@@ -90,7 +90,7 @@ struct StaleWrite {
     auto operator<=>(const StaleWrite&) const = default;
 };
 
-/// What take_new_pending_tombstones() gives.
+/// The result of take_new_pending_tombstones().
 struct NewPendingTombstones {
     std::vector<PendingTombstone> pending_tombstones;
     bool left_out =
@@ -106,9 +106,9 @@ struct ExpiredMessage {
 };
 
 /// Where a drain stands: Topic messages first, then the others, each by offset
-/// (docs/design.md#delivery). A drain ends below
-/// `until`, so that nothing that is folded meanwhile is sent twice: set it to the checkpoint of
-/// `notifications` when the drain begins. What is below `from` is passed over.
+/// (docs/design.md#delivery). A drain ends below `until`, so that no message that is folded
+/// meanwhile is sent twice: set it to the checkpoint of `notifications` when the drain begins. A
+/// drain passes over messages below `from`.
 struct DrainCursor {
     bool topics = true;
     core::Offset after = -1;
@@ -117,9 +117,9 @@ struct DrainCursor {
 };
 
 struct ReadOutcome {
-    std::size_t messages = 0;  ///< may be 0 without `done`: there were only expired ones so far
+    std::size_t messages = 0;  ///< may be 0 without `done`: all messages so far had expired
     bool done = false;         ///< nothing is left before the cursor's `until`
-    /// Those that were skipped; hand them to PartitionStore::expire().
+    /// The skipped messages; pass them to PartitionStore::expire().
     std::vector<ExpiredMessage> expired;
 };
 

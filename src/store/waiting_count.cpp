@@ -15,8 +15,8 @@ namespace beckon::store {
 
 namespace {
 
-/// What RocksDB steps over on this thread while this lives: rows that are deleted and not compacted
-/// yet.
+/// Counts the rows that RocksDB steps over on this thread while this object lives: deleted and not
+/// compacted yet.
 class DeletedRows {
 public:
     DeletedRows() : level_(rocksdb::GetPerfLevel()) {
@@ -71,7 +71,7 @@ core::Result<bool> WaitingCount::step(std::size_t rows_max) {
     return !row->Valid();
 }
 
-/// RocksDB has stepped over as many deleted rows as it may, and says where it stopped: the next
+/// RocksDB has stepped over as many deleted rows as it may, and reports where it stopped: the next
 /// piece begins right behind that.
 core::Result<bool> WaitingCount::go_on_behind_deleted(rocksdb::Iterator& row) {
     const auto found = row.GetProperty("rocksdb.iterator.internal-key", &next_);

@@ -21,9 +21,10 @@ class Database;
 class Months;
 struct KeyRow;
 
-/// Counts what waits in one partition by walking its rows of `keys`, a piece at a time, beside the
-/// fold that changes them: the sum is right for what did not change meanwhile. Nothing is written
-/// for it. It sees what is committed, which is what has waited for longer than some 100 ms.
+/// Counts the messages that wait in one partition by walking its rows of `keys`, a piece at a time,
+/// beside the fold that changes them: the sum is right for rows that did not change meanwhile. It
+/// writes nothing. It sees only committed rows, so messages that have waited for longer than some
+/// 100 ms.
 ///
 /// One thread at a time, but not a shard's: a piece reads from the disk. The store outlives it.
 class WaitingCount {
@@ -32,14 +33,14 @@ public:
     WaitingCount(Database& database, const Months& months, core::Partition partition,
                  core::Timestamp now);
 
-    /// Counts up to `rows_max` rows; those count that are deleted and not compacted yet, of which
-    /// it may step over as many again. True once it has seen all. Errors: corrupt, unavailable.
+    /// Walks up to `rows_max` rows, including deleted ones that are not compacted yet, of which it
+    /// may step over as many again. True once it has seen all. Errors: corrupt, unavailable.
     core::Result<bool> step(std::size_t rows_max);
 
     /// So far.
     std::uint64_t messages() const { return messages_; }
     /// When the log took the oldest of them; nullopt if none waits, or if it has gone meanwhile.
-    /// After step() said true. Errors: corrupt, unavailable.
+    /// Only after step() returned true. Errors: corrupt, unavailable.
     core::Result<std::optional<core::Timestamp>> oldest() const;
 
 private:

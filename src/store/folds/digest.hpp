@@ -33,8 +33,8 @@ private:
 bool scan_partition(rocksdb::DB& db, rocksdb::ColumnFamilyHandle& family, core::Partition partition,
                     const std::function<void(std::string_view key, std::string_view value)>& visit);
 
-/// Adds what readers see of a partition's clients and channels: a removed row, or a channel
-/// whose client is unknown, counts as little as one that is not there.
+/// Adds a partition's clients and channels as readers see them: a removed row, or a channel whose
+/// client is unknown, counts as absent.
 void add_subscriptions(Digest& digest, const SubscriptionTables& tables, core::Partition partition);
 
 }  // namespace beckon::store

@@ -16,7 +16,8 @@ constexpr std::chrono::minutes kRemember{10};
 /// As many as a home publishes at a time (edge/home/delivery/tombstone_outbox.hpp).
 constexpr std::size_t kPostponedMax = 4'096;
 
-/// What is reported of the message of a pending row when it ends so; nullopt: it is not tracked.
+/// The milestone that is reported when the message of a pending row ends so; nullopt: it is not
+/// tracked.
 std::optional<PendingTombstone::End> end_of(const KeyRow& row, core::Milestone milestone) {
     if (row.reliability_id.empty()) return std::nullopt;
     return PendingTombstone::End{.message = {.id = row.reliability_id, .expires = row.until},
@@ -181,8 +182,8 @@ PutOutcome NotificationFold::add_tombstone_at_once(core::Offset offset, const Ke
     return outcome;
 }
 
-/// Makes space for a Topic message: the one that holds the slot is done with. False: the holder is
-/// newer, and the message is done with itself.
+/// Makes space for a Topic message: finishes the one that holds the slot. False: the holder is
+/// newer, and the message itself is finished.
 bool NotificationFold::fill_slot(core::Offset offset, core::Timestamp appended,
                                  const core::Uaid& uaid, const std::string& row_key,
                                  std::optional<core::MessageKey>* replaced) {
@@ -264,7 +265,7 @@ bool NotificationFold::add_tombstone(const core::Uaid& uaid, const core::Message
     return true;
 }
 
-/// Changes that notify somebody, or decide about other rows, go with the next commit.
+/// Changes that cause a notification, or decide about other rows, go with the next commit.
 bool NotificationFold::may_postpone(const KeyName& name, const KeyRow& row) const {
     return row.slot.empty() && row.reliability_id.empty() && !keys_.changed(name) &&
            postponed_.size() < kPostponedMax;
@@ -281,7 +282,7 @@ void NotificationFold::postpone(const KeyName& name, const KeyRow& row,
     postponed_.emplace(name, Postponed{.order = row.order(), .expiry = row.until});
 }
 
-/// What was postponed of the key goes with the next commit.
+/// The next commit writes the postponed changes of the key.
 void NotificationFold::resume(const KeyName& name) {
     if (postponed_.empty()) return;
     const auto known = postponed_.find(name);

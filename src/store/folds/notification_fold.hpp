@@ -23,18 +23,18 @@
 
 namespace beckon::store {
 
-/// The fold of one partition of `notifications`, and what a home decides about messages. Reads see
-/// what changed since the last commit. One thread.
+/// The fold of one partition of `notifications`, and a home's decisions about messages. Reads see
+/// changes since the last commit. One thread.
 ///
 /// Invariants. A `keys` row is pending exactly while the message waits in its month's family, and
 /// finished exactly while a pending tombstone stands at its offset in `owed`; a `replacements` row
 /// names the one pending message of its channel and Topic. (Rows whose time is over may be missing:
 /// the compaction filter takes each by itself.)
 ///
-/// What add_tombstone() changes may be postponed: reads see it, and commits leave it out, until the
-/// tombstone is folded or write_postponed() says so. The tables then have the message as a crash
-/// would: still pending. Any other change of the key comes behind resume(), so the tables never
-/// have a part of it.
+/// Changes of add_tombstone() may be postponed: reads see them, and commits leave them out, until
+/// the tombstone is folded or write_postponed() releases them. The tables then have the message as
+/// a crash would: still pending. Any other change of the key comes behind resume(), so the tables
+/// never have a part of it.
 class NotificationFold {
 public:
     NotificationFold(Database& database, Months& months, core::Partition partition);
@@ -77,10 +77,10 @@ public:
     /// The batch is written · it failed.
     void committed();
     void write_failed();
-    /// What is not committed is void, and all that is known of the tables.
+    /// Drops uncommitted changes and all that is known of the tables.
     void reset();
 
-    /// Set once a row could not be read; what was folded since is worthless.
+    /// Set once a row could not be read; changes since then are void.
     const std::optional<core::Error>& broken() const { return broken_; }
 
 private:
@@ -97,7 +97,7 @@ private:
 
     std::optional<KeyRow> key_row(const KeyName& name);
     std::optional<ReplacementRow> replacement_row(const std::string& row_key);
-    /// What is known of the key forbids a put: its outcome.
+    /// The outcome of a put that the known state of its key forbids; nullopt: nothing forbids it.
     std::optional<PutOutcome> refuse(core::Offset offset, core::Timestamp appended,
                                      const KeyName& name, bool& key_in_table);
     void add_pending_tombstone(const PendingTombstone& pending);
@@ -129,8 +129,7 @@ private:
     RowChanges<std::string, ReplacementRow> replacements_;  ///< by row key
     RecentlyFinished finished_;
 
-    /// A message with a pending tombstone, of which the tables know nothing yet: what is missing
-    /// there.
+    /// A message with a pending tombstone that the tables do not have yet: the missing parts.
     struct Postponed {
         MessageOrder order;
         core::Timestamp expiry;

@@ -9,9 +9,9 @@
 
 namespace beckon::store {
 
-/// Messages that were put and are done with, the last few thousand of a partition, in memory: a
-/// producer's duplicate of such a put must not rise again (docs/design.md#a-key-is-published-once).
-/// Older ones are forgotten one by one as newer ones take their places. One thread.
+/// The last few thousand finished messages of a partition, in memory: a producer's duplicate of
+/// such a put must not be pending again (docs/design.md#a-key-is-published-once). Older ones are
+/// forgotten one by one as newer ones take their places. One thread.
 class RecentlyFinished {
 public:
     struct Entry {

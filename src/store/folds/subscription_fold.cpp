@@ -16,8 +16,8 @@ using Stamp = std::optional<core::WriteStamp>;
 
 enum class Order { newer, same, older };
 
-/// How a record stands to what is stored. Only two stamps can be compared; without them the later
-/// record is the newer one.
+/// The relation of a record to the stored row. Only two stamps can be compared; without them the
+/// later record is the newer one.
 Order compare(const Stamp& record, const Stamp& stored) {
     if (!record || !stored) return Order::newer;
     if (*record == *stored) return Order::same;
@@ -247,7 +247,7 @@ bool SubscriptionFold::remove_channel(core::Partition partition,
     return true;
 }
 
-// --- SubscriptionFold: what a reader receives
+// --- SubscriptionFold: reads
 
 std::optional<StoredClient> SubscriptionFold::client(core::Partition partition,
                                                      const core::Uaid& uaid) {

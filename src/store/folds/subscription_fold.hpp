@@ -44,7 +44,7 @@ public:
 
 /// The fold of `subscriptions` (docs/design.md#late-writes): the greater
 /// (epoch, seq) wins for each key, also over a removal; records without one (bridged clients) win
-/// by coming later. Reads see what changed since the last commit. One thread.
+/// by coming later. Reads see changes since the last commit. One thread.
 class SubscriptionFold {
 public:
     explicit SubscriptionFold(const SubscriptionTables& tables) : tables_(tables) {}
@@ -76,7 +76,7 @@ public:
     /// The changes are void.
     void reset();
 
-    /// Set once a row could not be read; what was folded since is worthless.
+    /// Set once a row could not be read; changes since then are void.
     const std::optional<core::Error>& broken() const { return broken_; }
 
 private:

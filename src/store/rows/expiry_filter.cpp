@@ -39,7 +39,7 @@ public:
         const rocksdb::CompactionFilter::Context&) override {
         return std::make_unique<ExpiryFilter>(times_);
     }
-    /// At flushes too: what a restore folds from the distant past need never reach a table.
+    /// At flushes too: rows that a restore folds from the distant past need never reach a table.
     bool ShouldFilterTableFileCreation(rocksdb::TableFileCreationReason reason) const override {
         return reason == rocksdb::TableFileCreationReason::kFlush ||
                reason == rocksdb::TableFileCreationReason::kCompaction;

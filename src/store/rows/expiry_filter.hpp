@@ -18,12 +18,12 @@ class FoldTimes {
 public:
     /// `host`: the other clock that must agree before a row goes; outlives this.
     explicit FoldTimes(const core::Clock& host);
-    /// The newest log time that the partition's fold has met; lower than before if the log's clock
-    /// has stepped back.
+    /// Sets the newest log time that the partition's fold has met; lower than before if the log's
+    /// clock has stepped back.
     void set(core::Partition partition, core::Timestamp time);
     /// The partition is folded from the log's start again.
     void forget(core::Partition partition);
-    /// What is over for certain in this partition.
+    /// The latest moment that is past for certain in this partition.
     core::Timestamp certainly_past(core::Partition partition) const;
 
 private:

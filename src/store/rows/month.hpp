@@ -19,7 +19,7 @@ core::Timestamp month_end(Month month);
 /// "messages.2026_11"; "messages.all" for kEveryMonth.
 std::string month_family_name(Month month);
 
-/// Days since 1970: what counts in place of months where a store rotates daily. No store has both.
+/// Days since 1970, in place of months where a store rotates daily. No store has both.
 Month day_of(core::Timestamp time);
 /// "messages.2026_11_22"; "messages.all" for kEveryMonth.
 std::string day_family_name(Month day);

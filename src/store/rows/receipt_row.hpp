@@ -15,11 +15,11 @@
 ///   partition 2 ‖ 1 ‖ expiry 8 ‖ message key 16   the order in which messages expire
 namespace beckon::store {
 
-/// Of a message whose sender receives its outcome.
+/// The receipt of a message whose sender receives its outcome.
 struct Receipt {
     core::Uaid uaid;
     core::Timestamp expiry{};
-    /// The message had TTL 0: its pending tombstone says `expired` from the start.
+    /// The message had TTL 0: its pending tombstone has the reason `expired` from the start.
     bool ttl_zero = false;
     std::string subscription;  ///< as the message's record names it
     std::string message_id;    ///< by which the sender knows the message
@@ -37,7 +37,7 @@ void append_receipt(std::string& out, const Receipt& receipt);
 std::optional<Receipt> parse_receipt(std::string_view value);
 
 std::string deadline_row_key(core::Partition partition, const Deadline& deadline);
-/// Of the first row of that order, were there one.
+/// The key from which the rows in that order begin.
 std::string deadlines_begin(core::Partition partition);
 std::optional<Deadline> parse_deadline(std::string_view row_key);
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-/// What the values of rows are made of.
+/// The building blocks of row values.
 namespace beckon::store {
 
 /// The first byte of a value: form and version. A new version of a form is a new byte.

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <utility>
 
-/// The keys of all rows. They begin with the partition (2 bytes, big endian), so that it is one
-/// range. What belongs to a client goes on with its UAID (16), so that it is one prefix of 18
-/// bytes.
+/// The keys of all rows. Each begins with the partition (2 bytes, big endian), so that a partition
+/// is one range. Rows of a client go on with its UAID (16 bytes), so that a client is one prefix of
+/// 18 bytes.
 ///
 ///   clients       prefix
 ///   channels      prefix ‖ channel 16
@@ -79,10 +79,10 @@ RowKey pending_tombstone_row_key(core::Partition partition, core::Offset put_off
                                  const core::MessageKey& key);
 RowKey channel_row_key(core::Partition partition, const core::Uaid& uaid,
                        const core::ChannelId& channel);
-/// `slot` is what replacement_slot() gave.
+/// `slot`: from replacement_slot().
 std::string replacement_row_key(core::Partition partition, const core::Uaid& uaid,
                                 std::string_view slot);
-/// Channel and Topic: what one message holds until a newer one takes it.
+/// The slot of a channel and Topic: one message holds it until a newer one takes it.
 std::string replacement_slot(const core::ChannelId& channel, std::string_view topic);
 std::string checkpoint_row_key(core::Partition partition, Source source);
 std::optional<std::pair<core::Partition, Source>> parse_checkpoint_row_key(std::string_view key);

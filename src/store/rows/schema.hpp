@@ -16,11 +16,12 @@
 /// The bytes of every value of the stores; row_key.hpp has the keys. No RocksDB here: plain
 /// functions, any thread.
 ///
-/// They begin with one byte that names form and version, and eight bytes of time in
+/// Each value begins with one byte that names form and version, and eight bytes of time in
 /// milliseconds: when the row may be dropped (0: never). Numbers are big endian.
 namespace beckon::store {
 
-/// When the row may go; nullopt: never, or the value is none of ours. For the compaction filter.
+/// When the compaction filter may drop the row; nullopt: never, or the value is not one of this
+/// file.
 std::optional<core::Timestamp> drop_time(std::string_view value);
 
 // --- values; parse_… give nullopt for bytes that no append_… wrote
@@ -29,7 +30,7 @@ std::optional<core::Timestamp> drop_time(std::string_view value);
 void append_message(std::string& out, const MessageView& message);
 std::optional<MessageView> parse_message(MessageOrder order, std::string_view value);
 
-/// What is known of a message key.
+/// The state of a message key.
 struct KeyRow {
     enum class State : std::uint8_t {
         pending,            ///< it waits in its month's family
@@ -48,7 +49,7 @@ struct KeyRow {
 void append_key_row(std::string& out, const KeyRow& row);
 std::optional<KeyRow> parse_key_row(std::string_view value);
 
-/// Who holds a channel's Topic at present.
+/// The message that holds a channel's Topic at present.
 struct ReplacementRow {
     core::Offset offset = 0;
     core::Timestamp expiry{};
@@ -61,8 +62,8 @@ void append_pending_tombstone(std::string& out, const PendingTombstone& pending)
 std::optional<PendingTombstone> parse_pending_tombstone(std::string_view row_key,
                                                         std::string_view value);
 
-/// A client or channel as `subscriptions` last had it, removals included: those are remembered for
-/// a day so that a late record of a former home cannot undo them.
+/// A client or channel as `subscriptions` last had it. Removals are remembered for a day, so that a
+/// late record of a former home cannot undo them.
 struct ClientRow {
     std::optional<StoredClient> live;  ///< nullopt: removed
     std::optional<core::WriteStamp> stamp;

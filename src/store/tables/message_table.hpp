@@ -21,8 +21,8 @@
 
 namespace beckon::store {
 
-/// One partition's pending messages, spread over the month families, with what was put and removed
-/// since the last commit. As RowChanges, by client and in the order of a drain. One thread.
+/// One partition's pending messages, distributed over the month families, with the changes since
+/// the last commit. As RowChanges, by client and in the order of a drain. One thread.
 class MessageTable {
 public:
     MessageTable(Database& database, Months& months, core::Partition partition);
@@ -34,8 +34,8 @@ public:
     void postpone_removal(const core::Uaid& uaid, MessageOrder order);
     void resume_removal(const core::Uaid& uaid, MessageOrder order, core::Timestamp expiry);
 
-    /// Hands the client's messages over in their order, from the first that is not before `from`,
-    /// until `visit` says stop; `skip_topics` goes on behind the Topic messages, with the first
+    /// Passes on the client's messages in their order, from the first that is not before `from`,
+    /// until `visit` returns stop; `skip_topics` goes on behind the Topic messages, with the first
     /// that is not before `plain_from`. The view ends with the call; `visit` must not call back.
     /// Errors: corrupt.
     enum class Next { go_on, skip_topics, stop };
@@ -61,7 +61,7 @@ private:
         bool removed = false;
         std::string value;
     };
-    /// Of one client, ascending.
+    /// The changes of one client, ascending.
     using ClientChanges = std::vector<Change>;
     class Cursor;
     class Merge;

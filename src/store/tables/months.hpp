@@ -23,8 +23,8 @@ struct MonthFamily {
 using MonthList = std::vector<MonthFamily>;
 
 /// The message families by month of expiry, or by its day. Folds of several threads make them when
-/// they meet a new month, one at a time; drop_past() takes them away while others fold: whoever
-/// still holds a list may read its families to the end, and what it writes to a dropped one is
+/// they meet a new month, one at a time; drop_past() removes them while others fold. A fold that
+/// still holds a list may read its families to the end, and its writes to a dropped family are
 /// ignored.
 ///
 /// The oldest live month is a row of the store, not a clock: it only rises, and before anything is
@@ -50,7 +50,7 @@ public:
     /// Makes the family unless it is there or its month is over. Errors: full, unavailable.
     core::Result<void> require(Month month);
 
-    /// Drops what is over by both clocks; the names of what was dropped.
+    /// Drops families that are over by both clocks, and returns their names.
     std::vector<std::string> drop_past(core::Timestamp log_now, core::Timestamp host_now);
 
 private:
@@ -65,8 +65,8 @@ private:
     std::atomic<Month> oldest_live_ = 0;
     std::atomic<std::uint64_t> generation_ = 1;
 
-    /// Dropped, but perhaps still in somebody's list. Closing the last handle deletes the files,
-    /// which takes its time: drop_past() does it, not a shard.
+    /// Dropped, but perhaps still in a fold's list. Closing the last handle deletes the files,
+    /// which takes time: drop_past() does it, not a shard.
     std::vector<Family> dropped_;
 
     mutable std::mutex list_mutex_;  ///< guards list_

@@ -11,8 +11,8 @@ namespace beckon::store {
 
 namespace {
 
-/// Nobody takes new pending tombstones while a partition is restored or stands by; beyond this many
-/// they are no longer remembered as new.
+/// A home that restores or stands by does not take new pending tombstones; beyond this many they
+/// are no longer remembered as new.
 constexpr std::size_t kNewMax = 10'000;
 
 }  // namespace
@@ -63,7 +63,7 @@ void PendingTombstoneTable::erase(core::Offset put_offset, const core::MessageKe
     new_.erase(place);
     --size_;
     const auto [it, added] = changes_.try_emplace(place);
-    if (added) it->second.in_table = true;  // nobody looked
+    if (added) it->second.in_table = true;  // the table was not read
     if (it->second.in_table) {
         it->second.pending.reset();
     } else {

@@ -17,8 +17,8 @@
 namespace beckon::store {
 
 /// One partition's pending tombstones in the order of their puts: the family `owed`, and in memory
-/// what changed since the last commit. However many there are, few are in memory. The family `keys`
-/// (NotificationFold) has the offset for each key. One thread.
+/// the changes since the last commit. Only few are in memory, however many there are. The family
+/// `keys` (NotificationFold) has the offset for each key. One thread.
 class PendingTombstoneTable {
 public:
     PendingTombstoneTable(Database& database, core::Partition partition);
@@ -29,7 +29,7 @@ public:
 
     /// A pending tombstone that is not there yet.
     void add(const PendingTombstone& pending);
-    /// The same; commits leave it out until resume().
+    /// Adds one that commits leave out until resume().
     void postpone(const PendingTombstone& pending);
     void resume(core::Offset put_offset, const core::MessageKey& key);
     /// Its tombstone was read, or another put of its key has taken its place.
@@ -38,13 +38,14 @@ public:
     /// Up to `max` behind `after`, ascending. Errors: corrupt, unavailable.
     core::Result<std::vector<PendingTombstone>> after(const std::optional<PendingTombstone>& after,
                                                       std::size_t max) const;
-    /// Those unpaid that were added since the last call, a bounded number.
+    /// The pending tombstones that were added since the last call and are still pending, a bounded
+    /// number.
     NewPendingTombstones take_new();
     std::size_t size() const { return size_; }
 
     void write_to(rocksdb::WriteBatch& batch) const;
     std::size_t changed_rows() const { return changes_.size(); }
-    /// The changes are written · a write failed: nobody knows what of it is in the table · the
+    /// The changes are written · a write failed: it is unknown which of them are in the table · the
     /// table is empty.
     void committed() { changes_.clear(); }
     void write_failed();

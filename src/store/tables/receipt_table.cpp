@@ -23,7 +23,7 @@ core::Result<void> ReceiptTable::load() {
     return core::fail(unreadable(row->status(), database_.directory().string()));
 }
 
-/// The deadline of what it replaces goes with it: a row that nothing leads to would stay.
+/// The deadline of the receipt that it replaces is removed too: that row would stay for ever.
 core::Result<void> ReceiptTable::add(const core::MessageKey& key, Receipt receipt) {
     auto found = changes_.find(key);
     if (found == changes_.end()) {

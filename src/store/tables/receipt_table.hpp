@@ -16,21 +16,21 @@
 
 namespace beckon::store {
 
-/// Of one partition: who receives the outcome of which message, from its put until its tombstone is
-/// read. The family `receipts`, and in memory what changed since the last commit. While nobody
-/// wants receipts, a look costs nothing. One thread.
+/// The receivers of the outcomes of one partition's messages, from a message's put until its
+/// tombstone is read. The family `receipts`, and in memory the changes since the last commit. While
+/// no message has a receipt, find() costs nothing. One thread.
 class ReceiptTable {
 public:
     ReceiptTable(Database& database, core::Partition partition);
     static FamilySpec family_spec() { return {"receipts", FamilyKind::plain}; }
 
-    /// Finds out whether there are any. Errors: unavailable.
+    /// Reads whether there are any. Errors: unavailable.
     core::Result<void> load();
     bool empty() const { return empty_; }
 
-    // Errors of what follows: corrupt, unavailable.
+    // Errors of the following functions: corrupt, unavailable.
 
-    /// In place of the one that the message has, if there is one.
+    /// Replaces the receipt that the message has, if there is one.
     core::Result<void> add(const core::MessageKey& key, Receipt receipt);
     core::Result<void> erase(const core::MessageKey& key);
     core::Result<std::optional<Receipt>> find(const core::MessageKey& key) const;
@@ -39,8 +39,8 @@ public:
 
     void write_to(rocksdb::WriteBatch& batch) const;
     std::size_t changed_rows() const { return changes_.size(); }
-    /// The changes are written · a write failed: nobody knows what of it is in the table · they are
-    /// void.
+    /// The changes are written · a write failed: it is unknown which of them are in the table ·
+    /// they are void.
     void committed() { changes_.clear(); }
     void write_failed();
     void reset() { changes_.clear(); }
@@ -50,7 +50,7 @@ private:
         Receipt receipt;
         bool erased = false;
         bool in_table = false;                  ///< the table may hold the row
-        std::vector<core::Timestamp> former{};  ///< expiries of what it replaces
+        std::vector<core::Timestamp> former{};  ///< expiries of the receipts that it replaces
     };
     core::Result<std::optional<Receipt>> read(const core::MessageKey& key) const;
 

@@ -24,16 +24,15 @@ std::vector<const typename Map::value_type*> sorted_by_name(const Map& map) {
     return entries;
 }
 
-/// The rows of one table that changed since the last commit: what reads must see before RocksDB
-/// does, and what the next commit writes.
+/// The rows of one table that changed since the last commit: reads see them before RocksDB does,
+/// and the next commit writes them.
 ///
-/// A row that comes and goes between two commits leaves nothing to write. That is the life of most
-/// messages, and it is what makes them cheap: a row in RocksDB costs several microseconds to put
-/// and as many to delete. For the same reason a change may be postponed: reads see it, and commits
-/// leave it out until resume().
+/// A row that comes and goes between two commits leaves nothing to write. Most messages live and
+/// end like that, which makes them cheap: a row in RocksDB costs several microseconds to put and as
+/// many to delete. For the same reason a change may be postponed: reads see it, and commits leave
+/// it out until resume().
 ///
-/// Rows that were written a moment ago stay known, a bounded number: most are looked at once more,
-/// soon.
+/// Rows that were written a moment ago stay known, a bounded number: most are read once more, soon.
 template <class Name, class Row, class Hash = std::hash<Name>>
 class RowChanges {
 public:
@@ -64,7 +63,7 @@ public:
 
     void erase(const Name& name) {
         const auto [it, added] = changes_.try_emplace(name);
-        if (added) it->second.in_table = true;  // nobody looked
+        if (added) it->second.in_table = true;  // the table was not read
         if (it->second.in_table) {
             it->second.row.reset();
         } else {
@@ -80,7 +79,7 @@ public:
     }
     void resume(const Name& name) { changes_.insert(postponed_.extract(name)); }
 
-    /// A write failed: nobody knows what of it is in the table.
+    /// A write failed: it is unknown which of the changes are in the table.
     void write_failed() {
         for (auto& [name, change] : changes_) change.in_table = true;
     }
@@ -106,7 +105,8 @@ public:
         changes_.clear();
     }
     void reset() {
-        for (auto* changes : {&changes_, &postponed_, &written_, &written_before_}) changes->clear();
+        for (auto* changes : {&changes_, &postponed_, &written_, &written_before_})
+            changes->clear();
     }
 
 private:

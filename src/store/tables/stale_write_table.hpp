@@ -14,9 +14,9 @@
 
 namespace beckon::store {
 
-/// Of one partition: the clients and channels whose last record in the log is one that lost. The
+/// The clients and channels of one partition whose last record in the log is one that lost. The
 /// valid record stands before it, and compaction, which keeps the last record of a key, would keep
-/// the wrong one (docs/design.md#late-writes). Memory holds what changed since the last commit. One
+/// the wrong one (docs/design.md#late-writes). Memory holds the changes since the last commit. One
 /// thread.
 class StaleWriteTable {
 public:
@@ -26,7 +26,7 @@ public:
     /// Sees whether there is a row at all. Errors: corrupt, unavailable.
     core::Result<void> load();
 
-    /// A record was folded: it won (or is what counts already), or lost.
+    /// A record was folded: it won (or is the stored one), or lost.
     void folded(const StaleWrite& what, bool won);
 
     /// Up to `max` behind `after`, in the order of the keys. Errors: corrupt, unavailable.
@@ -35,7 +35,7 @@ public:
 
     void write_to(rocksdb::WriteBatch& batch) const;
     std::size_t changed_rows() const { return changes_.size(); }
-    /// The changes are written · what is not committed is void.
+    /// The changes are written · uncommitted changes are void.
     void committed() { changes_.clear(); }
     void reset();
 
