@@ -10,7 +10,7 @@
 
 namespace beckon::log {
 
-/// Runs what is posted on the thread that waits: for start-ups and tools, which have no loop.
+/// Runs posted tasks on the thread that waits: for start-ups and tools, which have no loop.
 class BlockingExecutor final : public core::Executor {
 public:
     void post(Task task) override;

@@ -9,13 +9,13 @@
 
 namespace beckon::log {
 
-/// Publishes what can be read again, and nothing else: it decodes each record, as its readers will,
+/// Publishes only records that can be read back: it decodes each record, as its readers will,
 /// before it goes to the log. The check reads the record as it is written, not the values that it
-/// was made of. For everything that a service writes of what others sent it.
+/// was made of. For all records that a service makes of input from others.
 class CheckedPublisher final : public Publisher {
 public:
     /// Whether readers of that topic will read the record. Pure. Errors: invalid and too_large (a
-    /// sentence for whoever sent it).
+    /// sentence for the sender).
     using Check = std::function<core::Result<void>(const TopicPartition&, const core::RecordView&)>;
 
     CheckedPublisher(std::unique_ptr<Publisher> inner, core::Executor& executor, Check check);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-/// The topic `control` (docs/formats/control.md): what all processes must agree on.
+/// The topic `control` (docs/formats/control.md): the settings that all processes must agree on.
 namespace beckon::log {
 
 struct Control {

@@ -14,8 +14,8 @@
 #include <vector>
 
 /// The interface to the log (docs/design.md#the-log). Adapters: log/kafka, log/embedded;
-/// for tests, support/memory_log. One contract test suite (tests/log/contract.hpp) runs over all
-/// of them and is the precise meaning of what follows.
+/// for tests, support/memory_log. One contract test suite (tests/log/contract.hpp) runs over all of
+/// them and defines the precise meaning of this interface.
 ///
 /// Threads. Completions and wake-ups run on the executor that the caller gave at open; no log
 /// runs user code on threads of its own. Objects are used and destroyed on the thread of
@@ -40,24 +40,24 @@ std::size_t size_of(const core::Record& record);
 /// `too_large`, `not_found` (no such partition).
 using AppendDone = std::function<void(const core::Result<Appended>&)>;
 
-/// Appends records. Order: records of one publisher and partition stand in the log in the order of
-/// publish(), and are answered in that order. What is refused without being tried (`full`,
-/// `too_large`, `not_found`) may be answered earlier.
+/// Appends records. Records of one publisher and partition stand in the log in the order of
+/// publish(), and are answered in that order. A refusal without an attempt (`full`, `too_large`,
+/// `not_found`) may be answered earlier.
 class Publisher {
 public:
     virtual ~Publisher() = default;
 
     /// Answers when the record is durable (Kafka: all in-sync replicas; embedded: as `sync` says),
     /// or failed, in bounded time (`publish_timeout`). Never blocks and never answers from within.
-    /// Nobody repeats a failed put under its key (docs/design.md#a-key-is-published-once).
+    /// A failed put must not be repeated under its key (docs/design.md#a-key-is-published-once).
     virtual void publish(TopicPartition where, core::Record record, AppendDone done) = 0;
 
-    /// From now on a record may linger for some milliseconds where there is much traffic,
-    /// since a batch is cheaper (the embedded log lets others wait with it). What two publishers
-    /// publish side by side has no order, as before.
+    /// From now on a record may linger for some milliseconds under heavy traffic, since a batch is
+    /// cheaper (in the embedded log, other records wait with it). Records of two publishers still
+    /// have no order among each other.
     virtual void may_linger() {}
 
-    /// Accepted by publish() and not answered yet; never more than `waiting_max`, above which
+    /// Records that publish() accepted and has not answered yet; at most `waiting_max`, above which
     /// publish() answers `full`.
     virtual std::size_t unanswered() const = 0;
 };
@@ -73,7 +73,7 @@ struct Taken {
 /// Called with each record; the views end with the call. Must not destroy the reader.
 using RecordSink = std::function<void(const core::RecordView&)>;
 
-/// One partition, read from one offset on, by one owner. Several readers of the same partition are
+/// Reads one partition from one offset on, for one owner. Readers of the same partition are
 /// independent of each other. An owner that stops taking loses nothing and holds a bounded amount
 /// of memory.
 class PartitionReader {
@@ -86,15 +86,15 @@ public:
     /// `while (!drained)` ends.
     /// Errors: out_of_range (the reader was opened above the log's end; it is useless now),
     /// unavailable (nothing can be read at present, or it is on its way; take when `ready` comes),
-    /// corrupt (what stands there does not decode; this reader will not get past it),
-    /// not_found (no such partition).
+    /// corrupt (the next record does not decode; this reader will not get past it), not_found (no
+    /// such partition).
     virtual core::Result<Taken> take(std::size_t max, const RecordSink& sink) = 0;
 
     /// The offset that the next record will have at least.
     virtual core::Offset position() const = 0;
 
-    /// Stops fetching and drops what was prefetched; take() passes on nothing until resume().
-    /// The position stays, and a `ready` follows resume(). Both are idempotent.
+    /// Stops fetching and drops prefetched records; take() passes on nothing until resume(). The
+    /// position stays, and a `ready` follows resume(). Both are idempotent.
     virtual void pause() = 0;
     virtual void resume() = 0;
 };
@@ -140,9 +140,9 @@ public:
     virtual std::unique_ptr<Publisher> open_publisher(core::Executor& executor) = 0;
 
     /// Reads from offset `from` on; below the log's start it begins at the start. `ready` runs on
-    /// the executor after opening and whenever there is something to take after take() said
-    /// `drained` (spurious calls are allowed). An owner that stops before `drained` gets no
-    /// new call: it must remember to come back.
+    /// the executor after opening and whenever there are records to take after take() returned
+    /// `drained` (spurious calls are allowed). An owner that stops before `drained` gets no new
+    /// call: it must remember to come back.
     virtual std::unique_ptr<PartitionReader> open_reader(TopicPartition where, core::Offset from,
                                                          core::Executor& executor,
                                                          std::function<void()> ready) = 0;

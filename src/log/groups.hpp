@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-/// The groups that read the log, and their positions, for tools that show lag. Not only our own
-/// groups, so topics and groups are named as the cluster names them, with the prefix. Blocking
-/// calls, on one thread of their own and never on a loop.
+/// The groups that read the log, and their positions, for tools that show lag. Other programs'
+/// groups are among them, so topics and groups have the cluster's names, with the prefix. Its calls
+/// block: they run on a thread of their own and never on a loop.
 namespace beckon::log {
 
 struct KafkaConfig;
@@ -42,17 +42,18 @@ struct GroupPosition {
 /// All groups at one moment.
 struct GroupsSnapshot {
     std::vector<GroupPosition> positions;  ///< sorted by group, topic and partition
-    /// How long a topic keeps its records, for those that delete by age.
+    /// How long each topic that deletes by age keeps its records.
     std::map<std::string, std::chrono::milliseconds> retention;
-    std::vector<std::string> problems;  ///< what could not be asked, one sentence each
+    std::vector<std::string> problems;  ///< failed queries, one sentence each
 };
 
 class Groups {
 public:
     virtual ~Groups() = default;
 
-    /// Asks for everything; gives up soon after `stop`. What only a part of the cluster did not
-    /// answer is left out and named in `problems`. Errors: unavailable, timed_out, unauthorized.
+    /// Asks the whole cluster; gives up soon after `stop`. Positions that a part of the cluster did
+    /// not answer are left out and named in `problems`. Errors: unavailable, timed_out,
+    /// unauthorized.
     virtual core::Result<GroupsSnapshot> poll(const std::stop_token& stop) = 0;
 
     /// The append time of the first record at or after `offset`; nullopt: there is none yet.
@@ -61,8 +62,8 @@ public:
         const NamedPartition& where, core::Offset offset, const std::stop_token& stop) = 0;
 };
 
-/// Groups of a cluster that are listed. Each costs a client of librdkafka with threads of its own,
-/// so of more the first by name are listed, and `problems` says so.
+/// The most groups of a cluster that are listed: each costs a client of librdkafka with threads of
+/// its own. Of more groups the first by name are listed, and `problems` says so.
 inline constexpr std::size_t kGroupsMax = 100;
 
 /// Any consumer group of the cluster that Kafka knows. Throws std::runtime_error as open_kafka_log
@@ -75,8 +76,8 @@ struct OwnGroup {
     std::string owner;
 };
 
-/// Groups of ours that are known by name, asked through EventLog: for logs that have no others.
-/// `log` outlives it.
+/// Beckon's own groups, by name, asked through EventLog: for logs without other groups. `log`
+/// outlives it.
 std::unique_ptr<Groups> open_own_groups(EventLog& log, std::vector<OwnGroup> groups,
                                         std::map<std::string, std::chrono::milliseconds> retention);
 

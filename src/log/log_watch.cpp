@@ -60,7 +60,7 @@ void LogWatch::note(Kind kind, const std::optional<core::Error>& error, core::Mo
     auto& failure = kind == Kind::write ? unwritable_ : unreachable_;
     if (!error) {
         failure.reset();
-        if (kind == Kind::write) unreachable_.reset();  // what takes records can be reached
+        if (kind == Kind::write) unreachable_.reset();  // a log that accepts records can be reached
     } else if (!failure) {
         failure = Failure{since, error->message};
     }

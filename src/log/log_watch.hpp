@@ -15,9 +15,10 @@
 
 namespace beckon::log {
 
-/// Knows whether the log can be reached and takes what is published, for readiness. It learns from
-/// every publish and asks by itself where there are none, or where the last ones failed. After a
-/// grace of failures alone it reports why; the first success after that reports the end.
+/// Knows whether the log can be reached and accepts records, for readiness. It learns from every
+/// publish, and probes the log itself while there are none or the last ones failed. Once nothing
+/// but failures came for the grace period it reports why; the first success after that reports the
+/// end.
 ///
 /// Made, started and destroyed on the executor's thread (or after its end); published() is called
 /// from any thread.
@@ -26,15 +27,15 @@ public:
     struct Options {
         core::Duration grace = std::chrono::seconds{3};
         core::Duration interval = std::chrono::seconds{1};
-        /// A query without an answer for so long is taken for lost: the next one is asked.
+        /// A probe without an answer for so long is taken for lost, and the next one is sent.
         core::Duration lost_after = std::chrono::seconds{30};
     };
     using Answer = std::function<void(const core::Result<void>&)>;
     struct Probes {
-        /// Whether the log can be reached; writes nothing.
+        /// Asks whether the log can be reached; writes nothing.
         std::function<void(Answer)> reach;
-        /// Whether it takes a record; asked only while publishing fails. Whoever notifies the watch
-        /// of no publish needs none.
+        /// Asks whether it accepts a record; called only while publishing fails. An owner that
+        /// never calls published() needs none.
         std::function<void(Answer)> write = {};
     };
     /// Runs on the executor; empty: the log works.
@@ -47,7 +48,7 @@ public:
 
     void start();
     /// The outcome of a publish. Only failures of the log itself count: a record that is too large
-    /// says nothing about it.
+    /// proves nothing about it.
     void published(const std::optional<core::Error>& error);
 
 private:
@@ -77,7 +78,7 @@ private:
     std::optional<Failure> unreachable_;  ///< under mutex_
     std::optional<Failure> unwritable_;   ///< under mutex_
 
-    core::Lifetime lifetime_;  ///< of what the executor and the log call back
+    core::Lifetime lifetime_;  ///< of callbacks from the executor and the log
 };
 
 /// A query whether the log can be reached: for the ends of a partition.

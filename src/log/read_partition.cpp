@@ -35,7 +35,7 @@ core::Result<Answer> wait_for(const std::string& what, milliseconds timeout, con
 
 std::string name_of(TopicPartition where) { return "the topic " + where.topic.name(); }
 
-/// Reads one range. The executor outlives the reader and whatever the log still has to say to it.
+/// Reads one range. The executor outlives the reader and the log's last calls to it.
 class RangeReader {
 public:
     RangeReader(EventLog& log, TopicPartition where, Range range, const ScanSink& sink)
@@ -110,7 +110,7 @@ core::Result<std::map<TopicPartition, Ends>> ends_of(EventLog& log,
         std::size_t missing;
     };
     BlockingExecutor executor;
-    const core::Lifetime lifetime{executor};  // what is said when nobody waits is dropped
+    const core::Lifetime lifetime{executor};  // a call that comes when no thread waits is dropped
     Answers answers{{}, {}, partitions.size()};
     for (const auto where : partitions) {
         const auto ask = [&](core::Executor& lasting, auto done) {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-/// For start-ups and tools, which have no loop: each blocks, on its caller's thread. `timeout`
-/// bounds the wait for an answer, or for the next record, not the reading of many.
+/// Functions for start-ups and tools, which have no loop: each blocks its caller's thread.
+/// `timeout` bounds the wait for an answer, or for the next record, not the reading of many.
 namespace beckon::log {
 
 /// All partitions of a log topic.
@@ -20,7 +20,7 @@ std::vector<TopicPartition> all_of(Topic topic, core::Partition partitions);
 
 /// Where a partition begins and ends now.
 core::Result<Ends> ends_of(EventLog& log, TopicPartition where, std::chrono::milliseconds timeout);
-/// The same of several, asked for at once. Partitions that do not exist are left out.
+/// The ends of several partitions, queried at once. Partitions that do not exist are left out.
 core::Result<std::map<TopicPartition, Ends>> ends_of(EventLog& log,
                                                      const std::vector<TopicPartition>& partitions,
                                                      std::chrono::milliseconds timeout);
@@ -30,12 +30,12 @@ core::Result<std::vector<GroupOffset>> committed_offsets(EventLog& log, const st
                                                          std::vector<TopicPartition> partitions,
                                                          std::chrono::milliseconds timeout);
 
-/// Reads a partition from its start to where it ended when this was called. Errors: timed_out, and
-/// those of PartitionReader::take that waiting does not mend.
+/// Reads a partition from its start to its end at the time of the call. Errors: timed_out, and
+/// errors of PartitionReader::take that waiting does not mend.
 core::Result<void> read_partition(EventLog& log, TopicPartition where, const RecordSink& sink,
                                   std::chrono::milliseconds timeout);
 
-/// What a reader of a range wants after a record.
+/// A sink's answer to a record: go on with the range, or stop.
 enum class Next : std::uint8_t { go_on, stop };
 using ScanSink = std::function<Next(const core::RecordView&)>;
 
@@ -45,12 +45,12 @@ struct Range {
     core::Offset until = std::numeric_limits<core::Offset>::max();
 };
 
-/// Passes on the records of a range until `sink` wants no more. The offset behind the last record
-/// that was passed on, or where the range ended. Errors: as read_partition().
+/// Passes on the records of a range until `sink` wants no more. Returns the offset behind the last
+/// record that was passed on, or the end of the range. Errors: as read_partition().
 core::Result<core::Offset> read_range(EventLog& log, TopicPartition where, Range range,
                                       const ScanSink& sink, std::chrono::milliseconds timeout);
 
-/// From where on records were appended at `time` or later; the end if none were. Looks at some
+/// The offset of the first record appended at `time` or later; the end if there is none. Reads some
 /// twenty records, however long the partition is: append times rise with offsets.
 core::Result<core::Offset> offset_at(EventLog& log, TopicPartition where, core::Timestamp time,
                                      std::chrono::milliseconds timeout);

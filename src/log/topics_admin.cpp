@@ -30,7 +30,7 @@ constexpr hours kDeleteRetention = 7 * kDay;
 constexpr hours kRetryRetention = 14 * kDay;
 constexpr hours kDeadRetention = 30 * kDay;
 constexpr hours kReliabilityRetention = 60 * kDay;
-/// What is finished is gone at the latest so long after the history window.
+/// Finished messages are gone at the latest so long after the history window.
 constexpr hours kCompactionSlack{1};
 
 constexpr const char* kMinInsync = "min.insync.replicas";
@@ -39,10 +39,10 @@ constexpr const char* kDeleteRetentionMs = "delete.retention.ms";
 std::string ms(milliseconds duration) { return std::to_string(duration.count()); }
 
 constexpr const char* kReplicationFactor = "replication.factor";
-/// What is deleted is old, and not too much: messages that wait would go with the others.
+/// Retention deletes by age and never by size: a limit of bytes would delete messages that wait.
 constexpr const char* kRetentionBytes = "retention.bytes";
 constexpr const char* kUnlimited = "-1";
-/// What promise 1 needs: a 201 is in the hands of so many brokers.
+/// Promise 1 needs so many brokers that have a message before its 201.
 constexpr int kCopiesMin = 2;
 
 std::string min_insync(int replication_factor) {
@@ -99,9 +99,9 @@ std::optional<milliseconds> duration_of(std::string_view text) {
     return count < 0 ? milliseconds::max() : milliseconds{count};  // Kafka's -1: for ever
 }
 
-/// What is kept for less time than the table says may be gone while somebody still counts on it: a
-/// message before its TTL is over, a tombstone before every copy has read it, an event within the
-/// history window. To keep it for longer is the operator's choice.
+/// A topic that keeps records for less time than the table says may lose records that are still
+/// needed: a message before its TTL is over, a tombstone before every copy has read it, an event
+/// within the history window. Operators may keep them for longer.
 bool is_shorter(std::string_view setting, std::string_view is, std::string_view expected) {
     constexpr std::array kKept = {std::string_view{"retention.ms"},
                                   std::string_view{kDeleteRetentionMs},
@@ -112,7 +112,8 @@ bool is_shorter(std::string_view setting, std::string_view is, std::string_view 
     return !kept || (needed && *kept < *needed);
 }
 
-/// A promise depends on these: what is acknowledged, what is kept, and whose time it is.
+/// The promises depend on these settings: acknowledgements, retention, and the source of append
+/// times.
 bool is_essential(Topic topic, std::string_view setting, std::string_view is,
                   std::string_view expected) {
     // How far back reports go is the operator's choice: no promise rests on it.
@@ -126,14 +127,14 @@ bool is_essential(Topic topic, std::string_view setting, std::string_view is,
     return std::find(kEssential.begin(), kEssential.end(), setting) != kEssential.end();
 }
 
-/// Said where a single copy is not accepted.
+/// The error where a single copy is not accepted.
 std::string remedy(const TopicsPlan& plan) {
     const bool one_copy =
         std::any_of(plan.differences.begin(), plan.differences.end(),
                     [](const auto& difference) { return difference.what == kReplicationFactor; });
-    return one_copy ? "; a single copy of the log cannot keep promise 1 (what was answered 201 is "
-                      "lost with its broker): give the topics more replicas, or accept it for a "
-                      "try with --replication-factor 1"
+    return one_copy ? "; a single copy of the log cannot keep promise 1 (a message that was "
+                      "answered 201 is lost with its broker): give the topics more replicas, or "
+                      "accept it for a trial with --replication-factor 1"
                     : "";
 }
 

@@ -58,7 +58,7 @@ struct Difference {
     bool operator==(const Difference&) const = default;
 };
 
-/// What `topics create` is about to do.
+/// The plan of `topics create`.
 struct TopicsPlan {
     std::vector<TopicSpec> missing;
     std::vector<Difference> differences;
@@ -66,17 +66,17 @@ struct TopicsPlan {
     bool operator==(const TopicsPlan&) const = default;
 };
 
-/// Pure: compares what is with what should be. A replication factor of what exists is taken as it
-/// is, unless it is 1 and the table has more: one copy cannot keep promise 1, so somebody has to
-/// ask for it. min.insync.replicas is expected to fit.
+/// Compares the existing topics with the table. Pure. An existing topic's replication factor is
+/// accepted, unless it is 1 and the table has more: one copy cannot keep promise 1, so the operator
+/// has to ask for it. min.insync.replicas is expected to fit.
 TopicsPlan plan(const std::vector<TopicSpec>& table, const Existing& existing);
 
 /// One line each, for people.
 std::string to_string(const TopicSpec& spec, const std::string& prefix);
 std::string to_string(const Difference& difference, const std::string& prefix);
 std::string to_string(const TopicsPlan& plan, const std::string& prefix);
-/// The fault with which no role starts, in one line, with a remedy if there is one; empty: no
-/// fault.
+/// The differences with which no role starts, in one line, with a remedy if there is one; empty:
+/// there are none.
 std::string essential_differences(const TopicsPlan& plan, const std::string& prefix);
 
 class TopicsAdmin {
@@ -84,7 +84,7 @@ public:
     virtual ~TopicsAdmin() = default;
     /// The topics of the table that exist. Errors: unavailable, unauthorized.
     virtual core::Result<Existing> describe() = 0;
-    /// Creates what is missing and waits until every partition has a leader (docs/facts/kafka.md).
+    /// Creates missing topics and waits until every partition has a leader (docs/facts/kafka.md).
     /// Errors: those of describe(), timed_out, invalid (the broker refuses it: its reason is in the
     /// message).
     virtual core::Result<void> create(const std::vector<TopicSpec>& missing) = 0;
@@ -96,17 +96,17 @@ public:
 /// Kafka's. Does not wait for a broker; throws std::runtime_error as open_kafka_log does.
 std::unique_ptr<TopicsAdmin> open_kafka_admin(const KafkaConfig& config);
 
-/// What the brokers say about the topics, where a role must not go by the table alone.
+/// Settings of the topics as the brokers have them, where a role must not rely on the table alone.
 struct TopicFacts {
     /// How long tombstones are kept: trust in a checkpoint rests on it (fold/trust.hpp).
     std::chrono::milliseconds delete_retention{};
 };
 TopicFacts facts_of(const Existing& existing);
 
-/// What every role asks at its start. A retention below the one of the table breaks a promise; a
-/// longer one does not. Differences that are not essential are logged as warnings. Errors:
-/// not_found (topics are missing), conflict (essential differences: all of them are in the message,
-/// both values each), and those of describe().
+/// The check that every role makes at its start. A retention below the one of the table breaks a
+/// promise; a longer one does not. Differences that are not essential are logged as warnings.
+/// Errors: not_found (topics are missing), conflict (essential differences: all of them are in the
+/// message, both values each), and those of describe().
 core::Result<TopicFacts> check_topics(TopicsAdmin& admin, const std::vector<TopicSpec>& table);
 
 }  // namespace beckon::log

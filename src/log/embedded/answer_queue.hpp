@@ -40,7 +40,7 @@ public:
         if (first) publisher_.post(collect_);
     }
 
-    /// The publisher's thread takes what came.
+    /// The publisher's thread takes the answers that came.
     void take(Answers& into) {
         into.clear();
         const std::scoped_lock lock{mutex_};

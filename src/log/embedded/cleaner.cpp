@@ -207,7 +207,7 @@ Result<bool> Cleaner::drop_some(Partition& partition, const CleanPolicy& policy)
     return step->more;
 }
 
-/// Whatever is older than the topic's retention.
+/// Erases records older than the topic's retention.
 Result<bool> Cleaner::expire_some(Partition& partition, const CleanPolicy& policy) {
     if (!policy.retention) return false;
     const auto ends = partition.ends();
@@ -236,7 +236,7 @@ Result<void> Cleaner::truncate_before(TopicPartition where, Offset start) {
 /// Erases the records that `step` has walked over, from the log's start on.
 Result<void> Cleaner::erase_before(Partition& partition, const Step& step) {
     const auto where = partition.where();
-    std::vector<std::string> stale;  // entries of the index that point to what goes
+    std::vector<std::string> stale;  // entries of the index that point to erased records
     for (const auto& record : step.records) {
         const auto latest = latest_of(where, record.key);
         if (!latest) return core::fail(latest.error());
@@ -254,7 +254,7 @@ Result<void> Cleaner::erase_before(Partition& partition, const Step& step) {
     return {};
 }
 
-/// Reads what stands in [from, to) up to the first record younger than `not_after`.
+/// Reads the records of [from, to) up to the first one younger than `not_after`.
 Result<Cleaner::Step> Cleaner::walk(TopicPartition where, Offset from, Offset to,
                                     core::Timestamp not_after) const {
     Step step;
@@ -299,7 +299,7 @@ void Cleaner::save(Batch& batch, TopicPartition where, const Walks& walks) {
               meta::number(walks.indexed) + meta::number(walks.dropped));
 }
 
-/// What is erased by a wrong clock does not come back.
+/// By both clocks: records that a wrong clock erases do not come back.
 core::Timestamp Cleaner::now() const {
     return core::certainly_past(time_.now(), config_.clock->wall());
 }

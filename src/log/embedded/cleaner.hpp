@@ -14,17 +14,17 @@
 
 namespace beckon::log::embedded {
 
-/// What the topic table says about cleaning, in the embedded log's terms.
+/// A topic's cleaning settings from the topic table, in the embedded log's terms.
 struct CleanPolicy {
     bool compact = false;
     core::Duration lag{};                     ///< records younger than this are left alone
-    std::optional<core::Duration> retention;  ///< older records go, whatever their key
+    std::optional<core::Duration> retention;  ///< older records of every key are erased
 };
-/// By the topic's index.
+/// One policy for each topic, by its index.
 std::vector<CleanPolicy> clean_policies(const EmbeddedConfig& config);
 
-/// Removes what no reader needs any more ("log-cleaner"), a bounded step at a time, with pauses in
-/// proportion, so that it takes a small share of disk and processor.
+/// Removes records that no reader needs any more (thread `log-cleaner`), a bounded step at a time,
+/// with pauses in proportion, so that it takes a small share of disk and processor.
 ///
 /// Compaction, per partition: an index walk goes over everything older than the topic's lag and
 /// keeps in `latest` the newest offset of each key; a record whose key has a newer one is erased. A
@@ -42,7 +42,7 @@ public:
     core::Result<void> truncate_before(TopicPartition where, core::Offset start);
 
 private:
-    /// How far the walks came: everything below.
+    /// The positions of the walks, which have passed everything below.
     struct Walks {
         core::Offset indexed = 0;
         core::Offset dropped = 0;

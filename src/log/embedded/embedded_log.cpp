@@ -70,7 +70,7 @@ void check_layout(const EmbeddedConfig& config, const std::string& layout) {
 /// Reads back where each partition stands. After a clean stop that is its exact end. After a
 /// process was killed it is known too, as long as the kernel that has its writes goes on: behind
 /// the last record, and not below what the cleaner has noted or a group has committed. Otherwise it
-/// is the end of the block that was reserved, above everything that anybody can have seen.
+/// is the end of the reserved block, above every offset that a reader can have seen.
 class Restorer {
 public:
     Restorer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions)

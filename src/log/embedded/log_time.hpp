@@ -45,16 +45,16 @@ std::string to_bytes(const ClockReading& reading);
 std::optional<ClockReading> parse_clock_reading(std::string_view bytes);
 
 /// The embedded log's time: a scale of its own, so that a message lives as long as its sender asked
-/// for, whatever the host's wall clock does. It goes on at the pace of the monotonic clock, never
+/// for, even if the host's wall clock steps. It goes on at the pace of the monotonic clock, never
 /// back, and is steered towards the wall clock by a thousandth at most: a step in either direction
 /// changes nothing about how long a message lives.
 ///
 /// How long the process was down is exact within one boot of the kernel, whose monotonic clock goes
-/// on. Over a reboot only the wall clock can say it, which may be wrong then. It moves the scale if
-/// the kernel says that the host's clock is disciplined (adjtimex(2)), and said so when the last
-/// record was stamped. Otherwise the scale goes on where it stood, so that nothing is destroyed too
-/// early. A clock that the kernel does not vouch for steers the scale only after it was steady for
-/// an hour.
+/// on. Over a reboot only the wall clock has the time, and it may be wrong then. It moves the scale
+/// if the kernel reports that the host's clock is disciplined (adjtimex(2)), and did so when the
+/// last record was stamped. Otherwise the scale goes on where it stood, so that nothing is
+/// destroyed too early. A clock that the kernel does not vouch for steers the scale only after it
+/// was steady for an hour.
 ///
 /// What such a clock says is not lost: missing() tells by how much the records from before the
 /// reboot may be older, so that what may have expired is not delivered. In the first ten minutes

@@ -17,7 +17,7 @@ Partition::Next Partition::next(core::Offset position, Waiter& waiter) {
         next.disk_until = tail_.empty() ? visible_end_ : tail_.first();
     } else {
         next.chunk = tail_.find(next.position);
-        // Above the last record and below the end there is nothing but offsets nobody was given.
+        // Between the last record and the end there are only offsets that no record was given.
         if (!next.chunk) {
             next.position = visible_end_;
             next.drained = true;

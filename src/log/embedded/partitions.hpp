@@ -17,11 +17,11 @@ namespace beckon::log::embedded {
 struct Waiter {
     core::Lifetime::Remote reader;  ///< runs `ready` while the reader lives
     core::Executor::Task ready;
-    bool armed = false;  ///< under the partition's mutex: the reader said `drained`
+    bool armed = false;  ///< under the partition's mutex: the reader returned `drained`
 };
 
-/// What a partition is at run time. Offsets below `visible_end` are durable as `sync` promises;
-/// nothing above it is shown to anybody.
+/// A partition at run time. Offsets below `visible_end` are durable as `sync` promises; readers see
+/// nothing above it.
 class Partition {
 public:
     explicit Partition(TopicPartition where) : where_(where) {}
@@ -60,10 +60,10 @@ public:
     core::Timestamp newest{};
     std::vector<std::uint32_t> batch;  ///< its records of the batch being written, by index
 
-    /// What was read back at the start.
+    /// Sets the ends that were read from the disk at the start.
     void restore(Ends ends);
 
-    /// Shows a durable chunk to readers, then calls those that wait.
+    /// Makes a durable chunk visible, then calls the readers that wait.
     void show(ChunkPtr chunk, core::Offset end);
     /// Takes the oldest chunk out of memory.
     void evict_oldest();
@@ -88,7 +88,7 @@ public:
     /// Null if there is no such partition. Any thread.
     Partition* find(TopicPartition where);
 
-    /// Those of the topics that were used so far.
+    /// The partitions of the topics that were used so far.
     std::vector<Partition*> in_use();
 
 private:

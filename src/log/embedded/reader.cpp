@@ -62,7 +62,7 @@ Result<Taken> EmbeddedReader::take(std::size_t max, const RecordSink& sink) {
         if (paused_) return taken;  // by the sink
         if (!chunk_) {
             const auto advanced = advance(taken.drained);
-            if (!advanced && taken.records > 0) return taken;  // said next time
+            if (!advanced && taken.records > 0) return taken;  // returned by the next call
             if (!advanced) return core::fail(advanced.error());
             if (taken.drained) return taken;
         }

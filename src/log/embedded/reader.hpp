@@ -8,8 +8,9 @@
 
 namespace beckon::log::embedded {
 
-/// A cursor over chunks: near the end those that the writer keeps in memory, further back such as
-/// it reads from disk itself, a bounded piece at a time. It holds on to one chunk at most.
+/// A cursor over chunks: near the end the chunks that the writer keeps in memory, further back
+/// chunks that it reads from the disk itself, a bounded piece at a time. It holds on to one chunk
+/// at most.
 class EmbeddedReader final : public PartitionReader {
 public:
     /// `partition` null: there is no such partition.

@@ -18,8 +18,8 @@
 ///   body               form 1 ‖ key ‖ count of headers ‖ (name ‖ value)… ‖ value to the end
 ///
 /// In the body each of key, count, name and header value is a length (LEB128) and its bytes; the
-/// count is a length without bytes. The form says whether the value is null or there. The body is
-/// made by the publisher's thread; the writer adds offset and time.
+/// count is a length without bytes. The form shows whether the value is null. The body is made by
+/// the publisher's thread; the writer adds offset and time.
 namespace beckon::log::embedded {
 
 /// A topic's byte on disk. Does not move when the table of fixed topics grows.
@@ -31,7 +31,7 @@ inline constexpr std::size_t kPartitionKeyBytes = 3;
 inline constexpr std::size_t kRecordKeyBytes = 11;
 inline constexpr std::size_t kTimeBytes = 8;
 
-/// topic ‖ partition: what every key of a partition begins with.
+/// topic ‖ partition: the prefix of every key of a partition.
 std::string partition_key(TopicPartition where);
 /// The partition in front of `key`; nullopt if it is too short or names an unknown topic.
 std::optional<TopicPartition> parse_partition_key(std::string_view key);
@@ -50,7 +50,7 @@ std::string encode_body(const core::Record& record);
 bool decode_body(std::string_view body, core::RecordView& view,
                  std::vector<core::HeaderView>& headers);
 
-/// Only the key and whether the value is null: what the cleaner asks.
+/// Only the key and whether the value is null, for the cleaner.
 struct KeyOfBody {
     std::string_view key;
     bool tombstone = false;

@@ -42,16 +42,16 @@ namespace {
 
 /// The WAL may not be pinned for ever by a family that is rarely written.
 constexpr std::uint64_t kWalBytesMax = 256U << 20;
-/// RocksDB compacts a file in which, of so many neighbours, half are deletions: a reader from the
-/// start would have to step over every one of them.
+/// RocksDB compacts a file once half of so many neighbouring rows are deletions: a reader from the
+/// start would have to step over each of them.
 constexpr std::size_t kDeletionWindow = 32'768;
 constexpr std::size_t kDeletionTrigger = 16'384;
-/// What must fit on the disk before a failed log is opened again.
+/// So much must fit on the disk before a failed log is opened again.
 constexpr std::size_t kProbeBytes = 1U << 20;
 /// A copy takes the write-ahead files with it, however long they are: nothing is flushed for it.
 constexpr std::uint64_t kNeverFlush = std::numeric_limits<std::uint64_t>::max();
-/// Beside a copy that has no write-ahead file since it needs none; without it the copy would pass
-/// for a log that lost them.
+/// The file beside a copy that needs no write-ahead file; without it, a copy with none would be
+/// taken for a log that lost them.
 constexpr const char* kAllInTables = "ALL_IN_TABLES";
 /// In a copy, until it is opened: the log that it was made of went on, so that offsets behind its
 /// end have been given out.
@@ -100,7 +100,7 @@ std::vector<rocksdb::ColumnFamilyDescriptor> families(const EmbeddedConfig& conf
         rocksdb::NewFixedPrefixTransform(kPartitionKeyBytes));
     // New records always come behind the old ones of their partition. With small files only those
     // at the partitions' ends are rewritten when memtables are merged in; all others are moved down
-    // as they are. Most of the bytes are encrypted, so only what is rewritten later is compressed.
+    // as they are. Most of the bytes are encrypted, so only later rewrites are compressed.
     records.target_file_size_base = 8U << 20;
     records.max_bytes_for_level_base = 512U << 20;
     records.level0_file_num_compaction_trigger = 8;
@@ -265,7 +265,7 @@ Result<void> Storage::write(Batch& batch, bool sync, const std::function<void(Ba
 }
 
 /// RocksDB must not be asked to sync a write-ahead file that a write has failed on, or fails on at
-/// this moment: it asserts that nobody does. recover() leaves nothing that would need it.
+/// this moment: it asserts that no caller does. After recover() nothing needs such a sync.
 Result<void> Storage::sync() {
     const std::unique_lock nobody_writes{writing_};
     const std::shared_lock lock{mutex_};
@@ -280,7 +280,7 @@ Result<void> Storage::flush() {
     const std::shared_lock lock{mutex_};
     if (!db_) return core::fail(Fault::unavailable, kNotOpen);
     rocksdb::FlushOptions options;
-    options.allow_write_stall = true;  // nobody writes at a start or a stop
+    options.allow_write_stall = true;  // there are no writes at a start or a stop
     const auto status = db_->Flush(options, {handles_.begin(), handles_.end()});
     if (!status.ok()) return core::fail(error_of(status));
     return {};
@@ -312,7 +312,7 @@ bool Storage::recover() {
     return status.ok();
 }
 
-/// Opening writes out what the write-ahead files hold.
+/// Opening flushes the content of the write-ahead files.
 bool Storage::disk_takes_writes() const {
     std::error_code error;
     const auto space = std::filesystem::space(config_.directory, error);
@@ -337,7 +337,7 @@ std::uintmax_t Storage::write_ahead_bytes() const {
         const auto size = entry.file_size(error);
         if (!error) bytes += size;
     }
-    // What is older than the memtables hold is in tables already.
+    // Writes older than the memtables' content are in tables already.
     return std::min<std::uintmax_t>(bytes, config_.memory->write_buffer_bytes);
 }
 

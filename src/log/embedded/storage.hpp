@@ -24,7 +24,7 @@ namespace beckon::log::embedded {
 enum class Family : std::uint8_t { meta, records, latest };
 inline constexpr std::size_t kFamilies = 3;
 
-/// What goes to disk as a whole or not at all. Kept by its thread and used again, so that its
+/// Writes that go to the disk as a whole or not at all. Its thread keeps and reuses it, so that its
 /// buffer stays.
 class Batch {
 public:
@@ -34,7 +34,7 @@ public:
     void erase(Family family, std::string_view key);
     /// [from, to); not for records.
     void erase_range(Family family, std::string_view from, std::string_view to);
-    /// This batch is synced whatever the caller of write() wanted.
+    /// This batch is always synced, even if write() is called without `sync`.
     void require_sync() { require_sync_ = true; }
 
 private:
@@ -44,8 +44,8 @@ private:
     bool require_sync_ = false;
 };
 
-/// The RocksDB under the log and what can go wrong with it: somebody else has it, it is damaged,
-/// the disk is full. Thread-safe.
+/// The RocksDB under the log, and its failures: another process has it, it is damaged, the disk is
+/// full. Thread-safe.
 class Storage {
 public:
     /// Throws std::runtime_error with one line that names the directory.
@@ -54,19 +54,19 @@ public:
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
 
-    /// There was a database in the directory, but without its write-ahead log: what was not flushed
-    /// is gone.
+    /// There was a database in the directory, but without its write-ahead log: writes that were not
+    /// flushed are gone.
     bool write_ahead_lost() const { return write_ahead_lost_; }
-    /// Whether this is what copy_to() has made, and nobody has called forget_copy() since.
+    /// True if copy_to() has made this directory, and forget_copy() was not called since.
     bool is_copy() const { return is_copy_; }
     void forget_copy();
 
     /// Empties `batch`, has it filled, and writes it. `sync`: returns only when it is on disk.
     /// Errors: full (no space), unavailable; after one nothing can be written until recover().
     core::Result<void> write(Batch& batch, bool sync, const std::function<void(Batch&)>& fill);
-    /// What was written so far is on disk. Writes wait meanwhile.
+    /// Syncs: all earlier writes are on the disk when it returns. Writes wait meanwhile.
     core::Result<void> sync();
-    /// What was written so far needs no write-ahead log any more.
+    /// Flushes: all earlier writes are in tables when it returns, and need no write-ahead file.
     core::Result<void> flush();
     /// As EmbeddedLog::copy_to.
     core::Result<void> copy_to(const std::filesystem::path& directory);

@@ -101,7 +101,7 @@ bool Writer::wait_for_work(Work& work) {
     return !stopping_ || !work.publishes.empty() || !work.meta.empty();
 }
 
-/// Whatever else is written waits with the puts: it would be a batch of its own.
+/// Other records linger with the puts: alone they would be a batch of their own.
 void Writer::wait_for_linger(std::unique_lock<std::mutex>& lock) {
     auto now = std::chrono::steady_clock::now();
     const auto pace = linger_.pace(now);
@@ -144,8 +144,8 @@ void Writer::handle(Work& work) {
     } while (done < publishes.size());
 }
 
-/// Answers the first ones, as far as their time was over while they waited for a disk that hung.
-/// What nobody waits for any more is not worth a write.
+/// Answers the first records, as far as their deadline passed while they waited for a disk that
+/// hung. Records whose publisher no longer waits are not written.
 std::size_t Writer::answer_overdue(std::span<const Publish> publishes) {
     const auto now = config_.clock->mono();
     const auto in_time = std::find_if(publishes.begin(), publishes.end(),
@@ -169,8 +169,8 @@ Result<void> Writer::write(std::span<Publish> publishes, std::span<const MetaWri
     return {};
 }
 
-/// After a failure: whether to try again. In between everybody is refused at once, so that a
-/// publish is answered in bounded time.
+/// After a failure: whether to try again. In between all publishes are refused at once, so that
+/// each is answered in bounded time.
 Result<void> Writer::ready_to_write() {
     if (!failure_) return {};
     const auto now = config_.clock->mono();
@@ -207,8 +207,8 @@ void Writer::fill(Batch& batch, std::span<const Publish> publishes,
 void Writer::place(Batch& batch, const Publish& publish, core::Timestamp now) {
     auto& partition = *publish.where;
     if (partition.next_offset == partition.reserved_end) {
-        // Synced with the record itself: nobody can have seen an offset of a block that a power
-        // loss takes back.
+        // Synced with the record itself: no reader can have seen an offset of a block that a power
+        // loss undoes.
         if (partition.reserved_end == 0) {  // its end when the log was opened
             batch.put(Family::meta, meta::key(meta::kEnd, partition.where()), meta::number(0));
         }
@@ -259,9 +259,9 @@ void Writer::trim_tail() {
     }
 }
 
-/// What the batch left on disk is unknown. Nobody saw its offsets and nobody may see them later
-/// under other records, or come back: the partitions go on at a new block, and the next batch
-/// erases what may be there.
+/// The batch may have left records on the disk. No reader has seen their offsets, and none may see
+/// them later, with these records or with others: the partitions go on at a new block of offsets,
+/// and the next batch erases the old range.
 void Writer::failed(const Error& error) {
     if (!failure_) {
         core::log_error("log", "write_failed",

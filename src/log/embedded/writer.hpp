@@ -17,7 +17,7 @@
 
 namespace beckon::log::embedded {
 
-/// Offsets are reserved in synced blocks of so many: what an unclean stop costs in offsets.
+/// Offsets are reserved in synced blocks of so many: an unclean stop loses one block at most.
 inline constexpr core::Offset kBlock = 65'536;
 
 /// The one thread that appends ("log-writer"). It takes all that is queued (where many puts come,
@@ -30,7 +30,7 @@ public:
     static constexpr std::size_t kMetaWritesMax = 1'000;
 
     Writer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions, LogTime& time);
-    /// Writes what is queued, then stops.
+    /// Writes the queue, then stops.
     ~Writer();
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
@@ -53,7 +53,7 @@ public:
     };
     bool submit(MetaWrite write);
 
-    /// Writes what is queued and records that the log stopped cleanly. Nothing may be submitted
+    /// Writes the queue and records that the log stopped cleanly. Nothing may be submitted
     /// afterwards.
     void stop();
 
@@ -63,8 +63,8 @@ private:
         std::vector<MetaWrite> meta;
     };
 
-    /// Offsets [from, to) of a write that failed. What it may have left on disk is erased with the
-    /// next write that works, since readers have not seen it and never may.
+    /// Offsets [from, to) of a write that failed. The next successful write erases records that it
+    /// may have left on the disk, since readers have not seen them and never may.
     struct Void {
         const Partition* partition;
         core::Offset from;

@@ -20,8 +20,8 @@ public:
     std::size_t unanswered = 0;
     const core::Lifetime::Remote publisher;
 
-    /// Answers a record that was accepted. Any thread; what comes before the executor turns to it
-    /// is one task there.
+    /// Answers a record that was accepted. Any thread; answers that come before the executor's turn
+    /// share one task there.
     void answer(AppendDone done, core::Result<Appended> result);
 
 private:
@@ -35,7 +35,7 @@ private:
     std::vector<Answer> answers_;  ///< under mutex_
 };
 
-/// A publish that librdkafka has: the opaque of its message. Freed by whoever answers.
+/// A publish that librdkafka has: the opaque of its message. The answering thread frees it.
 struct Unconfirmed {
     std::shared_ptr<AnswerRoute> route;
     AppendDone done;

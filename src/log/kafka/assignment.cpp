@@ -27,7 +27,7 @@ public:
         bytes_.remove_prefix(size);
         return text;
     }
-    /// A length; what is left bounds it.
+    /// A length, bounded by the remaining bytes.
     std::size_t length(std::size_t size) {
         const auto value = number(size);
         good_ = good_ && value >= 0 && static_cast<std::size_t>(value) <= bytes_.size();

@@ -15,17 +15,17 @@ namespace {
 /// An option that is not the user's to set.
 struct Fixed {
     std::string_view name;
-    std::string_view value;  ///< what it always is; empty: it follows from something else
+    std::string_view value;  ///< its fixed value; empty: it follows from another setting
     std::string_view why;
 };
 
 constexpr std::string_view kPromise1 = "a 201 is a promise that Beckon alone must keep";
 constexpr std::string_view kOffsets = "Beckon keeps its own offsets";
-constexpr std::string_view kMembers = "Beckon sets what its membership needs";
+constexpr std::string_view kMembers = "Beckon sets the options of its membership";
 constexpr std::string_view kTimeout = "it follows from publish_timeout";
 
-/// What would break a promise, or is set by an option of our own, under each of its names.
-/// Everything else passes through.
+/// Options that would break a promise, or that one of Beckon's own options sets, under each of
+/// their names. All others pass through.
 constexpr std::array kFixed = {
     Fixed{"acks", "all", kPromise1},
     Fixed{"request.required.acks", "all", kPromise1},
@@ -59,7 +59,7 @@ constexpr std::array kFixed = {
     Fixed{"enable.partition.eof", "true", kOffsets},
     Fixed{"log_level", "", "Beckon's own log level decides"},
     Fixed{"log.queue", "", "Beckon's own log takes the lines"},
-    Fixed{"enabled_events", "", "Beckon sets what it serves"},
+    Fixed{"enabled_events", "", "Beckon sets the callbacks that it serves"},
 };
 
 /// Null if it is the user's.
@@ -116,7 +116,7 @@ ConfHandle make_conf(const KafkaConfig& config, KafkaEvents& events,
     const std::initializer_list<Setting> common = {
         {"bootstrap.servers", config.bootstrap_servers},
         {"client.id", config.client_id.empty() ? "beckon" : config.client_id},
-        {"log.connection.close", "false"},  // a broker closes what is idle; nothing is wrong
+        {"log.connection.close", "false"},  // a broker closed an idle connection, which is no fault
         {"socket.nagle.disable", "true"},
         {"socket.keepalive.enable", "true"},
         {"socket.connection.setup.timeout.ms", "3000"},
@@ -139,7 +139,7 @@ ConfHandle make_conf(const KafkaConfig& config, KafkaEvents& events,
     for (const auto& [name, value] : settings.required) {
         const auto* const fixed = find_fixed(name);
         BECKON_ASSERT(fixed && (fixed->value.empty() || fixed->value == value),
-                      "a user who sets what a client requires is refused, not overridden");
+                      "a required option of the user is refused, not overridden");
         set(conf.get(), name, value);
     }
     return conf;

@@ -14,8 +14,8 @@ namespace beckon::log::kafka {
 using Setting = std::pair<const char*, std::string>;
 
 /// The settings of one kind of client, beside those of all clients. The user's own options
-/// (KafkaConfig::librdkafka) win over the defaults, and are refused where they say otherwise than
-/// what is required: that only holds options of the table in client_conf.cpp.
+/// (KafkaConfig::librdkafka) override the defaults, and are refused where they contradict a
+/// required value; only options of the table in client_conf.cpp have one.
 struct ClientSettings {
     std::vector<Setting> defaults = {};
     std::vector<Setting> required = {};
@@ -23,8 +23,8 @@ struct ClientSettings {
 
 /// A configuration of a client. Errors and log lines of the client go to `events`, which outlives
 /// it. Throws std::runtime_error naming the user's option that is refused, by us (with its value
-/// and why) or by librdkafka; every kind of client refuses the same ones, so that the first says
-/// it.
+/// and why) or by librdkafka; every kind of client refuses the same ones, so that the first client
+/// throws.
 ConfHandle make_conf(const KafkaConfig& config, KafkaEvents& events,
                      const ClientSettings& settings);
 

@@ -10,7 +10,7 @@ namespace beckon::log::kafka {
 
 /// Destroys consumers that are in no group. librdkafka does so only when their requests have an
 /// answer, and a broker that hangs gives none for a minute: after a moment it goes on without the
-/// caller. `events` is what the clients were made with.
+/// caller. `events`: the KafkaEvents of the clients.
 void close_soon(std::vector<ClientHandle> clients, std::shared_ptr<KafkaEvents> events);
 
 }  // namespace beckon::log::kafka

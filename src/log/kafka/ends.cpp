@@ -11,7 +11,7 @@ namespace beckon::log::kafka {
 
 namespace {
 
-/// One request waits so long for a broker that says nothing; a stop waits for two of them at most.
+/// One request waits so long for a silent broker; a stop waits for two of them at most.
 constexpr int kEndsTimeoutMs = 500;
 /// All requests of one query together wait so long.
 constexpr int kSilenceMs = 5000;

@@ -25,7 +25,7 @@ void sleep_exactly(SteadyTime::duration span) {
     if (before > 0) ::prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(before));
 }
 
-/// On the thread of a connection, before what the answer brought is handed to its readers.
+/// On the thread of a connection, before the records of the answer are passed to their readers.
 rd_kafka_resp_err_t on_response(rd_kafka_t*, int, const char*, std::int32_t, std::int16_t api,
                                 std::int16_t, std::int32_t, std::size_t bytes, std::int64_t,
                                 rd_kafka_resp_err_t error, void* opaque) noexcept {

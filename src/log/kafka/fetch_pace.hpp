@@ -8,19 +8,20 @@
 namespace beckon::log::kafka {
 
 /// How long the answer to a fetch waits on one connection, so that the next fetch finds records of
-/// several partitions. A fetch is answered as soon as one record is there; where records come one
-/// by one all the time, each would be a fetch of its own.
+/// several partitions. A broker answers a fetch as soon as it has one record: in a steady stream of
+/// single records, each would be a fetch of its own.
 class FetchPace {
 public:
-    /// The answer of `bytes` that came at `now`, where so many records a second are read.
+    /// How long an answer of `bytes` that came at `now` waits, where so many records a second are
+    /// read.
     SteadyTime::duration wait(SteadyTime now, std::size_t bytes, std::size_t per_second);
 
 private:
     SteadyTime last_;  ///< when the last answer was let through
 };
 
-/// Lets the clients that are made of `conf` fetch at that pace. `traffic` (what is read) outlives
-/// them. librdkafka has no such setting before its version 2.2, and that one is not adaptive: this
+/// Makes the clients of `conf` fetch at that pace. `traffic` counts the records read, and outlives
+/// them. librdkafka has a setting for it only since version 2.2, and not an adaptive one: this
 /// waits in the thread of a connection that does nothing but fetch.
 void pace_fetches(rd_kafka_conf_t* conf, Traffic& traffic);
 

@@ -4,13 +4,13 @@
 
 #include <librdkafka/rdkafka.h>
 
-/// Owners for what librdkafka hands out.
+/// Owners of librdkafka's objects.
 namespace beckon::log::kafka {
 
 using core::Handle;
 
-/// Without closing a consumer first: only members have something to say at the end, and they say it
-/// themselves (member.cpp).
+/// Without closing a consumer first: only members have to leave their group at the end, and they do
+/// it themselves (member.cpp).
 inline void destroy_client(rd_kafka_t* client) noexcept {
     rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
 }

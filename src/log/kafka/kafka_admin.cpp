@@ -151,7 +151,7 @@ private:
         return {fault, "cannot " + what + " at " + config_.bootstrap_servers + ": " + why};
     }
 
-    /// Waits for the answer to what was asked last.
+    /// Waits for the answer to the last request.
     core::Result<EventHandle> answer(const std::string& what, int timeout_ms) const {
         EventHandle event{rd_kafka_queue_poll(queue_.get(), timeout_ms + 1000)};
         if (!event) return core::fail(failed(Fault::timed_out, what, "no answer"));
@@ -255,8 +255,8 @@ private:
         }
     }
 
-    /// A broker names a topic a moment longer than the cluster has it; who creates it anew
-    /// meanwhile would receive "it exists".
+    /// A broker names a topic a moment longer than the cluster has it; creating it anew meanwhile
+    /// would fail with "it exists".
     core::Result<void> await_gone(const std::vector<Topic>& topics) const {
         const auto until = steady_clock::now() + kPropagation;
         for (;;) {
@@ -294,13 +294,13 @@ private:
         });
     }
 
-    /// A broker learns that it leads a partition a moment after the cluster says so; this asks the
-    /// leaders themselves.
+    /// A broker learns that it leads a partition a moment after the cluster reports it; this
+    /// queries the leaders themselves.
     bool leaders_answer(const std::vector<TopicSpec>& specs) const {
         const PartitionList list{rd_kafka_topic_partition_list_new(0)};
         for (const auto& spec : specs) {
             for (core::Partition p = 0; p < spec.partitions; ++p) {
-                // In place of a time: the newest offset.
+                // This value in place of a time asks for the newest offset.
                 rd_kafka_topic_partition_list_add(list.get(), name_of(spec.topic).c_str(), p)
                     ->offset = RD_KAFKA_OFFSET_END;
             }

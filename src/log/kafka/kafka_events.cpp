@@ -12,7 +12,7 @@ constexpr std::chrono::seconds kEvery{5};
 /// syslog(3): up to this level something is wrong.
 constexpr int kWarning = 4;
 
-/// Facilities of lines that say "no broker": a connection that failed or ended, a name that does
+/// Facilities of lines that mean "no broker": a connection that failed or ended, a name that does
 /// not resolve, an error that concerns all brokers, a request without an answer.
 constexpr std::array<std::string_view, 4> kAway = {"FAIL", "ERROR", "REQTMOUT", "RESOLVE"};
 
@@ -95,7 +95,7 @@ void KafkaEvents::refused(const std::string& why) {
 
 void KafkaEvents::no_broker(std::string_view why) {
     away_ = true;
-    if (!login_refusal().empty()) return;  // which is said
+    if (!login_refusal().empty()) return;  // which is logged
     if (!is_due("no_broker")) return;
     core::log_warn("log", "no_broker", {{"servers", servers_}, {"state", "trying"}, {"why", why}});
 }

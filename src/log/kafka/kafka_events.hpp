@@ -11,8 +11,8 @@
 
 namespace beckon::log::kafka {
 
-/// librdkafka's messages as lines of our log: one of a kind in 5 s, since a client without a broker
-/// repeats itself many times a second. Thread-safe; librdkafka calls it from its own threads.
+/// librdkafka's messages as lines of our log: one of each kind in 5 s, since a client without a
+/// broker logs the same many times a second. Thread-safe; librdkafka calls it from its own threads.
 class KafkaEvents {
 public:
     explicit KafkaEvents(std::string servers) : servers_(std::move(servers)) {}
@@ -21,9 +21,9 @@ public:
     void line(int level, std::string_view facility, std::string_view text);
     /// An error that librdkafka reports of the client as a whole.
     void error(rd_kafka_resp_err_t code, std::string_view text);
-    /// What the broker refuses this user (refusal()).
+    /// Logs a right that the broker refuses this user (refusal()).
     void refused(const std::string& why);
-    /// Why the broker lets this user in nowhere; empty: it does, or no broker has answered.
+    /// Why the broker refuses this user's login; empty: it does not, or no broker has answered.
     std::string login_refusal() const;
     /// A record came back or was read: the broker answers.
     void broker_answers() {

@@ -32,7 +32,7 @@ constexpr int kGroupsTimeoutMs = 1000;
 constexpr int kAttempts = 5;
 /// The partitions of a group, and the retention of topics, change seldom.
 constexpr std::chrono::seconds kDiscoverEvery{60};
-/// Where partitions begin moves when segments are removed, which brokers look at every few minutes.
+/// Partitions begin later once segments are removed, which brokers check every few minutes.
 constexpr std::chrono::seconds kStartsEvery{30};
 /// Partitions in one request: librdkafka looks each of an answer up by walking along the list of
 /// those that were asked for.
@@ -58,7 +58,7 @@ PartitionList list_of(std::span<const NamedPartition> partitions) {
     return list;
 }
 
-/// Calls `ask` with lists of kAskedAtOnce until it says false.
+/// Calls `ask` with lists of kAskedAtOnce until it returns false.
 template <class Ask>
 void in_lists(const Partitions& partitions, const Ask& ask) {
     for (std::size_t from = 0; from < partitions.size(); from += kAskedAtOnce) {
@@ -188,7 +188,7 @@ private:
         return {};
     }
 
-    /// Without an answer, what was known stays: it only serves a warning.
+    /// Without an answer the former values stay: they only serve a warning.
     void read_retention(const std::vector<std::string>& topics) {
         std::vector<ConfigResourceHandle> owners;
         std::vector<rd_kafka_ConfigResource_t*> resources;
@@ -305,7 +305,7 @@ private:
             if (all) one.discover_at = steady_clock::now() + kDiscoverEvery;
             return;
         }
-        one.discover_at = {};  // what was discovered may be a part
+        one.discover_at = {};  // the discovered groups may be a part of all
         found.problems.push_back(failed("ask for the offsets of " + group.name, error).message);
     }
 
@@ -356,7 +356,7 @@ private:
         }
     }
 
-    /// All of them now and then, those that are not known at once.
+    /// Known groups now and then, new ones at once.
     void ask_starts(Partitions partitions, const std::stop_token& stop) {
         if (const auto now = steady_clock::now(); now >= starts_at_) {
             starts_.clear();

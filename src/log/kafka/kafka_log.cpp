@@ -41,7 +41,7 @@ public:
           groups_(config_, events_),
           clients_(config_, *events_, queries_),
           producer_(config_, *events_, queries_) {}
-    /// Its jobs use what is destroyed before it.
+    /// Its jobs use members that are destroyed before it.
     ~KafkaLog() override {
         groups_.begin_stop();
         queries_.begin_stop();
@@ -127,7 +127,7 @@ private:
     kafka::ReaderClients clients_;
     kafka::Producer producer_;
     std::mutex members_mutex_;
-    /// Those that have not left yet; under members_mutex_.
+    /// Memberships that have not left their group yet; under members_mutex_.
     std::vector<std::shared_ptr<kafka::Membership>> members_;
 };
 

@@ -16,10 +16,11 @@ struct KafkaConfig {
     std::chrono::milliseconds publish_timeout{5000};
     std::size_t waiting_max = 10'000;     ///< publishes not yet answered; more are `full`
     std::size_t fetch_bytes = 64U << 20;  ///< prefetched by all partitions together
-    /// How many partitions the process reads, about. Those beyond it prefetch less each, so that
+    /// About how many partitions the process reads. Further ones prefetch less each, so that
     /// fetch_bytes stays the bound of all (reader_clients.hpp: prefetch_of()).
     core::Partition partitions_read = 64;
-    /// Passed to librdkafka by name, e.g. security.protocol; what would break promise 1 is refused.
+    /// Options passed to librdkafka by name, e.g. security.protocol; an option that would break
+    /// promise 1 is refused.
     std::map<std::string, std::string> librdkafka;
 };
 

@@ -5,9 +5,9 @@
 
 namespace beckon::log::kafka {
 
-/// How long a record may linger where so many records pass a second. None waits where
-/// there are few: the wait would be all of its time. Where there are many, requests that carry one
-/// record each would fill the machine, and everybody would wait for that
+/// How long a record may linger where so many records pass a second. Under light traffic no record
+/// waits: the wait would be most of its time. Under heavy traffic, requests with one record each
+/// would use up the processor, and all publishers would wait for that
 /// (docs/decisions/0198-messages-are-batched-under-load.md).
 std::chrono::milliseconds linger_time(std::size_t per_second);
 

@@ -20,16 +20,17 @@ struct Publishing {
 };
 
 /// The records that the publishers of a process let linger: a produce request carries one
-/// partition, so records of a partition that are passed on together share one. Where there is
-/// little traffic nothing is held. Any thread.
+/// partition, so records of a partition that are passed on together share one. Under light traffic
+/// no record lingers. Any thread.
 class LingeringRecords {
 public:
-    /// Where so many wait, all are due.
+    /// Once so many linger, all are due.
     static constexpr std::size_t kLingeringMax = 2000;
 
-    /// Takes it, for at most linger_time(). False: it is left with the caller, and may go at once.
+    /// Takes the record, for at most linger_time(). False: the caller keeps it and may send it at
+    /// once.
     bool hold(Publishing& one, SteadyTime now);
-    /// Those whose moment has come, each partition's together and in their order.
+    /// Removes and returns the records that are due, each partition's together and in their order.
     std::vector<Publishing> take_due(SteadyTime now);
     std::vector<Publishing> take_all();
     bool empty() const;

@@ -153,7 +153,7 @@ void Membership::join_group() {
     }
 }
 
-/// A group that is put together again because somebody came or went is there in a moment.
+/// A group that rebalances because a member came or went is complete in a moment.
 bool Membership::await_assignment() {
     const auto until = steady_clock::now() + kAssignmentMax;
     while (!assigned_ && steady_clock::now() < until) {
@@ -206,7 +206,7 @@ void Membership::on_rebalance(rd_kafka_resp_err_t error,
     rd_kafka_assign(client_.get(), nullptr);
     assigned_ = false;
     if (!revoked_) revoked_ = now;
-    // Otherwise a new assignment follows at once, and most keep what they had.
+    // Otherwise a new assignment follows at once, and most members keep theirs.
     if (lost) lose_group();
 }
 

@@ -15,11 +15,11 @@
 
 namespace beckon::log::kafka {
 
-/// One process in a group, with a client and a thread (`log-member`) of its own: it subscribes to
-/// `ownership` with the range assignor, which gives the topic's one partition to the member whose
-/// id sorts first. The id begins with the time of joining: so the longest member is first and stays
-/// it. The partition is never fetched. Who is alive is asked of the brokers after each
-/// rebalance.
+/// One process in a group, with a client and a thread (`log-member`) of its own. It subscribes to
+/// `ownership` with the range assignor, which assigns the topic's one partition to the member whose
+/// id sorts first. The id begins with the time of joining, so the longest-standing member is the
+/// first and stays the first. The partition is never fetched. After each rebalance the member asks
+/// the brokers for the members that are alive.
 ///
 /// Two watchdogs: without still_alive() for a session time-out the member leaves by itself; if its
 /// own thread hangs, librdkafka leaves (max.poll.interval.ms); if the process hangs or dies, the
@@ -33,7 +33,7 @@ public:
     Membership& operator=(const Membership&) = delete;
 
     void still_alive() { last_alive_ = std::chrono::steady_clock::now(); }
-    /// Leaves in the background and says nothing more. On the executor's thread.
+    /// Leaves in the background and notifies its owner of nothing more. On the executor's thread.
     void leave();
     bool has_left() const { return left_; }
 
@@ -69,7 +69,7 @@ private:
     bool holds_ = false;           ///< the partition
     std::optional<Time> ask_at_;   ///< when to ask next
     std::optional<Time> revoked_;  ///< since when we wait for a new assignment
-    std::optional<Members> last_;  ///< what was announced
+    std::optional<Members> last_;  ///< the last announced members
 
     std::thread thread_;  ///< last: it uses the others
 };

@@ -21,11 +21,11 @@ namespace {
 constexpr milliseconds kTimeoutScan{1000};
 /// How long log-producer sleeps where nothing is wrong.
 constexpr int kIdleMs = 1000;
-/// The same while clients that were replaced still have reports to give.
+/// How long it sleeps while replaced clients still have reports to deliver.
 constexpr int kBusyMs = 20;
 /// How often a publisher looks for records that have lingered long enough.
 constexpr milliseconds kPollEvery{1};
-/// Between two producers that fail at once.
+/// The pause between two producers that fail at once.
 constexpr milliseconds kReplacePauseMin{50};
 constexpr milliseconds kReplacePauseMax{2000};
 constexpr milliseconds kFinish{1000};
@@ -49,8 +49,8 @@ HeadersHandle headers_of(const core::Record& record) {
     return headers;
 }
 
-/// What this thread hands to librdkafka: of a record that is refused within that call librdkafka
-/// reports too, but it stays the caller's.
+/// The record that this thread is passing to librdkafka. librdkafka also reports a record that it
+/// refuses within that call, but that record stays the caller's.
 thread_local const Unconfirmed* being_sent = nullptr;
 
 void note_without_offset(const rd_kafka_message_t& message) {
@@ -183,7 +183,7 @@ std::unique_ptr<Producer::Client> Producer::make_client() {
     const auto timeout = std::to_string(message_timeout(config_.publish_timeout).count());
     auto conf = make_conf(
         config_, events_,
-        {.defaults = {{"linger.ms", "0"},  // what may wait does so before (LingeringRecords)
+        {.defaults = {{"linger.ms", "0"},  // records linger before this (LingeringRecords)
                       {"queue.buffering.max.messages", std::to_string(kQueueRecordsMax)}},
          .required = {{"enable.idempotence", "true"},
                       {"acks", "all"},
@@ -288,7 +288,7 @@ void Producer::replace_client() {
     const auto code = rd_kafka_fatal_error(current_->handle.get(), why.data(), why.size());
     const auto now = steady_clock::now();
     if (code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED) {
-        // Kafka numbers a producer only for who may write somewhere. It may be allowed later.
+        // Kafka gives a producer id only to users with a right to write. It may be allowed later.
         events_.refused(refusal("Write", "every topic " + config_.prefix + "*").message);
     } else {
         core::log_warn("log", "producer_replaced",
@@ -311,8 +311,8 @@ void Producer::replace_client() {
         std::this_thread::sleep_for(milliseconds{100});
         return;
     }
-    // Nobody publishes through the old client any more. Each of its records gets a report, but when
-    // is librdkafka's matter: the client stays until the last one has come (serve_replaced()).
+    // No publisher uses the old client any more. Each of its records gets a report, but when is
+    // librdkafka's matter: the client stays until the last one has come (serve_replaced()).
     rd_kafka_purge(old->handle.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     replaced_.push_back(std::move(old));
 }
@@ -326,7 +326,7 @@ void Producer::serve_replaced() {
         retire_.post([old = std::shared_ptr<Client>{std::move(client)}]() mutable { old.reset(); });
     }
     std::erase(replaced_, nullptr);
-    fatal_ = fatal;  // the errors of a client that is replaced already say nothing new
+    fatal_ = fatal;  // the errors of a replaced client are no news
 }
 
 void Producer::finish() {

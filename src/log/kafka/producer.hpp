@@ -22,14 +22,14 @@ namespace beckon::log::kafka {
 /// Reports reach a publisher's executor from the librdkafka thread that has them
 /// (docs/decisions/0197-delivery-reports-on-librdkafkas-thread.md).
 ///
-/// After a fatal error the thread `log-producer` makes a new client; what the old one had not
-/// confirmed is answered `unavailable` and never sent again: repeated under its key it might rise
-/// after its tombstone.
+/// After a fatal error the thread `log-producer` makes a new client; records that the old one had
+/// not confirmed are answered `unavailable` and never sent again: a put repeated under its key
+/// could come after its tombstone and be pending again.
 class Producer {
 public:
     /// `retire` destroys clients that are no longer needed; it outlives this.
     Producer(const KafkaConfig& config, KafkaEvents& events, QueryThread& retire);
-    /// Waits up to a second for what is on its way; no publisher is left to be notified.
+    /// Waits up to a second for records on their way; no publisher is left to be notified.
     ~Producer();
     Producer(const Producer&) = delete;
     Producer& operator=(const Producer&) = delete;
@@ -44,7 +44,7 @@ public:
     LingeringRecords& lingering() { return lingering_; }
 
 private:
-    /// A librdkafka client and what hangs on it.
+    /// A librdkafka client and its dependents.
     struct Client {
         ClientHandle handle;
         QueueHandle queue;  ///< its errors

@@ -19,8 +19,8 @@ std::string_view text_of(const void* data, std::size_t size) {
     return {static_cast<const char*>(data), size};
 }
 
-/// Empty and at the end are two things: this is the first without the second. What is on its way
-/// brings a `ready`.
+/// The reader has no records and is not at the end: more are on their way, and `ready` is called
+/// when they come.
 core::Result<Taken> not_yet() { return core::fail(Fault::unavailable, "on its way"); }
 
 void read_headers(const rd_kafka_message_t& message, std::vector<core::HeaderView>& out) {
@@ -57,7 +57,7 @@ KafkaReader::~KafkaReader() {
 void KafkaReader::pause() {
     if (paused_) return;
     paused_ = true;
-    ++asked_;  // what is fetched already belongs to the past
+    ++asked_;  // fetched records are out of date then
     clients_.stop(reading_);
 }
 
@@ -147,8 +147,8 @@ void KafkaReader::deliver(const rd_kafka_message_t& message, const RecordSink& s
     sink(view);
 }
 
-/// Half of what the queue holds has gone: if it was full, the other half is taken while the next
-/// fetch is under way.
+/// Half of the queue is taken: if it was full, the other half is taken while the next fetch is
+/// under way.
 void KafkaReader::count_taken(const core::RecordView& record) {
     taken_bytes_ += record.key.size() + (record.value ? record.value->size() : 0);
     ++taken_records_;

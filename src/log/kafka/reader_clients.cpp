@@ -79,8 +79,8 @@ Reading::~Reading() { stop_listening(*this); }
 
 void Reading::started(std::uint64_t number) {
     assignment = number;
-    // Without the second, something left in the queue would hide what comes: librdkafka calls only
-    // when the first thing enters an empty queue.
+    // Without the second, a record left in the queue would hide later ones: librdkafka calls only
+    // when a record enters an empty queue.
     if (early.exchange(false) || rd_kafka_queue_length(queue.get()) > 0) call();
 }
 
@@ -114,10 +114,10 @@ std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) {
         // A new partition waits for the fetch under way (docs/decisions/0010).
         {"fetch.wait.max.ms", "100"},
         {"fetch.error.backoff.ms", "50"},
-        // One answer of a broker holds no more than what may be prefetched.
+        // One answer of a broker holds no more than the prefetch allows.
         {"fetch.message.max.bytes", std::to_string(prefetch.bytes_each)},
         {"fetch.max.bytes", all}};
-    // A reader that has space again says so itself, see refill().
+    // A reader that has space again reports it itself, see refill().
     if (rd_kafka_version() >= kQueueBackoffSince)
         defaults.push_back({"fetch.queue.backoff.ms", "0"});
     auto conf = make_conf(
@@ -168,8 +168,8 @@ void ReaderClients::stop(std::shared_ptr<Reading> reading) {
     BECKON_ASSERT(posted, "the control thread of the log's readers hangs");
 }
 
-/// A query about the partition, whose answer nobody waits for, wakes the thread that decides
-/// what to fetch; nothing lighter does that.
+/// A query about the partition, whose answer is dropped, wakes the thread that decides the next
+/// fetch; nothing lighter does that.
 void ReaderClients::refill(std::shared_ptr<Reading> reading) {
     control_.post([reading = std::move(reading)] {
         if (!reading->client) return;
@@ -240,7 +240,7 @@ void ReaderClients::start_later(core::Duration delay, Shared reading, core::Offs
     control_.post_after(delay, [this, reading, from, number] { do_start(reading, from, number); });
 }
 
-/// The queue stays until the next start: its owner may be about to look into it.
+/// The queue stays until the next start: its owner may be about to read it.
 void ReaderClients::do_stop(Reading& reading) {
     stop_listening(reading);
     auto* const client = std::exchange(reading.client, nullptr);

@@ -24,16 +24,17 @@ struct Prefetch {
     std::size_t partitions = 0;
     std::size_t bytes_each = 0;
 };
-/// And at most so many records for each, whatever their size.
+/// And at most so many records for each, of any size.
 inline constexpr std::size_t kPrefetchedMax = 100'000;
-/// librdkafka counts what it prefetched for each partition apart, and only when a client is made.
+/// librdkafka applies this limit to each partition apart, and takes it only when a client is made.
 /// So that all partitions together stay within fetch_bytes, however many there are, each further
 /// client of a kind takes eight times as many partitions as the one before and half of its bytes.
 Prefetch prefetch_of(std::size_t client, const KafkaConfig& config);
 
-/// What a client reads. A fetch names all partitions of its client, and the broker looks at each of
-/// them for every record that it brings. Every message passes through `notifications`, so no fetch
-/// for it names partitions of other topics (docs/decisions/0010-kafka-clients-are-separate.md).
+/// The topics that a client reads. A fetch names all partitions of its client, and the broker
+/// checks each of them for every record that it returns. Every message passes through
+/// `notifications`, so its fetches name no partitions of other topics
+/// (docs/decisions/0010-kafka-clients-are-separate.md).
 enum class ReaderKind : std::uint8_t { messages, other };
 inline constexpr std::size_t kReaderKinds = 2;
 ReaderKind kind_of(Topic topic);
@@ -49,7 +50,7 @@ struct ReaderClient {
 };
 
 /// One opened partition, shared by its reader (owner's thread), the control thread that makes
-/// librdkafka fetch it, and librdkafka's threads that say when something has come.
+/// librdkafka fetch it, and librdkafka's threads that report new records.
 struct Reading : std::enable_shared_from_this<Reading> {
     Reading(TopicPartition w, std::string name, core::Lifetime::Remote r,
             std::function<void()> on_ready)
@@ -58,10 +59,10 @@ struct Reading : std::enable_shared_from_this<Reading> {
     Reading(const Reading&) = delete;
     Reading& operator=(const Reading&) = delete;
 
-    /// Lets `ready` run on the executor, once at a time; what comes before the first start is in
-    /// force waits for that. Any thread.
+    /// Runs `ready` on the executor, once at a time; calls that come before the first start is in
+    /// force wait for that. Any thread.
     void call();
-    /// By the control thread: the start of that number is in force.
+    /// Called by the control thread: the start of that number is in force.
     void started(std::uint64_t number);
 
     const TopicPartition where;
@@ -69,8 +70,8 @@ struct Reading : std::enable_shared_from_this<Reading> {
     const core::Lifetime::Remote reader;
     const std::function<void()> ready;
 
-    // --- of the control thread; the owner uses client and queue while `assignment` is what it
-    // asked for last, and meanwhile they stay
+    // --- of the control thread; the owner uses client and queue while `assignment` is the one that
+    // it asked for last, and meanwhile they stay
     ReaderClient* client = nullptr;
     QueueHandle queue;
     std::uint64_t wanted = 0;  ///< the number of the last start; 0: stopped
@@ -89,14 +90,14 @@ struct Reading : std::enable_shared_from_this<Reading> {
     /// The broker refuses to let us read it; owner's thread only.
     bool refused = false;
 
-    /// The one that this thread takes from. librdkafka says "no such partition" not by a message
-    /// from the partition's queue but by its error callback, on the thread that asks for messages.
+    /// The one that this thread takes from. librdkafka reports "no such partition" not by a message
+    /// from the partition's queue but by its error callback, on the thread that polls for messages.
     static thread_local Reading* taking;
 };
 
-/// The reading clients of the process, and the thread `log-control` that assigns them what to
-/// fetch: those calls may wait, and must come in order. Another client of a kind is made when a
-/// partition is opened that the others read already, or when they have as many as they may.
+/// The reading clients of the process, and the thread `log-control` that assigns them their
+/// partitions: these calls may wait, and must come in order. Another client of a kind is made when
+/// a partition is opened that the others read already, or when they have as many as they may.
 class ReaderClients {
 public:
     /// `queries` is stopped before this is destroyed.
@@ -142,7 +143,7 @@ private:
     KafkaEvents& events_;
     QueryThread& queries_;
     Traffic traffic_;
-    /// Of each kind; control thread only.
+    /// The clients of each kind; control thread only.
     std::array<std::vector<std::unique_ptr<ReaderClient>>, kReaderKinds> clients_;
     Worker control_;  ///< last: its jobs use the others
 };

@@ -5,7 +5,8 @@ namespace beckon::log::kafka {
 using core::Fault;
 
 Fault fault_of(rd_kafka_resp_err_t error) {
-    // Not a switch over all of librdkafka's codes: whatever is not listed leaves the outcome open.
+    // Not a switch over all of librdkafka's codes: after a code that is not listed the outcome is
+    // unknown.
     switch (error) {
         case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
         case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:

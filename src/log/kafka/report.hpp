@@ -29,7 +29,7 @@ core::Result<Appended> answer_of(const Report& report);
 /// unauthorized.
 core::Error refusal(std::string_view operation, const std::string& resource);
 
-/// Which of our faults a librdkafka error is. Every `unavailable` leaves the outcome unknown.
+/// The Fault of a librdkafka error. Every `unavailable` leaves the outcome unknown.
 core::Fault fault_of(rd_kafka_resp_err_t error);
 
 }  // namespace beckon::log::kafka

@@ -73,8 +73,8 @@ private:
         table_.announce(entries);
     }
 
-    /// The member's own timer drives the search for dead ones: as long as anybody's thread turns,
-    /// the others' deaths are noticed.
+    /// The member's own timer drives the search for dead ones: as long as the thread of one member
+    /// turns, it notices the others' deaths.
     void check_members_later() {
         const auto pause = entry_->options.session_timeout / kChecksPerSession;
         entry_->member.post_after(pause, [this] {

@@ -24,8 +24,8 @@ public:
     std::unique_ptr<Member> join(MemberOptions options, core::Executor& executor,
                                  std::function<void(const Members&)> changed);
 
-    /// While suspended nobody is taken for dead; at the end everybody starts with a fresh
-    /// heartbeat. (The broker is away: it can neither receive heartbeats nor expel anybody.)
+    /// While suspended no member is taken for dead; at the end all start with a fresh heartbeat.
+    /// (The broker is away: it can neither receive heartbeats nor expel members.)
     void suspend(bool suspended);
 
 private:
