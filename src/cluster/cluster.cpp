@@ -22,8 +22,9 @@ constexpr core::Duration kRetryAfter = std::chrono::milliseconds{500};
 
 }  // namespace
 
-/// Folds `ownership` into memory, from the log's start each time, and acts on it: says who this
-/// node is, claims control while it is first in the group, and places partitions while it has it.
+/// Folds `ownership` into memory, from the log's start each time, and acts on it: publishes this
+/// node's record, claims control while it is first in the group, and places partitions while it has
+/// control.
 struct Cluster::Impl final : fold::MemoryState {
     Impl(ClusterOptions o, log::EventLog& log, core::Executor& e, const core::Clock& clock,
          Events v)
@@ -48,7 +49,7 @@ struct Cluster::Impl final : fold::MemoryState {
     void caught_up() override;
     void restarted(std::string_view why) override;
 
-    // --- what follows from it
+    // --- the effects
     void join(log::EventLog& log);
     void act();
     void notify_nodes();
@@ -85,7 +86,7 @@ struct Cluster::Impl final : fold::MemoryState {
     std::set<core::NodeId> links;
     core::Epoch claiming = 0;  ///< a claim to be controller that is not read back yet; 0: none
     std::set<std::string> in_flight;  ///< keys published and not read back yet
-    /// Of them, the moves from a living home, with the nodes that they concern.
+    /// The moves from a living home among them, with the nodes that they concern.
     std::map<std::string, std::set<core::NodeId>> moves;
     bool retry_posted = false;
 
@@ -177,7 +178,8 @@ void Cluster::Impl::join(log::EventLog& log) {
                       }));
 }
 
-/// Compares what is with what should be and publishes the difference; call it after any change.
+/// Compares the present placements with the wanted ones and publishes the differences; call it
+/// after any change.
 void Cluster::Impl::act() {
     if (!knows_all()) return;
     publish_node();
@@ -227,7 +229,8 @@ std::set<core::NodeId> Cluster::Impl::handing_over(const std::vector<core::NodeI
     return nodes;
 }
 
-/// Of each node one partition at a time leaves a living home, or comes from one.
+/// Places all partitions. Only one partition at a time leaves or enters each node in a move from a
+/// living home.
 void Cluster::Impl::place_all() {
     introduce();
     std::vector<PlacedNode> nodes;
@@ -281,7 +284,7 @@ void Cluster::Impl::publish(core::Record record) {
     if (!in_flight.insert(key).second) return;  // act() comes again when that one is read back
     fold.publisher().publish(kOwnership, std::move(record),
                              lifetime.guard([this, key](const core::Result<log::Appended>& result) {
-                                 if (result) return;  // reading it back is what counts
+                                 if (result) return;  // it counts once it is read back
                                  in_flight.erase(key);
                                  moves.erase(key);
                                  claiming = 0;  // if it was a claim; act() claims again if not

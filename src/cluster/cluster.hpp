@@ -22,7 +22,7 @@ namespace beckon::cluster {
 struct ClusterOptions {
     std::string role;  ///< "edge", "retry", "reliability"
     core::NodeId self;
-    /// Of the node over all its processes: placement goes by it. Empty: by `self`.
+    /// The node's name over all its processes, which placement uses. Empty: placement uses `self`.
     std::string name{};
     std::string zone{};  ///< a partition's home and standbys are in different zones; empty: no zone
     std::uint32_t capacity = 1;  ///< this node's share of partitions, relative to the others'
@@ -41,7 +41,7 @@ public:
         /// The placement of a partition is known or has changed; all partitions are reported once
         /// after the start, as soon as there is a controller.
         std::function<void(core::Partition, const Placement&)> placed;
-        /// What the nodes of the role say of themselves is known or has changed.
+        /// The records that the role's nodes publish about themselves are known or have changed.
         std::function<void(const std::map<core::NodeId, NodeRecord>&)> nodes = {};
     };
 
@@ -51,13 +51,14 @@ public:
     Cluster(const Cluster&) = delete;
     Cluster& operator=(const Cluster&) = delete;
 
-    /// "My loops turn": call at least every quarter of the session time-out.
+    /// The owner's loops are running: call it at least every quarter of the session time-out.
     void still_alive();
 
-    /// Which partitions this node could serve at once (a standby within a second of the end).
+    /// Sets the partitions that this node could serve at once (a standby within a second of the
+    /// end).
     void set_ready(const std::set<core::Partition>& ready);
 
-    /// What this node says of itself besides, for people. At most every few seconds.
+    /// Sets the status that this node publishes for people, at most every few seconds.
     void set_status(std::uint64_t clients, const std::set<core::NodeId>& links);
 
     /// Leaves the group, so that the controller places this node's partitions elsewhere, and goes
@@ -71,11 +72,11 @@ public:
     core::Epoch highest_epoch(core::Partition partition) const;
     /// True once `ownership` has been read up to a read barrier.
     bool caught_up() const;
-    /// Whether the placement is one for the group as it is, with this node in it: every partition
-    /// has a home, and all of them live. (After a restart of all, `ownership` first shows the
-    /// placement of nodes that are gone.)
+    /// True if the placement is one for the present group, with this node in it: every partition
+    /// has a home, and all homes are alive. (After a restart of all nodes, `ownership` first shows
+    /// the placement of nodes that are gone.)
     bool placement_is_current() const;
-    /// How the fold of `ownership` stands.
+    /// The progress of the fold of `ownership`.
     fold::Progress progress() const;
 
 private:

@@ -7,7 +7,7 @@ namespace beckon::cluster {
 
 namespace {
 
-/// Before the first node has said what it is ready for, nobody can say that a home is not.
+/// Before the first node has reported its ready partitions, no home counts as not ready.
 bool anybody_reports(const OwnershipFold& fold) {
     return std::any_of(fold.nodes().begin(), fold.nodes().end(),
                        [](const auto& item) { return !item.second.ready.empty(); });

@@ -15,10 +15,10 @@ namespace beckon::cluster {
 
 struct NodeOverview {
     core::NodeId id;
-    std::string link_address;  ///< by which other nodes reach it; empty: not at all
+    std::string link_address;  ///< where other nodes reach it; empty: nowhere
     bool controller = false;
-    std::optional<std::uint64_t> clients = std::nullopt;  ///< as it said a short while ago
-    std::vector<core::NodeId> links = {};                 ///< to whom its link was up then
+    std::optional<std::uint64_t> clients = std::nullopt;  ///< as it reported a short while ago
+    std::vector<core::NodeId> links = {};  ///< the nodes to which its link was up then
     std::size_t homes = 0;
     std::size_t standbys = 0;
     bool operator==(const NodeOverview&) const = default;
@@ -33,7 +33,7 @@ struct StandbyOverview {
 enum class PartitionState : std::uint8_t {
     unplaced,   ///< no node has it
     moving,     ///< a hand-over is under way: another node than its home holds the highest epoch
-    restoring,  ///< its home does not say that it serves it
+    restoring,  ///< its home does not report that it serves it
     serving,
 };
 std::string_view to_string(PartitionState state);
@@ -41,7 +41,7 @@ std::string_view to_string(PartitionState state);
 struct PartitionOverview {
     core::Partition partition = 0;
     core::NodeId home;  ///< empty: placed nowhere yet
-    /// Who claimed the highest epoch. Empty: nobody yet, or the role needs no leases.
+    /// The node that claimed the highest epoch. Empty: none yet, or the role needs no leases.
     core::NodeId claimed_by = {};
     core::Epoch epoch = 0;
     PartitionState state = PartitionState::unplaced;

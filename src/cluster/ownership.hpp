@@ -15,14 +15,14 @@
 ///
 ///   controller/<role>/<epoch, 20 digits>/<node>   a claim to be the role's controller
 ///   <role>/<p>                                    placement of a partition
-///   <role>/epoch/<p>                              a lease epoch that somebody is about to claim
-///   <role>/node/<node>                            a node: its link URL, what it is ready for
+///   <role>/epoch/<p>                              a lease epoch that a node is about to claim
+///   <role>/node/<node>                            a node: its link URL and its ready partitions
 ///   !mark/<node>                                  a read barrier
 ///
 /// Pure functions, any thread.
 namespace beckon::cluster {
 
-/// What a node may declare as its capacity, from 1.
+/// The greatest capacity that a node may declare; the least is 1.
 inline constexpr std::uint32_t kCapacityMax = 1'000;
 
 struct ControllerClaim {
@@ -44,7 +44,7 @@ struct PlacementRecord {
     bool operator==(const PlacementRecord&) const = default;
 };
 
-/// Written before the lease of that epoch, so that whoever has read `ownership` up to a read
+/// Written before the lease of that epoch, so that a node that has read `ownership` up to a read
 /// barrier knows an epoch at least as high as any lease in the log. (A fold that goes on from its
 /// checkpoint does not read the leases before it again.)
 struct EpochRecord {
@@ -61,7 +61,8 @@ struct NodeRecord {
     std::string link_url;
     std::set<core::Partition> ready;
     bool removed = false;  ///< a tombstone: the node is gone
-    /// For people: clients that are connected there, and whose link is up. Absent: it does not say.
+    /// For people: clients that are connected there, and whose link is up. Absent: the node does
+    /// not report it.
     std::optional<std::uint64_t> clients = std::nullopt;
     std::set<core::NodeId> links = {};
     /// Outlives the process; placement goes by it. Empty: by the node's id.

@@ -34,7 +34,8 @@ OwnershipFold::Effect OwnershipFold::apply(const PlacementRecord& record) {
     if (record.partition < 0 || record.partition >= partitions_) return {};
     const auto known = placed_.find(record.partition);
     if (record.epoch < controller_epoch_) {
-        // A late write of a former controller, or what stood before the first claim we have read.
+        // A late write of a former controller, or a record before the first claim that we have
+        // read.
         if (known == placed_.end()) return {};
         return {.repair = encode(PlacementRecord{role_, record.partition, known->second.home,
                                                  known->second.standbys, controller_epoch_,

@@ -21,7 +21,7 @@ public:
 
     /// The effect of one record.
     struct Effect {
-        /// The placement of this partition is another one now.
+        /// The placement of this partition has changed.
         std::optional<core::Partition> placed = std::nullopt;
         /// The record is a stale write: the controller publishes this read repair, or compaction
         /// would keep the stale one.
@@ -39,14 +39,14 @@ public:
     core::Epoch highest_epoch(core::Partition partition) const {
         return highest_claim(partition).epoch;
     }
-    /// The same with who announced it.
+    /// The highest lease epoch of a partition, and the node that announced it.
     EpochRecord highest_claim(core::Partition partition) const;
     const std::map<core::NodeId, NodeRecord>& nodes() const { return nodes_; }
     bool is_ready(const core::NodeId& node, core::Partition partition) const;
     /// The name by which a node is placed; empty: its record is gone, or was never read.
     std::string name_of(const core::NodeId& node) const;
 
-    /// The highest epoch claimed, and who claimed it first; 0 and empty: nobody yet.
+    /// The highest epoch claimed, and the node that claimed it first; 0 and empty: none yet.
     core::Epoch controller_epoch() const { return controller_epoch_; }
     const core::NodeId& controller() const { return controller_; }
     /// Claims of lower epochs that still stand in the log.

@@ -35,7 +35,7 @@ struct PartitionLease::Impl : std::enable_shared_from_this<Impl> {
 
     State state = State::following;
     core::Epoch epoch = 0;    ///< of the last claim
-    core::Epoch highest = 0;  ///< seen, by anybody
+    core::Epoch highest = 0;  ///< the highest seen, of any node
     /// The first claim of each epoch in the topic, which decides; claims below `highest` matter no
     /// more.
     std::map<core::Epoch, std::string> winner;

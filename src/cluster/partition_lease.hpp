@@ -13,9 +13,9 @@
 
 namespace beckon::cluster {
 
-/// The right to serve one partition (docs/design.md#leases): the first lease of an
-/// epoch in the log order of `subscriptions` p wins; only its winner writes one in `notifications`
-/// p and serves when that is read back. Whoever reads a lease of a higher epoch stops at once.
+/// The right to serve one partition (docs/design.md#leases): the first lease of an epoch in the log
+/// order of `subscriptions` p wins. Only its winner publishes a lease in `notifications` p, and
+/// serves once it has read that back. A node that reads a lease of a higher epoch stops at once.
 ///
 /// A state machine without I/O of its own but its publishes; used on the thread of the
 /// partition's home, which feeds it every lease that its folds read, in log order.
@@ -31,13 +31,13 @@ public:
     struct Events {
         /// Both leases are read back: the home serves from now on, with this epoch.
         std::function<void(core::Epoch)> serving;
-        /// A higher epoch was read, the claim lost, or a publish failed: serve no more. Claiming
-        /// again is the caller's decision.
+        /// A higher epoch was read, the claim lost, or a publish failed: serve no more. The caller
+        /// decides whether to claim again.
         std::function<void(const core::Error&)> lost;
     };
 
-    /// Where the role's leases stand: `claim` decides. With `confirm` the winner writes one there
-    /// too, and serves when that is read back.
+    /// The topics of the role's leases: the order in `claim` decides. With `confirm` the winner
+    /// publishes one there too, and serves once it has read that back.
     struct Topics {
         log::Topic claim = log::Topic::kSubscriptions;
         std::optional<log::Topic> confirm = log::Topic::kNotifications;
@@ -62,9 +62,9 @@ public:
     void release();
 
     State state() const;
-    /// Of the claim or of the serving lease; 0 before the first claim.
+    /// The epoch of the claim or of the serving lease; 0 before the first claim.
     core::Epoch epoch() const;
-    /// The highest epoch seen, by anybody.
+    /// The highest epoch seen, of any node.
     core::Epoch highest_seen() const;
 
 private:

@@ -29,8 +29,9 @@ std::uint64_t weight(std::string_view name, core::Partition partition) {
     return h ^ (h >> 31);
 }
 
-/// How many of `total` items each node shall have, given what it has now: its share by capacity,
-/// rounded down or up. Those are rounded up that have most above their share, so that few move.
+/// The number of `total` items for each node, which now has `has` of them: its share by capacity,
+/// rounded down or up. The nodes that have most above their share are rounded up, so that few items
+/// move.
 std::vector<std::size_t> shares(const std::vector<PlacedNode>& nodes, std::size_t total,
                                 const std::vector<std::size_t>& has) {
     std::uint64_t capacity = 0;

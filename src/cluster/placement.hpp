@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-/// Which nodes serve a partition: pure functions, any thread (decision 0020).
+/// Chooses the nodes that serve a partition. Pure functions, any thread (decision 0020).
 namespace beckon::cluster {
 
 /// Where one partition of a role lives, as the controller decided it.
@@ -31,7 +31,7 @@ struct PlacedNode {
     std::uint32_t capacity = 1;  ///< its share of partitions, relative to the other nodes; from 1
 };
 
-/// What the controller knows when it places the partitions of a role.
+/// The controller's facts for placing the partitions of a role.
 struct PlacementFacts {
     core::Partition partitions = 0;
     std::vector<PlacedNode> nodes;
@@ -39,7 +39,7 @@ struct PlacementFacts {
     std::function<const Placement*(core::Partition)> now;
     /// The name of a node that is dead or has left; empty: not known.
     std::function<std::string(const core::NodeId&)> former_name;
-    /// Whether a node could serve a partition at once.
+    /// True if a node could serve a partition at once.
     std::function<bool(const core::NodeId&, core::Partition)> ready;
     /// Nodes that take part in a move already: no partition leaves them or comes to them unless its
     /// home is dead.
@@ -48,14 +48,14 @@ struct PlacementFacts {
     core::Epoch controller_epoch = 0;
 };
 
-/// Where all partitions shall be in the end. It follows from the placement in force and the nodes:
-/// the numbers of homes differ by at most one (by capacity: each node has its share, rounded down
-/// or up), as few partitions change their home as this allows, and of the standbys the same holds;
-/// a home and its standbys are different nodes, in different zones where there are two. A node that
+/// The final placement of all partitions. It follows from the placement in force and the nodes: the
+/// numbers of homes differ by at most one (by capacity: each node has its share, rounded down or
+/// up), as few partitions change their home as this allows, and the same holds for the standbys; a
+/// home and its standbys are different nodes, in different zones where there are two. A node that
 /// came back gets the partitions of which it was the former home before any other. Of several nodes
 /// of one name (a process whose predecessor the group has not missed yet, a copied directory) the
-/// one that has most homes counts, and the others get nothing. Empty: no node lives.
-/// Costs partitions × nodes steps, for the standbys of large installations some more.
+/// one that has most homes counts, and the others get nothing. Empty: no node lives. Costs
+/// partitions × nodes steps, for the standbys of large installations some more.
 std::vector<Placement> plan(const PlacementFacts& facts);
 
 /// The next step for one partition towards `target`, its row of the plan; nullopt: there is none.

@@ -56,7 +56,7 @@ void BarrierQueries::ask_barriers(const std::vector<InputIndex>& of, Answer answ
     }
 }
 
-/// Counts a query, and what it gets once it is answered. Empty: it was refused.
+/// Counts a query, and its outcome once it is answered. Empty: it was refused.
 Answer BarrierQueries::admit(Answer answer) {
     if (waiting_ >= most_) {
         refuse({Fault::full, "too many queries wait for the fold"}, answer);

@@ -10,7 +10,8 @@ namespace beckon::fold {
 
 namespace {
 
-/// A fold that took so long to catch up says so; the others only at debug, for there are many.
+/// A fold that took so long to catch up logs it at info; the others only at debug, for there are
+/// many.
 constexpr core::Duration kWorthALine = std::chrono::seconds{5};
 
 }  // namespace
@@ -54,7 +55,8 @@ core::Result<void> CatchUp::update() {
     return {};
 }
 
-/// Those that were published when this life began, if that is not long ago.
+/// True if the barriers that were published when this fold began are passed, and it began not long
+/// ago.
 bool CatchUp::first_barriers_do() const {
     return took() < kAnswerTimeout &&
            std::all_of(inputs_.begin(), inputs_.end(),

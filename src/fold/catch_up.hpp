@@ -12,8 +12,8 @@
 
 namespace beckon::fold {
 
-/// Proves that a fold that restores has reached the log's end: every reader says that nothing more
-/// is there, and read barriers prove it.
+/// Proves that a restoring fold has reached the log's end: no reader has a further record, and read
+/// barriers prove it.
 class CatchUp {
 public:
     struct Context {
@@ -29,11 +29,11 @@ public:
     /// The fold reads from now on: from a checkpoint, or from the log's start.
     void begin(bool from_start);
     bool from_start() const { return from_start_; }
-    /// What was asked is answered no more.
+    /// Drops the open query for read barriers.
     void cancel() { asked_ = false; }
 
-    /// Call it after each commit while the fold restores. Error `out_of_range`: it took so long
-    /// that tombstones may have gone while it read; what it has is no better than an old
+    /// Call it after each commit while the fold restores. Error `out_of_range`: the restore took so
+    /// long that the log may have dropped tombstones meanwhile; its state is no better than an old
     /// checkpoint.
     core::Result<void> update();
 

@@ -12,22 +12,24 @@
 
 namespace beckon::fold {
 
-/// Commits a state, and knows whether the last try failed and what is lost then.
+/// Commits a state, and knows whether the last try failed and whether the state dropped its changes
+/// then.
 class Commits {
 public:
     /// `name`: of the fold, in log lines.
     Commits(State& state, const Inputs& inputs, Failures& failures, std::string_view folder,
             std::string name);
 
-    /// Error: as State::commit(). One line in the log for each row of failures.
+    /// Error: as State::commit(). Logs one line for each series of failures.
     core::Result<void> commit();
-    /// What was collected is not committed: it goes to the state before more is.
+    /// The last commit failed: it is repeated before the fold takes more records.
     bool failed() const { return failed_; }
-    /// After a failure: the state has dropped what it had collected, for a read failed under it.
+    /// After a failure: true if the state has dropped its uncommitted changes, since one of its
+    /// reads failed.
     bool gone_back() const;
     /// How long to wait before the next try.
     core::Duration pause() { return retry_.pause(); }
-    /// The fold begins again: what was collected is void.
+    /// The fold begins again: uncommitted changes are void.
     void begin_again() { failed_ = false; }
 
 private:

@@ -28,7 +28,7 @@ public:
     /// (`corrupt`, `not_found`, `invalid`) makes the fold stuck at once.
     void failed(Need need, InputIndex input, const core::Error& why);
     void worked(Need need, InputIndex input);
-    /// Begins anew: what failed is not tried any more.
+    /// Begins anew: failed steps are not tried any more.
     void forget();
 
     /// Call it regularly: true if being stuck has begun or ended since the last call.

@@ -32,7 +32,7 @@ constexpr core::Duration kLogRetryFirst = std::chrono::milliseconds{250};
 constexpr core::Duration kLogRetryMost = std::chrono::seconds{4};
 /// A fold that restores commits when its state has collected enough, when it has nothing more to
 /// take, and after this time at the latest, so that its position is known and a crash costs little.
-/// What came and went meanwhile, as most messages do, never reaches the store.
+/// Messages that come and go within a batch, as most do, never reach the store.
 constexpr core::Duration kBatchFor = std::chrono::milliseconds{250};
 
 /// "subscriptions/3", or "notifications/3+1" for a fold of two inputs.
@@ -234,10 +234,10 @@ void Fold::Impl::schedule_turn() {
     }));
 }
 
-/// Take, replay, commit; whatever follows from it comes after that.
+/// Take, replay, commit; all effects come after the commit.
 void Fold::Impl::turn() {
     if (phase == Phase::opening) return;
-    bool more = commits.failed();  // what was not taken meanwhile
+    bool more = commits.failed();  // records that were not taken meanwhile
     if (!commits.failed()) {
         const auto taken = intake.turn();
         if (!taken) return clear_and_restart(taken.error().message);
@@ -275,7 +275,7 @@ void Fold::Impl::not_committed(const Error& why) {
     }));
 }
 
-/// After the commit: the user's effects first, then who waited for the fold.
+/// After the commit: the user's effects first, then the waiters.
 void Fold::Impl::after_commit(bool more) {
     const auto term = life.term();
     batching_since = context.clock.mono();
@@ -342,7 +342,7 @@ void Fold::Impl::ask_for_reports() {
     }
 }
 
-// -------------------------------------------------------------------------------- what users call
+// -------------------------------------------------------------------------------- calls of users
 
 Fold::Fold(Options options, Context context, State& state)
     : impl_(std::make_unique<Impl>(std::move(options), context, state)) {}

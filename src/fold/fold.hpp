@@ -17,8 +17,8 @@
 
 /// The one runtime that turns partitions of the log into state. Its users (the edge's home, the
 /// endpoint's view, the cluster) know events; it knows everything else about folding: when a
-/// checkpoint is trusted, how much a turn may take, what happens when the log or the store fails,
-/// when "nothing more is there" is proven, and how far it has come.
+/// checkpoint is trusted, how much a turn may take, how it recovers when the log or the store
+/// fails, when the end of the log is proven, and how far it has come.
 namespace beckon::fold {
 
 struct Options {
@@ -43,7 +43,7 @@ struct Options {
 /// executor, where it is also made and destroyed; no callback comes after that.
 class Fold {
 public:
-    /// What a fold borrows; all of it outlives the fold.
+    /// The dependencies of a fold; all of them outlive it.
     struct Context {
         log::EventLog& log;
         log::Publisher& publisher;
@@ -59,17 +59,17 @@ public:
 
     void start();
 
-    /// Answers once everything that stood in all inputs when this was called is committed (a read
-    /// barrier on each). Errors: unavailable (not following yet, restarted meanwhile, or the log is
-    /// away), timed_out, full; then never the negative answer.
+    /// Answers once all records that were in the inputs at the call are committed (a read barrier
+    /// on each). Errors: unavailable (not following yet, restarted meanwhile, or the log is away),
+    /// timed_out, full; an error is never the negative answer.
     void confirm(Answer answer);
-    /// The same for one input.
+    /// A read barrier on one input.
     void confirm(InputIndex input, Answer answer);
 
     /// Answers once `offset` of an input is committed. Errors: as confirm().
     void when_folded(InputIndex input, core::Offset offset, Answer answer);
 
-    /// The state changed for another reason than a record (a decision): commit it soon, and call
+    /// The state changed through a decision and not through a record: commit it soon, and call
     /// committed().
     void request_turn();
 

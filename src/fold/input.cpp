@@ -13,8 +13,8 @@ namespace {
 
 /// A checkpoint's "caught up" is renewed so often where nothing happens.
 constexpr core::Duration kReportEndEvery = std::chrono::minutes{1};
-/// The reader says "nothing more" also when it cannot reach the log. That this is the end counts
-/// only if the log has answered so recently.
+/// The reader reports "drained" also when it cannot reach the log. That this is the end counts only
+/// if the log has answered so recently.
 constexpr core::Duration kEndsLife = std::chrono::seconds{30};
 
 }  // namespace
@@ -81,7 +81,7 @@ core::Result<log::Taken> Input::take(std::size_t max, const log::RecordSink& sin
                             sink(record);
                         });
     });
-    // What was passed on before an error is replayed.
+    // Records that the reader passed on before an error are replayed.
     const auto next = reader_->position();
     moved_ = moved_ || next != replayed_ || (taken && taken->records > 0);
     replayed_ = next;
@@ -96,7 +96,7 @@ void Input::commit() {
     note_end();
 }
 
-/// The reader brings no more, and nobody has said that there is more.
+/// The reader has no more records, and no report has named a later end.
 void Input::note_end() {
     if (drained_ && committed_ >= ends_.end) at_end_ = clock_.mono();
 }
@@ -124,7 +124,7 @@ InputProgress Input::progress() const {
     InputProgress out{where_, committed_, std::max(ends_.end, committed_), {}};
     if (committed_ < out.end && newest_ != core::Timestamp{} && log_clock_.learned()) {
         out.lag = std::max<core::Duration>(log_clock_.now() - newest_, core::Duration::zero());
-        // Where nobody wrote for an hour, what comes next is not an hour old.
+        // If no record came for an hour, the next one is not an hour old.
         if (at_end_) out.lag = std::min(out.lag, clock_.mono() - *at_end_);
     }
     return out;

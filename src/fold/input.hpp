@@ -16,12 +16,12 @@
 
 namespace beckon::fold {
 
-/// Who waits until the fold has passed an offset of its own. Answers may destroy the owner.
+/// The waiters for offsets that the fold has not passed yet. Answers may destroy the owner.
 class Waiters {
 public:
     /// The id, for cut_off().
     std::uint64_t add(core::Offset offset, Answer answer);
-    /// Answers who waits for an offset below `next`.
+    /// Answers the waiters for offsets below `next`.
     void passed(core::Offset next);
     /// Answers one with `why`, if it still waits.
     void cut_off(std::uint64_t id, const core::Error& why);
@@ -36,11 +36,11 @@ private:
     std::uint64_t next_id_ = 0;
 };
 
-/// One partition that is folded: where its reader stands, what the log's time is there, and who
-/// waits for it. Knows the log, not the state.
+/// One partition that is folded: its reader's position, its log time, and its waiters. Knows the
+/// log, not the state.
 class Input {
 public:
-    /// Records between two looks at the clock.
+    /// Records between two readings of the clock.
     static constexpr std::size_t kChunk = 64;
     /// Records of others since the last report of our own: how long the log's time may go on
     /// without one.
@@ -77,11 +77,11 @@ public:
     bool at_end() const;
     bool end_is_old_news() const;
     void reported(bool at_end);
-    /// What was replayed is committed.
+    /// All replayed records are committed.
     void commit();
     bool passed_first_barrier() const { return committed_ > first_barrier_; }
 
-    /// Records came in, and nothing of our own has asked the log what time it is for too long.
+    /// Records came in, and for too long no publish of our own has reported the log's time.
     bool wants_report() const;
 
     ReadBarrier& barrier() { return *barrier_; }
@@ -104,7 +104,7 @@ private:
     core::Offset first_barrier_ = 0;
     core::Offset replayed_ = 0;
     core::Offset committed_ = 0;
-    core::Timestamp newest_{};  ///< append time of what was replayed last
+    core::Timestamp newest_{};  ///< append time of the last replayed record
     bool drained_ = false;      ///< the reader's last word
     bool has_more_ = false;
     bool moved_ = false;             ///< since the state was notified

@@ -17,8 +17,8 @@ Opening::Opening(Inputs& inputs, core::NodeId node, Context context, Backoff ret
       lifetime_(context.executor) {}
 
 /// A first read barrier goes to every input before anything else is asked. Its report has the
-/// log's time there, by which trust in a checkpoint is judged; and whoever has read past it has
-/// seen everything that stood there when this life began.
+/// log's time there, by which trust in a checkpoint is judged; and a reader that has passed it has
+/// read all records that were there when this fold began.
 void Opening::begin() {
     answers_missing_ = inputs_.size();
     for (InputIndex i = 0; i < inputs_.size(); ++i) first_barrier(i);

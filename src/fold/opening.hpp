@@ -13,8 +13,8 @@
 
 namespace beckon::fold {
 
-/// What a fold asks of the log before it reads: a first read barrier on every input, then every
-/// input's ends. If one of them fails, all that follow are asked again after a pause.
+/// The queries of a fold before it reads: a first read barrier on every input, then every input's
+/// ends. If one fails, that step is repeated after a pause.
 class Opening {
 public:
     struct Context {

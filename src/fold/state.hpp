@@ -12,11 +12,11 @@
 
 namespace beckon::fold {
 
-/// Which of Options::inputs (fold/fold.hpp).
+/// The index of an input in Options::inputs (fold/fold.hpp).
 using InputIndex = std::size_t;
 
-/// Empty result: what was asked is so. Always called later, on the executor's thread, and exactly
-/// once unless the Fold is destroyed first.
+/// Success confirms the query. Always called later, on the executor's thread, and exactly once
+/// unless the Fold is destroyed first.
 using Answer = std::function<void(const core::Result<void>&)>;
 /// How long a query may wait for its answer.
 inline constexpr core::Duration kAnswerTimeout = std::chrono::seconds{2};
@@ -36,14 +36,14 @@ public:
     /// of the offsets, from the checkpoint on. Must not destroy the Fold.
     virtual void replay(InputIndex input, const core::RecordView& record) = 0;
 
-    /// Everything below `next` is replayed. `caught_up` (log time) where that was the log's end.
+    /// All records below `next` are replayed. `caught_up` (log time) if that was the log's end.
     virtual void advance(InputIndex input, core::Offset next,
                          std::optional<core::Timestamp> caught_up) = 0;
 
     /// Whether commit() has something to write.
     virtual bool dirty() const = 0;
 
-    /// Whether so much has collected that a fold that restores commits it before it takes more.
+    /// True if a restoring fold has collected so many changes that it commits before it takes more.
     virtual bool commit_due() const = 0;
 
     /// Writes state and positions in one batch. Errors: `corrupt`: the state cannot be read back,
@@ -51,18 +51,18 @@ public:
     /// written, and it is called again after a pause; see dropped_batch().
     virtual core::Result<void> commit() = 0;
 
-    /// After a commit() that failed: true if the state had to drop what it had collected, because a
-    /// read failed under it. It is folded again from checkpoint(), and restarted() says that what
-    /// was decided is void. A checkpoint() that has gone back says the same.
+    /// After a commit() that failed: true if the state had to drop its uncommitted changes, because
+    /// one of its reads failed. It is folded again from checkpoint(), and restarted() reports that
+    /// uncommitted decisions are void. A checkpoint() that has gone back means the same.
     virtual bool dropped_batch() const { return false; }
 
-    /// Drops everything, also what was not committed, so that it can be folded from the log's
-    /// start. Tried again after a pause if it fails.
+    /// Drops all state, committed or not, so that it can be folded from the log's start. Tried
+    /// again after a pause if it fails.
     virtual core::Result<void> clear() = 0;
 
-    /// The end of a turn: all that was replayed and decided is committed. Frames, records and
-    /// answers that follow from it leave now, and only now. Decisions of this call itself wait for
-    /// the next turn, which follows if they made the state dirty.
+    /// The end of a turn: all its records and decisions are committed. Frames, records and answers
+    /// that follow from them leave now, and not before. Decisions of this call itself wait for the
+    /// next turn, which follows if they made the state dirty.
     virtual void committed() = 0;
 
     /// Read barriers have passed on every input, and all below them is committed: after the start,
@@ -70,8 +70,7 @@ public:
     virtual void caught_up() = 0;
 
     /// The fold begins again: from the checkpoint, or from the log's start with a cleared state.
-    /// What was decided and not committed is void. Open queries are answered `unavailable` after
-    /// this call.
+    /// Uncommitted decisions are void. Open queries are answered `unavailable` after this call.
     virtual void restarted(std::string_view why) = 0;
 
     /// Fold::progress() has changed in its phase, or in being stuck.

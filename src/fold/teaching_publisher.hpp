@@ -13,7 +13,7 @@ namespace beckon::fold {
 
 /// A publisher whose delivery reports teach the clocks of the partitions that they come from: each
 /// report bounds the log's time from both sides. One thread, that of the executor; may be destroyed
-/// while reports are under way, which still reach whoever published.
+/// while reports are under way: the callers of publish() still get them.
 class TeachingPublisher final : public log::Publisher {
 public:
     TeachingPublisher(log::Publisher& inner, core::Executor& executor, const core::Clock& clock)

@@ -6,8 +6,8 @@ namespace beckon::fold {
 
 /// Whether a fold may go on from its checkpoint: log start ≤ next ≤ end, and it equals the end or
 /// was last caught up less than half of `delete_retention` ago (log time). Later than that,
-/// tombstones may have been compacted away that it never read, and what they had finished would
-/// be pending again. (The log id is checked when the store is opened.) Pure.
+/// compaction may have removed tombstones that it never read, and their messages would be pending
+/// again. (The log id is checked when the store is opened.) Pure.
 bool is_trusted(const core::Checkpoint& checkpoint, core::Offset log_start, core::Offset log_end,
                 core::Timestamp log_now, core::Duration delete_retention);
 

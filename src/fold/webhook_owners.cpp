@@ -42,8 +42,8 @@ std::size_t WebhookOwners::size() const {
     return webhooks_.size();
 }
 
-/// The record that says whether a webhook is enabled has another key: an event for a disabled
-/// webhook is written in vain, and harmless.
+/// The record of a webhook's state has another key: an event for a disabled webhook is written in
+/// vain, and harmless.
 void WebhookOwners::replay(InputIndex, const core::RecordView& record) {
     if (core::is_control_key(record.key) || record.key.find('/') != std::string_view::npos) return;
     auto owner = core::owner_wanting(record, options_.type);

@@ -18,10 +18,10 @@
 
 namespace beckon::fold {
 
-/// Whose webhooks want one of Beckon's own events: a fold of `webhooks` in memory, so that nobody
-/// writes events that no webhook would get. It holds an id and a name for each webhook that wants
-/// the type, of those owners that a VAPID key names; others never get such an event. Made, used
-/// and destroyed on the executor's thread, but for may_want().
+/// The owners whose webhooks subscribe to one of Beckon's own events: a fold of `webhooks` in
+/// memory, so that no role writes events that no webhook would get. It holds an id and a name for
+/// each webhook that wants the type, of those owners that a VAPID key names; others never get such
+/// an event. Made, used and destroyed on the executor's thread, but for may_want().
 class WebhookOwners final : private MemoryState {
 public:
     struct Options {
@@ -38,8 +38,8 @@ public:
     WebhookOwners(Options options, Context context);
     ~WebhookOwners() override;
 
-    /// Whether the owner has a webhook for the type. Also true before all webhooks are read: nobody
-    /// knows that there is none. Any thread.
+    /// Whether the owner has a webhook for the type. Also true before all webhooks are read: until
+    /// then there may be one. Any thread.
     bool may_want(std::string_view owner) const;
     /// Webhooks that want the type. Any thread.
     std::size_t size() const;
