@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-/// Messages of clients that FCM or APNs reaches: what the endpoint hands to the role retry
+/// Messages of clients that FCM or APNs reaches, as the endpoint passes them to the role retry
 /// (docs/formats/retry.md#bridged-messages). Pure functions, any thread.
 namespace beckon::bridge {
 
@@ -26,8 +26,8 @@ struct Recipient {
 /// From a client's record. Errors: not_found (no token, or no app, in the router data).
 core::Result<Recipient> recipient_of(core::RouterType type, std::string_view router_data);
 
-/// One push message on its way to a bridge. It carries the client's token, so that whoever delivers
-/// it needs no view of the clients.
+/// One push message on its way to a bridge. It carries the client's token, so that its delivery
+/// needs no view of the clients.
 struct BridgedMessage {
     core::Uaid uaid{};
     core::MessageKey key{};
@@ -54,7 +54,7 @@ core::Record encode(const BridgedMessage& message);
 
 /// Whether a delivery of that id is a bridged message, and not an event for a webhook.
 bool is_bridged(std::string_view delivery_id);
-/// From a delivery's id, key and value. Errors: corrupt (what is missing).
+/// From a delivery's id, key and value. Errors: corrupt (naming the missing member).
 core::Result<BridgedMessage> parse_bridged(std::string_view delivery_id, std::string_view uaid,
                                            std::string_view event);
 

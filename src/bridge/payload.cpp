@@ -15,7 +15,8 @@ namespace {
 
 std::string text_of(const json& value) { return core::json_text(value); }
 
-/// What the app on the device reads, all of it text. Without a body nothing else is known to it.
+/// The data that the app on the device reads, all of it text. Without a body it has the channel
+/// alone.
 json data_map(const BridgedMessage& message) {
     json data{{"chid", core::to_dashed(message.channel)}};
     if (message.body.empty()) return data;
@@ -30,7 +31,7 @@ json data_map(const BridgedMessage& message) {
     return data;
 }
 
-/// What iOS shows until the app has decrypted the message and replaced it.
+/// The alert that iOS shows until the app has decrypted the message and replaced it.
 json default_aps() {
     return {{"alert",
              {{"title-loc-key", "SentTab.NoTabArrivingNotification.title"},

@@ -13,14 +13,14 @@ namespace beckon::bridge {
 /// FCM's data map, or APNs' whole payload; more is refused with 413.
 inline constexpr std::size_t kPayloadBytesMax = 4'096;
 
-/// Whether the message fits into what its bridge takes.
+/// True if the message fits into the limits of its bridge.
 bool fits(const BridgedMessage& message);
 
 /// FCM keeps a message at least so long, and no longer than the other.
 inline constexpr std::chrono::seconds kFcmTtlLeast{60};
 inline constexpr std::chrono::seconds kFcmTtlMost{2'419'200};
 
-/// The body of POST …/messages:send. `left` is what remains of the message's TTL.
+/// The body of POST …/messages:send. `left`: the rest of the message's TTL.
 std::string fcm_body(const BridgedMessage& message, std::chrono::seconds left);
 
 /// The body of POST /3/device/<token>.

@@ -10,8 +10,8 @@
 
 #include <curl/curl.h>
 
-/// A request over libcurl's easy interface, its answer with a bound, and errors in our words. It
-/// blocks; a handle is used by one thread at a time.
+/// A request over libcurl's easy interface, with a bound on its answer, and errors as core::Error.
+/// It blocks; a handle is used by one thread at a time.
 namespace beckon::fetch {
 
 using Easy = core::Handle<CURL, curl_easy_cleanup>;
@@ -20,7 +20,7 @@ Easy make_easy();
 /// The lines of a request's header. Outlives the transfer.
 class HeaderLines {
 public:
-    /// "Name: value"; "Name:" leaves out what libcurl would send.
+    /// "Name: value"; "Name:" leaves out libcurl's own value.
     void add(const std::string& line);
     curl_slist* get() const { return lines_.get(); }
 
@@ -28,13 +28,14 @@ private:
     core::Handle<curl_slist, curl_slist_free_all> lines_;
 };
 
-/// Which servers are trusted.
+/// The servers that a transfer trusts.
 struct Trust {
     bool insecure = false;               ///< take any certificate
     std::filesystem::path ca_file = {};  ///< PEM; empty: the system's
 };
 
-/// One request: what holds for all of ours is set, the rest is set by the owner on `easy`.
+/// One request. The constructor sets the options that all our requests share; the owner sets the
+/// others on `easy`.
 class Transfer {
 public:
     struct Options {
@@ -56,7 +57,7 @@ public:
         std::string body;
     };
     /// Sends the request and waits. Errors: too_large (the answer is longer than allowed),
-    /// timed_out, unavailable (nobody answered; the text says why).
+    /// timed_out, unavailable (no server answered; the text has the reason).
     core::Result<Answer> perform();
 
 private:

@@ -6,7 +6,7 @@ namespace beckon::net {
 
 namespace {
 
-/// File descriptors for what is no client, where there are plenty.
+/// File descriptors for other uses than clients, where there are plenty.
 constexpr std::size_t kOtherDescriptors = 3'000;
 
 ConnectionLimits with_reserve(const ConnectionLimits& clients) {

@@ -12,14 +12,14 @@ namespace beckon::net {
 /// to come back.
 std::size_t clients_possible(std::size_t wanted, std::size_t descriptors);
 
-/// The limit of file descriptors that is enough for so many connections of one port, for what is no
-/// client, and for the other port of a standalone.
+/// The limit of file descriptors that suffices for so many connections of one port, for other uses
+/// than clients, and for the other port of a standalone.
 std::size_t descriptors_for(std::size_t connections);
 
 /// How many WebSocket clients a process takes, in total and from one address. Clients above the
 /// limit get a 503 with Retry-After; sockets that are no clients yet (handshakes, health probes,
 /// those that are about to get the 503) have a reserve beyond it, so that a full server can still
-/// say so. Thread-safe: all shards share one.
+/// answer. Thread-safe: all shards share one.
 class Admission {
 public:
     /// Sockets beyond the clients: in total, and for one address.

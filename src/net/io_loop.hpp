@@ -9,8 +9,8 @@
 
 namespace beckon::net {
 
-/// One thread's event loop (Boost.Asio inside) as an Executor. Must outlive everybody who may still
-/// post to it.
+/// One thread's event loop (Boost.Asio inside) as an Executor. Must outlive all that may still post
+/// to it.
 class IoLoop final : public core::Executor {
 public:
     IoLoop();

@@ -31,7 +31,7 @@ std::uint16_t port_of(const Descriptor& listener);
 
 enum class AcceptOutcome : std::uint8_t {
     more,       ///< `max` were accepted, and there may be others
-    drained,    ///< nobody waits any more
+    drained,    ///< no peer waits any more
     exhausted,  ///< no descriptors or no memory: pause, since the listener stays readable
 };
 /// How long to pause then.
@@ -39,12 +39,12 @@ inline constexpr int kAcceptPauseMs = 100;
 
 /// The descriptor is non-blocking.
 using Accepted = std::function<void(Descriptor socket, const sockaddr_storage& peer)>;
-/// Accepts up to `max` connections. errno says why when the outcome is `exhausted`.
+/// Accepts up to `max` connections. errno has the reason when the outcome is `exhausted`.
 AcceptOutcome accept_some(int listener, int max, const Accepted& accepted);
 
-/// From here on the kernel lets nobody in through this listener: a handshake is left without an
+/// From here on the kernel lets no peer in through this listener: a handshake is left without an
 /// answer, until the listener is closed and the peer's next try is refused. Closing it at once
-/// would reset connections that the kernel has let in and nobody has accepted yet.
+/// would reset connections that the kernel has let in and that are not accepted yet.
 void stop_handshakes(int listener);
 
 }  // namespace beckon::net

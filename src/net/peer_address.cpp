@@ -156,7 +156,7 @@ std::optional<PeerAddress> TrustedProxies::claimed_client(
 
 PeerAddress TrustedProxies::last_untrusted(List form, std::string_view list,
                                            PeerAddress nearest) const {
-    while (!list.empty()) {  // from the right: each proxy appends what it saw
+    while (!list.empty()) {  // from the right: each proxy appends the address that it saw
         const auto comma = list.rfind(',');
         const auto element = trim(comma == std::string_view::npos ? list : list.substr(comma + 1));
         list = comma == std::string_view::npos ? std::string_view{} : list.substr(0, comma);

@@ -28,7 +28,7 @@ struct PeerAddress {
 /// "192.0.2.1", "2001:db8::1", "[2001:db8::1]", each also with ":port" where that is unambiguous.
 std::optional<PeerAddress> parse_address(std::string_view text);
 std::string to_string(const PeerAddress& address);
-/// Of an accepted socket; all zero for what is no IP socket.
+/// The peer of an accepted socket; all zero for another kind of socket than IP.
 PeerAddress address_of(const sockaddr_storage& socket_address);
 
 /// Whom a connection counts against.
@@ -50,13 +50,14 @@ public:
     /// The address that a request really comes from: the socket's, unless that is a trusted
     /// proxy; then the last one in the proxies' list that is not itself a trusted proxy. Where both
     /// headers are there and disagree, the proxy has written one and passed the client's other on,
-    /// and nobody knows which: the socket's again.
+    /// and it is unknown which: the socket's again.
     PeerAddress client_of(const PeerAddress& socket, std::optional<std::string_view> forwarded,
                           std::optional<std::string_view> x_forwarded_for) const;
 
-    /// Behind a proxy that nobody has named: the last address of the peer's forwarding header, as
-    /// that proxy wrote it (or as the peer has made it up). nullopt: the peer is a trusted proxy,
-    /// or there is no such header. Good for distinguishing clients, never for trusting one.
+    /// Behind a proxy that the configuration does not name: the last address of the peer's
+    /// forwarding header, as that proxy wrote it (or as the peer has made it up). nullopt: the peer
+    /// is a trusted proxy, or there is no such header. Good for distinguishing clients, never for
+    /// trusting one.
     std::optional<PeerAddress> claimed_client(
         const PeerAddress& socket, std::optional<std::string_view> forwarded,
         std::optional<std::string_view> x_forwarded_for) const;

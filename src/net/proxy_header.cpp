@@ -133,8 +133,8 @@ Parsed parse_proxy_header(std::string_view bytes) {
     return read_v1(bytes);
 }
 
-/// Bytes are looked at first and taken afterwards: of an incomplete header all are its own, of a
-/// complete one we know how many are.
+/// Bytes are peeked at first and taken afterwards: an incomplete header has all of them, and of a
+/// complete one the length is known.
 Parsed ProxyHeaderReader::read(int socket) {
     std::array<char, kProxyHeaderMax> seen;
     const auto capacity = kProxyHeaderMax - bytes_.size();

@@ -10,13 +10,13 @@
 #include <string>
 #include <string_view>
 
-/// The PROXY protocol, versions 1 (text) and 2 (binary): what a proxy that passes connections on
-/// without looking into them writes in front of the client's first byte, so that we know the
-/// client's address (https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt).
+/// The PROXY protocol, versions 1 (text) and 2 (binary): the header that a proxy which passes
+/// connections on unread writes before the client's first byte, so that we know the client's
+/// address (https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt).
 namespace beckon::net {
 
 struct ProxyHeader {
-    std::size_t bytes = 0;  ///< of the header itself; what follows is the client's
+    std::size_t bytes = 0;  ///< of the header itself; the client's bytes follow
     /// nullopt: the proxy speaks for itself (a health check), or does not know.
     std::optional<PeerAddress> client;
     bool operator==(const ProxyHeader&) const = default;

@@ -39,7 +39,7 @@ std::optional<std::chrono::seconds> RateLimiter::wait_locked(const PeerAddress& 
 
 void RateLimiter::spend_locked(const PeerAddress& peer, core::MonoTime now) {
     const bool crowded = buckets_.size() >= options_.addresses_max && !buckets_.contains(peer);
-    if (crowded && now - swept_ >= kSweepInterval) {  // a sweep looks at every bucket
+    if (crowded && now - swept_ >= kSweepInterval) {  // a sweep checks every bucket
         swept_ = now;
         const auto limit = static_cast<double>(options_.limit);
         std::erase_if(buckets_,

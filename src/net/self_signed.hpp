@@ -16,14 +16,14 @@ struct SelfSignedOptions {
 };
 
 /// Writes a new EC P-256 key (mode 0600) and a certificate that it signed itself, both PEM. The
-/// certificate is a server's and no authority: whoever trusts it trusts these names alone.
-/// Existing files are replaced. Errors: invalid (no name), unavailable (cannot be written: which
-/// file, why).
+/// certificate is a server's and no authority: a client that trusts it trusts these names alone.
+/// Existing files are replaced. Errors: invalid (no name), unavailable (cannot be written; the
+/// message names the file and the reason).
 core::Result<void> write_self_signed(const std::filesystem::path& certificate,
                                      const std::filesystem::path& key,
                                      const SelfSignedOptions& options);
 
-/// What the first certificate of a PEM file says.
+/// The facts of the first certificate in a PEM file.
 struct CertificateFacts {
     std::chrono::system_clock::time_point expires;
     std::vector<std::string> names;  ///< its alternative names, addresses in their usual form

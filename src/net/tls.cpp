@@ -30,7 +30,7 @@ tl::unexpected<core::Error> unusable(const std::string& what) {
     return core::fail(core::Fault::invalid, what);
 }
 
-/// Why a file cannot be read, in the system's words; empty: it can. OpenSSL says "system lib".
+/// Why a file cannot be read, in the system's words; empty: it can. OpenSSL's text is "system lib".
 std::string why_unreadable(const std::string& file) {
     const Descriptor opened{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     char byte = 0;

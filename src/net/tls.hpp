@@ -7,7 +7,7 @@
 
 struct ssl_ctx_st;
 
-/// TLS of every port: certificate and key from files, and what is negotiated.
+/// TLS of every port: certificate and key from files, and the allowed protocols.
 namespace beckon::net {
 
 struct TlsFiles {
@@ -15,8 +15,8 @@ struct TlsFiles {
     std::filesystem::path key;          ///< PEM
 };
 
-/// Reads both in a scratch context. Errors: invalid, naming the file and what is wrong with it, or
-/// that the two do not fit.
+/// Reads both in a scratch context. Errors: invalid, naming the file and its fault, or that the two
+/// do not fit.
 core::Result<void> check(const TlsFiles& files);
 
 /// TLS 1.2 and newer, forward secrecy and authenticated encryption only, little memory for idle

@@ -8,11 +8,10 @@
 namespace beckon::ops {
 
 /// Whether this process can do its work. Parts report; probes ask. Readiness fails fast (any part
-/// not ready), liveness slowly (only what a restart would mend). Thread-safe.
+/// not ready), liveness slowly (only for faults that a restart would mend). Thread-safe.
 class Health {
 public:
-    /// A part is not ready until it has said so; `why` names what is missing, for whoever is called
-    /// at night.
+    /// A part is not ready until it has reported so; `why` names the cause, for the person on call.
     void set_ready(std::string_view part, bool ready, std::string_view why = {});
     /// A hung loop or a corrupt store: a restart would help. An empty `why` takes it back.
     void set_dead(std::string_view part, std::string_view why);
@@ -23,8 +22,9 @@ public:
     struct Report {
         bool ready = false;
         bool live = true;
-        std::map<std::string, std::string> faults;    ///< part → why
-        std::map<std::string, std::string> warnings;  ///< what → why; they decide nothing
+        std::map<std::string, std::string> faults;  ///< part → why
+        std::map<std::string, std::string>
+            warnings;  ///< by subject, with the reason; they decide nothing
         std::map<std::string, std::string> parts;  ///< all of them; part → why not ready, or empty
     };
     Report report() const;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kNobody = 404;
 
-/// Of a name that comes twice the first value counts.
+/// The first value of a repeated name counts.
 Query query_of(const net::Target& target) {
     Query query;
     for (auto& [name, value] : net::parse_query(target.query)) {

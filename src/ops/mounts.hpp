@@ -12,8 +12,8 @@
 
 namespace beckon::ops {
 
-/// What parts of the process answer at the ops port, by prefix. Thread-safe; a mount ends when no
-/// page of it is being made.
+/// The pages of the ops port that parts of the process answer, by prefix. Thread-safe; a mount ends
+/// when no page of it is being made.
 class Mounts {
 public:
     void add(const std::string& prefix, PageMaker maker);
@@ -25,9 +25,9 @@ public:
 
     void before_metrics();
     std::string after_metrics();
-    /// nullopt: nobody answers this target.
+    /// nullopt: no mount answers this target.
     std::optional<Page> answer(std::string_view target);
-    /// Whether somebody answers this target later, as `done` is called then.
+    /// True if a mount answers this target later, through `done`.
     bool is_late(std::string_view target);
     void answer_late(const net::HttpRequest& request, PageDone done);
 

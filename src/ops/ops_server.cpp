@@ -12,7 +12,7 @@ namespace beckon::ops {
 
 namespace {
 
-/// One loop serves all, and nothing on it waits: what other connections do delays nobody.
+/// One loop serves all, and nothing on it waits: no connection delays another.
 constexpr int kThreads = 1;
 /// Above these the connection that has waited longest for its peer makes space.
 constexpr std::size_t kConnectionsMax = 64;

@@ -19,18 +19,18 @@ struct OpsConfig {
     std::string version;
 };
 
-/// What a part of the process answers to a GET on the ops port.
+/// The answer of a part of the process to a GET on the ops port.
 struct Page {
     int status = 200;
     std::string type = "application/json";
     std::string body;
 };
 using Query = std::map<std::string, std::string, std::less<>>;
-/// `path` is what follows the prefix, percent-decoded as the query is. Called on the port's one
-/// thread: it answers from what is at hand and waits for nobody, since `/live` waits for it.
+/// `path` is the part behind the prefix, percent-decoded like the query. Called on the port's one
+/// thread: it answers from memory and never blocks, since `/live` waits for it.
 using PageMaker = std::function<Page(std::string_view path, const Query& query)>;
 
-/// A request for a page that takes a while, since a disk or another thread has to be asked.
+/// A request for a page that takes a while, since it needs a disk or another thread.
 struct LateRequest {
     std::string path;  ///< as of a PageMaker
     Query query;
@@ -38,10 +38,10 @@ struct LateRequest {
 };
 /// Called exactly once, on any thread; after the server's end it does nothing.
 using PageDone = std::function<void(Page)>;
-/// Called on the port's thread, where it waits for nobody.
+/// Called on the port's thread, which it never blocks.
 using LatePageMaker = std::function<void(LateRequest request, PageDone done)>;
 
-/// Keeps a prefix of the ops port answered. When it ends, nothing is asked any more.
+/// Keeps a prefix of the ops port mounted. Once it has ended, its maker is not called any more.
 class Mount {
 public:
     explicit Mount(std::function<void()> end) : end_(std::move(end)) {}
@@ -58,8 +58,8 @@ private:
 
 /// The ops port of a process: `/metrics`, `/ready`, `/live`, `/__heartbeat__`, `/__lbheartbeat__`,
 /// `/__version__`. GET and HEAD only; a body is never read. One thread of its own, on which nothing
-/// waits; internal networks only. Where it listens on this host alone, it trusts whoever is there,
-/// and so answers only requests that name this host, and no page of another site
+/// waits; internal networks only. Where it listens on this host alone, it trusts every process of
+/// the host, and therefore answers only requests that name this host, and no page of another site
 /// (net::judge_caller).
 class OpsServer {
 public:
@@ -68,17 +68,17 @@ public:
     ~OpsServer();
     std::uint16_t port() const;
 
-    /// Lets `maker` answer GET and HEAD of what is below `prefix` ("/reliability"). Thread-safe;
+    /// Lets `maker` answer GET and HEAD of targets below `prefix` ("/reliability"). Thread-safe;
     /// the Mount ends before the server.
     [[nodiscard]] Mount mount(const std::string& prefix, PageMaker maker);
-    /// The same for pages that are answered later, within ten seconds; a few at a time, of which
-    /// more are refused with 503.
+    /// Mounts pages that are answered later, within ten seconds; a few at a time, more are refused
+    /// with 503.
     [[nodiscard]] Mount mount_late(const std::string& prefix, LatePageMaker maker);
-    /// Calls `look` before each `/metrics`, for what is looked up and not counted. On the port's
+    /// Calls `look` before each `/metrics`, for values that are read and not counted. On the port's
     /// thread, as a PageMaker. One at a time; the Mount ends before the server.
     [[nodiscard]] Mount before_metrics(std::function<void()> look);
     /// Adds the text that `more` makes, in the same format, behind the process's own metrics: for
-    /// series that come and go with what they name. As before_metrics().
+    /// series that come and go with the things that they name. As before_metrics().
     [[nodiscard]] Mount after_metrics(std::function<std::string()> more);
 
 private:

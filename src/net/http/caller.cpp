@@ -25,7 +25,7 @@ bool is_port_part(std::string_view text) {
             std::all_of(text.begin() + 1, text.end(), [](char c) { return c >= '0' && c <= '9'; }));
 }
 
-/// A host and what follows it.
+/// A host, and the text behind it.
 struct HostAndPort {
     std::string_view host;
     std::string_view port;  ///< with its colon
@@ -49,7 +49,7 @@ bool is_own_origin(std::string_view origin, std::string_view authority) {
     return !own.empty() && (given == "http://" + own || given == "https://" + own);
 }
 
-/// Whether a page of another site asks, and not a person who follows its link.
+/// True if a page of another site sends the request, and not a person who follows its link.
 bool is_of_foreign_site(const HttpRequest& request) {
     const auto site = request.headers.get(HeaderName::sec_fetch_site);
     const bool reads = request.method == Method::get || request.method == Method::head;

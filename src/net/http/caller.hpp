@@ -5,33 +5,33 @@
 #include <cstdint>
 #include <string_view>
 
-/// The site that makes a browser ask, for every port that people open in a browser. Pure functions,
-/// any thread.
+/// Checks the site that makes a browser send a request, for every port that people open in a
+/// browser. Pure functions, any thread.
 ///
-/// A port that is open to whoever is on this host is also open to every page that a browser of this
-/// host shows, unless it looks at two things. The page of another site can send requests here,
-/// which the browser says in `Sec-Fetch-Site` (to a host that it trusts) or in `Origin`. And a site
-/// whose name resolves to this host is the same site for the browser, which then even lets it read
-/// what it is answered (DNS rebinding): such a request names the site as its host.
+/// A port that trusts every process of this host is also open to every page that a browser of this
+/// host shows, unless it checks two headers. The page of another site can send requests here; the
+/// browser reports that in `Sec-Fetch-Site` (to a host that it trusts) or in `Origin`. For a site
+/// whose name resolves to this host, the browser takes both for one site and lets the page read the
+/// answers (DNS rebinding): such a request names that site in `Host`.
 namespace beckon::net {
 
-/// Whether a host, with or without a port, is this host by a name that nobody else can have:
+/// True if a host, with or without a port, is this host by a name that no other host can have:
 /// "localhost" in any case, or a literal loopback address ("127.0.0.1:8085", "[::1]", "::1").
 bool names_this_host(std::string_view host);
 
 enum class Hosts : std::uint8_t {
     any,        ///< the port has proofs of its own, or is open to a network: names mean nothing
-    this_host,  ///< the port trusts whoever is on this host
+    this_host,  ///< the port trusts every process of this host
 };
 
 enum class Caller : std::uint8_t {
     good,
-    foreign_host,  ///< asks for a host that is not this one
-    foreign_site,  ///< the page of another site made a browser ask
+    foreign_host,  ///< the request names another host
+    foreign_site,  ///< a page of another site made the browser send it
 };
 
 /// Judges a request by its host and its origin. A link of another site that a person follows is
-/// good: the browser shows the answer to nobody else.
+/// good: no page can read the answer.
 Caller judge_caller(const HttpRequest& request, Hosts hosts);
 
 }  // namespace beckon::net

@@ -63,7 +63,7 @@ void Connection::start() {
 }
 
 /// The only driver. A handler that replies at once comes back here through reply(): the loop that
-/// runs already goes on then, so a thousand pipelined requests are no recursion. What throws (no
+/// runs already goes on then, so a thousand pipelined requests are no recursion. An exception (no
 /// memory for a request) ends this connection alone.
 void Connection::run() {
     if (running_) return;
@@ -234,7 +234,7 @@ bool Connection::handle() {
     return true;
 }
 
-/// The handler threw. Whatever it still has of the exchange leads nowhere: the connection ends with
+/// The handler threw. The exchange that it may still hold leads nowhere: the connection ends with
 /// the reply.
 void Connection::fail() {
     abandoned_ = std::exchange(active_, set_.borrow_request());
@@ -242,12 +242,12 @@ void Connection::fail() {
 }
 
 void Connection::reply(HttpReply reply) {
-    if (state_ != State::handling) return;  // closed meanwhile: nobody waits for it
+    if (state_ != State::handling) return;  // closed meanwhile: its reply has no receiver
     if (draining_ && !has_more()) close_after_ = true;
     active_->out.clear();
     const bool head = request().method == Method::head;
     const bool chunked = !request().http_1_0;
-    if (reply.stream && !chunked) close_after_ = true;  // nothing else says where it ends
+    if (reply.stream && !chunked) close_after_ = true;  // nothing else marks its end
     append_reply(active_->out, reply, {.close = close_after_, .head = head, .chunked = chunked});
     if (reply.stream && !head) begin_stream(std::move(reply.stream));
     begin_writing();
@@ -271,7 +271,7 @@ void Connection::wake_stream() {
 }
 
 bool Connection::stream_step() {
-    if (draining_) stream_.reset();  // its reader asks whoever takes over
+    if (draining_) stream_.reset();  // its reader asks the new owner
     if (!stream_) return end_stream();
     stream_woken_ = false;
     std::string piece;
@@ -297,8 +297,8 @@ bool Connection::end_stream() {
     return true;
 }
 
-/// Who leaves is noticed while there is nothing to write. The client's next requests are kept, up
-/// to one read, and handled when this reply has ended.
+/// Notices a client that leaves while there is nothing to write. The client's next requests are
+/// kept, up to one read, and handled when this reply has ended.
 void Connection::watch_reader() {
     if (watching_ || !rest_.empty()) return;
     watching_ = true;
@@ -459,7 +459,7 @@ void Connection::abort(CloseReason reason) {
 
 void Connection::close(CloseReason reason) {
     if (state_ == State::closed) return;
-    const auto self = shared_from_this();  // the set lets go of us
+    const auto self = shared_from_this();  // the set drops its reference to us
     const bool handling = state_ == State::handling;
     state_ = State::closed;
     stream_.reset();

@@ -31,9 +31,10 @@ public:
     std::chrono::steady_clock::time_point deadline() const { return entry_.at; }
     /// The deadline has passed.
     void expire();
-    /// Ends in order: what has reached us or is on its way is answered, and the last reply says so.
+    /// Ends in order: requests that have reached us or are on their way are answered, and the last
+    /// reply announces the close.
     void drain();
-    /// No more time for that: whatever is under way is answered with a rejection.
+    /// No more time for that: the request under way is answered with a rejection.
     void give_up();
     void abort(CloseReason reason);
     /// Idle, or waiting for the rest of a request or for the peer's close.
@@ -93,12 +94,12 @@ private:
     ConnectionSet::Entry entry_;
     State state_ = State::reading;
     CloseReason reason_ = CloseReason::finished;  ///< of the close that will follow the reply
-    bool close_after_ = false;  ///< the reply that is being made says so, or has said so
+    bool close_after_ = false;  ///< the present reply announces it, or an earlier one did
     bool draining_ = false;
     bool running_ = false;
     bool waiting_ = false;
     bool readable_ = false;               ///< worth a read before waiting
-    bool interim_ = false;                ///< what is being written is "100 Continue"
+    bool interim_ = false;                ///< "100 Continue" is being written
     bool continued_ = false;              ///< it was written
     bool starved_ = false;                ///< the parser wants more than rest_ holds
     bool streaming_ = false;              ///< the reply that is being written comes in pieces

@@ -86,7 +86,7 @@ bool ConnectionSet::close_oldest() {
     for (const auto kind : {Deadline::keep_alive, Deadline::linger, Deadline::request}) {
         for (const auto& connection : by_deadline_[static_cast<std::size_t>(kind)]) {
             if (!connection->waits_for_peer()) continue;
-            const auto oldest = connection;  // the list lets go of it
+            const auto oldest = connection;  // the list drops its reference
             oldest->abort(CloseReason::connections);
             return true;
         }

@@ -27,8 +27,8 @@ struct ActiveRequest {
     std::string out;  ///< the reply's bytes
 };
 
-/// The connections of one loop: their deadlines, and what they share. The loop's thread only; the
-/// loop has ended when the set is destroyed.
+/// The connections of one loop, their deadlines, and their shared objects. The loop's thread only;
+/// the loop has ended when the set is destroyed.
 ///
 /// Deadlines of one kind all have the same length, so each kind is a list in order of expiry, and
 /// one timer serves all: setting a deadline moves a node to a list's end. The timer runs only while
@@ -94,7 +94,7 @@ public:
 
 private:
     using Time = std::chrono::steady_clock::time_point;
-    /// At `at`, or a little later, the lists are looked at.
+    /// The lists are checked at `at`, or a little later.
     void check_at(Time at);
     void check_deadlines(Time at);
     void expire_due();

@@ -18,7 +18,7 @@ enum class Method : std::uint8_t { get, head, post, put, patch, del, options, ot
 std::string_view to_string(Method method);
 Method parse_method(std::string_view text);
 
-/// The request headers that anything here looks at; all others are dropped while parsing.
+/// The request headers that handlers read; all others are dropped while parsing.
 enum class HeaderName : std::uint8_t {
     authorization,
     crypto_key,
@@ -44,12 +44,12 @@ enum class HeaderName : std::uint8_t {
 };
 inline constexpr std::size_t kHeaderNames = 21;
 
-/// Any case; nullopt for a header that nobody here reads.
+/// Any case; nullopt for a header that no handler reads.
 std::optional<HeaderName> parse_header_name(std::string_view name);
 
 /// The known headers of one request: the first occurrence counts; a value with
-/// anything but printable ASCII and TAB makes the header absent. Of `Forwarded` and
-/// `X-Forwarded-For` the last occurrence counts, since that is the nearest proxy's.
+/// anything but printable ASCII and TAB makes the header absent. The last occurrence of `Forwarded`
+/// and `X-Forwarded-For` counts, since the nearest proxy wrote it.
 class RequestHeaders {
 public:
     void clear() { *this = {}; }
@@ -63,8 +63,8 @@ public:
         if (slot.state != State::present) return std::nullopt;
         return slot.value;
     }
-    /// Whether the header is there and get() does not give it, for its bytes: not the same as if
-    /// nobody had sent it.
+    /// True if the header is there but get() does not return it because of its bytes, which is not
+    /// the same as an absent header.
     bool unreadable(HeaderName name) const {
         return slots_[static_cast<std::size_t>(name)].state == State::unreadable;
     }
@@ -93,8 +93,8 @@ struct HttpRequest {
     std::string_view authority;
     RequestHeaders headers;
     std::string_view body;  ///< as far as it was read
-    /// The body exceeds the limit; it was not read to its end. Whoever checks other things first
-    /// still can.
+    /// The body exceeds the limit; it was not read to its end. A handler can still make other
+    /// checks first.
     bool body_too_large = false;
     /// Headers whose name begins with `RequestLimits::extra_prefix`, in their order.
     std::vector<ExtraHeader> extra;
@@ -109,9 +109,9 @@ struct ReplyHeader {
     bool operator==(const ReplyHeader&) const = default;
 };
 
-/// The body of a reply that comes in pieces: values as they change, or what is too large to be
-/// held as one text. The connection asks for the next piece when the last one is written, so a peer
-/// that reads slowly lets nothing pile up. On the connection's thread only; destroyed with the
+/// The body of a reply that comes in pieces: values as they change, or a body too large to be held
+/// as one text. The connection asks for the next piece when the last one is written, so a peer that
+/// reads slowly lets nothing pile up. On the connection's thread only; destroyed with the
 /// connection, or when it has ended.
 class BodyStream {
 public:
@@ -120,7 +120,7 @@ public:
     enum class Next : std::uint8_t {
         piece,    ///< something was appended, and more may follow at once
         waiting,  ///< nothing now: `wake` is called when there is
-        ended,    ///< what was appended is the end
+        ended,    ///< the appended piece is the last one
     };
     /// Once, before next(). `wake` may be called at any time on the connection's thread, also from
     /// within next(), and after the connection's end, when it does nothing.
@@ -151,11 +151,11 @@ std::string_view reason_phrase(int status);
 struct ReplyForm {
     bool close = false;  ///< announce that the connection ends after it
     bool head = false;   ///< the answer to HEAD: without its body (RFC 9110 §9.3.2)
-    /// Of a stream: in chunks (RFC 9112 §7.1), or as it is until the connection ends, for a peer
-    /// that does not know them.
+    /// A stream's framing: in chunks (RFC 9112 §7.1), or unframed until the connection ends, for a
+    /// peer that does not know chunks.
     bool chunked = true;
 };
-/// Appends the reply as HTTP/1.1 bytes; of a stream what stands before its first piece.
+/// Appends the reply as HTTP/1.1 bytes; of a stream only the head before its first piece.
 void append_reply(std::string& out, const HttpReply& reply, const ReplyForm& form = {});
 
 /// One request and the place of its reply. Used on the thread of its connection only. A copy keeps

@@ -20,7 +20,7 @@ void raise_niceness(int by) {
     if (by > 0) ::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + by);
 }
 
-/// One thread: its loop, and what lives on it while it runs.
+/// One thread: its loop, and its objects while it runs.
 struct Io {
     IoLoop loop;
     HttpWorker* worker = nullptr;  ///< on the loop's thread
@@ -59,7 +59,7 @@ struct HttpServer::Impl {
     ConnectionLimiter connections;
     std::vector<Descriptor> listeners;  ///< until a worker has taken them
     std::uint16_t port = 0;
-    /// Loops outlive everybody who may post to them: joined first, destroyed last.
+    /// Loops outlive all that may post to them: joined first, destroyed last.
     std::vector<std::unique_ptr<Io>> ios;
     bool stopping = false;
 };

@@ -31,8 +31,8 @@ struct ConnectionTimes {
     /// For each request, from its first byte (or the connection's first moment) until its reply is
     /// written; for each piece of a stream, until the next one is.
     std::chrono::milliseconds request{30'000};
-    /// From then on when the request is whole, where an answer may take longer than a request may;
-    /// none: what is left of `request`.
+    /// From the end of the request until the answer, where an answer may take longer than a
+    /// request; none: the rest of `request`.
     std::optional<std::chrono::milliseconds> answer{};
     std::chrono::milliseconds keep_alive{60'000};
     /// After our end of output, for the peer to take the reply and close. At a stop also for the
@@ -103,7 +103,7 @@ class NobodyCounts final : public HttpObserver {
     void accept_paused() override {}
 };
 
-/// What happens to a connection above the limit of the total.
+/// The treatment of a connection above the limit of all connections.
 enum class WhenFull : std::uint8_t {
     turn_away,       ///< it gets a rejection
     replace_oldest,  ///< the one that has waited longest for its peer is closed for it
@@ -120,11 +120,12 @@ struct HttpServerOptions {
     ConnectionLimits connections{};
     WhenFull when_full = WhenFull::turn_away;
     TrustedProxies proxies{};  ///< exempt from the limit per address
-    /// Their connections begin with a PROXY header, which names the client; nobody else's do.
+    /// Their connections begin with a PROXY header, which names the client; other connections do
+    /// not.
     bool proxy_protocol = false;
     std::shared_ptr<const TlsContext> tls = nullptr;
-    /// Of the kernel's memory for what one connection has not read yet. By itself the kernel gives
-    /// a peer that pipelines and reads nothing 4 MB (net.ipv4.tcp_wmem), which times the
+    /// The kernel's memory for bytes that one connection has not read yet. By itself the kernel
+    /// gives a peer that pipelines and reads nothing 4 MB (net.ipv4.tcp_wmem), which times the
     /// connections is the whole machine. A reply that does not fit waits for the peer's
     /// acknowledgements, which Linux delays by up to 40 ms: a port with large replies and few
     /// connections wants more.
@@ -147,8 +148,8 @@ public:
 
     /// Starts the threads; returns when all of them accept.
     void start(const MakeHandler& make_handler);
-    /// No new connections, and each one that is open ends when what it asks is answered. Returns at
-    /// once. Idempotent; not concurrent with itself.
+    /// No new connections, and each open one ends when its requests are answered. Returns at once.
+    /// Idempotent; not concurrent with itself.
     void begin_stop();
     /// begin_stop(), then waits until the threads have ended (bounded by `drain` and a sixteenth of
     /// it). No handler exists afterwards. Idempotent.

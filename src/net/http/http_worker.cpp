@@ -89,7 +89,7 @@ void HttpWorker::serve(Descriptor socket, const sockaddr_storage& address) {
     }
 }
 
-/// One write without waiting: whoever floods us gets no more of our time.
+/// One write without waiting: a peer that floods us gets no more of our time.
 void HttpWorker::turn_away(const Descriptor& socket, CloseReason reason) {
     shared_.observer.turned_away(reason);
     if (!tls_) {
@@ -102,7 +102,7 @@ void HttpWorker::turn_away(const Descriptor& socket, CloseReason reason) {
 }
 
 /// Closing a listening socket resets the connections that the kernel has accepted on it, requests
-/// and all. So nobody is let in any more first; then those that are in are taken.
+/// and all. So the port stops letting peers in first, and then takes the connections that are in.
 void HttpWorker::drain(std::function<void()> drained) {
     draining_ = true;
     stop_handshakes(listener_.descriptor());

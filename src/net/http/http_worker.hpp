@@ -31,10 +31,10 @@ public:
     /// For connections from now on.
     void use_tls(std::shared_ptr<const TlsContext> tls) { tls_ = std::move(tls); }
 
-    /// Takes what the kernel has accepted already, stops listening, and ends each connection in
-    /// order. `drained` runs when none is left.
+    /// Takes the connections that the kernel has accepted already, stops listening, and ends each
+    /// connection in order. `drained` runs when none is left.
     void drain(std::function<void()> drained);
-    /// Answers what is under way still with a rejection; for the end of the time that a drain may
+    /// Answers the requests under way with a rejection; for the end of the time that a drain may
     /// take.
     void give_up();
 

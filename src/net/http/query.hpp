@@ -11,7 +11,7 @@ namespace beckon::net {
 /// RFC 3986 §2.1; a '%' that no two hexadecimal digits follow stands for itself.
 std::string percent_decoded(std::string_view text);
 
-/// A target's path, as it was sent, and what stands behind its '?'.
+/// A target's path, as it was sent, and the query behind its '?'.
 struct Target {
     std::string_view path;
     std::string_view query;

@@ -42,7 +42,7 @@ bool is_list(HeaderName name) {
     return name == HeaderName::crypto_key || name == HeaderName::encryption;
 }
 
-/// Beast knows the grammar; this keeps what Beast reports. The header may come in many pieces, so
+/// Beast knows the grammar; this keeps Beast's results. The header may come in many pieces, so
 /// texts are kept as positions until the whole is there.
 class HeaderCollector final : public http::basic_parser<true> {
 public:
@@ -90,7 +90,7 @@ private:
         return kept;
     }
 
-    /// Beast's own limit counts what is in the buffer, not what has gone through it.
+    /// Beast's own limit counts the bytes in the buffer, not the bytes that have gone through it.
     bool count(std::size_t bytes, BeastError& error) {
         header_bytes_ += bytes;
         if (header_bytes_ <= limits_.header_bytes_max) return true;
@@ -111,7 +111,7 @@ private:
     void on_field_impl(http::field name, BeastView name_text, BeastView value,
                        BeastError& error) override {
         if (!count(name_text.size() + value.size() + 4, error)) return;
-        if (is_header_done()) return;  // a trailer: nobody reads any
+        if (is_header_done()) return;  // a trailer: none is read
         // We could not know where it ends; nor can HTTP/1.0, which does not know chunks (RFC 9112
         // §6.1).
         if (name == http::field::transfer_encoding &&
@@ -197,17 +197,17 @@ struct RequestParser::Impl {
     void join_lists();
 };
 
-/// RFC 9112 §3.2.2: what a proxy is sent, every server takes. False: it names no host.
+/// RFC 9112 §3.2.2: every server takes the form that a proxy is sent. False: it names no host.
 bool RequestParser::Impl::take_origin_form(HeaderCollector::Text& target) {
     const auto whole = text(target);
     const auto scheme_end = whole.find("://");
     if (whole.starts_with('/') || scheme_end == std::string_view::npos) return true;
     const auto scheme = core::lower(whole.substr(0, scheme_end));
-    if (scheme != "http" && scheme != "https") return true;  // of no form that anybody knows
+    if (scheme != "http" && scheme != "https") return true;  // of an unknown form
     const auto place = scheme_end + 3;
     const auto path = std::min(whole.find_first_of("/?#", place), whole.size());
     if (path == place) return false;
-    collector->host = {target.at + place, path - place};  // and not what Host says
+    collector->host = {target.at + place, path - place};  // and not Host
     if (whole.substr(path).starts_with('/')) {
         target = {target.at + path, target.length - path};
     } else {
@@ -216,7 +216,7 @@ bool RequestParser::Impl::take_origin_form(HeaderCollector::Text& target) {
     return true;
 }
 
-/// The first line of a list gets what stands in the others.
+/// The values of a list's other lines are appended to its first line.
 void RequestParser::Impl::join_lists() {
     for (auto first = fields.begin(); first != fields.end(); ++first) {
         if (!is_list(first->name)) continue;

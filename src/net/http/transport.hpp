@@ -12,7 +12,7 @@ struct ssl_st;
 namespace beckon::net {
 
 /// Bytes of a non-blocking socket, with or without TLS on it. Reading and writing never wait: they
-/// say what to wait for. Does not own the socket. One thread.
+/// return the event to wait for. Does not own the socket. One thread.
 class Transport {
 public:
     enum class Io : std::uint8_t { done, want_read, want_write, ended, broken };
@@ -36,7 +36,7 @@ public:
     bool has_buffered() const;
     /// Bytes wait in the socket.
     bool has_input() const;
-    /// Says that nothing more will be sent; reading goes on.
+    /// Announces the end of sending; reading goes on.
     void end_output();
 
 private:
