@@ -173,7 +173,7 @@ struct Endpoint::Impl {
     std::string origin;
     bool stopping = false;
 
-    // The view's loop outlives everybody who may post to it: joined first, destroyed last.
+    // The view's loop outlives all that may post to it: joined first, destroyed last.
     net::IoLoop view_loop;
     std::unique_ptr<SubscriptionView> view;               ///< used on its thread, read from all
     std::unique_ptr<log::LogWatch> log_watch;             ///< on the view's thread; all notify it

@@ -30,7 +30,7 @@ struct EndpointConfig {
     std::vector<std::string> extra_audiences;
     /// Origins that endpoint URLs of this installation began with before: good audiences still.
     std::vector<std::string> former_origins;
-    /// A retry role delivers what is accepted for clients of this bridge; else such sends are 503.
+    /// A retry role delivers messages to clients of this bridge; else sends to them are 503.
     bool fcm_delivered = false;
     bool apns_delivered = false;
     core::NodeId node;
@@ -66,7 +66,7 @@ struct EndpointConfig {
     /// outlive the endpoint. Null: nowhere.
     core::MilestoneSink* milestones = nullptr;
     const core::MilestoneCountsSource* milestone_counts = nullptr;
-    /// For running requests at a stop; what is under way still is then answered 503.
+    /// The time of running requests at a stop; requests still under way are then answered 503.
     std::chrono::milliseconds drain{4'000};
     /// Readiness is off when the log has failed for so long.
     std::chrono::milliseconds log_grace{3'000};
@@ -92,12 +92,12 @@ public:
     /// sixteenth of it) and the threads are joined.
     ~Endpoint();
 
-    /// Readiness off, no new connections, and each one that is open is ended when what it asks is
+    /// Readiness off, no new connections, and each open one is ended when its requests are
     /// answered. Returns at once.
     void begin_stop();
 
     std::uint16_t port() const;
-    /// `public_url`'s origin, or what stands for it; what endpoint URLs begin with.
+    /// The origin of endpoint URLs: that of `public_url`, or its stand-in.
     const std::string& origin() const;
     /// Reads certificate and key files again (SIGHUP); a pair that does not fit changes nothing.
     void reload_tls();

@@ -18,18 +18,18 @@ struct HealthFacts {
     bool view_ready = false;
     bool apns = false;
     bool fcm = false;
-    bool fcm_delivered = false;  ///< somebody delivers what is accepted for it
+    bool fcm_delivered = false;  ///< a retry role delivers its messages
     bool apns_delivered = false;
     const std::vector<std::string>& tracked;  ///< names of the keys whose messages are tracked
     std::size_t requests = 0;
 };
 
-/// 200 also when unhealthy: the body says it. Probes ask the ops port.
+/// 200 also when unhealthy: the body has the state. Probes ask the ops port.
 HttpReply health_reply(const HealthFacts& facts);
 /// `{"received":3,…}`, every milestone of the original diagram, with those that ended `replaced` or
 /// `deleted` among `errored`; without counts `{"error":"No data"}`.
 HttpReply milestone_counts_reply(const std::optional<core::MilestoneCounts>& counts);
-/// The same as OpenMetrics, under the reference's name; without counts `# EOF` alone.
+/// The same counts as OpenMetrics, under the reference's name; without counts `# EOF` alone.
 HttpReply milestone_metrics_reply(const std::optional<core::MilestoneCounts>& counts);
 HttpReply status_reply(std::string_view version);
 HttpReply version_reply(std::string_view version, std::string_view commit, std::string_view source);

@@ -31,7 +31,7 @@ Failure failure_of(net::Rejection why) {
     return {Problem::busy, {}, 0};
 }
 
-/// Of what the endpoint writes with words of others in it.
+/// Checks records that have input of others in them.
 core::Result<void> check_record(const log::TopicPartition& where, const core::RecordView& record) {
     if (where.topic != log::Topic::retry(0)) return log::check_core_record(where, record);
     const auto id = record.header(core::header::kId).value_or("");

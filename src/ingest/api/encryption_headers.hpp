@@ -9,7 +9,7 @@
 
 namespace beckon::ingest {
 
-/// What look-up in a `Crypto-Key`-style header found
+/// The result of a look-up in a `Crypto-Key`-style header
 /// (docs/protocol/http-api.md#encryption-headers).
 struct HeaderParameter {
     bool parsable = false;  ///< the whole header follows the grammar
@@ -19,9 +19,8 @@ struct HeaderParameter {
 /// section that has the name counts. One item without `=` makes the whole header unparsable.
 HeaderParameter find_parameter(std::string_view header, std::string_view name);
 
-/// Double quotes removed, and `=` runs that end a value; names in lower case, since clients
-/// compare them so
-/// (docs/protocol/http-api.md#encryption-headers).
+/// Removes double quotes and `=` runs at the end of values; names become lower case, since clients
+/// compare them so (docs/protocol/http-api.md#encryption-headers).
 std::string normalized(std::string_view header);
 
 /// The encryption headers as they are stored and delivered; only for messages with a body.

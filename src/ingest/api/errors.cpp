@@ -179,7 +179,8 @@ Failure publish_failure(const core::Error& error) {
 Failure log_failure(const core::Error& error) {
     if (log::is_disk_full(error)) return {Problem::disk_full, {}};
     if (error.fault == core::Fault::invalid) {
-        return {Problem::bad_json, "What the request asks to keep could not be read again."};
+        return {Problem::bad_json,
+                "The record of this request could not be read back after encoding."};
     }
     return {error.retryable() ? Problem::busy : Problem::internal, {}};
 }

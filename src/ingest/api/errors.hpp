@@ -43,7 +43,7 @@ enum class Problem : std::uint8_t {
     not_ready,             ///< 503: the view cannot answer at present
     busy,                  ///< 503: a bound is reached or the log is away
     disk_full,             ///< 503/201: the log's disk has no space
-    not_bridged,           ///< 503: nobody delivers messages of bridged clients here
+    not_bridged,           ///< 503: no role delivers messages of bridged clients here
     internal,              ///< 500
     deliberate,            ///< 418/999
 };
@@ -52,7 +52,7 @@ inline constexpr int kProblems = static_cast<int>(Problem::deliberate) + 1;
 /// The label in metrics.
 std::string_view to_string(Problem problem);
 
-/// A refusal. `detail` says to a human what was wrong and what is allowed: text that outlives the
+/// A refusal. `detail` names for a person the fault and what is allowed: text that outlives the
 /// reply and needs no escapes in JSON, never input of the peer.
 struct Failure {
     Problem problem = Problem::internal;
@@ -75,12 +75,12 @@ HttpReply error_reply(const Failure& failure);
 
 /// The URL in `more_info` of every error, on every host.
 inline constexpr std::string_view kErrorPage = "/errors";
-/// That page: every error with its status, its errno and what it means, as plain text.
+/// That page: every error with its status, its errno and its meaning, as plain text.
 HttpReply error_page();
 
-/// What a failed publish of a message means for its sender.
+/// The refusal that the sender of a message gets when its publish failed.
 Failure publish_failure(const core::Error& error);
-/// What a failed write or read barrier means elsewhere: 503 where a retry may work, else 500.
+/// The refusal after any other failed write or read barrier: 503 where a retry may work, else 500.
 Failure log_failure(const core::Error& error);
 
 }  // namespace beckon::ingest

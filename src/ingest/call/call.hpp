@@ -11,12 +11,13 @@
 
 namespace beckon::ingest {
 
-/// One request on its way to its reply, with what is needed to finish it.
+/// One request on its way to its reply, with the parts that finish it.
 struct Call {
     ExchangePtr exchange;
     Route route;
     net::PeerAddress peer;  ///< behind trusted proxies: the client's
-    /// Behind a proxy that endpoint.trusted_proxies does not name: the client, as it says.
+    /// Behind a proxy that endpoint.trusted_proxies does not name: the client that the proxy
+    /// claims.
     std::optional<net::PeerAddress> claimed;
     core::MonoTime began{};
     std::optional<core::Uaid> client;  ///< for the request log, once it is known

@@ -38,7 +38,7 @@ Route route_of(const HttpRequest& request) {
     return route;
 }
 
-/// Stands for a client in logs: nobody can send with it, yet lines of one client can be found.
+/// Stands for a client in logs: a reader cannot send with it, yet finds the lines of one client.
 std::string hashed(const core::Uaid& uaid) {
     const auto digest =
         core::sha256({reinterpret_cast<const char*>(uaid.bytes.data()), uaid.bytes.size()});
@@ -76,7 +76,7 @@ CallPtr Responder::begin(ExchangePtr exchange) {
     return call;
 }
 
-/// Once: who has no proxy can cause it with a header.
+/// Once: a client without a proxy can cause it with a header.
 void Responder::warn_of_unnamed_proxy(const Call& call) {
     if (shared_.proxy_warned.exchange(true, std::memory_order_relaxed)) return;
     core::log_warn("ingest", "proxy_not_named",
@@ -114,7 +114,7 @@ void Responder::refuse(const CallPtr& call, const Failure& failure) {
     finish(call, std::move(reply));
 }
 
-/// Never the target or a header: whoever holds an endpoint URL or a token can send.
+/// Never the target or a header: a reader with an endpoint URL or a token can send.
 void Responder::log_request(const Call& call, int status, double seconds) const {
     const auto level = shared_.config.log_requests ? core::LogLevel::info : core::LogLevel::debug;
     if (!core::log_enabled(level)) return;

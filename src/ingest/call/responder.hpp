@@ -7,14 +7,14 @@
 
 namespace beckon::ingest {
 
-/// Begins and finishes calls: adds what every reply has, counts and logs. One per service, on its
-/// thread.
+/// Begins and finishes calls: adds the headers of every reply, counts and logs. One per service, on
+/// its thread.
 class Responder {
 public:
     explicit Responder(ServiceShared& shared) : shared_(shared) {}
 
-    /// A call whose last holder goes without an answer, since what should have made it threw, is
-    /// answered with 500.
+    /// A call whose last holder is destroyed without an answer, since the code that should have
+    /// made it threw, is answered with 500.
     CallPtr begin(ExchangePtr exchange);
     /// Exactly once for each call; so do the others.
     void finish(const CallPtr& call, HttpReply reply);

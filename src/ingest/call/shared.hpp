@@ -35,8 +35,8 @@ struct ServiceConfig {
     std::uint32_t ttl_max_s = 2'592'000;
     std::size_t vapid_cache_entries = 0;  ///< of each service
     bool log_requests = false;            ///< at info instead of debug
-    /// For which bridges a retry role takes messages from the log and delivers them. Without one
-    /// they are not accepted: a 201 would be a promise that nobody keeps.
+    /// The bridges for which a retry role delivers messages from the log. Messages for the others
+    /// are refused: no role could keep the promise of a 201.
     struct Bridges {
         bool fcm = false;
         bool apns = false;
@@ -46,17 +46,19 @@ struct ServiceConfig {
     std::vector<std::string> apns_channels;
     /// SHA-256 of the VAPID keys whose messages are tracked.
     std::vector<Es256::Digest> tracked;
-    std::vector<std::string> tracked_names;  ///< how each of them begins in base64url, for /health
+    std::vector<std::string>
+        tracked_names;  ///< the beginning of each of them in base64url, for /health
     core::MilestoneSink* milestones = nullptr;                      ///< null: nothing is reported
     const core::MilestoneCountsSource* milestone_counts = nullptr;  ///< null: they are not known
-    /// For an outcome, at most and where a request does not say; within its deadline.
+    /// How long a poll waits for an outcome: at most, and where the request names no time; within
+    /// its deadline.
     std::chrono::milliseconds receipt_wait{25'000};
     std::string version;
     std::string commit;
     std::string source;
 };
 
-/// What the services of all loops of an endpoint share. Constant, or thread-safe.
+/// State that the services of all loops of an endpoint share. Constant, or thread-safe.
 struct ServiceShared {
     ServiceConfig config;
     std::shared_ptr<const core::KeyRing> keys;
@@ -70,8 +72,8 @@ struct ServiceShared {
     PublishBudget publish_budget;
     ReceiptPolls* receipts = nullptr;  ///< null in tests that need none
     log::LogWatch* log_watch =
-        nullptr;  ///< is notified how publishes end; null in tests that need none
-    /// Whether an owner may have a webhook for the end of its subscriptions; empty: everybody.
+        nullptr;  ///< is notified of outcomes of publishes; null in tests that need none
+    /// Whether an owner may have a webhook for the end of its subscriptions; empty: every owner.
     std::function<bool(std::string_view owner)> gone_wanted{};
     std::atomic<bool> proxy_warned{false};
     std::atomic<std::size_t> requests_open{0};

@@ -8,14 +8,15 @@
 
 namespace beckon::ingest {
 
-/// The headers that this module reads are none of HeaderName: the port keeps those that begin so.
+/// HeaderName has none of the headers that this module reads: the port keeps headers with this
+/// prefix.
 inline constexpr std::string_view kReceiptHeaders = "p";
 
 /// `Push-Receipt` of RFC 8030 §5.1.
 std::optional<std::string_view> push_receipt(const HttpRequest& request);
 
-/// What `Prefer` (RFC 7240) says of receipts. What it says else, or wrongly, is ignored, as a
-/// preference may be.
+/// The preferences of `Prefer` (RFC 7240) that concern receipts. Others and malformed ones are
+/// ignored, as RFC 7240 allows.
 struct Preferences {
     bool respond_async = false;
     std::optional<std::chrono::seconds> wait;

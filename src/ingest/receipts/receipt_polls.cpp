@@ -58,7 +58,8 @@ void ReceiptPolls::ask_here(Poll poll) {
     executor_.post_after(wait, lifetime_.guard([this, number] { time_out(number); }));
 }
 
-/// The share of the one comes first, so that whoever takes too much is refused for that reason.
+/// The share of one address is checked first, so that an address that takes too much is refused for
+/// that reason.
 std::optional<Failure> ReceiptPolls::no_place_for(const net::PeerAddress& peer) const {
     const auto of_peer = std::count_if(waiting_.begin(), waiting_.end(), [&](const auto& one) {
         return one.second.query.peer == peer;
@@ -99,7 +100,7 @@ void ReceiptPolls::read(core::Partition partition) {
             core::log_error("ingest", "events_not_read",
                             {{"partition", partition}, {"why", taken.error().message}});
             source.reader.reset();
-            // The log topic was made anew, or cut: read it from what it has now.
+            // The log topic was made anew, or cut: read it from its present start.
             if (taken.error().fault == Fault::out_of_range) source.next = 0;
             return;
         }
@@ -110,7 +111,7 @@ void ReceiptPolls::read(core::Partition partition) {
     executor_.post(lifetime_.guard([this, partition] { read(partition); }));
 }
 
-/// Of other events only the headers are looked at.
+/// It reads only the headers of other events.
 void ReceiptPolls::take(core::Partition partition, const core::RecordView& record) {
     auto reported = core::decode_receipt(record);
     if (!reported) return;
@@ -122,7 +123,7 @@ void ReceiptPolls::take(core::Partition partition, const core::RecordView& recor
     if (added && sources_[partition].caught_up) fresh_.insert(reported->to.id);
 }
 
-/// Who has waited for the log alone is answered now.
+/// Answers the polls that waited for nothing but the end of the log.
 void ReceiptPolls::caught_up(core::Partition partition) {
     if (std::exchange(sources_[partition].caught_up, true)) return;
     std::erase_if(waiting_, [&](const auto& one) {

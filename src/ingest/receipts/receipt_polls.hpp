@@ -20,14 +20,14 @@
 
 namespace beckon::ingest {
 
-/// Long polling of receipt subscriptions. A partition of `events` is read from the first query
-/// about one of its subscriptions on: an endpoint that nobody asks reads nothing.
+/// Long polling of receipt subscriptions. The first query about a subscription begins to read its
+/// partition of `events`: an endpoint without polls reads nothing.
 ///
 /// Made and destroyed on the executor's thread; ask() and end() from any.
 class ReceiptPolls {
 public:
-    /// That wait: all, those of one subscription, and those from one address, so that nobody takes
-    /// the places of all others.
+    /// The most polls that wait: in all, of one subscription, and from one address, so that no
+    /// client takes the places of the others.
     static constexpr std::size_t kPollsMax = 1'000;
     static constexpr std::size_t kPollsOfSubscriptionMax = 10;
     static constexpr std::size_t kPollsOfPeerMax = 100;
@@ -37,18 +37,18 @@ public:
 
     struct Query {
         core::ReceiptId subscription;
-        core::Offset after = -1;  ///< outcomes behind it are wanted
-        core::Duration wait{};    ///< for the first, if there is none
-        net::PeerAddress peer{};  ///< who asks: limit_key()
+        core::Offset after = -1;  ///< only outcomes behind it are returned
+        core::Duration wait{};    ///< for the first outcome, if there is none yet
+        net::PeerAddress peer{};  ///< the caller: limit_key()
     };
     struct Page {
         std::vector<ReceiptIndex::Entry> outcomes;
-        /// False: outcomes that stood behind `after` may have been forgotten.
+        /// False: some outcomes behind `after` may have been forgotten.
         bool complete = true;
     };
-    /// Where too many wait at one subscription, the oldest of them is answered without an outcome:
-    /// who asks again and again may have gone. Failures: too_many_requests (from this address),
-    /// busy (too many of all), not_ready (the log is still being read, or away).
+    /// Where too many polls wait at one subscription, the oldest is answered without an outcome: a
+    /// client that polls again and again may have left it behind. Failures: too_many_requests (from
+    /// this address), busy (too many of all), not_ready (the log is still being read, or away).
     using Answer = std::function<void(const Checked<Page>&)>;
 
     ReceiptPolls(core::Partition partitions, log::EventLog& log, core::Executor& executor);
@@ -58,7 +58,7 @@ public:
 
     /// Answers through `caller`, once.
     void ask(const Query& query, core::Executor& caller, Answer answer);
-    /// Whoever waits is answered now, and nobody waits any more: a stop.
+    /// Stops: answers all waiting polls now; later ones do not wait.
     void end();
 
 private:

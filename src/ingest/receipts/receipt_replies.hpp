@@ -16,7 +16,7 @@ inline constexpr std::string_view kReceiptRelation = "urn:ietf:params:push:recei
 
 std::string receipt_url(std::string_view origin, std::string_view token);
 
-/// Adds what makes a 201 the 202 of a message with a receipt.
+/// Turns a 201 into the 202 of a message with a receipt.
 void promise_receipt(HttpReply& reply, std::string_view receipt_url);
 
 /// `after` of a GET's query; -1 without one. Failure: bad_receipt_query.

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kPath = "/r/";
 
-/// What follows `/r/` in an absolute URL or a path. The host does not matter: no other
-/// installation's token opens here.
+/// The token behind `/r/` in an absolute URL or a path. The host does not matter: this installation
+/// cannot open another's token.
 std::string_view token_of(std::string_view url) {
     if (const auto scheme = url.find("://"); scheme != std::string_view::npos) {
         url.remove_prefix(std::min(url.find('/', scheme + 3), url.size()));

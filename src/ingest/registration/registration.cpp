@@ -178,7 +178,7 @@ void Registration::handle_known(const CallPtr& call) {
 void Registration::with_client(const CallPtr& call, const core::Uaid& uaid, WithClient then) {
     const auto found = [this, call, then = std::move(then)](const store::StoredClient& client) {
         if (client.router_type == core::RouterType::webpush) {
-            // Its records are ordered by its home's (epoch, seq), which nobody else may write.
+            // Its records are ordered by (epoch, seq), which only its home may write.
             return responder_.refuse(
                 call, {Problem::bad_router_type,
                        "Clients of type webpush are changed over the WebSocket.", 0});

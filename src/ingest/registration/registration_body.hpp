@@ -12,7 +12,7 @@
 
 namespace beckon::ingest {
 
-/// What the JSON of a registration call says, once its form is checked.
+/// The parsed JSON of a registration call, its form checked.
 struct RegistrationBody {
     std::string token;
     std::optional<core::ChannelId> channel;
@@ -20,9 +20,10 @@ struct RegistrationBody {
     std::optional<std::string> aps;
 };
 
-/// Of POST and PUT of a registration. Failures: bad_json, json_too_large, body_too_large.
+/// Parses the body of POST and PUT of a registration. Failures: bad_json, json_too_large,
+/// body_too_large.
 Checked<RegistrationBody> parse_registration(const HttpRequest& request);
-/// Of POST of a subscription: a body that is no JSON object counts as {}.
+/// Parses the body of POST of a subscription: one that is no JSON object counts as {}.
 Checked<RegistrationBody> parse_subscription(const HttpRequest& request);
 
 /// The application ids and release channels that the bridges are configured for.

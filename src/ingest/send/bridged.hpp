@@ -9,9 +9,9 @@
 
 namespace beckon::ingest {
 
-/// Step 14 for a bridged client: the delivery for the role retry, if somebody delivers it. Failures
-/// in this order: not_bridged, no_such_subscription (no token), unknown_app_id or unknown_channel,
-/// body_too_large. Pure.
+/// Step 14 for a bridged client: the delivery for the role retry, if a retry role delivers for its
+/// bridge. Failures in this order: not_bridged, no_such_subscription (no token), unknown_app_id or
+/// unknown_channel, body_too_large. Pure.
 Checked<core::Record> bridged_record(const core::NotificationAccepted& event, core::RouterType type,
                                      std::string_view router_data, const ServiceConfig& config);
 

@@ -15,7 +15,7 @@ struct OpenedToken {
     bool fits_version = true;  ///< step 5, judged after Authorization
 };
 
-/// Steps 1 and 2, and what step 5 will say.
+/// Steps 1 and 2, and the result of step 5 for later.
 Checked<OpenedToken> open_token(const Route& route, Tokens& tokens, core::Timestamp now) {
     if (!route.known_version) return fail(Problem::bad_endpoint);
     if (auto token = tokens.open_endpoint(route.arguments[0], route.form, now)) {

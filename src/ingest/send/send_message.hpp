@@ -18,7 +18,7 @@
 /// any I/O. The order decides which error a request with several faults gets.
 namespace beckon::ingest {
 
-/// Steps 1 to 6: who is addressed, and by whom.
+/// Steps 1 to 6: the addressed client, and the sender.
 struct Addressed {
     core::Uaid uaid;
     core::ChannelId channel;

@@ -38,7 +38,7 @@ Sending::Sending(const Uses& uses)
 
 Sending::~Sending() = default;
 
-// --- who sends to whom
+// --- sender and receiver
 
 Checked<void> Sending::may_verify(const Call& call) const {
     const auto wait = shared_.failed_vapid.wait({call.peer, call.claimed}, shared_.clock.mono());
@@ -100,8 +100,8 @@ void Sending::refuse_gone(const CallPtr& call, const Addressed& to) {
     responder_.refuse(call, {Problem::no_such_subscription, {}, 0});
 }
 
-/// To the webhooks of the sender, who was authenticated, if it has some for that. Nobody waits for
-/// it.
+/// To the webhooks of the sender, which was authenticated, if it has any for this event. No reply
+/// waits for it.
 void Sending::publish_gone(const Call& call, const Addressed& to) {
     if (!to.sender) return;
     core::SenderId sender;
@@ -137,8 +137,8 @@ Checked<std::optional<Sending::Subscription>> Sending::subscription(const Addres
 
 // --- the message
 
-/// The sender's own id if it is one, else a random one. Empty: nobody tracks this sender's
-/// messages.
+/// The sender's own id if it is one, else a random one. Empty: this sender's messages are not
+/// tracked.
 std::string Sending::reliability_id(const HttpRequest& request, const Addressed& to) const {
     const auto& tracked = shared_.config.tracked;
     if (!to.sender ||
@@ -191,7 +191,7 @@ void Sending::check_and_publish(const CallPtr& call, const Addressed& to,
                 : core::encode(event);
     if (!record) return responder_.refuse(call, record.error());
     std::string receipt_token;
-    if (*receipt && !bridged) {  // a bridge does not say what its client made of a message
+    if (*receipt && !bridged) {  // a bridge does not report the client's outcome of a message
         record->headers.push_back({core::kReceiptHeader, core::to_text(**receipt)});
         receipt_token = receipt_tokens_.seal(**receipt);
     }

@@ -25,7 +25,7 @@ public:
     Verdict verify(std::string_view point, std::string_view message, std::string_view signature);
 
     using Digest = std::array<std::uint8_t, 32>;
-    /// Of the parts, one after the other.
+    /// The digest of the parts, one after the other.
     Digest sha256(std::string_view first, std::string_view second = {});
 
 private:

@@ -10,28 +10,28 @@
 
 namespace beckon::ingest {
 
-/// Limits VAPID checks that cost a signature verification and fail. What is refused before the
-/// signature is looked at (a token that has expired, another audience) is not counted, and a token
-/// that was verified before is not asked for. Thread-safe.
+/// Limits VAPID checks that cost a signature verification and fail. Tokens that are refused before
+/// their signature is checked (expired, for another audience) do not count, and the limit does not
+/// apply to tokens that were verified before. Thread-safe.
 class FailedChecks {
 public:
-    /// Whom a failure counts against.
+    /// The peer against whom a failure counts.
     struct Origin {
         net::PeerAddress client;  ///< behind trusted proxies: the client's
-        /// The peer looks like a proxy that nobody has named (docs/configuration.md,
-        /// endpoint.trusted_proxies): what it says is behind it.
+        /// The client that the peer claims to forward, if the peer looks like a proxy that the
+        /// configuration does not name (docs/configuration.md, endpoint.trusted_proxies).
         std::optional<net::PeerAddress> claimed;
     };
 
-    /// Behind an unnamed proxy each client has its own count, so that one of them does not stop the
-    /// others; all of them together have so many times the limit, so that a peer that makes clients
-    /// up is stopped all the same.
+    /// Each client behind an unnamed proxy has its own count, so that none stops the others.
+    /// Together they have so many times the limit, so that a peer that invents clients is stopped
+    /// all the same.
     static constexpr std::size_t kClaimedClients = 20;
 
     /// 0: no limit.
     explicit FailedChecks(std::size_t per_minute);
 
-    /// nullopt: another check may be made. Otherwise how long to wait for that.
+    /// nullopt: another check is allowed. Otherwise the time until the next one is.
     std::optional<std::chrono::seconds> wait(const Origin& origin, core::MonoTime now) const;
     /// Counts a failure.
     void add(const Origin& origin, core::MonoTime now);

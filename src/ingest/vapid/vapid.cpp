@@ -96,7 +96,7 @@ const std::string* only_text(const nlohmann::json& value) {
     return one.get_ptr<const std::string*>();
 }
 
-/// Senders ask for nothing as often as for what `aud` has to be.
+/// No other question of senders is as frequent as the right value of `aud`.
 std::string refusal_of_audience(const std::vector<std::string>& audiences) {
     constexpr std::size_t kNamed = 10;
     std::string text = "The VAPID token's aud is not the origin of this endpoint";
@@ -204,8 +204,8 @@ VapidVerifier::VapidVerifier(std::vector<std::string> audiences, std::size_t cac
 Checked<VapidSender> VapidVerifier::verify(const VapidCredentials& credentials, core::Timestamp now,
                                            const std::function<Checked<void>()>& may_verify) {
     const auto now_s = seconds(now);
-    // Without a separator: shifting the border between the two gains nothing, since whoever can do
-    // that holds the valid pair itself.
+    // Without a separator: shifting the border between the two gains nothing, since a sender that
+    // can do that holds the valid pair itself.
     const auto digest = es256_.sha256(credentials.key, credentials.token);
     if (const auto known = cache_.find(digest)) {
         if (const auto timely = check_time(known->exp_s, now_s); !timely) {

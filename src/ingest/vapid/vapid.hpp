@@ -16,8 +16,8 @@
 /// it.
 namespace beckon::ingest {
 
-/// What `Authorization` (and `Crypto-Key`) say, not yet verified. Views into the request, except
-/// that blanks within the header are removed into `storage`.
+/// The credentials of `Authorization` (and `Crypto-Key`), not yet verified. Views into the request,
+/// except that blanks within the header are removed into `storage`.
 struct VapidCredentials {
     std::string_view token;  ///< the JWT
     std::string_view key;    ///< base64 text of the public key
@@ -35,8 +35,8 @@ struct Jwt {
     std::int64_t exp_s = 0;
     std::string aud;
 };
-/// Everything that can be said without a key or a clock: form, `alg`, the types of `exp`, `aud`
-/// and `sub`.
+/// Makes all checks that need no key and no clock: form, `alg`, the types of `exp`, `aud` and
+/// `sub`.
 Checked<Jwt> parse_jwt(std::string_view token);
 
 /// The origins that `aud` may name: the public origin with and without its port, and extra ones.
@@ -51,7 +51,7 @@ struct VapidSender {
 enum class VapidOutcome : std::uint8_t {
     hit,       ///< verified before
     verified,  ///< now
-    refused,   ///< for what it says: form, time, audience
+    refused,   ///< for its content: form, time, audience
     forged,    ///< the signature was checked and does not fit its key
     limited,   ///< not checked: this peer has sent too many forged ones
 };
@@ -61,7 +61,7 @@ inline constexpr int kVapidOutcomes = static_cast<int>(VapidOutcome::limited) + 
 /// thread.
 class VapidVerifier {
 public:
-    /// By so much a sender's clock may be behind or ahead of ours.
+    /// A sender's clock may be behind or ahead of ours by this.
     static constexpr std::int64_t kLeewayS = 60;
     static constexpr std::int64_t kLifetimeMaxS = 86'400;
 
@@ -74,7 +74,7 @@ public:
     Checked<VapidSender> verify(const VapidCredentials& credentials, core::Timestamp now,
                                 const std::function<Checked<void>()>& may_verify);
 
-    /// What the last call did, for metrics and for counting failures.
+    /// The outcome of the last call, for metrics and for counting failures.
     VapidOutcome last_outcome() const { return last_; }
     std::size_t cached() const { return cache_.size(); }
 
@@ -83,7 +83,7 @@ private:
                                     const Es256::Digest& digest, std::int64_t now_s);
 
     const std::vector<std::string> audiences_;
-    const std::string wrong_audience_;  ///< says what they are
+    const std::string wrong_audience_;  ///< names the accepted audiences
     Es256 es256_;
     VapidCache cache_;
     VapidOutcome last_ = VapidOutcome::refused;

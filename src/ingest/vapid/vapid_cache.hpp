@@ -14,9 +14,9 @@ namespace beckon::ingest {
 /// thread.
 ///
 /// Bounded, in two segments, each in order of its last use: a pair is new until it is found for the
-/// first time, and proven from then on. New pairs make space first. Anybody can make keys and sign
-/// tokens with them, so a flood of pairs that are used once pushes each other out and no pair of a
-/// sender that comes again.
+/// first time, and proven from then on. New pairs make space first. Every client can make keys and
+/// sign tokens with them, so the pairs of a flood, each used once, evict each other and no pair of
+/// a sender that comes again.
 class VapidCache {
 public:
     using Digest = std::array<std::uint8_t, 32>;

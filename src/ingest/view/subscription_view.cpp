@@ -70,11 +70,11 @@ public:
         if (view_.store_.damaged(partition_)) {
             return fail(Fault::corrupt, "a row of the view cannot be read back");
         }
-        // The store has one batch for all partitions, which it may have had to drop on behalf of
-        // another one.
+        // All partitions share the store's batch, and a failure of another partition may have
+        // dropped it.
         const auto kept = view_.store_.checkpoint(partition_);
         if (!kept || kept->next < next_) {
-            return fail(Fault::unavailable, "what was collected had to be dropped");
+            return fail(Fault::unavailable, "uncommitted changes had to be dropped");
         }
         if (auto committed = view_.store_.commit(); !committed) return committed;
         dirty_ = false;
@@ -99,7 +99,7 @@ private:
     const core::Partition partition_;
     core::DecodeScratch scratch_;
     bool dirty_ = false;
-    core::Offset next_ = 0;  ///< of what the batch holds
+    core::Offset next_ = 0;  ///< of the batch's content
     beckon::fold::Fold fold_;
 };
 
@@ -138,7 +138,7 @@ std::vector<fold::Progress> SubscriptionView::progress() const {
     return out;
 }
 
-/// A stuck partition is the better reason, since it needs somebody.
+/// A stuck partition is the better reason, since it needs a person.
 ViewReadiness SubscriptionView::readiness() const {
     ViewReadiness out{.ready = true, .why = {}};
     for (core::Partition p = 0; p < config_.partitions; ++p) {

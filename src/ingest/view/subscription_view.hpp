@@ -35,7 +35,7 @@ struct ViewReadiness {
 };
 
 /// The endpoint's view of all subscriptions: folds every partition of `subscriptions` into a store,
-/// one fold::Fold each, and says when it has seen enough to deny something.
+/// one fold::Fold each, and reports when it has read enough to deny that something exists.
 ///
 /// Made, started and destroyed on the thread of `executor`, which folds. find(), ready(),
 /// confirm() and wait_for() may be called from any thread; their answers come through the
@@ -65,12 +65,12 @@ public:
     }
     const store::SubscriptionStore& store() const { return store_; }
 
-    /// Answers when the view has seen all that stood in the client's partition when this was
-    /// called: what it still does not know then does not exist. Errors: unavailable (not complete
-    /// yet, restarted meanwhile, or the log is away), timed_out, full.
+    /// Answers when the view has folded all records that were in the client's partition at the
+    /// call: a client or channel that it does not know then does not exist. Errors: unavailable
+    /// (not complete yet, restarted meanwhile, or the log is away), timed_out, full.
     void confirm(const core::Uaid& uaid, core::Executor& caller, Answer answer);
 
-    /// Answers when the view has folded `offset` of the client's partition, so that what was
+    /// Answers when the view has folded `offset` of the client's partition, so that the record
     /// written there is usable here. Errors: as confirm().
     void wait_for(const core::Uaid& uaid, core::Offset offset, core::Executor& caller,
                   Answer answer);
