@@ -8,7 +8,7 @@
 
 namespace beckon::reliability {
 
-/// A thread that runs what is posted to it, and nothing else. What lives on it is made and ended by
+/// A thread that runs posted tasks and nothing else. Its objects are made and destroyed through
 /// run_there().
 class Loop {
 public:
@@ -19,7 +19,7 @@ public:
     Loop& operator=(const Loop&) = delete;
 
     core::Executor& executor() { return executor_; }
-    /// Runs `task` on the thread and waits until it has returned. Rethrows what it throws.
+    /// Runs `task` on the thread and waits until it has returned. Rethrows its exception.
     void run_there(const std::function<void()>& task);
 
 private:

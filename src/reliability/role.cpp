@@ -32,7 +32,7 @@ std::unique_ptr<MilestoneStore> open_store(const RoleConfig& config) {
     return std::move(*opened);
 }
 
-/// What the role measures of itself.
+/// The role's metrics.
 struct RoleMetrics {
     explicit RoleMetrics(ops::Metrics& metrics)
         : partitions(metrics.gauge(ops::metric::kReliabilityPartitions,
@@ -134,7 +134,7 @@ struct Role::Impl {
         return *homes.emplace(partition, std::move(home)).first->second;
     }
 
-    /// Says who could take over at once, and whether the role does its work.
+    /// Reports the partitions that this node could take over at once, and whether the role works.
     void announce() {
         if (closed || !cluster) return;
         std::set<core::Partition> ready;
@@ -238,7 +238,7 @@ struct Role::Impl {
     std::set<core::Partition> here;  ///< folded here
     std::optional<Remade> remade;
 
-    Loop loop;  ///< ends before what its tasks use
+    Loop loop;  ///< ends before the objects that its tasks use
 };
 
 Role::Role(RoleConfig config, log::EventLog& log, const core::Clock& clock, ops::Metrics& metrics,

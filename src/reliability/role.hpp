@@ -23,13 +23,13 @@ class TotalsView;
 
 struct RoleConfig {
     core::NodeId node;
-    std::string node_name{};  ///< placement goes by it; empty: by `node`
+    std::string node_name{};  ///< placement uses it; empty: uses `node`
     std::string log_id;
     core::Partition partitions = 0;
     std::filesystem::path store_directory;
     std::shared_ptr<rocks::Memory> store_memory;
-    /// Whether the process is ready only when this role is. Where it runs beside the roles that
-    /// deliver, it holds nobody up.
+    /// Whether the process is ready only when this role is. Beside the roles that deliver, it does
+    /// not delay the process's readiness.
     bool decides_readiness = true;
 };
 
@@ -45,7 +45,7 @@ public:
     Role(const Role&) = delete;
     Role& operator=(const Role&) = delete;
 
-    /// What all homes of the installation have published.
+    /// The counts and reports that all homes of the installation have published.
     const TotalsView& totals() const;
 
     /// The life of one message. Errors: unavailable (its partition is not folded here), corrupt.

@@ -27,20 +27,20 @@ public:
     using Buckets = std::map<std::uint32_t, std::uint64_t>;
 
     Durations() = default;
-    /// As another one's total() and buckets() were. Buckets that there are not are left out.
+    /// From another one's total() and buckets(). Unknown buckets are left out.
     Durations(milliseconds total, const Buckets& buckets);
 
     void add(milliseconds duration);
-    /// Takes back one that was added; without such a one it changes nothing.
+    /// Removes a duration that was added; changes nothing if there is none.
     void remove(milliseconds duration);
     void add(const Durations& other);
 
     std::uint64_t count() const { return count_; }
     milliseconds total() const { return milliseconds{static_cast<std::int64_t>(sum_ms_)}; }
     const Buckets& buckets() const { return buckets_; }
-    /// Exact. Of none: 0.
+    /// Exact; 0 without durations.
     milliseconds mean() const;
-    /// The middle of the bucket in which the `quantile` (0 to 1) lies. Of none: 0.
+    /// The middle of the bucket in which the `quantile` (0 to 1) lies; 0 without durations.
     milliseconds at_quantile(double quantile) const;
 
     void append_to(std::string& out) const;
@@ -55,15 +55,15 @@ private:
     Buckets buckets_;
 };
 
-/// From one milestone of a message to the next one that is known of it.
+/// From one milestone of a message to the next known one.
 struct Step {
     Milestone from;
     Milestone to;
     auto operator<=>(const Step&) const = default;
 };
 
-/// One message's step, with how long it took (never negative, whatever the clocks said) and when it
-/// was over.
+/// One message's step, with its duration (never negative, even where the clocks disagree) and its
+/// end.
 struct TimedStep {
     Step step;
     milliseconds took{};

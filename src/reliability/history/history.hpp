@@ -13,7 +13,7 @@ namespace beckon::reliability {
 
 using core::Timestamp;
 
-/// One milestone of a message, and when it was reached by the wall clock of who reported it.
+/// One milestone of a message, and when it was reached by its reporter's wall clock.
 struct Reached {
     Milestone milestone = Milestone::received;
     Timestamp at{};
@@ -25,25 +25,24 @@ enum class Effect : std::uint8_t {
     advanced,  ///< the message is further now
     filled,    ///< it came late: the history is more complete, the message where it was
     repeated,  ///< known already
-    refused,   ///< the diagram does not allow it beside what is known: not applied
+    refused,   ///< the diagram does not allow it beside the known milestones: not applied
 };
 inline constexpr std::size_t kEffects = 4;
 std::string_view to_string(Effect effect);
 
-/// The life of one tracked message. Only add() builds it. What the diagram allows gives the same
-/// history in any order and with any repetition; among milestones that contradict each other the
-/// first in the log counts.
+/// The life of one tracked message. Only add() builds it. Milestones that the diagram allows give
+/// the same history in any order and with any repetition; of milestones that contradict each other
+/// the first in the log counts.
 class History {
 public:
     /// A message that lives until `expires`, known since a record appended at `appended`.
     History(Timestamp expires, Timestamp appended) : expires_(expires), changed_(appended) {}
 
-    /// A milestone out of a record appended at `appended`, which says that the message lives until
-    /// `expires`.
+    /// Adds a milestone of a record appended at `appended`, which has the message's expiry.
     Effect add(const Reached& reached, Timestamp expires, Timestamp appended);
 
     bool has(Milestone milestone) const { return (seen_ >> core::index_of(milestone) & 1U) != 0; }
-    /// When it was reached; of several reports the earliest. Only of what `has`.
+    /// When it was reached; of several reports the earliest. Only if has().
     Timestamp at(Milestone milestone) const { return at_[milestone]; }
     /// The furthest; nullopt if everything was refused.
     std::optional<Milestone> current() const;
@@ -60,8 +59,8 @@ public:
     /// How long a history is kept after the last record that changed it, once it has ended.
     static constexpr std::chrono::days kKept{60};
 
-    /// The bytes of a row, and back; nullopt for bytes that no append_to() wrote. A row begins as
-    /// those of all our stores: with its form, and when it may be dropped (0: not yet).
+    /// The bytes of a row, and back; nullopt for bytes that no append_to() wrote. Like the rows of
+    /// all our stores, it begins with its form and the time when it may be dropped (0: not yet).
     void append_to(std::string& out) const;
     static std::optional<History> parse(std::string_view bytes);
 

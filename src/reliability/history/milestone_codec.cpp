@@ -12,7 +12,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-/// Nobody lives that long; larger numbers would overflow where times are added.
+/// No message lives that long; larger numbers would overflow where times are added.
 constexpr std::int64_t kMsMax = std::int64_t{1} << 53;
 /// More than there are milestones is nothing that we wrote.
 constexpr std::size_t kReachedMax = 64;

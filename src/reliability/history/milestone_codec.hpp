@@ -17,7 +17,7 @@ inline constexpr std::string_view kMilestonesType = "beckon.milestones.v1";
 struct MilestonesReached {
     std::string id;
     Timestamp expires{};           ///< when the message's TTL ends, by the log's time
-    std::string source;            ///< node id of who reports
+    std::string source;            ///< the reporter's node id
     std::vector<Reached> reached;  ///< at least one; in no particular order
     bool operator==(const MilestonesReached&) const = default;
 };

@@ -40,7 +40,7 @@ MilestoneHome::MilestoneHome(Options options, Context context, std::unique_ptr<P
 
 MilestoneHome::~MilestoneHome() = default;
 
-// --- what is folded
+// --- folding
 
 /// Rows that cannot be read are as good as none.
 void MilestoneHome::restore() {
@@ -71,8 +71,8 @@ void MilestoneHome::advance(fold::InputIndex, core::Offset next,
     checkpoint_ = moved;
 }
 
-/// Nothing that the home says follows from its rows being written: a home that is killed folds the
-/// last second again.
+/// No record of the home depends on its rows being written: a home that is killed folds the last
+/// second again.
 bool MilestoneHome::dirty() const {
     const bool full = folded_.changes().size() >= kChangesMax || folded_.broken();
     return full || (due_ && (moved_ || folded_.dirty()));
@@ -101,7 +101,7 @@ void MilestoneHome::restarted(std::string_view why) {
     restore();
 }
 
-// --- what the home says
+// --- publishing
 
 void MilestoneHome::tick() {
     due_ = true;
@@ -132,7 +132,7 @@ void MilestoneHome::expire() {
                                      .source = options_.node.text,
                                      .reached = {{Milestone::expired, expires}}}),
             lifetime_.guard([this](const core::Result<log::Appended>& done) {
-                // What failed stands in the index still, and is due again.
+                // After a failure the message is still in the index, and is due again.
                 if (!done) --expiring_;
                 if (done)
                     fold_.when_folded(

@@ -15,8 +15,8 @@
 
 namespace beckon::reliability {
 
-/// One partition of `reliability`: folds it into its rows. While it serves, it also says which
-/// messages have expired, and publishes the partition's counts and reports in `reliability.totals`.
+/// One partition of `reliability`: folds it into its rows. While it serves, it also reports expired
+/// messages, and publishes the partition's counts and reports in `reliability.totals`.
 ///
 /// Everything happens on the thread of the executor, where it is made and destroyed.
 class MilestoneHome final : private fold::State {
@@ -32,7 +32,7 @@ public:
     /// Histories that collect until they are written: once a second, or when there are so many.
     /// The milestones of a message within that time are one row.
     static constexpr std::size_t kChangesMax = 50'000;
-    /// Ids that expire in one turn, and ids that a report looks at in one turn.
+    /// Ids that expire in one turn, and ids that a report reads in one turn.
     static constexpr std::size_t kExpiredMax = 1'000;
     static constexpr std::size_t kReportStep = 1'000;
 
@@ -50,16 +50,16 @@ public:
     /// Whether this node is the partition's home, or only follows it.
     void serve(bool serves) { serves_ = serves; }
     bool serves() const { return serves_; }
-    /// Read barriers have passed: what it says is what the log says.
+    /// Read barriers have passed: its answers are the log's.
     bool following() const { return fold_.phase() == fold::Phase::following; }
 
-    /// Call about once a second: has what collected written. While it serves, it also expires what
-    /// is due, publishes counts that changed and reports of days that are over.
+    /// Call it about once a second: writes collected changes. While it serves, it also expires due
+    /// messages, and publishes changed counts and reports of days that are over.
     void tick();
 
     PartitionCounts counts() const;
     const Tally& tally() const { return folded_.totals().tally(); }
-    /// Any thread: what is committed.
+    /// Any thread: the committed state.
     core::Result<std::optional<History>> find(std::string_view id) const { return rows_->find(id); }
     fold::Progress progress() const { return fold_.progress(); }
 
@@ -90,7 +90,7 @@ private:
 
     struct ReportUnderWay {
         Day day;
-        std::string after;  ///< the last id that was looked at
+        std::string after;  ///< the last id that was read
         Report report;
     };
 

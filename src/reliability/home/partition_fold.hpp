@@ -15,11 +15,11 @@
 
 namespace beckon::reliability {
 
-/// Folds the milestones of one partition: histories that change collect here until they are
-/// committed, the others are found in a table. No clock, no I/O of its own.
+/// Folds the milestones of one partition. Changed histories stay here until they are committed;
+/// `Find` reads the others from a table. No clock, no I/O of its own.
 class PartitionFold {
 public:
-    /// A history as it was last committed. Errors: what the table cannot read back.
+    /// A history as it was last committed. Errors: the row cannot be read back.
     using Find = std::function<core::Result<std::optional<History>>(std::string_view id)>;
 
     explicit PartitionFold(Find find) : find_(std::move(find)) {}
@@ -37,11 +37,11 @@ public:
     Totals& totals() { return totals_; }
     const Totals& totals() const { return totals_; }
 
-    /// Set once find() has failed: what was folded since the last commit is worth nothing.
+    /// Set once find() has failed: all changes since the last commit are void.
     const std::optional<core::Error>& broken() const { return broken_; }
 
     bool dirty() const { return !changes_.empty() || totals_.dirty(); }
-    /// What changed is in the table.
+    /// The table has all changes.
     void committed() {
         changes_.clear();
         totals_.rows_written();

@@ -172,7 +172,7 @@ core::Result<std::vector<std::string>> PartitionRows::ended_on(Day day, std::str
 std::optional<core::Checkpoint> PartitionRows::checkpoint() const {
     std::string row;
     const auto status = database_.db().Get({}, partitions_.get(), slice(prefix_), &row);
-    // What cannot be read is as good as none: the partition is folded again from the log's start.
+    // An unreadable checkpoint counts as none: the partition is folded again from the log's start.
     return status.ok() ? parse_checkpoint(row) : std::nullopt;
 }
 

@@ -25,7 +25,7 @@ class Database;
 namespace beckon::reliability {
 
 /// The rows of one partition, docs/formats/reliability.md. One thread folds and commits; lookups
-/// see what is committed, from any thread.
+/// see the committed rows, from any thread.
 class PartitionRows {
 public:
     /// `database` outlives this.
@@ -47,8 +47,8 @@ public:
     std::optional<core::Checkpoint> checkpoint() const;
     /// Puts the sums back into a fold that has folded nothing. Errors: corrupt.
     core::Result<void> restore(PartitionFold& fold) const;
-    /// Writes what the fold changed and how far it has come, in one batch. Errors: full,
-    /// unavailable; nothing is written then, and it may be called again.
+    /// Writes the fold's changes and its checkpoint in one batch. Errors: full, unavailable;
+    /// nothing is written then, and it may be called again.
     core::Result<void> commit(PartitionFold& fold, const core::Checkpoint& checkpoint);
     /// Deletes everything of the partition.
     core::Result<void> clear();

@@ -13,9 +13,9 @@
 
 namespace beckon::reliability {
 
-/// Makes the report of a day again from the log topic itself, whatever stores and earlier reports
-/// say: folds each partition in memory from its start to the end that it has then, one after the
-/// other. Made, used and destroyed on the executor's thread, on which it takes turns.
+/// Makes the report of a day again from the log topic itself, without stores and earlier reports:
+/// folds each partition in memory from its start to its end at that moment, one after the other.
+/// Made, used and destroyed on the executor's thread, on which it takes turns.
 class ReportMaker {
 public:
     /// Records in one turn.

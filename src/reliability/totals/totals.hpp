@@ -18,7 +18,7 @@ namespace beckon::reliability {
 /// Milestones that went through a fold, by outcome.
 struct Tally {
     std::array<std::uint64_t, kEffects> effects{};
-    std::uint64_t unknown_records = 0;  ///< records that no milestone could be read from
+    std::uint64_t unknown_records = 0;  ///< records without a readable milestone
     /// A step that the diagram does not allow: from the message's furthest milestone to the refused
     /// one.
     std::map<Step, std::uint64_t> refused;
@@ -26,9 +26,9 @@ struct Tally {
 };
 
 /// The sums over all messages of one partition, kept up with every change of a history. Each
-/// message is counted at one milestone, so that no count is ever negative: those at a terminal one
-/// for the last day (by the log's time, in slots of five minutes), the others as long as they
-/// live.
+/// message counts at one milestone, so that no count is ever negative: at a terminal milestone for
+/// the last day (by the log's time, in slots of five minutes), at any other as long as the message
+/// lives.
 class Totals {
 public:
     static constexpr std::chrono::minutes kSlot{5};
@@ -39,7 +39,7 @@ public:
     void count(Effect effect);
     void count_refused(Step step);
     void count_unknown();
-    /// The newest append time. Lets go of what is older than the window, an hour later.
+    /// Takes the newest append time, and drops parts older than the window, an hour later.
     void pass(Timestamp appended);
 
     /// At `now`, by the log's time.
@@ -49,16 +49,16 @@ public:
     Flow flow(Timestamp now) const;
     const Tally& tally() const { return tally_; }
 
-    /// The rows that have changed since rows_written(): name and bytes; no bytes: delete it. Names
-    /// are made by us and say which part a row is.
+    /// The rows that have changed since rows_written(): name and bytes; no bytes: delete it. The
+    /// name identifies the part in the row.
     using Rows = std::vector<std::pair<std::string, std::optional<std::string>>>;
     Rows changed_rows() const;
     void rows_written() { dirty_.clear(); }
     bool dirty() const { return !dirty_.empty(); }
-    /// Puts a row back at a start; false for one that no changed_rows() made.
+    /// Restores a row at a start; false for one that no changed_rows() made.
     bool restore(std::string_view name, std::string_view bytes);
 
-    /// Entries that are kept; those that wait to be written do not count.
+    /// Compares kept entries; rows that wait to be written do not count.
     bool operator==(const Totals& other) const {
         return live_ == other.live_ && ended_ == other.ended_ && flow_ == other.flow_ &&
                tally_ == other.tally_;

@@ -18,17 +18,17 @@ public:
     TotalsView(const core::NodeId& node, fold::Fold::Context context);
     ~TotalsView() override;
 
-    /// nullopt until all that was published before the start is read, or if nothing ever was.
+    /// nullopt until all records published before the start are read, or if there were none.
     std::optional<core::MilestoneCounts> counts() const override;
     /// Steps of about the last day.
     Flow flow() const;
-    /// What the diagram did not allow, since the histories were first folded.
+    /// The steps that the diagram did not allow, since the histories were first folded.
     std::map<Step, std::uint64_t> refused() const;
     /// The report of a day; nullopt if no partition has published its part (yet).
     std::optional<Report> report(Day day) const;
     /// The days of which there are reports.
     std::set<Day> days() const;
-    /// All that was published before the start is read.
+    /// All records published before the start are read.
     bool complete() const;
 
 private:

@@ -66,7 +66,7 @@ void MilestoneQueue::wake() {
 
 std::vector<MilestoneQueue::Taken> MilestoneQueue::take(std::size_t max) {
     std::vector<Taken> taken;
-    awake_ = false;  // before looking: what comes from now on wakes
+    awake_ = false;  // before the queue is read: later milestones wake again
     for (auto& part : parts_) {
         const std::scoped_lock lock{part.mutex};
         while (!part.messages.empty() && taken.size() < max) {

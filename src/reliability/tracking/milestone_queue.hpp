@@ -15,9 +15,10 @@
 
 namespace beckon::reliability {
 
-/// The milestones of a process that are not written yet: one entry for each message, so that what
-/// one message reaches within a moment becomes one record. Bounded: what does not fit is dropped
-/// and counted. Thread-safe; a call costs a short lock and no more than one allocation or two.
+/// The milestones of a process that are not written yet: one entry for each message, so that the
+/// milestones that it reaches within a moment become one record. Bounded: milestones that do not
+/// fit are dropped and counted. Thread-safe; a call costs a short lock and no more than one
+/// allocation or two.
 class MilestoneQueue final : public core::MilestoneSink {
 public:
     static constexpr std::size_t kParts = 16;  ///< each with a lock of its own
@@ -43,10 +44,10 @@ public:
         MilestonesReached event;
         std::vector<Done> done;  ///< to be called when the event is written, or was tried
     };
-    /// Takes out up to `max` messages. One that took less than `max` has emptied the queue, and the
-    /// next milestone wakes again.
+    /// Takes up to `max` messages. A call that takes fewer than `max` has emptied the queue, and
+    /// the next milestone wakes the writer again.
     std::vector<Taken> take(std::size_t max);
-    /// What could not be written comes back, as far as there is space.
+    /// Requeues an entry that could not be written, if there is space.
     void requeue(const MilestonesReached& event) noexcept;
 
     std::uint64_t recorded() const { return recorded_.load(std::memory_order_relaxed); }
@@ -87,7 +88,7 @@ private:
     std::array<Part, kParts> parts_;
     std::atomic<std::size_t> waiting_ = 0;
     std::atomic<bool> awake_ = false;
-    std::atomic<bool> batch_is_full_ = false;  ///< and nobody has been woken for it
+    std::atomic<bool> batch_is_full_ = false;  ///< and the writer has not been woken for it
     std::atomic<std::uint64_t> recorded_ = 0;
     std::atomic<std::uint64_t> dropped_ = 0;
 };

@@ -77,7 +77,7 @@ struct MilestoneWriter::Impl : std::enable_shared_from_this<Impl> {
     std::size_t under_way = 0;
     bool waits_for_capacity = false;
     bool pausing = false;
-    bool failing = false;  ///< has been said
+    bool failing = false;  ///< has been logged
     std::function<void()> flushed;
     const std::unique_ptr<log::Publisher> publisher;  ///< first to go: no answer comes after
 };

@@ -10,9 +10,9 @@
 
 namespace beckon::reliability {
 
-/// Writes what a MilestoneQueue holds into the log topic `reliability`, a moment after it came so
-/// that the milestones of one message make one record. What the log refuses goes back into the
-/// queue and is tried again: a milestone reported twice changes nothing.
+/// Publishes the entries of a MilestoneQueue in the log topic `reliability`. Each lingers for a
+/// moment, so that the milestones of one message make one record. Entries that the log refuses
+/// return to the queue and are tried again: a milestone reported twice changes nothing.
 ///
 /// Used on the thread of `executor`; wake() from any thread.
 class MilestoneWriter {
@@ -30,10 +30,10 @@ public:
     MilestoneWriter(const MilestoneWriter&) = delete;
     MilestoneWriter& operator=(const MilestoneWriter&) = delete;
 
-    /// Something is in the queue.
+    /// The queue is no longer empty.
     void wake();
 
-    /// Writes all that is there now; `done` when everything is answered.
+    /// Publishes all present entries; calls `done` when all are answered.
     void flush(std::function<void()> done);
 
 private:

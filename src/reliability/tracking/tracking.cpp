@@ -85,7 +85,7 @@ struct Tracking::Impl {
     std::unique_ptr<log::Publisher> publisher;
     std::optional<TotalsView> totals;
 
-    Loop loop;  ///< ends before what its tasks use
+    Loop loop;  ///< ends before the objects that its tasks use
 };
 
 Tracking::Tracking(TrackingOptions options, log::EventLog& log, const core::Clock& clock,
