@@ -37,9 +37,9 @@ namespace {
 
 constexpr std::string_view kOwnTypes = "beckon.";  ///< of events that only Beckon makes
 constexpr std::string_view kTestType = "beckon.webhook.test";
-constexpr std::size_t kNameShown = 64;  ///< bytes of what somebody else named
+constexpr std::size_t kNameShown = 64;  ///< bytes of names from requests
 
-/// How the body of a POST says its events.
+/// The form of events in the body of a POST.
 enum class PostMode : std::uint8_t { structured, batch, binary, unknown };
 
 PostMode post_mode(const ApiRequest& request, const core::MediaType& type) {
@@ -85,7 +85,7 @@ core::Result<std::vector<std::string_view>> parse_batch(std::string_view body) {
     return elements;
 }
 
-/// What names an event in answers.
+/// The name of an event in answers: its source and id.
 Json name_of(const Event& event) { return {{"source", event.source}, {"id", event.id}}; }
 
 /// `wait` of the query: for how long the answer may wait for first attempts; zero without one.
@@ -122,8 +122,8 @@ private:
     std::map<std::string, std::size_t> spent_;
 };
 
-/// One request's reply, given once. If nobody gives it because what should have given it threw, the
-/// request is answered with 500 when the last holder goes; not after the Api has ended.
+/// One request's reply, given once. If the code that should have given it threw, the request is
+/// answered with 500 when the last holder is destroyed; not after the Api has ended.
 class PendingReply {
 public:
     PendingReply(Api::Reply reply, std::weak_ptr<int> api)
@@ -175,7 +175,8 @@ struct Api::Impl {
     const std::shared_ptr<const core::KeyRing> keys;
     DeadApi dead;
     Quota quota;
-    StepQuota steps_to_wait{1};  ///< of filters that say which first attempts a request waits for
+    StepQuota steps_to_wait{
+        1};  ///< of the filters that choose the first attempts for which a request waits
     std::map<std::string, Usage> being_made;  ///< webhooks by owner that are not folded yet
     Usage all_being_made;
     std::shared_ptr<int> alive = std::make_shared<int>(0);
@@ -257,7 +258,7 @@ void Api::Impl::post_event(const ApiRequest& request, const Caller& caller, cons
     });
 }
 
-/// The event that the caller may publish, of what it has posted.
+/// The posted event, restricted to what the caller may publish.
 tl::expected<Event, Api::Impl::Refusal> Api::Impl::admit(
     const Caller& caller, const std::function<core::Result<Event>()>& parse) {
     const auto refuse = [](Problem problem, std::string detail) {
@@ -338,9 +339,9 @@ void Api::Impl::post_batch(const ApiRequest& request, const Caller& caller,
     }
 }
 
-/// Those of the caller's own webhooks: it learns nothing of others'. None while the webhooks are
-/// not known; and of costly filters some are left out, so that nobody else's request waits for
-/// them.
+/// The deliveries of an event to the caller's own webhooks: a caller sees no others. Empty while
+/// the webhooks are not known. Some of the costly filters are left out, so that no other request
+/// waits for them.
 std::set<std::string> Api::Impl::deliveries_of(const Event& event, const Caller& caller) {
     std::set<std::string> ids;
     if (!node.knows_webhooks()) return ids;
@@ -415,7 +416,7 @@ void Api::Impl::create(const ApiRequest& request, const Caller& caller, const Re
     put_webhook(webhook, made_known, reply);
 }
 
-/// Those that are being made included.
+/// The owner's webhooks, with those that are being made.
 Usage Api::Impl::usage_of(const std::string& owner) const {
     auto held = node.webhooks().usage_of(owner);
     if (const auto waiting = being_made.find(owner); waiting != being_made.end()) {
@@ -441,8 +442,7 @@ core::Result<void> Api::Impl::check_memory(const Webhook& webhook, std::size_t b
     if (bytes > freed && all > options.memory.in_all) {
         return core::fail(Fault::full,
                           "the webhooks of all owners hold so much memory that there "
-                          "is no space for this one (retry.webhook_memory_max); ask "
-                          "whoever runs the installation");
+                          "is no space for this one (retry.webhook_memory_max); ask the operator");
     }
     return {};
 }
@@ -577,7 +577,7 @@ void Api::Impl::show_attempts(const std::string& id, const Reply& reply) const {
     });
 }
 
-/// Of the webhooks that are served here: whoever wants all asks every process.
+/// Of the webhooks that this process serves: callers that want all of them ask every process.
 void Api::Impl::show_all_attempts(const Caller& caller, const Reply& reply) const {
     std::vector<std::string> ids;
     for (const auto* entry : node.webhooks().of_owner(caller.owner)) {

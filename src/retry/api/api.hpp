@@ -55,8 +55,8 @@ public:
     Api(const Api&) = delete;
     Api& operator=(const Api&) = delete;
 
-    /// Replies exactly once unless the Api ends first: now, or when the log has answered. What
-    /// serving it throws, now or later, is its 500 and nobody else's.
+    /// Replies exactly once unless the Api ends first: now, or when the log has answered. An
+    /// exception while it is served, now or later, ends this request alone, with 500.
     void handle(const ApiRequest& request, const Reply& reply);
 
 private:

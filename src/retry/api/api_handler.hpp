@@ -12,7 +12,7 @@
 namespace beckon::retry {
 
 /// Brings requests from a loop of the HTTP server to the role's thread, and the replies back. An
-/// exchange never leaves its own thread; what goes over is a copy. On the HTTP loop's thread.
+/// exchange never leaves its own thread; other threads get a copy. On the HTTP loop's thread.
 class ApiHandler final : public net::HttpHandler {
 public:
     /// Posts to the role's thread, where the Api is.

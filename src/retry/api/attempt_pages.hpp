@@ -7,13 +7,13 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-/// What the API shows of attempts (schemas/webhooks.openapi.yaml). Any thread.
+/// Attempts as the API shows them (schemas/webhooks.openapi.yaml). Any thread.
 namespace beckon::retry {
 
-/// How many of the last attempts were accepted, and the newest.
+/// The number of accepted ones among the last attempts, and the newest attempt.
 nlohmann::json summary_json(const std::string& webhook, const std::vector<Attempt>& attempts);
 
-/// `page`: what names the event; `all`: every first attempt is among `seen`.
+/// `page`: the event's source and id; `all`: every first attempt is among `seen`.
 std::string first_attempts_page(nlohmann::json page, const std::vector<FirstAttempts::Seen>& seen,
                                 bool all);
 

@@ -37,7 +37,7 @@ StandingOf standing_for(const RetryNode& node, const Caller& caller) {
     };
 }
 
-/// The first of those that a dry run is about.
+/// The first letters of a dry run.
 Json sample_of(const std::vector<DeadLetter>& letters) {
     auto sample = Json::array();
     for (const auto& letter : letters) {
@@ -47,7 +47,7 @@ Json sample_of(const std::vector<DeadLetter>& letters) {
     return sample;
 }
 
-/// Logs the act and its owner, for a later audit. Each letter's own record in `retry.dead` says it
+/// Logs the act and its owner, for a later audit. Each letter's own record in `retry.dead` has it
 /// too.
 void note_act(Settlement how, const std::string& owner, const Resender::Outcome& outcome) {
     core::log_info("retry", "dead_letters_settled",

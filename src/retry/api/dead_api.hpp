@@ -10,15 +10,15 @@
 
 namespace beckon::retry {
 
-/// Of a request for dead letters.
+/// A request for dead letters.
 struct DeadRequest {
     net::Method method = net::Method::other;
     std::string_view target;
     std::string_view body;
 };
 
-/// The part of the API that is about dead letters (docs/webhooks.md#dead-letters): those of the
-/// webhooks of the caller's owner. On the node's thread.
+/// The API of dead letters (docs/webhooks.md#dead-letters), for the webhooks of the caller's owner.
+/// On the node's thread.
 class DeadApi {
 public:
     static constexpr std::string_view kBase = "/dead";

@@ -18,16 +18,16 @@ struct DeadPage {
     std::optional<LetterPlace> after;
     std::size_t limit = 0;
 };
-/// Of a query string. Errors: invalid (which parameter, and what is allowed).
+/// Parses a query string. Errors: invalid (which parameter, and what is allowed).
 core::Result<DeadPage> parse_dead_page(const std::map<std::string, std::string>& query);
 
-/// What is to be redriven or dropped.
+/// An order to redrive or drop dead letters.
 struct DeadOrder {
     DeadFilter filter;
     std::size_t limit = 0;
-    bool dry_run = true;  ///< nobody redrives or drops by mistake
+    bool dry_run = true;  ///< so that a mistake redrives and drops nothing
 };
-/// Of a body. Errors: invalid, with the JSON path of the fault.
+/// Parses a body. Errors: invalid, with the JSON path of the fault.
 core::Result<DeadOrder> parse_dead_order(std::string_view body);
 
 /// `{"letters": […], "next": …, "passed_over": …}`

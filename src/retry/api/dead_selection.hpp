@@ -10,10 +10,10 @@
 #include <optional>
 #include <vector>
 
-/// Which dead letters a list, a redrive or a drop is about. Pure.
+/// Selects the dead letters of a list, a redrive or a drop. Pure.
 namespace beckon::retry {
 
-/// What the caller may do with a letter.
+/// The caller's rights to a letter.
 enum class LetterStanding : std::uint8_t {
     hidden,    ///< it is not the caller's
     disabled,  ///< its webhook is disabled: redriven, it would die again at once
@@ -30,7 +30,7 @@ LetterList list_letters(const DeadIndex& index, const DeadPage& page, const Stan
 struct LetterSelection {
     std::vector<DeadLetter> letters;
     std::size_t matched = 0;
-    std::size_t disabled = 0;  ///< of those: left alone by a redrive
+    std::size_t disabled = 0;  ///< of the matched ones: a redrive leaves them alone
 };
 LetterSelection select_letters(const DeadIndex& index, const DeadOrder& order, Settlement how,
                                const StandingOf& standing);

@@ -25,7 +25,7 @@ core::Result<OwnHeaders> parse_own_headers(const nlohmann::json& value);
 /// Whether one of them has this name, in any case.
 bool has_own_header(const OwnHeaders& headers, std::string_view name);
 
-/// A URL without user name and password, and what these say as a header.
+/// A URL without user name and password, and the header that these become.
 struct PlainUrl {
     std::string url;
     std::string authorization;  ///< `Basic …` (RFC 7617); empty: the URL had no user name

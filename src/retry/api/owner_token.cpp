@@ -16,7 +16,7 @@ constexpr std::string_view kOwn = "own";
 constexpr std::string_view kAll = "all";
 constexpr std::size_t kMacBytes = 24;
 
-/// The key's id and the MAC of what the token says.
+/// The key's id and the MAC of the token's claims.
 std::string proof(const core::KeyRing::Key& key, std::string_view claims) {
     const auto derived = core::KeyRing::derive(key, kPurpose);
     const auto mac =
@@ -58,7 +58,8 @@ core::Result<Caller> check_token(const core::KeyRing& keys, std::string_view tok
     const auto claims = token.substr(0, last);
     const auto given = core::parse_base64url(token.substr(last + 1));
     if (!given || given->size() != 1 + kMacBytes) return unauthorized("the token is not whole");
-    // One token has one text: what is revoked, compared or logged by it is all of it.
+    // A token has one text only, so that revocations, comparisons and log lines by its text find
+    // it.
     if (core::base64url(*given) != token.substr(last + 1)) {
         return unauthorized("the token has characters behind its end");
     }

@@ -8,7 +8,7 @@
 
 namespace beckon::retry {
 
-/// Whoever makes requests, as its token says it.
+/// The author of requests, as its token names it.
 struct Caller {
     std::string owner;  ///< of webhooks: it sees and changes its own only
     /// Its events reach the webhooks of all owners; otherwise only its own.
@@ -21,12 +21,12 @@ inline constexpr std::size_t kOwnerBytesMax = 64;
 /// Lower-case letters, digits, `-` and `_`, 1 to 64 of them.
 bool is_owner_name(std::string_view text);
 
-/// The token of a caller: its owner's name, what it may publish, and a MAC under the newest key of
+/// The token of a caller: its owner's name, its right to publish, and a MAC under the newest key of
 /// the ring, so that nothing needs to be stored (docs/webhooks.md#tokens). Errors: invalid (no name
 /// of an owner).
 core::Result<std::string> make_token(const core::KeyRing& keys, const Caller& caller);
-/// The same under one key: a caller of a process that may have started before the ring was rotated
-/// takes the oldest key.
+/// Makes a token under one key. A caller of a process that may have started before the ring was
+/// rotated takes the oldest key.
 core::Result<std::string> make_token(const core::KeyRing::Key& key, const Caller& caller);
 
 /// Errors: not_found (it names a key that is not in the ring), unauthorized (no token, or no key of

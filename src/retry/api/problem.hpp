@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-/// What the API of the role says when it refuses a request: `application/problem+json` (RFC 9457).
+/// The API's refusals of requests: `application/problem+json` (RFC 9457).
 namespace beckon::retry {
 
 enum class Problem : std::uint8_t {
@@ -19,7 +19,7 @@ enum class Problem : std::uint8_t {
     forbidden,           ///< the token does not allow it
     not_found,           ///< no such webhook, or another owner's
     unknown_route,       ///< nothing is at this path
-    method_not_allowed,  ///< not with this method
+    method_not_allowed,  ///< the path does not allow this method
     limit,               ///< the owner has as many webhooks as it may
     too_large,           ///< the body
     unsupported_type,    ///< of the body
@@ -27,18 +27,18 @@ enum class Problem : std::uint8_t {
     header_too_large,
     too_slow,
     not_ready,         ///< the role is starting, or stopping
-    not_saved,         ///< the log has not said that it has it
+    not_saved,         ///< the log has not confirmed the record
     served_elsewhere,  ///< another node has it
-    internal           ///< serving it threw: the fault is ours
+    internal           ///< an exception while it was served: the fault is ours
 };
 /// The `code` in the body.
 std::string_view to_string(Problem problem);
 
-/// `detail`: what was wrong with this request and what is allowed; for people.
+/// `detail`: the fault of this request and what is allowed; for people.
 net::HttpReply problem_reply(Problem problem, std::string_view detail);
-/// For what the log answered.
+/// The reply after an error of the log.
 net::HttpReply failure_reply(const core::Error& error);
-/// For what the server refuses by itself.
+/// The reply to a request that the server refuses by itself.
 net::HttpReply rejection_reply(net::Rejection why);
 
 net::HttpReply json_reply(int status, std::string body);

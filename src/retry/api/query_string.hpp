@@ -9,7 +9,7 @@ namespace beckon::retry {
 /// Percent signs with two hex digits become bytes; everything else stays. Pure.
 std::string percent_decoded(std::string_view text);
 
-/// What follows the `?` of a request's target; of a name that comes twice the last value counts.
+/// The parameters behind the `?` of a request's target; of a repeated name the last value counts.
 std::map<std::string, std::string> parse_query(std::string_view target);
 
 }  // namespace beckon::retry

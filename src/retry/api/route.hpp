@@ -32,7 +32,7 @@ Path parse_path(std::string_view target);
 
 std::vector<net::Method> methods_of(Route route);
 
-/// 405, with what is allowed.
+/// 405, with the allowed methods.
 net::HttpReply wrong_method(Route route);
 
 }  // namespace beckon::retry

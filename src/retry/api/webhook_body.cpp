@@ -58,7 +58,7 @@ Checked check_host(std::string host, const AddressGuard& guard) {
     if (!address) return {};  // a name is looked up at each connection, and judged there
     if (const auto why = guard.forbidden(*address); !why.empty()) {
         return invalid("$.url leads to an address that is not allowed (" + std::string{why} +
-                       "): only public addresses are, and what the operator lists in "
+                       "): only public addresses are, and those that the operator lists in "
                        "retry.allowed_addresses");
     }
     return {};
@@ -145,7 +145,7 @@ Checked take_mode(const Json& value, Webhook& webhook, const AddressGuard&) {
     return {};
 }
 
-/// What stands between quotes in a header: in the form's, or in that of a signature.
+/// Checks a text that stands between quotes in a header: in the form's, or in that of a signature.
 Checked check_quoted(std::string_view text, const std::string& path, std::size_t bytes_max) {
     const bool good = !text.empty() && text.size() <= bytes_max && is_plain(text) &&
                       text.find_first_of("\"\\") == std::string_view::npos;
@@ -333,7 +333,7 @@ Checked take_field(const std::string& name, const Json& value, Webhook& webhook,
                    known_fields());
 }
 
-/// What no field can say by itself.
+/// Checks fields that depend on each other.
 Checked check_together(const Webhook& webhook) {
     if (webhook.url.empty()) return invalid("$.url is missing: where the events are sent");
     if (webhook.shared_key && has_own_header(webhook.headers, kAuthorization)) {

@@ -22,16 +22,16 @@ inline constexpr std::size_t kAtATimeMax = 64;
 inline constexpr std::size_t kKeyIdBytesMax = 128;  ///< of a shared key
 inline constexpr std::chrono::seconds kTimeoutMax{60};
 
-/// Changes of a webhook what the JSON object names; null gives a field its default back. Fields
-/// that are not named stay, so on a new Webhook this is its creation. Errors: invalid; the message
-/// begins with the JSON path of the fault and says what is allowed.
+/// Changes the fields of a webhook that the JSON object names; null restores a field's default.
+/// Other fields stay, so that on a new Webhook this is its creation. Errors: invalid; the message
+/// begins with the JSON path of the fault and names the allowed values.
 core::Result<void> change(Webhook& webhook, std::string_view body, const AddressGuard& guard);
 
-/// What an owner is shown: everything but the secrets.
+/// A webhook as its owner sees it: without the secrets.
 std::string webhook_page(const WebhookDirectory::Entry& entry);
 
-/// The same for all of an owner, and what they have used of this process:
-/// `{"webhooks": […], "usage": {…}}`.
+/// All webhooks of an owner, and the resources of this process that they have used: `{"webhooks":
+/// […], "usage": {…}}`.
 std::string webhooks_page(const std::vector<const WebhookDirectory::Entry*>& entries,
                           const OwnerUsage& used);
 

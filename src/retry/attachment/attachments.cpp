@@ -40,7 +40,7 @@ struct Document {
     Json json;
 };
 
-/// The text of what an expression selects.
+/// The text that an expression selects.
 core::Result<std::string> attachment(const Document& event, const std::string& text,
                                      Capacity& capacity) {
     const auto expression = Expression::compile(text);

@@ -10,8 +10,8 @@
 
 namespace beckon::retry {
 
-/// What evaluations may still do, counted in values visited and bytes copied. Several expressions
-/// may share one.
+/// The budget of evaluations, counted in values visited and bytes copied. Several expressions may
+/// share one.
 struct Work {
     static constexpr std::size_t kMax = 1 << 20;
     std::size_t left = kMax;
@@ -27,7 +27,8 @@ public:
     /// Errors: invalid; the message says at which byte, and what is allowed there.
     static core::Result<Expression> compile(std::string_view text);
 
-    /// What is not there is null. Errors: too_large (there is not work enough left).
+    /// The selected part, null if the document has none. Errors: too_large (too little work is
+    /// left).
     core::Result<nlohmann::json> select(const nlohmann::json& document, Work& work) const;
 
     struct Node;

@@ -12,8 +12,8 @@ using node::NodePtr;
 
 namespace {
 
-/// How strongly what follows binds to what stands left of it, as the grammar of JMESPath orders
-/// it. A right side of a projection goes on until something binds weaker than kProjectionEnd.
+/// How strongly a token binds to the expression on its left, as the grammar of JMESPath orders
+/// them. A right side of a projection goes on until something binds weaker than kProjectionEnd.
 enum Binding : int {
     kNothing = 0,
     kPipe = 1,
@@ -71,8 +71,8 @@ NodePtr field(std::string name) {
     return field;
 }
 
-/// A parser by precedence: nud-like functions read what begins an expression, `extend` what may
-/// follow one.
+/// A precedence parser: some functions read the beginning of an expression (its "nud"), `extend`
+/// reads the operators that may follow.
 class Parser {
 public:
     explicit Parser(std::string_view text) : tokens_(expression_tokens(text)) {}
@@ -200,7 +200,7 @@ private:
         refuse("a name, *, [ or { is expected");
     }
 
-    /// What a projection applies to each element.
+    /// The expression that a projection applies to each element.
     NodePtr rest(int binding) {
         if (binding_of(kind()) < kProjectionEnd) return current();
         if (kind() == Kind::bracket) return expression(binding);

@@ -36,7 +36,7 @@ std::optional<Kind> single(char c) {
     }
 }
 
-/// What JMESPath has and this subset has not, by the byte that begins it.
+/// The name of a JMESPath feature that this subset lacks, by its first byte.
 const char* left_out(std::string_view rest) {
     if (rest.starts_with("[?")) return "a filter";
     if (rest.starts_with("||")) return "the operator ||";

@@ -11,10 +11,10 @@
 
 #include <nlohmann/json.hpp>
 
-/// What a compiled expression is made of. Only the parser makes them.
+/// The nodes of a compiled expression. Only the parser makes them.
 namespace beckon::retry {
 
-/// A value that stands in the document, or one that an expression has made.
+/// A value of the document, or one that an expression has made.
 class Picked {
 public:
     explicit Picked(const nlohmann::json& there) : there_(&there) {}
@@ -22,7 +22,7 @@ public:
         : made_(std::make_unique<nlohmann::json>(std::move(made))) {}
     const nlohmann::json& value() const { return made_ ? *made_ : *there_; }
     bool is_made() const { return made_ != nullptr; }
-    /// The value itself; what stands in the document is copied, and that is work.
+    /// The value itself; a value of the document is copied, which is work.
     nlohmann::json take(Work& work) &&;
 
 private:
@@ -35,7 +35,7 @@ struct TooMuchWork {};
 
 struct Expression::Node {
     virtual ~Node() = default;
-    /// The answer refers to `at` or owns what it is.
+    /// The answer refers to `at` or owns its value.
     virtual Picked pick(const nlohmann::json& at, Work& work) const = 0;
 };
 
@@ -43,7 +43,7 @@ namespace node {
 
 using NodePtr = std::shared_ptr<const Expression::Node>;
 
-/// `@`, and what a projection without a right side applies.
+/// `@`, also the right side of a projection without one.
 struct Current final : Expression::Node {
     Picked pick(const nlohmann::json& at, Work& work) const override;
 };

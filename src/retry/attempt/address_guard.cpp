@@ -23,7 +23,8 @@ struct Special {
     std::string_view why;
 };
 
-/// What is not public internet (the IANA special-purpose registries, RFC 6890 and later).
+/// The networks outside the public internet (the IANA special-purpose registries, RFC 6890 and
+/// later).
 constexpr std::array kIpv4 = {
     Special{"0.0.0.0", 8, "unspecified"},     Special{"10.0.0.0", 8, "private"},
     Special{"100.64.0.0", 10, "shared"},      Special{"127.0.0.0", 8, "loopback"},

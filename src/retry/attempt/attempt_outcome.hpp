@@ -9,11 +9,11 @@
 
 namespace beckon::retry {
 
-/// What an answer means for the delivery. Exhaustive; pure.
+/// The outcome of an attempt, from the receiver's answer. Exhaustive; pure.
 ///
 /// 2xx: delivered. 410: gone, the webhook is disabled. 429, 502, 504, and any other failure that
-/// carries Retry-After: throttled, the next attempt comes no sooner than asked for (429, 502 and
-/// 504 without it: a minute). Any other status, 3xx included: refused.
+/// carries Retry-After: throttled, the next attempt comes no sooner than the receiver asked (429,
+/// 502 and 504 without Retry-After: a minute). Any other status, 3xx included: refused.
 struct Verdict {
     Outcome outcome = Outcome::delivered;
     std::chrono::seconds not_before{};  ///< from now
@@ -26,11 +26,11 @@ Verdict verdict_of(const HttpAnswer& answer);
 
 inline constexpr std::size_t kWhyBytesMax = 256;
 
-/// For whoever runs the webhook: what went wrong, beyond what outcome and status say; of a redirect
-/// where it leads to. At most kWhyBytesMax.
+/// For the webhook's owner: the fault, beyond outcome and status; of a redirect its target. At most
+/// kWhyBytesMax.
 std::string why_text(const HttpAnswer& answer);
 
-/// Whether the receiver needs to be asked less often: it is slow, throttles, or is not there.
+/// True if the receiver needs fewer attempts: it is slow, throttles, or cannot be reached.
 bool is_overload(Outcome outcome);
 
 }  // namespace beckon::retry

@@ -143,7 +143,7 @@ std::string why_not(const Transfer& transfer, HttpAnswer::End end, CURLcode code
     return transfer.by_proxy ? what + " (by retry.proxy)" : what;
 }
 
-/// Without the brackets of an IPv6 address; "" for what is no URL.
+/// Without the brackets of an IPv6 address; "" if the text is no URL.
 std::string host_in(const std::string& url) {
     const core::Handle<CURLU, curl_url_cleanup> parsed{curl_url()};
     char* text = nullptr;
@@ -273,7 +273,7 @@ bool HttpSender::Impl::find_route(Transfer& transfer) const {
     const auto host = host_in(transfer.request.url);
     transfer.inside = options.inside.contains(host);
     transfer.by_proxy = !transfer.inside && !options.proxy.empty();
-    // The proxy vets what a name leads to; an address is vetted here.
+    // The proxy vets the addresses of a name; an address in the URL is vetted here.
     const auto address = transfer.by_proxy ? parse_address(host) : std::nullopt;
     if (address) transfer.refused = options.guard.forbidden(*address);
     return transfer.refused.empty();

@@ -36,7 +36,7 @@ struct HttpAnswer {
     enum class End : std::uint8_t {
         answered,     ///< `status` is set
         timed_out,    ///< the deadline passed first
-        unreachable,  ///< no address, no connection, reset, TLS failed; `why` says which
+        unreachable,  ///< no address, no connection, reset, TLS failed; `why` names which
         forbidden,    ///< the guard allows none of the addresses
         too_large,    ///< the answer was cut off
         unsendable,   ///< the request has a control character, or a header without a name
@@ -45,7 +45,7 @@ struct HttpAnswer {
     int status = 0;
     std::optional<std::chrono::seconds> retry_after{};
     std::string why{};       ///< for people; neither URL nor body
-    std::string location{};  ///< of a redirect: where it leads to, as the receiver says it
+    std::string location{};  ///< of a redirect: its target, as the receiver wrote it
     std::string body{};      ///< its first bytes, for the attempt log
     core::Duration took{};
 };
@@ -76,7 +76,7 @@ public:
     /// Throws std::runtime_error if libcurl does not start, or if the user agent has a control
     /// character.
     HttpSender(Options options, Loop& loop);
-    /// What is under way is broken off, without an answer.
+    /// Aborts requests under way, without an answer.
     ~HttpSender();
     HttpSender(const HttpSender&) = delete;
     HttpSender& operator=(const HttpSender&) = delete;
@@ -90,9 +90,9 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Why this request cannot be sent, which the check of what goes to libcurl says: a control
-/// character in any of its texts would end a header, or the request, and begin another one of its
-/// maker's choice (RFC 9110 §5.5). Empty: it can.
+/// The reason why a request cannot be sent; empty: it can. A control character in any text that
+/// goes to libcurl would end a header, or the request, and begin another one of its author's choice
+/// (RFC 9110 §5.5).
 std::string_view unsendable(const HttpRequest& request);
 
 /// Seconds or an HTTP date (RFC 9110 §10.2.3), at most a week; nullopt if it is neither.

@@ -16,8 +16,8 @@ namespace {
 
 using TargetUrl = core::Handle<CURLU, curl_url_cleanup>;
 
-/// libcurl takes host names to be in the thread's character set, which is ASCII if nobody says
-/// otherwise; URLs here are UTF-8.
+/// libcurl takes host names to be in the thread's character set, which is ASCII by default; URLs
+/// here are UTF-8.
 class Utf8Thread {
 public:
     Utf8Thread() : utf8_(::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {

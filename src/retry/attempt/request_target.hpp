@@ -6,7 +6,8 @@
 
 namespace beckon::retry {
 
-/// How a request names its receiver (RFC 9112 §3.2): what a signature over it must cover.
+/// The form in which a request names its receiver (RFC 9112 §3.2), which a signature over it must
+/// cover.
 struct RequestTarget {
     std::string host;  ///< of `Host`: an internationalised name in its ASCII form, and the port
                        ///< unless it is the scheme's own
@@ -14,9 +15,9 @@ struct RequestTarget {
     bool operator==(const RequestTarget&) const = default;
 };
 
-/// Of an http or https URL, as libcurl reads it. A request says it in these words if its maker puts
-/// them into `Host` and `HttpRequest::target`. Errors: invalid (no URL, or a host name that has no
-/// ASCII form).
+/// The target of an http or https URL, as libcurl reads it. A request has it in this form if its
+/// maker puts it into `Host` and `HttpRequest::target`. Errors: invalid (no URL, or a host name
+/// that has no ASCII form).
 core::Result<RequestTarget> request_target(const std::string& url);
 
 /// The URL with its host's name in the ASCII form, which libcurl needs where the thread's character

@@ -16,7 +16,7 @@ inline constexpr std::size_t kSecretBytesMax = 64;
 
 /// The bytes of `whsec_<base64>` (Standard Webhooks 1.0): with the padding or without, and only in
 /// the one text that secret_text() makes of them, since receivers decode it themselves. Errors:
-/// invalid (what is wrong, without quoting it).
+/// invalid (the fault, without quoting the key).
 core::Result<std::string> parse_secret(std::string_view text);
 /// A new one of 32 random bytes, and its text.
 std::string random_secret();
@@ -27,8 +27,8 @@ std::string secret_text(std::string_view secret);
 std::string webhook_signature(std::span<const std::string> secrets, std::string_view id,
                               std::chrono::seconds timestamp, std::string_view body);
 
-/// A receiver's check: whether `signatures` has one that this secret makes. Whether the timestamp
-/// is recent is the receiver's to say.
+/// A receiver's check: whether `signatures` has one that this secret makes. The receiver decides
+/// whether the timestamp is recent.
 bool is_signed_by(std::string_view secret, std::string_view signatures, std::string_view id,
                   std::chrono::seconds timestamp, std::string_view body);
 
@@ -44,7 +44,7 @@ struct SharedKey {
 struct SignedRequest {
     std::string_view method;  ///< "POST"
     std::string_view target;  ///< path and query
-    std::string_view host;    ///< as the Host header says it
+    std::string_view host;    ///< as in the Host header
     std::string_view body;
     std::span<const std::string> headers{};  ///< "Name: value"; each name once
 };

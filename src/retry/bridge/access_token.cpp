@@ -114,7 +114,7 @@ void AccessToken::answered(const HttpAnswer& answer) {
     asking_ = false;
     const auto learned = learn(answer);
     renewed_(learned.has_value());
-    // A failed renewal is no news for who has a token still.
+    // A failed renewal is no news while the former token is valid.
     for (const auto& waiting : std::exchange(waiting_, {})) {
         learned ? waiting(text_) : waiting(core::fail(learned.error()));
     }

@@ -14,7 +14,7 @@ namespace beckon::retry {
 
 /// The OAuth 2 token that each request to FCM carries: asked for with a signed assertion (RFC 7523
 /// §2.1), kept, and renewed before its end while the old one still serves. One request for it is
-/// under way at a time; whoever needs a token meanwhile waits for its answer. One thread.
+/// under way at a time; callers that need a token meanwhile wait for its answer. One thread.
 class AccessToken {
 public:
     /// Renewed so long before its end, but not sooner than after three quarters of its life.
@@ -28,13 +28,13 @@ public:
         std::string url{};  ///< that is asked; empty: the one of the credentials
         core::Duration timeout = std::chrono::seconds{10};
     };
-    /// `renewed` is called with the outcome of each request. Credentials, clock, and what `send`
-    /// calls outlive it; no answer comes after its end.
+    /// `renewed` is called with the outcome of each request. Credentials, clock, and the objects
+    /// that `send` uses outlive it; no answer comes after its end.
     AccessToken(const FcmCredentials& credentials, Options options, const core::Clock& clock,
                 Send send, std::function<void(bool good)> renewed);
 
     /// Answers at once or when a token is there. Errors: unauthorized (the account is refused),
-    /// timed_out, unavailable; the message says what the server said.
+    /// timed_out, unavailable; the message has the server's answer.
     using Answer = std::function<void(const core::Result<std::string>&)>;
     void get(Answer answer);
     /// FCM refused it: the next one is new.

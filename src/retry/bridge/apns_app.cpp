@@ -19,7 +19,7 @@ ApnsApp::Options with_url(ApnsApp::Options options, bool sandbox) {
     return options;
 }
 
-/// Zero: Apple tries once and keeps nothing, which is what TTL 0 asks for (RFC 8030 §5.2).
+/// Zero: Apple tries once and keeps nothing, as TTL 0 asks (RFC 8030 §5.2).
 std::string expiration_of(const BridgeApp::Attempt& attempt) {
     if (attempt.message.ttl_s == 0) return "0";
     return std::to_string(duration_cast<seconds>(attempt.expires.time_since_epoch()).count());

@@ -28,12 +28,12 @@ constexpr std::array kNames{
 };
 
 constexpr std::size_t kWordMax = 64;
-/// What FCM says of a text that is no token where its details name no field
+/// FCM's message about a text that is no token, where its details name no field
 /// (docs/facts/bridges.md#fcm).
 constexpr std::string_view kNoFcmToken =
     "The registration token is not a valid FCM registration token";
 
-/// A bridge's word for a fault; anything else that it writes there is not repeated.
+/// A bridge's code for a fault, if it is a plain word; any other text is left out.
 std::string word_in(const Json& object, const char* name) {
     if (!object.is_object()) return {};
     const auto found = object.find(name);
@@ -45,7 +45,7 @@ std::string word_in(const Json& object, const char* name) {
     return plain && word.size() <= kWordMax ? word : std::string{};
 }
 
-/// What the error of FCM says: the code of FCM itself, else the status of Google's APIs.
+/// FCM's error: the code of FCM itself, else the status of Google's APIs.
 struct FcmError {
     std::string code;               ///< UNREGISTERED, QUOTA_EXCEEDED …
     std::string status;             ///< NOT_FOUND, RESOURCE_EXHAUSTED …
@@ -92,7 +92,7 @@ std::string with_status(const HttpAnswer& answer, const std::string& word) {
     return std::to_string(answer.status) + (word.empty() ? "" : " " + word);
 }
 
-/// What did not end with an answer.
+/// The verdict of an attempt that got no answer.
 BridgeVerdict not_answered(const HttpAnswer& answer) {
     if (answer.end == HttpAnswer::End::unsendable) return {BridgeOutcome::refused, {}, answer.why};
     const bool slow = answer.end == HttpAnswer::End::timed_out;
@@ -104,7 +104,7 @@ BridgeVerdict later(const HttpAnswer& answer, std::string why) {
             std::move(why)};
 }
 
-/// 5xx, and what nobody has foreseen.
+/// 5xx, and all other answers.
 BridgeVerdict other(const HttpAnswer& answer, std::string why) {
     return {BridgeOutcome::failed, answer.retry_after.value_or(seconds{}), std::move(why)};
 }
@@ -119,7 +119,7 @@ BridgeOutcome apns_400(const std::string& reason) {
     return BridgeOutcome::refused;
 }
 
-/// All that Apple says about the token that proves who we are.
+/// All reasons of Apple that concern the provider token.
 bool is_about_provider(const std::string& reason) {
     return reason == "TooManyProviderTokenUpdates" || reason.ends_with("ProviderToken");
 }
@@ -140,8 +140,8 @@ BridgeVerdict judge_fcm(const HttpAnswer& answer) {
     auto why = with_status(answer, error.word());
     switch (answer.status) {
         case 404:
-            // Of anybody else on the way (a proxy, a wrong URL), and of a project that is not
-            // there, a 404 says nothing about the token.
+            // A 404 of another server on the way (a proxy, a wrong URL), or of a project that does
+            // not exist, says nothing about the token.
             if (error.code == "UNREGISTERED") return {BridgeOutcome::gone, {}, std::move(why)};
             return other(answer, std::move(why));
         case 400:

@@ -13,10 +13,10 @@ namespace beckon::retry {
 /// How an attempt at a bridge ended; stands in logs and metric labels.
 enum class BridgeOutcome : std::uint8_t {
     accepted,      ///< the bridge has the message
-    gone,          ///< nobody is behind this token any more, or it never was one
+    gone,          ///< the token is no longer registered, or never was a token
     foreign,       ///< the token is of another project, app or environment than our credentials
     refused,       ///< the bridge will never take this message
-    throttled,     ///< later, and not sooner than asked for
+    throttled,     ///< try again, and not sooner than the bridge asked
     unauthorized,  ///< our credentials are refused
     failed,        ///< any other answer
     timed_out,     ///< no complete answer before the deadline
@@ -28,23 +28,24 @@ inline constexpr std::array kBridgeOutcomes{
     BridgeOutcome::failed,   BridgeOutcome::timed_out, BridgeOutcome::unreachable};
 std::string_view to_string(BridgeOutcome outcome);
 
-/// What an answer of a bridge means for the message (docs/bridges.md#answers). Pure.
+/// The meaning of a bridge's answer for the message (docs/bridges.md#answers). Pure.
 struct BridgeVerdict {
     BridgeOutcome outcome = BridgeOutcome::failed;
     std::chrono::seconds not_before{};  ///< from now
-    std::string why{};  ///< the bridge's own word for it, or libcurl's; for logs and messages
+    std::string
+        why{};  ///< the reason in the bridge's or libcurl's own words; for logs and messages
     bool operator==(const BridgeVerdict&) const = default;
 };
 
-/// Where a bridge says "later" without saying when.
+/// The least wait where a bridge throttles without naming a time.
 inline constexpr std::chrono::seconds kBridgeWaitLeast{60};
 
 BridgeVerdict judge_fcm(const HttpAnswer& answer);
 BridgeVerdict judge_apns(const HttpAnswer& answer);
 
-/// Whether the message is finished with this.
+/// True if this outcome finishes the message.
 bool is_final(BridgeOutcome outcome);
-/// Whether the bridge works as far as this answer shows; nothing is known from a throttled one.
+/// True if this answer shows that the bridge works; a throttled one shows nothing.
 bool is_healthy(BridgeOutcome outcome);
 bool is_faulty(BridgeOutcome outcome);
 

@@ -128,7 +128,7 @@ struct Bridges::Impl : std::enable_shared_from_this<Impl> {
     }
 };
 
-// --- what is due
+// --- due messages
 
 /// True if the message is not to be attempted now, and its outcome is written.
 bool Bridges::Impl::put_aside(const BridgedJob& job, Queue* queue) {
@@ -272,7 +272,7 @@ void Bridges::Impl::finish_drain() {
 void Bridges::Impl::judge_app(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict) {
     const auto outcome = verdict.outcome;
     queue.proven |= outcome == BridgeOutcome::accepted;
-    // Before a message was accepted, nobody knows whether the token or our credentials are wrong.
+    // Until a message was accepted, the token or our credentials may be wrong.
     const bool doubtful = outcome == BridgeOutcome::foreign && !queue.proven;
     if (is_healthy(outcome) && !doubtful) {
         queue.breaker.succeeded();
@@ -307,7 +307,7 @@ void Bridges::Impl::set_fault(Queue& queue, const BridgedJob& job, std::string_v
     queue.fault = std::move(why);
 }
 
-// --- what follows
+// --- outcomes
 
 void Bridges::Impl::follow(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict) {
     switch (verdict.outcome) {

@@ -24,26 +24,27 @@ namespace beckon::retry {
 using BridgeAppName = std::pair<core::RouterType, std::string>;
 using BridgeApps = std::map<BridgeAppName, std::unique_ptr<BridgeApp>>;
 
-/// Delivers the messages of bridged clients when they are due, and decides what follows
+/// Delivers the messages of bridged clients when they are due, and decides the next step
 /// (docs/bridges.md#attempts). One attempt at a time for each client, in the order in which its
-/// messages became due; what fails goes on through the tiers until its TTL ends. A message that
-/// cannot be attempted now (its app's breaker is open, too many wait for the app, nobody has
-/// configured the app, its TTL may have ended while the host was down) waits in a tier without an
-/// attempt being spent.
+/// messages became due; a failed message goes on through the tiers until its TTL ends. A message
+/// that cannot be attempted now (its app's breaker is open, too many wait for the app, the app is
+/// not configured, its TTL may have ended while the host was down) waits in a tier without spending
+/// an attempt.
 ///
 /// The end of a message is in the log before its delivery is finished: its milestone, and for a
 /// dead token the record that ends the client. On the executor's thread.
 class Bridges {
 public:
-    /// Besides the time-out, what an attempt may take until its outcome is in the log.
+    /// The time that an attempt may take beyond its time-out until its outcome is in the log.
     static constexpr core::Duration kOverhead = std::chrono::seconds{2};
-    /// A message with a shorter TTL is tried once all the same if it comes this late.
+    /// A message with a shorter TTL is still tried once if it is at most this late.
     static constexpr std::chrono::seconds kGrace{5};
-    /// What waits for a bridge that cannot be asked now.
+    /// The wait of messages for a bridge that cannot be asked now.
     static constexpr std::chrono::seconds kWait{60};
     static constexpr std::chrono::seconds kWaitForPlace{5};
     static constexpr core::Duration kPublishAgain = std::chrono::milliseconds{500};
-    /// So many refusals of our credentials in a row are a fault that a person must mend.
+    /// So many refusals of our credentials in a row are reported as a fault that an operator must
+    /// mend.
     static constexpr int kRefusalsOfFault = 3;
 
     struct Options {
@@ -72,7 +73,7 @@ public:
     void serve(DeliveryOutcomes& outcomes);
 
     void due(Due due);
-    /// The partition is not this node's any more: what waits of it is dropped here.
+    /// The partition is not this node's any more: its waiting messages are dropped here.
     void forget(core::Partition partition);
     /// Starts nothing more; `done` once nothing is under way, and the outcome of each message is
     /// written.
@@ -82,7 +83,7 @@ public:
         std::uint64_t expired = 0;
         std::uint64_t parked = 0;        ///< requeued: the breaker is open
         std::uint64_t spilled = 0;       ///< requeued: too many wait for the app
-        std::uint64_t unconfigured = 0;  ///< requeued: nobody has configured the app
+        std::uint64_t unconfigured = 0;  ///< requeued: the app is not configured
         /// Requeued: its TTL may have ended while the host was down (log::EventLog::missing_time).
         std::uint64_t may_have_expired = 0;
         std::uint64_t broken = 0;  ///< deliveries that are no message
@@ -92,8 +93,8 @@ public:
     std::size_t under_way() const;
     std::size_t waiting() const;
 
-    /// Apps whose credentials are refused or whose breaker is open, and why; and those for which
-    /// messages have come since the start although nobody has configured them.
+    /// Apps whose credentials are refused or whose breaker is open, and the reason; and apps that
+    /// are not configured although messages for them have come since the start.
     std::map<BridgeAppName, std::string> faults() const;
 
 private:

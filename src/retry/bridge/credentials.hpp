@@ -5,8 +5,8 @@
 
 #include <string>
 
-/// What FCM and APNs give their customers, read from files (docs/bridges.md). Messages of errors
-/// name the file and the fault, and quote nothing of what it holds.
+/// The credentials that FCM and APNs give their customers, read from files (docs/bridges.md). Error
+/// messages name the file and the fault, and quote nothing of the file.
 namespace beckon::retry {
 
 /// A service account of Google, for one app.
@@ -32,10 +32,10 @@ struct ApnsCredentials {
 /// `<app>=<file>`; the file is the JSON that Google's console gives. Errors: invalid, not_found.
 core::Result<FcmCredentials> load_fcm_credentials(const std::string& entry);
 /// `<channel>=<file>`; the file is JSON with `team_id`, `key_id` and `key_file` (the .p8 file, from
-/// the directory of this one), and perhaps `topic` and `sandbox`. Errors: the same.
+/// the directory of this one), and perhaps `topic` and `sandbox`. Errors: as above.
 core::Result<ApnsCredentials> load_apns_credentials(const std::string& entry);
 
-/// What stands before the first `=`; empty if there is none.
+/// The text before the first `=`; empty if there is none.
 std::string app_of(const std::string& entry);
 
 }  // namespace beckon::retry

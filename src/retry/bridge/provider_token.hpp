@@ -8,8 +8,8 @@
 
 namespace beckon::retry {
 
-/// The token that each request to APNs carries. Apple refuses one that is older than an hour, and
-/// whoever renews it more often than every 20 minutes. One thread.
+/// The token that each request to APNs carries. Apple refuses tokens older than an hour, and
+/// clients that renew them more often than every 20 minutes. One thread.
 class ProviderToken {
 public:
     static constexpr std::chrono::minutes kRenewAfter{45};

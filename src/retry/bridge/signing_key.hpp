@@ -20,8 +20,8 @@ public:
         es256,  ///< ECDSA on P-256; RFC 7518 §3.4
     };
 
-    /// From the PEM text of an unencrypted private key. Errors: invalid (what is wrong, without
-    /// quoting it).
+    /// From the PEM text of an unencrypted private key. Errors: invalid (the fault, without quoting
+    /// the key).
     static core::Result<SigningKey> from_pem(std::string_view pem, Kind kind);
 
     /// `<header>.<claims>.<signature>`, each base64url; both texts are JSON objects, and the header

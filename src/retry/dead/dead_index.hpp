@@ -58,9 +58,9 @@ struct DeadFilter {
     bool admits(const DeadLetter& letter) const;
 };
 
-/// The fold of `retry.dead`: what was given up and neither redriven nor dropped. Folding a record
-/// twice changes nothing. Bounded: of more than kLettersMax the oldest of the owner that has most
-/// of them are no longer known here, but counted. One thread.
+/// The fold of `retry.dead`: the deliveries that were given up and neither redriven nor dropped.
+/// Folding a record twice changes nothing. Bounded: of more than kLettersMax the oldest of the
+/// owner that has most of them are no longer known here, but counted. One thread.
 class DeadIndex {
 public:
     static constexpr std::size_t kLettersMax = 50'000;
@@ -77,7 +77,7 @@ public:
     void forget(const DeadLetter& letter);
 
     const DeadLetter* find(std::string_view delivery) const;
-    /// All after `after`, in order, until `visit` says false.
+    /// All after `after`, in order, until `visit` returns false.
     void each(const std::optional<LetterPlace>& after,
               const std::function<bool(const DeadLetter&)>& visit) const;
     std::size_t size() const { return letters_.size(); }

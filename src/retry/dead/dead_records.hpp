@@ -8,16 +8,15 @@
 #include <string>
 #include <string_view>
 
-/// What stands in `retry.dead` besides the deliveries that were given up
+/// The records of `retry.dead` beside the deliveries that were given up
 /// (docs/formats/retry.md#dead-letters).
 namespace beckon::retry {
 
-/// What somebody has done with a dead letter.
+/// How a dead letter was settled.
 enum class Settlement : std::uint8_t { redriven, dropped };
 std::string_view to_string(Settlement settlement);
 
-/// A dead letter is none any more: it was sent on its way again, or dropped. Stands behind it in
-/// its partition.
+/// A dead letter was settled: redriven or dropped. The record follows the letter in its partition.
 struct Settled {
     std::string delivery;   ///< its id
     std::string webhook;    ///< the record's key
@@ -30,8 +29,8 @@ core::Record encode(const Settled& settled);
 /// Errors: not_found (another type of record), corrupt.
 core::Result<Settled> decode_settled(const core::RecordView& record);
 
-/// The delivery that a redrive writes: the old id, one hop more, no attempt made, and one past dead
-/// letter more in its history. It is as old as its record: `accepted` is the log's to say.
+/// The delivery that a redrive publishes: the old id, one hop more, no attempts, and one more past
+/// dead letter in its history. Its age begins with its record: the log gives `accepted`.
 Delivery reborn(const Delivery& dead, core::Timestamp died);
 
 }  // namespace beckon::retry

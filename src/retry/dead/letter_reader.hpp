@@ -17,7 +17,7 @@ class LetterReader {
 public:
     /// Above so many bytes of events the rest is left for another time.
     static constexpr std::size_t kBytesMax = 4 << 20;
-    /// Nobody waits longer for the log.
+    /// The longest wait for the log.
     static constexpr core::Duration kTimeout = std::chrono::seconds{10};
 
     struct Letter {
@@ -27,7 +27,7 @@ public:
     };
     struct Found {
         std::vector<Letter> letters;
-        core::Offset read_up_to = 0;  ///< what is below and not among them is not there any more
+        core::Offset read_up_to = 0;  ///< letters below it that are not among them are gone
     };
     /// Errors: unavailable, timed_out, corrupt, out_of_range.
     using Done = std::function<void(core::Result<Found>)>;

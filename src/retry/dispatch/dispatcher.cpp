@@ -33,7 +33,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
         /// record was a copy. nullopt: it is here.
         std::optional<core::MonoTime> gone{};
     };
-    /// What is remembered of a webhook while it matters.
+    /// The state of a webhook that is remembered while it matters.
     struct Receiver {
         Breaker breaker;
         std::optional<core::Timestamp> failing_since;
@@ -42,8 +42,8 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
         /// and the tier in which the last of these waits.
         std::deque<InLine> line;
         int line_tier = 0;
-        /// The last one for which the line had no space. Until it is in the line or over, what
-        /// comes new waits behind it.
+        /// The last one for which the line had no space. Until it is in the line or over, new
+        /// deliveries wait behind it.
         std::optional<std::string> beyond_line;
         Requeues requeues;
         core::Partition partition = 0;  ///< of its deliveries
@@ -58,7 +58,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     Counts counts;
     std::map<std::string, OwnerUsage, std::less<>> usage;
     std::size_t sweep_usage_at = kOwnersMax;
-    /// Deliveries of webhooks that are not known, while what the log has of these is read.
+    /// Deliveries of unknown webhooks, while the log's records of these are read.
     std::map<std::string, std::vector<Due>> unknown;
     bool pump_posted = false;
     bool poll_posted = false;
@@ -109,8 +109,8 @@ Dispatcher::Impl::Receiver& Dispatcher::Impl::receiver(const std::string& webhoo
     return receivers[webhook];
 }
 
-/// Nobody says here that a webhook was deleted, so they are looked through each time that their
-/// number has doubled.
+/// The dispatcher is not notified of deleted webhooks, so it checks all of them each time that
+/// their number has doubled.
 void Dispatcher::Impl::forget_deleted() {
     std::erase_if(receivers, [&](const auto& one) { return !context.webhooks.find(one.first); });
     sweep_at = std::max(kRememberedMin, 2 * receivers.size());
@@ -180,7 +180,7 @@ void Dispatcher::Impl::caught_up(const std::string& webhook, bool all_read) {
     if (!known && all_read) receivers.erase(webhook);
 }
 
-/// An ordered webhook: what comes behind a failed delivery waits where that waits.
+/// An ordered webhook: deliveries behind a failed one wait where that waits.
 bool Dispatcher::Impl::put_behind(const Due& due, const Webhook& webhook) {
     if (!webhook.ordered) return false;
     auto& receiver = this->receiver(webhook.id);
@@ -368,7 +368,7 @@ void Dispatcher::Impl::remember(const Job& job, core::Timestamp at, const HttpAn
                      {"status", answer.status}});
 }
 
-/// Whoever enables a webhook again says that it works.
+/// An owner who enables a webhook again declares that it works.
 void Dispatcher::Impl::forget_failures_before(Receiver& receiver,
                                               std::optional<core::Timestamp> enabled_at) {
     if (!receiver.failing_since || !enabled_at || *receiver.failing_since >= *enabled_at) return;

@@ -42,25 +42,25 @@ struct OwnerUsage {
     OwnerUsage& operator+=(const OwnerUsage& other);
 };
 
-/// Takes what is due, attempts it when the scheduler says so, and decides what follows
+/// Takes due deliveries, attempts each when the scheduler chooses it, and decides its next step
 /// (docs/webhooks.md#attempts). A delivery that cannot be attempted now (its breaker is open, its
 /// webhook holds its part of the window, or an earlier one of an ordered webhook has failed) waits
-/// in a tier without an attempt being spent.
+/// in a tier without spending an attempt.
 ///
 /// On the executor's thread.
 class Dispatcher {
 public:
-    /// A webhook that is not known yet may have been made on another node a moment ago. What is
-    /// older is dropped only when everything that the log has of webhooks has been read after it.
+    /// An unknown webhook may have been made on another node a moment ago. An older delivery is
+    /// dropped only after a later read of all records of `webhooks`.
     static constexpr std::chrono::seconds kUnknownFor = std::chrono::minutes{2};
-    /// While something waits, the scheduler is asked at least so often.
+    /// While deliveries wait, the dispatcher asks the scheduler at least so often.
     static constexpr core::Duration kPollAgain = std::chrono::milliseconds{100};
-    /// Besides the time-out, what an attempt may take until its outcome is in the log.
+    /// The time that an attempt may take beyond its time-out until its outcome is in the log.
     static constexpr core::Duration kOverhead = std::chrono::seconds{2};
     /// Attempts that are begun in one turn of the thread; about a millisecond.
     static constexpr std::size_t kStartsPerTurn = 16;
     static constexpr std::size_t kLineMax = 10'000;  ///< of each ordered webhook
-    /// Webhooks of which something is remembered: at most so many, or twice as many as there are.
+    /// The most webhooks that are remembered: so many, or twice as many as there are.
     static constexpr std::size_t kRememberedMin = 1'000;
     static constexpr std::size_t kOwnersMax = 1'000;
 
@@ -68,7 +68,7 @@ public:
         TierTable table;
         Scheduler::Options schedule{};
         std::chrono::seconds age_max = std::chrono::hours{24 * 7};
-        /// A webhook of which nothing has been accepted for so long is disabled.
+        /// A webhook that has accepted nothing for so long is disabled.
         std::chrono::seconds failing_max = std::chrono::hours{24 * 5};
         /// No attempt starts that could outlive this.
         std::optional<core::MonoTime> stop_at{};
@@ -79,9 +79,9 @@ public:
         const WebhookDirectory& webhooks;
         DeliveryOutcomes& outcomes;
         std::function<void(HttpRequest, std::function<void(HttpAnswer)>)> send;
-        /// A webhook's state is to be written: disabled, or when it began to fail.
+        /// Publishes a webhook's state: disabled, or when it began to fail.
         std::function<void(const std::string& webhook, const WebhookState&)> change_state;
-        /// Reads what the log has of this webhook up to now, and answers true; false: that is not
+        /// Reads all records of this webhook up to now, and answers true; false: that is not
         /// possible at present.
         std::function<void(const std::string& webhook, std::function<void(bool)>)> catch_up;
         /// An attempt has ended; may be empty.
@@ -96,12 +96,12 @@ public:
     Dispatcher& operator=(const Dispatcher&) = delete;
 
     void due(Due due);
-    /// The partition is not this node's any more: what waits of it is dropped here.
+    /// The partition is not this node's any more: its waiting deliveries are dropped here.
     void forget(core::Partition partition);
 
-    /// Starts nothing more; `done` once nothing is under way.
+    /// Starts no more attempts; calls `done` once none is under way.
     void drain(std::function<void()> done);
-    /// It does again; a `done` that was not called yet is not called any more.
+    /// Starts attempts again; a `done` that was not called yet is dropped.
     void resume();
 
     struct Counts {
@@ -114,14 +114,14 @@ public:
     const Counts& counts() const;
     std::size_t under_way() const;
     std::size_t waiting() const;
-    /// What each owner has used since this dispatcher began; at most kOwnersMax, or twice as many
-    /// as have webhooks.
+    /// The resources that each owner has used since this dispatcher began; at most kOwnersMax
+    /// owners, or twice as many as have webhooks.
     const std::map<std::string, OwnerUsage, std::less<>>& usage() const;
-    /// The same with what waits and is under way.
+    /// An owner's usage, with its deliveries that wait and are under way.
     OwnerUsage usage_of(std::string_view owner) const;
-    /// Webhooks of which something is remembered: breaker, failures, what waits of them.
+    /// The number of webhooks with remembered state: breaker, failures, waiting deliveries.
     std::size_t remembered() const;
-    /// The last ones (RecentAttempts::Limits), the newest first.
+    /// The last attempts (RecentAttempts::Limits), the newest first.
     std::vector<Attempt> attempts_of(std::string_view webhook) const;
 
 private:

@@ -20,8 +20,7 @@ bool FirstAttempts::has_capacity(const std::string& owner, std::size_t deliverie
 }
 
 std::uint64_t FirstAttempts::expect(const std::string& owner, std::set<std::string> deliveries) {
-    BECKON_ASSERT(deliveries.size() <= expected_.free(),
-                  "whoever expects deliveries has asked for space");
+    BECKON_ASSERT(deliveries.size() <= expected_.free(), "callers check has_capacity() first");
     const auto number = next_++;
     expected_.take(deliveries.size());
     if (!deliveries.empty()) by_owner_[owner] += deliveries.size();

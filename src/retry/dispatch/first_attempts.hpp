@@ -18,10 +18,10 @@
 
 namespace beckon::retry {
 
-/// For whoever posts an event and wants to know at once how its first attempts went
-/// (docs/webhooks.md#first-attempts). It says which deliveries it expects before the log has the
-/// event, since an attempt may be quicker than the log's report. One thread, the executor's, but
-/// for any().
+/// The first attempts of an event, for a caller that posts it and waits for them
+/// (docs/webhooks.md#first-attempts). The caller names the deliveries that it expects before the
+/// log has the event, since an attempt may be quicker than the log's report. One thread, the
+/// executor's, but for any().
 class FirstAttempts {
 public:
     /// Deliveries that are expected, of all events together.
@@ -31,27 +31,27 @@ public:
         std::string webhook;
         Attempt attempt;
     };
-    /// What was attempted in time, in that order; `all`: nothing else was expected.
+    /// The deliveries that were attempted in time, in that order; `all`: no other was expected.
     using Answer = std::function<void(const std::vector<Seen>& seen, bool all)>;
 
     explicit FirstAttempts(core::Executor& executor) : executor_(executor), lifetime_(executor) {}
 
-    /// Whether an owner may expect so many more: each has a FairShare of kExpectedMax, a half.
-    /// Who expects nothing may always expect a thousand, as far as there are.
+    /// True if an owner may expect so many more: each has a FairShare of kExpectedMax, a half. An
+    /// owner that expects none may always expect a thousand, as far as they are free.
     bool has_capacity(const std::string& owner, std::size_t deliveries) const;
-    /// A number for the next two. The deliveries have space.
+    /// Expects deliveries, for which there is capacity; the number is for the next two calls.
     std::uint64_t expect(const std::string& owner, std::set<std::string> deliveries);
-    /// The log did not take the event.
+    /// The log did not take the event: expects nothing of it.
     void forget(std::uint64_t number);
-    /// It did: answers once all deliveries were attempted, after `wait` at the latest; now, if
-    /// there is nothing to wait for.
+    /// The log took the event: answers once all deliveries were attempted, after `wait` at the
+    /// latest; at once if none is expected.
     void answer(std::uint64_t number, core::Duration wait, Answer reported);
 
-    /// Whether anybody expects anything. Any thread.
+    /// True if any delivery is expected. Any thread.
     bool any() const { return open_ > 0; }
     /// An attempt has ended.
     void attempted(const std::string& webhook, const Attempt& attempt);
-    /// A stop: whoever waits is answered with what there is, and nobody waits any more.
+    /// Stops: answers all waiting callers with the attempts so far; later ones do not wait.
     void end();
 
 private:
@@ -68,7 +68,7 @@ private:
     core::Executor& executor_;
     Events events_;
     std::atomic<std::size_t> open_ = 0;  ///< size of events_
-    /// Of each delivery; an event that is posted twice is expected twice.
+    /// The numbers that expect each delivery; an event that is posted twice is expected twice.
     std::set<std::pair<std::string, std::uint64_t>> by_delivery_;
     FairShare expected_{kExpectedMax};
     std::map<std::string, std::size_t> by_owner_;

@@ -16,7 +16,7 @@
 
 namespace beckon::retry {
 
-/// One attempt, for people who look into what happened.
+/// One attempt, for people who look for the cause of a failure.
 struct Attempt {
     std::string delivery;
     std::uint32_t number = 0;
@@ -25,12 +25,12 @@ struct Attempt {
     Outcome outcome = Outcome::delivered;
     int status = 0;
     std::string why;
-    std::string answer{};  ///< the first bytes of what the receiver said, whatever they are
+    std::string answer{};  ///< the first bytes of the receiver's body, unchecked
 };
 
-/// The last attempts of each webhook, in memory. Where those of all webhooks are too many, the
-/// oldest go first of the owner that has most of them; where their answers take too much, the
-/// oldest of the webhook whose answers take most. One thread.
+/// The last attempts of each webhook, in memory. Above the limit of all attempts, the oldest of the
+/// owner with the most attempts is dropped; above the limit of all answers, the oldest of the
+/// webhook whose answers take the most bytes. One thread.
 class RecentAttempts {
 public:
     struct Limits {

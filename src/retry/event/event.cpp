@@ -36,7 +36,7 @@ tl::unexpected<core::Error> invalid(std::string why) {
     return core::fail(Fault::invalid, std::move(why));
 }
 
-/// Of a member; somebody else may have chosen its name.
+/// The path of a member; its name may come from a request.
 tl::unexpected<core::Error> invalid(const std::string& name, std::string_view why) {
     constexpr std::size_t kNameShown = 64;
     return invalid("$." + name.substr(0, kNameShown) + " " + std::string{why});
@@ -48,12 +48,12 @@ bool is_attribute_name(std::string_view name) {
                        [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
 }
 
-/// What an event's text says beside its data.
+/// The attributes of an event's text, without its data.
 using Attributes = std::map<std::string, Json, std::less<>>;
 
 bool is_data(std::string_view name) { return name == kData || name == kDataBase64; }
 
-/// Without those that are null: such an attribute is not set (CloudEvents JSON format).
+/// Without members that are null: such an attribute is not set (CloudEvents JSON format).
 std::vector<JsonMember> set_members(std::vector<JsonMember> members) {
     std::erase_if(members,
                   [](const auto& one) { return one.value == "null" && one.name != kData; });
@@ -68,7 +68,7 @@ Attributes attributes_of(const std::vector<JsonMember>& members) {
     return attributes;
 }
 
-/// A required attribute; what is wrong with it otherwise.
+/// A required attribute, or its fault.
 core::Result<std::string> required(const Attributes& attributes, const char* name) {
     const auto found = attributes.find(name);
     if (found == attributes.end()) return invalid(name, "is missing");
@@ -84,7 +84,7 @@ core::Result<std::string> required(const Attributes& attributes, const char* nam
     return text;
 }
 
-/// The event whose text this is, as far as we look into it.
+/// The event of this text, as far as we read it.
 core::Result<Event> event_of(const Attributes& attributes, std::string json) {
     const auto version = attributes.find("specversion");
     if (version == attributes.end() || version->second != "1.0") {
@@ -108,7 +108,7 @@ core::Result<Event> event_of(const Attributes& attributes, std::string json) {
     return event;
 }
 
-// ------------------------------------------------------- rules for what is posted from now on
+// ------------------------------------------------------- rules for events that are posted now
 
 /// A time with its day and its distance from UTC: receivers' libraries take nothing less.
 bool is_rfc3339_time(const std::string& text) {
@@ -118,7 +118,7 @@ bool is_rfc3339_time(const std::string& text) {
     return text.back() == 'Z' || text.back() == 'z' || offset_at == '+' || offset_at == '-';
 }
 
-/// As a header can say it.
+/// The form of a value in a header.
 bool is_content_type(const std::string& text) {
     return !text.empty() && text.size() <= kContentTypeBytesMax && text.front() != ' ' &&
            text.back() != ' ' &&
@@ -175,14 +175,14 @@ core::Result<void> check_size(const std::string& json) {
                           std::to_string(json.size()));
 }
 
-/// What somebody posts, of its members.
+/// The event of posted members.
 core::Result<Event> posted(std::vector<JsonMember> all) {
     if (auto checked = check_names(all); !checked) return core::fail(checked.error());
     const auto members = set_members(std::move(all));
     const auto attributes = attributes_of(members);
     std::string json = "{";
     for (const auto& [name, value] : members) {
-        // A name that is none is refused below, before anybody reads the text.
+        // A wrong name is refused below, before the text is used.
         core::append_json_member(json, name, value);
     }
     json.push_back('}');
@@ -202,8 +202,8 @@ core::Result<Event> posted(std::vector<JsonMember> all) {
 /// A name and the text of a value.
 using Part = std::pair<std::string, std::string>;
 
-/// How the event's text says a body. Text in another charset than UTF-8 travels as the bytes that
-/// it is, and so does a body that names no type and is not JSON.
+/// The form of a body in the event's text. Text in another charset than UTF-8 travels as the bytes
+/// that it is, and so does a body that names no type and is not JSON.
 core::Result<Part> data_part(std::string_view content_type, std::string_view body) {
     const auto type = core::parse_media_type(content_type);
     if (type.is_utf8() && (type.is_json() || type.type.empty())) {

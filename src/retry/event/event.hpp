@@ -11,48 +11,49 @@
 namespace beckon::retry {
 
 /// An event as applications post it: a CloudEvent (1.0), kept as the text of one JSON object. Its
-/// data stand in there as they came: they are parsed only to look at them.
+/// data keep their posted text: they are parsed only to read them.
 struct Event {
     std::string source;
     std::string id;  ///< with `source` it names the event; posting it again changes nothing
     std::string type;
     std::string json;  ///< the whole of it
-    /// Whose webhooks it may reach (the attribute `beckonowner`); empty: everybody's.
+    /// The owner whose webhooks it may reach (the attribute `beckonowner`); empty: all owners.
     std::string owner{};
     bool operator==(const Event&) const = default;
 };
 
-/// Of `Event::json`, which is what the log gets: with the owner, and with base64 in place of bytes.
+/// The limit of `Event::json`, which goes to the log: with the owner, and with base64 in place of
+/// bytes.
 inline constexpr std::size_t kEventBytesMax = std::size_t{256} * 1024;
 inline constexpr std::size_t kAttributeNameBytesMax = 128;
 inline constexpr const char* kOwnerAttribute = "beckonowner";
 
-/// JSON whose nesting a parser or a writer would rather not try.
+/// True if the JSON nests deeper than parsers and writers may go.
 bool is_too_deep(std::string_view json);
 
-/// The same event for the webhooks of one owner only. Errors: too_large.
+/// The event, restricted to the webhooks of one owner. Errors: too_large.
 core::Result<Event> for_owner(const Event& event, const std::string& owner);
 
-/// What is unique together with the id: the source, or owner and source. Two owners that use the
-/// same source and id have posted two events.
+/// The scope of an event's id: the source, or owner and source. Two owners that use the same source
+/// and id have posted two events.
 std::string scope_of(const Event& event);
 
-/// Structured mode: the body is the event. An attribute that is null counts as one that is not
-/// there. Errors: invalid (what is wrong, with its JSON path), too_large.
+/// Structured mode: the body is the event. An attribute that is null counts as absent. Errors:
+/// invalid (the fault with its JSON path), too_large.
 core::Result<Event> parse_structured(std::string_view body);
 
 /// Binary mode: `ce-…` headers (names in lower case, without the prefix; decoded values) and the
-/// data as the body. JSON data stand in the event as they came, other text in UTF-8 as a string,
-/// everything else as `data_base64`. Errors: as above.
+/// data as the body. JSON data stay unchanged, other UTF-8 text becomes a string, and all other
+/// data become `data_base64`. Errors: as above.
 core::Result<Event> parse_binary(const std::map<std::string, std::string>& attributes,
                                  std::string_view content_type, std::string_view body);
 
-/// The partition of `events`: copies of an event meet there.
+/// Its partition of `events`, the same for all copies of an event.
 core::Partition partition_of(const Event& event, core::Partition partitions);
 
 /// The record of `events`.
 core::Record encode(const Event& event);
-/// Also of what an older build accepted with looser rules. Errors: corrupt.
+/// Also decodes events that an older build accepted under looser rules. Errors: corrupt.
 core::Result<Event> decode_event(const core::RecordView& record);
 
 }  // namespace beckon::retry

@@ -35,12 +35,12 @@ constexpr std::size_t kStepsOfWrite = 128;  ///< of a delivery, beside its bytes
 constexpr std::size_t kBytesPerStep = 64;   ///< that are copied
 constexpr std::size_t kRecordCosts = 256;   ///< to be read, as if it had so many bytes more
 
-/// By which its copies are recognised.
+/// The name by which its copies are recognised.
 Delivery event_name(const Event& event) {
     return {.id = delivery_id(scope_of(event), event.id, ""), .webhook = "", .event = ""};
 }
 
-/// What `work` throws, as the reason why the event ends.
+/// The exception of `work` as the error with which the event ends; nullopt: it threw none.
 template <class Work>
 std::optional<core::Error> thrown_by(Work work) {
     const auto error = [](const char* what) {
@@ -79,11 +79,11 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
         Offset offset = 0;
         core::Timestamp time;  ///< when it was appended
         Event event;
-        nlohmann::json parsed = nullptr;  ///< while it is looked at; an event is an object
+        nlohmann::json parsed = nullptr;  ///< while it is evaluated; an event is an object
         bool failed = false;              ///< its dead letter is written
     };
     using SourcePtr = std::shared_ptr<Source>;
-    /// What becomes a dead letter, with the reason.
+    /// An event that becomes a dead letter, with the reason.
     struct Unreadable {
         Offset offset = 0;
         OwnedRecord record;
@@ -92,9 +92,9 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
     /// One of its deliveries.
     struct Target {
         std::string webhook;
-        bool dead = false;  ///< nobody knows whether the webhook wants it
+        bool dead = false;  ///< whether the webhook wants it is unknown
     };
-    /// What is to be done of an event for one owner.
+    /// The work of an event for one owner.
     struct Matching {
         SourcePtr source;
         std::string owner;
@@ -119,12 +119,12 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
     RecentDeliveries recent;
     StepQuota quota;
     bool turn_posted = false;
-    std::size_t ahead = 0;  ///< events that are not matched for everybody
+    std::size_t ahead = 0;  ///< events that are not matched for all owners
     std::size_t ahead_bytes = 0;
     std::size_t matchings = 0;     ///< of them, for one owner each
     std::size_t parsed_bytes = 0;  ///< of events that are parsed
     std::size_t letters = 0;       ///< dead letters of events, on their way
-    /// Of each event that is not fanned out: its matchings, deliveries and dead letters on their
+    /// Each event that is not fanned out yet: its matchings, deliveries and dead letters on their
     /// way.
     struct Open {
         std::size_t matchings = 0;
@@ -135,14 +135,15 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
     Offset announced = 0;
     Counts counts;
 
-    bool careful;                        ///< events are taken on trial
-    FanOutState state;                   ///< what the log is to know
-    std::optional<OwnedRecord> held;     ///< the first of a trial, until it may be taken
-    bool held_is_known = false;          ///< the log knows of the trial
-    bool trials_end = false;             ///< the log is to know that none is under way
-    Offset tried_up_to;                  ///< what is below is, or was, on trial
-    std::optional<Offset> suspects_end;  ///< nobody can have begun what came later
-    core::Lifetime lifetime{executor};   ///< the log may answer when the executor is gone
+    bool careful;                     ///< events are taken on trial
+    FanOutState state;                ///< the state that the log is to have
+    std::optional<OwnedRecord> held;  ///< the first of a trial, until it may be taken
+    bool held_is_known = false;       ///< the log knows of the trial
+    bool trials_end = false;          ///< the log is to know that none is under way
+    Offset tried_up_to;               ///< events below it are, or were, on trial
+    std::optional<Offset>
+        suspects_end;                   ///< later events cannot have been begun by a process before
+    core::Lifetime lifetime{executor};  ///< the log may answer when the executor is gone
 
     bool waits_for_log() const { return (held && !held_is_known) || trials_end; }
     bool may_read_ahead() const;
@@ -282,7 +283,7 @@ bool EventFanOut::Impl::has_ended_processes(Offset offset) const {
     return last && last->from == offset && last->times >= 2;
 }
 
-/// Perhaps its dead letter is not in the log yet.
+/// True if it was set aside before; its dead letter may not be in the log yet.
 bool EventFanOut::Impl::was_set_aside(Offset offset) const {
     const auto& ended = state.set_aside;
     return std::find(ended.begin(), ended.end(), offset) != ended.end();
@@ -292,7 +293,7 @@ void EventFanOut::Impl::set_aside_for_ends(const core::RecordView& record) {
     set_aside(record, {Fault::corrupt, "two processes ended while it was fanned out"});
 }
 
-/// Of a trial in which a process ended each event is tried alone.
+/// After a trial in which a process ended, each of its events is tried alone.
 FanOutState::Trial EventFanOut::Impl::trial_of(Offset offset) const {
     const auto& last = options.before.trial;
     const bool suspect = last && offset >= last->from && offset < last->to;
@@ -344,8 +345,8 @@ void EventFanOut::Impl::take_held() {
     first.visit([this](const auto& record) { take(record); });
 }
 
-/// It is to be matched for each owner that it may reach, when it is that owner's turn. What fails
-/// leaves only what has been added, so that the event ends when that is done.
+/// Queues the event's matching for each owner that it may reach. After an exception only the
+/// matchings queued so far remain, and the event ends with them.
 void EventFanOut::Impl::begin(const core::RecordView& record, Event event) {
     auto owners = event.owner.empty() ? webhooks.owners() : std::vector{event.owner};
     if (!event.owner.empty() && webhooks.count_of(event.owner) == 0) owners.clear();
@@ -369,7 +370,7 @@ void EventFanOut::Impl::begin(const core::RecordView& record, Event event) {
     }
 }
 
-/// What cannot be read is kept as a dead letter, with the reason; the events behind it go on.
+/// Keeps an unreadable event as a dead letter, with the reason; the events behind it go on.
 void EventFanOut::Impl::set_aside(const core::RecordView& record, const core::Error& why) {
     if (!open.contains(record.offset)) tracker.open(record.offset);
     keep_dead(record, why);
@@ -389,7 +390,7 @@ void EventFanOut::Impl::keep_dead(const core::RecordView& record, const core::Er
     write_dead(what);
 }
 
-/// Until the log has it, whatever fails or throws meanwhile.
+/// Publishes the dead letter until the log has it, after failures and exceptions too.
 void EventFanOut::Impl::write_dead(const std::shared_ptr<const Unreadable>& what) {
     const auto thrown = thrown_by([&] {
         what->record.visit([&](const auto& record) {
@@ -414,8 +415,8 @@ void EventFanOut::Impl::write_dead_again(const std::shared_ptr<const Unreadable>
     });
 }
 
-/// Matches a part of the owner's webhooks, and writes to those that want the event. An exception
-/// ends the event for this owner; deliveries that are written stay.
+/// Matches a part of the owner's webhooks, and publishes the deliveries of the matching ones. An
+/// exception ends the event for this owner; deliveries that are written stay.
 FanOutTurns::Done EventFanOut::Impl::next_part(const MatchingPtr& matching) {
     FanOutTurns::Done done;
     const auto thrown = thrown_by([&] {
@@ -485,7 +486,7 @@ void EventFanOut::Impl::forget_parsed(Source& source) {
     parsed_bytes -= source.event.json.size();
 }
 
-/// One dead letter says so, for however many owners.
+/// Makes one dead letter, for however many owners.
 void EventFanOut::Impl::fail(Source& source, const core::Error& why) {
     if (source.failed) return;
     core::RecordView record;
@@ -515,7 +516,7 @@ void EventFanOut::Impl::report_costly(const Source& source, const std::string& w
                       });
 }
 
-/// Where nobody knows whether the webhook wants the event its owner may decide.
+/// If the filter had no result, the delivery becomes a dead letter: the owner may redrive it.
 core::Record EventFanOut::Impl::record_of(const Source& source, const Target& target) const {
     const auto& event = source.event;
     Delivery delivery{.id = delivery_id(scope_of(event), event.id, target.webhook),
@@ -548,7 +549,7 @@ void EventFanOut::Impl::write(const SourcePtr& source, const Target& target,
                       [weak = weak_from_this(), source, target, release](const auto& where) {
                           const auto self = weak.lock();
                           if (!self) return release();
-                          // Perhaps it is in the log: then whoever reads it drops the copy.
+                          // It may be in the log: its reader then drops the copy.
                           if (!where) return self->write_again(source, target, release);
                           release();
                           ++self->counts.deliveries;

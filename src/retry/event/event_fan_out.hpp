@@ -20,20 +20,20 @@ namespace beckon::retry {
 /// may be fanned out again, under the same delivery ids. Copies of an event among the last 8,192
 /// are dropped.
 ///
-/// Events are read ahead, up to kAheadMax, and matched when it is their owner's turn (FanOutTurns):
-/// those of one owner in order, and an event for everybody when it is the turn of each. The filters
-/// of each owner may take Steps::kMax of one event, and of many what StepQuota has. For a webhook
-/// whose filter has no result then, the delivery goes to `retry.dead` (filter_too_costly), and
-/// `webhooks` says so. An exception while an event is matched makes a dead letter of the event,
-/// with the reason.
+/// Events are read ahead, up to kAheadMax, and matched in their owner's turn (FanOutTurns): the
+/// events of one owner in order, and an event for all owners in the turn of each. The filters of
+/// each owner may take Steps::kMax of one event, and the rate of StepQuota of many. For a webhook
+/// whose filter has no result then, the delivery goes to `retry.dead` (filter_too_costly), and a
+/// record in `webhooks` reports it. An exception while an event is matched makes a dead letter of
+/// the event, with the reason.
 ///
-/// An event may also end the process, or hang so that somebody else ends it. After a fan-out that
-/// did not end in order (`careful`), what it may have begun is taken *on trial*: only once the log
-/// knows which events come next. The first few are tried alone, others kTrialEvents at a time, and
-/// those of a trial in which the process ended alone. An event is kept as a dead letter when two
-/// processes have ended while it was on trial, the second one while it was alone: so an event ends
-/// three processes at most, wherever it is. Otherwise nothing is written for it.
-/// On the executor's thread.
+/// An event may also end the process, or hang so that an operator ends it. After a fan-out that did
+/// not end in order (`careful`), the events that it may have begun are taken *on trial*: only once
+/// the log has the events that come next. The first few are tried alone, others kTrialEvents at a
+/// time, and those of a trial in which the process ended alone. An event is kept as a dead letter
+/// when two processes have ended while it was on trial, the second one while it was alone: so an
+/// event ends three processes at most, wherever it is. Otherwise nothing is written for it. On the
+/// executor's thread.
 class EventFanOut {
 public:
     static constexpr core::Offset kReadBack = 1'000;
@@ -43,7 +43,8 @@ public:
     static constexpr std::size_t kMatchesMax = 16'384;
     static constexpr std::size_t kAheadBytesMax = std::size_t{4} << 20;
     static constexpr std::size_t kReadBytesPerTurn = std::size_t{1} << 16;  ///< of the thread
-    /// Of events that are matched in parts, what stays parsed in between; others are parsed again.
+    /// The bytes of events that stay parsed between two parts of their matching; others are parsed
+    /// again.
     static constexpr std::size_t kParsedBytesMax = std::size_t{1} << 18;
     static constexpr std::size_t kLettersMax = 64;  ///< dead letters of events, on their way
     /// A CostlyFilter of one webhook is written at most so often.
@@ -60,15 +61,15 @@ public:
         core::Partition partition = 0;
         core::Partition partitions = 1;
         core::Offset from = 0;
-        FanOutState before{};  ///< what the log knew of the fan-out before
-        bool careful = false;  ///< that one has ended with its process, as far as anybody knows
+        FanOutState before{};  ///< the log's state of the fan-out before
+        bool careful = false;  ///< that fan-out may have ended its process
     };
     struct Events {
         /// Everything below `next` is fanned out.
         std::function<void(core::Offset next)> fanned_out_up_to;
         std::function<void(const core::Error&)> failed;
-        /// Whether the directory is up to date. While it is not, events wait in the log; whoever
-        /// says no calls read_on() later.
+        /// Whether the directory is up to date. While it is not, events wait in the log; after a no
+        /// the owner calls read_on() later.
         std::function<bool()> may_read = [] { return true; };
         /// recorded() when the log knows this. One at a time.
         std::function<void(const FanOutState&)> record = [](const FanOutState&) {};
@@ -96,7 +97,7 @@ public:
     void start();
     /// Events may be read again.
     void read_on();
-    /// The log knows what was last to be recorded.
+    /// The log has the last state of Events::record.
     void recorded();
     /// Nothing that was read is left to be matched.
     bool has_all_matched() const;

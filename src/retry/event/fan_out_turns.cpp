@@ -14,12 +14,12 @@ namespace beckon::retry {
 
 namespace {
 
-/// What a part costs beside its steps.
+/// The cost of a part beside its steps.
 constexpr std::size_t kStepsOfPart = 32;
-/// Of what is free: alone an owner holds a third of all.
+/// An owner's share of the free capacity: alone, an owner holds a third of all.
 constexpr std::size_t kFraction = 1;
 
-/// Turns are counted as time; this is what a step takes.
+/// Turns are counted as time; this is the time of a step.
 constexpr core::Duration time_of(std::size_t steps) {
     return std::chrono::nanoseconds{20} * static_cast<core::Duration::rep>(steps);
 }
@@ -86,7 +86,7 @@ void FanOutTurns::Impl::turn() {
     for (std::size_t steps = 0; steps < kPart;) {
         if (paused) return;
         auto* const next = line.next(ask);
-        if (!next) return;  // somebody comes, or a delivery is written
+        if (!next) return;  // an owner comes, or a delivery is written
         const auto done = part_of(next->works.front());
         if (done.over) next->works.pop_front();
         next->credit -= time_of(kStepsOfPart + done.steps);

@@ -11,31 +11,31 @@
 
 namespace beckon::retry {
 
-/// How many steps the filters of each owner may still take: as many as Steps::kMax of one event,
-/// and of many events as many as a second has, with some in advance. Time is that of the log, so
-/// that events which have waited for a reader do not count as if they had come at once.
+/// The steps that the filters of each owner may still take: Steps::kMax of one event, and of many
+/// events a rate per second, with some in advance. Time is that of the log, so that events which
+/// have waited for a reader do not count as if they had come at once.
 ///
-/// All owners together have twice what one has. An owner may take of it until it has taken as much
-/// lately as is left, so that others find half of what is free: alone it has all of its own. And
-/// kAlways of each event no other owner takes away. One thread.
+/// All owners together have twice the quota of one. An owner may take from it until its recent use
+/// equals the rest, so that the others find half of the free quota; alone, an owner has all of its
+/// own. However much the others use, an owner has kAlways of each event. One thread.
 class StepQuota {
 public:
-    /// Of all partitions together; some hundredths of a processor.
+    /// The rate of all partitions together; some hundredths of a processor.
     static constexpr std::size_t kPerSecond = 4 * Steps::kMax;
-    /// What has not been taken for a while may be taken at once, in each partition.
+    /// The most unused steps that an owner saves up, in each partition.
     static constexpr std::size_t kInAdvance = Steps::kMax;
 
     static constexpr std::size_t kAllPerSecond = 2 * kPerSecond;  ///< all owners together
     static constexpr std::size_t kAllInAdvance = 4 * kInAdvance;
-    static constexpr std::size_t kAlways = 1'024;  ///< hundreds of times what filters take
+    static constexpr std::size_t kAlways = 1'024;  ///< hundreds of times the steps of usual filters
 
-    /// For one of so many partitions.
+    /// The quota in one of so many partitions.
     explicit StepQuota(std::size_t partitions);
 
-    /// For an event that was appended then.
+    /// The steps for an owner's filters on an event appended at `time`.
     Steps of(std::string_view owner, core::Timestamp time) const;
     void spend(const std::string& owner, core::Timestamp time, std::size_t steps);
-    /// Owners of whom something is remembered: those who have spent and not waited since.
+    /// The number of remembered owners: those whose use has not decayed yet.
     std::size_t size() const { return spent_.size(); }
 
 private:
@@ -43,7 +43,7 @@ private:
         double steps = 0;
         core::Timestamp at{};
     };
-    /// What is not worn off yet.
+    /// The part of the use that has not decayed at `time`.
     static double still(const Spent& spent, core::Timestamp time, double per_ms);
     static void add(Spent& spent, core::Timestamp time, double per_ms, std::size_t steps);
 

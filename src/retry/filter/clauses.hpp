@@ -28,7 +28,7 @@ namespace beckon::retry {
 
 struct Query::Node {
     using Json = nlohmann::json;
-    /// What an evaluation has besides the value that it is at.
+    /// The context of an evaluation, beside the present value.
     struct Evaluation {
         core::Timestamp now;
         Steps& steps;
@@ -235,7 +235,7 @@ struct MatchWords final : Query::Node {
     }
 };
 
-/// Text with the words one after the other (Knuth, Morris, Pratt: each word is looked at once).
+/// Text with the words one after the other (Knuth, Morris, Pratt: each word is read once).
 struct MatchPhrase final : Query::Node {
     MatchPhrase(std::string field, std::vector<std::string> all)
         : path(std::move(field)), words(std::move(all)), back(words.size()) {
@@ -247,7 +247,8 @@ struct MatchPhrase final : Query::Node {
 
     const FieldPath path;
     std::vector<std::string> words;
-    /// Of the words up to each: how many of the last ones are the first ones of the phrase too.
+    /// For the words up to each one: the number of the last words that are also the first words of
+    /// the phrase.
     std::vector<std::uint32_t> back;
 
     /// How many words of the phrase end with `word`, after `at` of them.

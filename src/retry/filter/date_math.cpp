@@ -32,8 +32,8 @@ std::chrono::milliseconds unit_length(char unit) {
     }
 }
 
-/// The same time of day on the same day of another month, or on its last one. Years from 1 to 9999,
-/// as texts have them.
+/// Moves a time by months and keeps the time of day: to the same day of the other month, or to its
+/// last one. Years from 1 to 9999, as texts have them.
 Timestamp add_months(Timestamp time, int count) {
     const auto day = std::chrono::floor<days>(time);
     const std::chrono::year_month_day date{day};

@@ -12,9 +12,9 @@
 
 namespace beckon::retry {
 
-/// A dotted path into an event (`data.items.price`), split once. Arrays on the way count for each
-/// of their elements. A name in the event may have dots itself, so several names of the path can be
-/// one there. Immutable; any thread.
+/// A dotted path into an event (`data.items.price`), split once. The path enters each element of an
+/// array. A name in the event may have dots itself, so several names of the path can be one name
+/// there. Immutable; any thread.
 class FieldPath {
 public:
     using Json = nlohmann::json;
@@ -23,17 +23,17 @@ public:
 
     const std::string& text() const { return text_; }
     std::size_t names() const { return ends_.size(); }
-    /// What it holds outside of itself.
+    /// The bytes that it holds on the heap.
     std::size_t heap_bytes() const;
 
-    /// Whether `f` is true for one of the values at the path, which may be null or objects, and are
-    /// no arrays. An object costs as many steps as it has members or the path has names, whichever
-    /// is less, so a walk costs no more than the event has values.
+    /// True if `f` is true for one of the values at the path, which may be null or objects but not
+    /// arrays. An object costs one step for each of its members or each name of the path, whichever
+    /// are fewer, so a walk costs at most the number of the event's values.
     template <class F>
     bool any(const Json& event, Steps& steps, F&& f) const {
         return walk(event, 0, steps, f);
     }
-    /// The same for those that are strings, numbers or booleans.
+    /// True if `f` is true for one of the values at the path that are strings, numbers or booleans.
     template <class F>
     bool any_scalar(const Json& event, Steps& steps, F&& f) const {
         const auto of_scalar = [&](const Json& value) {

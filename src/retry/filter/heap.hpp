@@ -8,13 +8,13 @@
 /// webhook is computed, not measured. Pure.
 namespace beckon::retry {
 
-/// Of each block, at most: the allocator's own bytes and the rounding up.
+/// The most extra bytes of a block: the allocator's own, and the rounding up.
 inline constexpr std::size_t kBlockOverhead = 16;
 
 inline std::size_t heap_block(std::size_t bytes) { return bytes == 0 ? 0 : bytes + kBlockOverhead; }
 
-/// Of a text that was copied, or has given back what it does not need: so it is the same for equal
-/// texts, wherever they come from.
+/// The heap bytes of a text that was copied, or has released its spare capacity: the same for equal
+/// texts from any source.
 inline std::size_t heap_of(const std::string& text) {
     return text.size() <= std::string{}.capacity() ? 0 : heap_block(text.size() + 1);
 }

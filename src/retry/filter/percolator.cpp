@@ -53,8 +53,8 @@ struct Percolator::Impl {
         FieldPath path;
         Index terms;
     };
-    /// Of one owner. An entry stands under each term that it requires, or if it requires none under
-    /// each of its types.
+    /// The entries of one owner. An entry stands under each term that it requires, or if it
+    /// requires none under each of its types.
     struct Owner {
         Entries entries;
         Index by_type;
@@ -104,8 +104,8 @@ void Percolator::Impl::unindex(const Entry& entry) {
     if (owner.entries.empty()) owners.erase(at);
 }
 
-/// Enabled entries that want the type, each once: those that require no term, and those of which
-/// the event has one.
+/// The enabled entries for the type, each once: entries without a required term, and entries with a
+/// required term that the event has.
 Percolator::Impl::Entries Percolator::Impl::candidates(const Owner& owner, const Json& event,
                                                        std::string_view type, Steps& steps) {
     Entries found;
@@ -138,7 +138,7 @@ Percolator::Impl::Entries Percolator::Impl::candidates(const Owner& owner, const
     return found;
 }
 
-/// Whoever wants the type, where the steps of the index did not suffice to say more.
+/// All enabled entries for the type, where the steps did not suffice for the index.
 Percolator::Impl::Entries Percolator::Impl::undecided(const Owner& owner, std::string_view type) {
     Entries all;
     for (const auto* entry : owner.entries) {
@@ -246,7 +246,7 @@ Percolator::Match Percolator::go_on(std::vector<std::string> rest, const Json& e
 std::size_t Percolator::bytes_of(const Entry& entry) {
     constexpr auto kTreeNode = 4 * sizeof(void*) + kBlockOverhead;
     constexpr auto kIndexed = sizeof(Impl::Index::value_type) + kTreeNode;
-    // What the owner's first entry brings along is counted with each.
+    // Each entry counts the bytes of its owner, though only the first one adds them.
     constexpr auto kOwner = kTreeNode + sizeof(std::string) + sizeof(Impl::Owner);
     auto bytes = 4 * kIndexed + kOwner + sizeof(Entry) + kBlockOverhead + heap_of(entry.id) * 2 +
                  heap_of(entry.owner) * 2 + heap_of(entry.types);

@@ -25,15 +25,15 @@ public:
         std::string id;
         std::string owner;
         std::vector<std::string> types;  ///< `order.created`, `order.*`; empty: every type
-        std::optional<Query> query{};    ///< absent: everything
-        bool enabled = true;             ///< or it matches nothing
+        std::optional<Query> query{};    ///< absent: every event
+        bool enabled = true;             ///< a disabled one matches nothing
     };
     struct Match {
-        std::vector<std::string> ids;  ///< those that match, sorted
+        std::vector<std::string> ids;  ///< the matching entries, sorted
         /// The filters without a result, since the steps were exhausted before, sorted.
         std::vector<std::string> too_costly;
         std::size_t evaluated = 0;  ///< filters
-        /// Entries that go_on() is to look at, in this order.
+        /// The entries left for go_on(), in this order.
         std::vector<std::string> rest{};
     };
 
@@ -42,27 +42,27 @@ public:
     Percolator(const Percolator&) = delete;
     Percolator& operator=(const Percolator&) = delete;
 
-    /// Adds an entry, or puts it in place of the one of that id.
+    /// Adds an entry, or replaces the one with its id.
     void put(Entry entry);
     void remove(const std::string& id);
     void enable(const std::string& id, bool enabled);
     std::size_t size() const;
-    /// Those that have an entry, sorted.
+    /// The owners that have an entry, sorted.
     std::vector<std::string> owners() const;
 
     /// The event's type is its member `type`; `now` is that of date math. The cheapest filters are
     /// evaluated first (Query::cost()), so that a costly one takes no steps from them, and each
-    /// takes Steps::kMaxOfFilter at most. No filter is begun once so many steps as a `part` are
-    /// taken: it is part of the rest.
+    /// takes Steps::kMaxOfFilter at most. Once a `part` of steps is taken, the other filters are
+    /// left in `rest`.
     Match match(const nlohmann::json& event, std::string_view owner, core::Timestamp now,
                 Steps& steps, std::size_t part = kAll) const;
-    /// What is left of a match. Entries that were removed since are passed over, and changed ones
-    /// are evaluated as they are now.
+    /// Goes on with the rest of a match. It skips entries that were removed meanwhile, and
+    /// evaluates changed ones in their present form.
     Match go_on(std::vector<std::string> rest, const nlohmann::json& event, core::Timestamp now,
                 Steps& steps, std::size_t part = kAll) const;
     static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
-    /// What an entry holds in memory, its share of the index included.
+    /// The bytes of an entry in memory, its share of the index included.
     static std::size_t bytes_of(const Entry& entry);
 
 private:

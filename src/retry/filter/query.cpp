@@ -20,7 +20,7 @@ namespace {
 
 using namespace clause;
 
-/// What is wrong with a query, and where.
+/// The fault of a query, and its JSON path.
 struct Broken {
     std::string path;
     std::string why;
@@ -32,7 +32,8 @@ bool is_one_of(std::string_view name, std::initializer_list<const char*> names) 
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Scores order what a search finds; a filter has none, so a boost is checked and has no effect.
+/// Scores order the results of a search; a filter has none, so a boost is checked and has no
+/// effect.
 void check_boost(const Json& object, const std::string& path) {
     const auto found = object.find(kBoost);
     if (found == object.end()) return;

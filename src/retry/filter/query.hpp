@@ -16,8 +16,8 @@
 
 namespace beckon::retry {
 
-/// Terms of which an event must have one at `field` for a query to match; what an index needs. The
-/// texts are those of the query, which must live.
+/// The terms of which an event must have one at `field` for a query to match; an index uses them.
+/// Views into the query, which must live.
 struct RequiredTerms {
     std::string_view field;
     std::vector<std::string_view> values;  ///< as term_of() writes them
@@ -25,8 +25,8 @@ struct RequiredTerms {
 };
 
 /// A compiled filter: the subset of the Elasticsearch query DSL that docs/webhooks.md#filters
-/// describes, over an event's JSON. What an evaluation may cost is bounded by the caller's steps,
-/// and is at most the clauses times the values and the text of the event. Immutable; any thread.
+/// describes, over an event's JSON. The caller's steps bound the cost of an evaluation, which is at
+/// most the number of clauses times the values and the text of the event. Immutable; any thread.
 class Query {
 public:
     static constexpr std::size_t kDepthMax = 16;
@@ -36,27 +36,27 @@ public:
     static constexpr std::size_t kCostMax = 8'192;   ///< of cost()
 
     enum class From : std::uint8_t {
-        owner,  ///< it is submitted: it must keep kNamesMax and kCostMax
-        log,    ///< it was accepted, perhaps by a version that did not know these two limits
+        owner,  ///< an owner submits it: it must keep kNamesMax and kCostMax
+        log,    ///< it was accepted, perhaps by a version without these two limits
     };
 
     /// Errors: invalid; the message begins with the JSON path of the fault: `$.bool.must[1].range`.
     static core::Result<Query> compile(const nlohmann::json& query, From from = From::owner);
-    /// The same from text; errors also for what is no JSON.
+    /// Compiles the text of a query. Errors: also invalid for text that is not JSON.
     static core::Result<Query> compile(std::string_view text, From from = From::owner);
 
-    /// Whether the event matches; `now` is that of date math. nullopt: it took all steps that were
-    /// left, and nobody knows.
+    /// Whether the event matches; `now` is that of date math. nullopt: the steps were exhausted
+    /// before there was a result.
     std::optional<bool> matches(const nlohmann::json& event, core::Timestamp now,
                                 Steps& steps) const;
 
-    /// The clause that narrows best by itself; nullopt if none must hold.
+    /// The required terms of the most selective clause; nullopt if no clause must hold.
     std::optional<RequiredTerms> required() const;
 
-    /// The product that a filter may not drive up: the names of the path times one and the
-    /// wildcards, of all clauses together.
+    /// The factor of the cost that follows from the filter: (names of the path) × (1 + wildcards),
+    /// summed over all clauses.
     std::size_t cost() const { return cost_; }
-    /// What it holds in memory, without itself.
+    /// The bytes that it holds on the heap.
     std::size_t heap_bytes() const;
 
     struct Node;

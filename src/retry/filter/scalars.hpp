@@ -8,7 +8,7 @@
 namespace beckon::retry {
 
 /// -1, 0, 1: how a number stands to another. Integers of 64 bits compare as integers, also with
-/// fractions; what has a fraction, an exponent or more digits is a double (IEEE 754).
+/// fractions; a number with a fraction, an exponent or more digits is a double (IEEE 754).
 int compare_numbers(const nlohmann::json& a, const nlohmann::json& b);
 
 /// One scalar as a key: equal scalars have one key, and no others have it. Numbers of equal value

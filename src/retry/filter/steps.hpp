@@ -4,15 +4,15 @@
 
 namespace beckon::retry {
 
-/// What evaluations may still cost. A step is a value visited, a member or a term compared, or 16
-/// bytes of text read: 10 to 30 ns. Several evaluations may share one. When a cost is asked for
-/// that is not left, nothing is left from then on, and what has been found out so far means
-/// nothing.
+/// The budget of evaluations. A step is a value visited, a member or a term compared, or 16 bytes
+/// of text read: 10 to 30 ns. Several evaluations may share one budget. A cost above the rest
+/// exhausts it: no steps are left from then on, and the evaluation has no result.
 class Steps {
 public:
-    /// Of one event and one owner: 10 to 30 ms.
+    /// The limit of one event and one owner: 10 to 30 ms.
     static constexpr std::size_t kMax = std::size_t{1} << 20;
-    /// Of one event and one filter, and of asking the index of an owner: what is not broken off.
+    /// The limit of one event and one filter, and of one query to an owner's index: such a piece
+    /// runs without a pause.
     static constexpr std::size_t kMaxOfFilter = std::size_t{1} << 16;
 
     explicit Steps(std::size_t most = kMax) : left_(most) {}
@@ -23,7 +23,7 @@ public:
         left_ = exhausted_ ? 0 : left_ - count;
         return !exhausted_;
     }
-    /// For reading a text of so many bytes.
+    /// Takes the steps of reading a text of so many bytes.
     bool take_text(std::size_t bytes) { return take(1 + bytes / kBytesPerStep); }
 
     bool exhausted() const { return exhausted_; }

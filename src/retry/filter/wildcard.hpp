@@ -8,8 +8,8 @@
 namespace beckon::retry {
 
 /// A pattern over UTF-8: `*` is any text, `?` one code point. It is a nondeterministic automaton
-/// whose states are bits (Shift-And), so a text is read once and never gone back in, whatever the
-/// pattern: a code point costs one operation for each 64 states. Immutable; any thread.
+/// whose states are bits (Shift-And), so every pattern reads a text once and never goes back in it:
+/// a code point costs one operation for each 64 states. Immutable; any thread.
 class Wildcard {
 public:
     explicit Wildcard(std::string_view pattern);
@@ -32,7 +32,7 @@ private:
     /// A row for each of the alphabet, and one for all others: the states that the code point leads
     /// on from.
     std::vector<Word> rows_;
-    std::vector<Word> loops_;  ///< the states with a `*`: they stay whatever is read
+    std::vector<Word> loops_;  ///< the states with a `*`, which stay
 };
 
 }  // namespace beckon::retry

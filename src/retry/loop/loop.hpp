@@ -30,11 +30,11 @@ public:
 
     /// Called with EPOLLIN, EPOLLOUT, EPOLLERR, …
     using Ready = std::function<void(std::uint32_t events)>;
-    /// Watches a descriptor, or changes what it is watched for.
+    /// Watches a descriptor, or changes the events of its watch.
     void watch(int fd, std::uint32_t events, Ready ready);
     void unwatch(int fd);
 
-    /// Runs until stop(); what is posted afterwards is dropped. A task that throws ends alone
+    /// Runs until stop(); later posts are dropped. A task that throws ends alone
     /// (core/contain.hpp).
     void run();
     void stop();

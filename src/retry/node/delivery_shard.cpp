@@ -110,8 +110,8 @@ void DeliveryShard::open(core::Partition partition) {
 void DeliveryShard::close(core::Partition partition) {
     const auto found = homes_.find(partition);
     if (found == homes_.end()) return;
-    // The new home takes the lease when it has read this; writing what is finished first spares it
-    // the repetition.
+    // The new home takes the lease when it has read this; writing the finished records first spares
+    // it the repetition.
     forget(partition);
     add_tiers(left_, found->second->counts());
     const auto number = ++left_homes_;
@@ -172,7 +172,7 @@ void DeliveryShard::dead_letter(const Ticket& ticket, Delivery delivery) {
     if (auto* tiers = tiers_of(ticket)) tiers->dead_letter(ticket, std::move(delivery));
 }
 
-/// To whom a delivery belongs shows in its id.
+/// A delivery's id shows whether it belongs to a webhook or a bridge.
 void DeliveryShard::due(Due due) {
     if (events_.bridged && bridge::is_bridged(due.delivery.id)) {
         return events_.bridged(std::move(due));

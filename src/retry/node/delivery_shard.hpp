@@ -26,8 +26,8 @@ namespace beckon::retry {
 /// and the attempts. It has its own copy of the webhooks. On the executor's thread.
 class DeliveryShard final : private DeliveryOutcomes {
 public:
-    /// So long a home that stops waits for the end of its fan-out, to say in the log that it ended
-    /// in order.
+    /// A home that stops waits so long for the end of its fan-out, to record in the log that it
+    /// ended in order.
     static constexpr core::Duration kFanOutEnds = std::chrono::seconds{1};
     using Send = std::function<void(HttpRequest, std::function<void(HttpAnswer)>)>;
 
@@ -56,7 +56,7 @@ public:
         std::function<void(core::Epoch, const EventFanOut::Options&)> fan_out;
         /// `ended` is called on this thread.
         std::function<void(core::Partition, std::function<void()> ended)> end_fan_out;
-        /// The log knows what the fan-out wanted it to know.
+        /// The log has the fan-out's state.
         std::function<void(core::Partition, core::Epoch)> fan_out_recorded;
         /// A message for a client of a bridge is due; the partition's outcomes come through
         /// finish(), promote() and dead_letter().
@@ -79,7 +79,7 @@ public:
     void webhooks_known();
 
     void open(core::Partition partition);
-    /// The partition is another node's from now on: what is finished is written.
+    /// The partition is another node's from now on: its finished records are written.
     void close(core::Partition partition);
 
     void fanned_out(core::Partition partition, core::Epoch epoch, core::Offset next);
@@ -94,7 +94,7 @@ public:
     /// Starts no new attempts; `done` once none is under way.
     void drain(std::function<void()> done) { dispatcher_->drain(std::move(done)); }
     void resume() { dispatcher_->resume(); }
-    /// Writes what is finished of all partitions; answers when that is in the log or has failed.
+    /// Writes the finished records of all partitions; answers when the log has them or has failed.
     void stop(std::function<void()> stopped);
 
     struct Counts {

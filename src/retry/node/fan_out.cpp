@@ -38,7 +38,7 @@ bool FanOut::may_read(core::Partition partition) const {
     return on_trial_.front() == partition && others_have_all_matched(partition);
 }
 
-/// What they have read ahead may end the process too.
+/// Events that the other partitions have read ahead may end the process too.
 bool FanOut::others_have_all_matched(core::Partition partition) const {
     return std::all_of(
         event_fan_outs_.begin(), event_fan_outs_.end(), [partition](const auto& other) {
@@ -86,7 +86,7 @@ void FanOut::trial_ends(core::Partition partition) {
     read_on_soon();
 }
 
-/// A trial that the log does not answer keeps nobody waiting.
+/// A trial without the log's answer does not hold up the others.
 void FanOut::next_trial_soon() {
     context_.executor.post_after(kTrialMost, lifetime_.guard([this, of = ++trial_] {
         if (of != trial_ || on_trial_.empty()) return;
@@ -97,7 +97,7 @@ void FanOut::next_trial_soon() {
     }));
 }
 
-/// It may have waited for what another partition has read ahead.
+/// It may have waited for events that another partition has read ahead.
 void FanOut::let_trial_go_on() {
     if (!on_trial_.empty()) read_on_soon();
 }

@@ -19,13 +19,13 @@
 
 namespace beckon::retry {
 
-/// Writes the events of the partitions that this node serves to the webhooks that want them, on a
-/// thread of its own: what a filter costs delays neither attempts nor the API. It has its own copy
-/// of the webhooks. On the executor's thread.
+/// Fans out the events of the partitions that this node serves to their webhooks, on a thread of
+/// its own: the cost of filters delays neither attempts nor the API. It has its own copy of the
+/// webhooks. On the executor's thread.
 ///
-/// While a partition takes events on trial (EventFanOut), no other one takes any, and it waits
-/// until the others have matched what they have read: so an event which ends the process is
-/// suspected alone. After kTrialMost without an end the next partition that has events on trial
+/// While a partition takes events on trial (EventFanOut), the others take none, and it waits until
+/// the others have matched the events that they have read: only an event of this trial can then
+/// have ended the process. After kTrialMost without an end the next partition with events on trial
 /// goes on.
 class FanOut {
 public:
@@ -37,11 +37,11 @@ public:
         std::shared_ptr<const core::KeyRing> keys;
         core::Partition partitions = 1;
     };
-    /// Both name the lease under which the fan-out was started; called on this thread.
+    /// Each names the lease under which the fan-out was started; called on this thread.
     struct Events {
         std::function<void(core::Partition, core::Epoch, core::Offset next)> done_up_to;
         std::function<void(core::Partition, core::Epoch, const core::Error&)> failed;
-        /// recorded() once the log knows this.
+        /// Publishes the state; recorded() is called once the log has it.
         std::function<void(core::Partition, core::Epoch, const FanOutState&)> record;
     };
 
@@ -49,7 +49,8 @@ public:
 
     /// Folds a record of `webhooks`.
     void apply(const core::RecordView& record) { directory_.apply(record); }
-    /// Whether the webhooks can be read; while they cannot, events wait, in the log and here.
+    /// Sets whether the webhooks are up to date; while they are not, events wait, in the log and
+    /// here.
     void set_up_to_date(bool is);
 
     /// `how` names the partition; Options::partitions is set here.
@@ -73,7 +74,7 @@ private:
     WebhookDirectory directory_;
     FanOutTurns turns_;
     bool up_to_date_ = true;
-    EventFanOut::Counts left_;  ///< of those that ended
+    EventFanOut::Counts left_;  ///< of the fan-outs that have ended
     struct Running {
         core::Epoch epoch = 0;
         std::unique_ptr<EventFanOut> event_fan_out;

@@ -27,7 +27,7 @@ struct PartitionHome::Impl : std::enable_shared_from_this<Impl> {
     const Context context;
     const Events events;
 
-    std::uint64_t life = 0;  ///< of what was begun; a new start makes the former void
+    std::uint64_t life = 0;  ///< of steps under way; a new start makes the former void
     std::unique_ptr<log::PartitionReader> reader;  ///< of `retry.done`
     std::unique_ptr<fold::ReadBarrier> barrier;
     std::unique_ptr<cluster::PartitionLease> lease;
@@ -69,7 +69,7 @@ void PartitionHome::Impl::start() {
         options.partition, options.node, kHomeRole, context.publisher,
         cluster::PartitionLease::Events{
             .serving = alive([](Impl& self, core::Epoch of) {
-                // The lease is read from within the reader's call: what follows comes after it.
+                // The lease is read from within the reader's call: the effects come after it.
                 self.context.executor.post(self.alive([of](Impl& s) { s.serve(of); }));
             }),
             .lost = alive([](Impl& self, const core::Error& why) {
@@ -185,7 +185,7 @@ PartitionHome::PartitionHome(Options options, Context context, Events events)
 
 PartitionHome::~PartitionHome() {
     impl_->stopped = true;
-    impl_->served = false;  // whoever destroys it knows
+    impl_->served = false;  // its owner needs no notification
     impl_->end();
 }
 

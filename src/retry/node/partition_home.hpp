@@ -43,7 +43,7 @@ public:
     };
     struct Events {
         std::function<void(Due)> due;
-        /// It serves, or does so no more: what was handed on and not answered is void.
+        /// It serves, or serves no more: deliveries that were handed on and not answered are void.
         std::function<void(bool serving)> serving;
         /// It starts over after a pause.
         std::function<void(const std::string& why)> failed = [](const std::string&) {};
@@ -65,7 +65,7 @@ public:
     /// Events below `next` are fanned out, or their fan-out has failed, under this lease.
     void fanned_out(core::Epoch epoch, core::Offset next);
     void fan_out_failed(core::Epoch epoch, const core::Error& why);
-    /// Writes what the fan-out under this lease wants the log to know; `then` when it does.
+    /// Publishes the state of the fan-out under this lease; calls `then` when the log has it.
     void record_fan_out(core::Epoch epoch, const FanOutState& state, std::function<void()> then);
     /// Why it does not serve; empty while it does, or is only starting.
     const std::string& fault() const;
@@ -75,7 +75,7 @@ public:
     void stop_taking();
     /// Before stop(): the fan-out has ended in order.
     void fan_out_ended();
-    /// Writes what is finished and stops; answers when that is in the log or has failed.
+    /// Writes the finished records and stops; answers when the log has them or has failed.
     void stop(std::function<void()> stopped);
 
 private:

@@ -30,7 +30,8 @@ namespace {
 constexpr const char* kRole = "retry";
 constexpr core::Duration kLeaveAgain = std::chrono::seconds{1};
 
-/// What Beckon says when it disables a webhook: others of the same owner can subscribe to it.
+/// The event that Beckon publishes when it disables a webhook: other webhooks of the same owner can
+/// subscribe to it.
 Event disabled_event(const Webhook& webhook, const WebhookState& state, const core::NodeId& node) {
     const auto& id = webhook.id;
     const nlohmann::json event{{"specversion", "1.0"},
@@ -91,7 +92,7 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, DeliveryOutcomes {
     std::vector<DeliveryShard::Counts> latest;  ///< of each shard
     EventFanOut::Counts latest_events;
     std::shared_ptr<Epochs> epochs;              ///< highest ones; read by the shards
-    std::map<core::Partition, Home> homes;       ///< as their shards say
+    std::map<core::Partition, Home> homes;       ///< as their shards report
     std::set<core::Partition> placed_elsewhere;  ///< known, and not ours
     bool stopping = false;
     bool leaving = false;  ///< hands its partitions over, before the end of its time
@@ -292,7 +293,7 @@ void RetryNode::Impl::end_parts() {
     end(fan_out, &context.fan_out);
 }
 
-/// To all copies, in one order.
+/// Passes records to all copies, in one order.
 void RetryNode::Impl::apply(const core::RecordView& record) {
     directory.apply(record);
     const auto copy = std::make_shared<const OwnedRecord>(record);
@@ -303,8 +304,8 @@ void RetryNode::Impl::apply(const core::RecordView& record) {
     for (const auto& shard : shards) shard.use(fold);
 }
 
-/// From here on this node can serve any partition: what waits stands in the log. The controller
-/// moves partitions to a node that says so.
+/// From here on this node can serve any partition: waiting deliveries are in the log. The
+/// controller moves partitions to a node that reports this.
 void RetryNode::Impl::webhooks_known() {
     open_dead_letters();  // whose they are is known from here on
     std::set<core::Partition> all;
@@ -377,7 +378,7 @@ void RetryNode::Impl::serving(core::Partition partition, bool serves, const std:
     report_ready();
 }
 
-/// When no attempt of a webhook with the usual time-out can start any more.
+/// Hands over once no attempt of a webhook with the usual time-out can start any more.
 void RetryNode::Impl::hand_over_soon() {
     if (!options.stop_at) return;
     const auto at = *options.stop_at - Webhook{}.timeout - Dispatcher::kOverhead;
@@ -385,8 +386,8 @@ void RetryNode::Impl::hand_over_soon() {
                                 lifetime.guard([this] { hand_over_all(); }));
 }
 
-/// To other nodes, if there are any: else what can still be attempted is. What is under way has
-/// `drain` to end, so that little is attempted twice.
+/// Hands all partitions over to other nodes, if there are any; else it goes on attempting while
+/// there is time. Attempts under way have `drain` to end, so that few are made twice.
 void RetryNode::Impl::hand_over_all() {
     if (stopping || leaving) return;
     if (!cluster->may_leave()) return hand_over_soon();
@@ -440,7 +441,7 @@ void RetryNode::Impl::change_state(const std::string& id, const WebhookState& st
     });
 }
 
-/// What owners send is read again before the log has it.
+/// Decodes the record of an owner's request again before the log takes it.
 core::Result<void> RetryNode::Impl::check(const log::TopicPartition& where,
                                           const core::RecordView& record) const {
     const auto readable = [](const auto& decoded) -> core::Result<void> {
@@ -478,7 +479,7 @@ void RetryNode::Impl::publish_webhook(const std::string& id, core::Record record
             });
 }
 
-/// Answers when all copies have what the log has of this webhook.
+/// Answers when all copies have the log's records of this webhook.
 void RetryNode::Impl::confirm(const std::string& id, const Done& done) {
     view->confirm(id, lifetime.guard([this, done](const core::Result<void>& passed) {
         if (!passed) return done(passed);

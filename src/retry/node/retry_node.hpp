@@ -28,7 +28,7 @@
 namespace beckon::retry {
 
 /// The role `retry` on one node: its place in the cluster, the directory of all webhooks, the dead
-/// letters, and what the API asks for, on the executor's thread. Work that may take long has
+/// letters, and the queries of the API, on the executor's thread. Work that may take long has
 /// threads of its own, to which this one posts: the deliveries of its partitions, divided among the
 /// workers by number (DeliveryShard), and the fan-out of events (EventFanOut). Each has a copy of
 /// the webhooks, which follows this one's; a change of a webhook is answered when all of them have
@@ -51,8 +51,7 @@ public:
         std::chrono::seconds age_max = std::chrono::hours{24 * 7};
         std::chrono::seconds failing_max = std::chrono::hours{24 * 5};
         std::optional<core::MonoTime> stop_at{};
-        /// At a stop, for attempts under way; what has no answer then is attempted again by the
-        /// next home.
+        /// At a stop, for attempts under way; the next home makes attempts without an answer again.
         core::Duration drain = std::chrono::seconds{2};
     };
     struct Context {
@@ -75,31 +74,31 @@ public:
     RetryNode& operator=(const RetryNode&) = delete;
 
     void start();
-    /// "My loops turn"; every second.
+    /// The owner's loops are running; call it every second.
     void still_alive();
-    /// Asks workers and fan-out what they have counted, for counts() and usage_of().
+    /// Collects the counts of workers and fan-out, for counts() and usage_of().
     void measure();
 
     const WebhookDirectory& webhooks() const;
-    /// The last attempts of those of the webhooks that are served here.
+    /// The last attempts of the named webhooks that this node serves.
     void attempts_of(const std::vector<std::string>& webhooks,
                      std::function<void(std::map<std::string, std::vector<Attempt>>)> done);
-    /// What an owner's webhooks have used of this process, as of the last measure().
+    /// The resources of this process that an owner's webhooks have used, as of the last measure().
     OwnerUsage usage_of(std::string_view owner) const;
     std::size_t partitions_served() const;
-    /// Whether all webhooks have been read: before that nobody can say that there is none.
+    /// True once all webhooks have been read; before that a missing webhook proves nothing.
     bool knows_webhooks() const;
-    /// The dead letters of all partitions, and what can be done with them. Only once all have been
-    /// read nobody needs to fear that some are missing.
+    /// The dead letters of all partitions, which are complete once knows_dead_letters() is true,
+    /// and their resender.
     const DeadIndex& dead_letters() const;
     bool knows_dead_letters() const;
     Resender& resender();
-    /// Of events that are posted, at the webhooks that are served here.
+    /// The first attempts of posted events, at the webhooks that this node serves.
     FirstAttempts& first_attempts();
     /// Whether the deliveries of this webhook are attempted on this node.
     bool serves(std::string_view webhook) const;
 
-    /// Since the start, as of the last measure(); of one home they begin anew when it starts over.
+    /// Since the start, as of the last measure(); a home that starts over counts anew.
     struct Counts {
         DeliveryShard::Counts deliveries;
         EventFanOut::Counts events;
@@ -116,7 +115,7 @@ public:
     /// Writes a delivery of one event to one webhook alone (a test).
     void deliver(const Delivery& delivery, std::function<void(core::Result<void>)> done);
 
-    /// Starts no new attempt, waits for those under way (`drain`), writes what is finished.
+    /// Starts no new attempt, waits for those under way (`drain`), and writes the finished records.
     void stop(std::function<void()> stopped);
 
 private:

@@ -14,9 +14,9 @@
 namespace beckon::retry {
 
 /// Reads all partitions of one log topic into state that every node has: an event may be for any
-/// webhook, and any node may be asked for any dead letter. A reader that fails is opened again
-/// where it stood, with back-off, for as long as it takes; until it reads again the view may be
-/// stale, and fault() says why. On the executor's thread.
+/// webhook, and any node may be asked for any dead letter. A reader that fails is opened again at
+/// its position, with back-off, for as long as it takes; until it reads again the view may be
+/// stale, and fault() has the reason. On the executor's thread.
 class TopicView {
 public:
     static constexpr core::Duration kOpenAgain = std::chrono::milliseconds{500};
@@ -30,7 +30,7 @@ public:
     struct Events {
         /// Each record in the order of its partition.
         std::function<void(core::Partition, const core::RecordView&)> apply;
-        /// Once: everything that stood there at the start has been applied.
+        /// Called once: all records that were there at the start have been applied.
         std::function<void()> caught_up;
         /// fault() may have changed.
         std::function<void()> changed = [] {};
@@ -44,9 +44,10 @@ public:
 
     void start();
     bool caught_up() const;
-    /// Which reader cannot go on, and why; empty: all read.
+    /// The reader that cannot go on, and the reason; empty: all read.
     std::string fault() const;
-    /// Answers once everything that stood in the partition of this key has been applied.
+    /// Answers once all records that were in the partition of this key at the call have been
+    /// applied.
     void confirm(std::string_view key, fold::ReadBarrier::Answer answer);
 
 private:

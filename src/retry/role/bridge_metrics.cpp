@@ -38,7 +38,7 @@ BridgeMetrics::BridgeMetrics(ops::Metrics& metrics)
                                       "How long attempts at a bridge took.", {{"bridge", name}});
         of.faulty = &metrics.gauge(metric::kRetryBridgeFaults,
                                    "Apps of a bridge that need a person: their credentials are "
-                                   "refused, no attempt succeeds, or nobody has configured them.",
+                                   "refused, no attempt succeeds, or they are not configured.",
                                    {{"bridge", name}});
     }
     for (const char* outcome : kBridgeEnds) {

@@ -10,14 +10,14 @@
 
 namespace beckon::retry {
 
-/// What the role measures of its bridges. On the role's thread.
+/// The metrics of the role's bridges. On the role's thread.
 class BridgeMetrics final : public BridgeObserver {
 public:
     explicit BridgeMetrics(ops::Metrics& metrics);
 
     void attempted(core::RouterType bridge, BridgeOutcome outcome, core::Duration took) override;
     void token_renewed(core::RouterType bridge, bool good) override;
-    /// Takes over what has been counted since the last call.
+    /// Adds the counts since the last call.
     void measure(const Bridges& bridges);
 
 private:

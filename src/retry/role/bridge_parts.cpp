@@ -33,7 +33,7 @@ auto load_all(const char* setting, const std::vector<std::string>& entries, Load
     return all;
 }
 
-/// The operator names where bridges are; nobody else does.
+/// Only the operator names the URLs of bridges.
 AddressGuard any_address() { return *AddressGuard::with_allowed({"any"}); }
 
 }  // namespace

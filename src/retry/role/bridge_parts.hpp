@@ -21,7 +21,7 @@ struct BridgeCredentials {
 };
 
 /// Throws std::runtime_error: a file does not load, or an app is named twice (names setting, file
-/// and fault, never what a file holds).
+/// and fault, never a file's content).
 BridgeCredentials load_bridge_credentials(const RoleConfig& config);
 
 /// The bridges of a role with all that they stand on. Made and used on the role's thread.

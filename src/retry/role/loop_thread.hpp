@@ -9,10 +9,10 @@
 
 namespace beckon::retry {
 
-/// A thread with a loop. What it needs is made before the loop runs and destroyed after it.
+/// A thread with a loop. Its objects are made before the loop runs and destroyed after it.
 class LoopThread {
 public:
-    /// An idle loop comes round so often too, so that one that is stalled differs from it.
+    /// An idle loop turns this often, so that a stalled one differs from it.
     static constexpr core::Duration kTick = std::chrono::seconds{1};
 
     LoopThread(std::string name, const core::Clock& clock)
@@ -26,7 +26,7 @@ public:
     void stop();
     Loop& loop() { return loop_; }
     const std::string& name() const { return name_; }
-    /// How long it has not come round; any thread.
+    /// The time since the loop's last turn; any thread.
     core::Duration since_last_turn() const { return clock_.mono() - loop_.last_turn(); }
 
 private:

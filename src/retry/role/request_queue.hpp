@@ -11,7 +11,7 @@ namespace beckon::retry {
 
 /// Requests on their way from the connections to the thread that answers them, bounded by their
 /// bytes: while that thread is busy, more than `bytes_max` are refused at once. Any thread; it
-/// outlives what it has posted.
+/// outlives its posts.
 class RequestQueue {
 public:
     static constexpr std::size_t kBytesMax = std::size_t{32} << 20;

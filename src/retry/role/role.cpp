@@ -35,9 +35,9 @@ namespace {
 
 constexpr auto kTick = LoopThread::kTick;
 constexpr const char* kPart = "retry";
-/// A loop that has not come round for so long serves nobody.
+/// A loop that has not turned for so long is stalled.
 constexpr core::Duration kStalledAfter = std::chrono::seconds{3};
-/// At a stop, until the log has what is finished.
+/// At a stop, until the log has the finished records.
 constexpr std::chrono::seconds kLastRecords{1};
 
 template <class T>
@@ -147,7 +147,7 @@ struct Role::Impl {
     RoleMetrics metrics;
     BridgeMetrics bridge_metrics;
     std::optional<BridgeCredentials> bridge_credentials;  ///< until the bridges are made
-    // Loops outlive everybody who posts to them.
+    // Loops outlive all that post to them.
     std::vector<std::unique_ptr<Deliverer>> deliverers;
     LoopThread fan_out{"retry-fan", clock};
     LoopThread control{"retry", clock};
@@ -314,7 +314,7 @@ void Role::Impl::report_loops(std::string_view part, const std::string& why) {
     }
 }
 
-/// The process stays ready: what waits for an app waits in the tiers, and the rest goes on.
+/// The process stays ready: messages for this app wait in the tiers, and the rest goes on.
 void Role::Impl::warn_of_bridges() {
     auto faults = bridges->bridges().faults();
     if (faults == warned_of) return;

@@ -65,8 +65,8 @@ struct RoleConfig {
     core::Partition partitions = 0;
     std::vector<std::chrono::seconds> tiers;  ///< those of `control`
     std::string version;
-    /// Whether the process is ready only when this role is. Where it runs beside the roles that
-    /// deliver pushes, it holds nobody up.
+    /// Whether the process is ready only when this role is. Beside the roles that deliver pushes,
+    /// it does not delay the process's readiness.
     bool decides_readiness = true;
 };
 
@@ -89,7 +89,7 @@ public:
     /// No new requests and attempts. Returns at once; idempotent.
     void begin_stop();
     std::uint16_t port() const;
-    /// Reads certificate and key again; logs what is wrong with them and keeps the old ones.
+    /// Reads certificate and key again; if they have a fault, logs it and keeps the old ones.
     void reload_tls();
 
 private:

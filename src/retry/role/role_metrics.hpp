@@ -10,13 +10,13 @@
 
 namespace beckon::retry {
 
-/// The metrics of the role. replied() and what HttpObserver has may be called from any
+/// The metrics of the role. replied() and the functions of HttpObserver may be called from any
 /// thread, measure() from one.
 class RoleMetrics final : public net::HttpObserver {
 public:
     explicit RoleMetrics(ops::Metrics& metrics);
 
-    /// Takes over what the node has counted since the last call.
+    /// Adds the node's counts since the last call.
     void measure(const RetryNode& node);
     void replied(int status);
 

@@ -6,18 +6,18 @@
 
 namespace beckon::retry {
 
-/// Keeps attempts away from a receiver that fails every one of them. Opens after kFailures in a
-/// row, lets one attempt through when its time is over, closes at the first success, and opens for
-/// twice as long when that one fails. What comes while it is open waits in a tier without an
-/// attempt being spent. Pure; one thread.
+/// Keeps attempts away from a receiver that fails all of them. Opens after kFailures in a row, lets
+/// one attempt through when its time is over, closes at the first success, and opens for twice as
+/// long when that one fails. Deliveries that come while it is open wait in a tier without spending
+/// an attempt. Pure; one thread.
 class Breaker {
 public:
     static constexpr int kFailures = 10;
     static constexpr core::Duration kOpenLeast = std::chrono::seconds{30};
     static constexpr core::Duration kOpenMost = std::chrono::minutes{10};
 
-    /// How long to keep away from now; zero: an attempt may start. The attempt that tries an open
-    /// breaker is started with start().
+    /// How long it stays open from now; zero: an attempt may start. Call start() with the attempt
+    /// that tries an open breaker.
     core::Duration closed_in(core::MonoTime now) const {
         if (failures_ < kFailures) return {};
         if (trying_) return std::max<core::Duration>(open_for_ / 2, kOpenLeast / 2);

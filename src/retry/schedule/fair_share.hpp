@@ -5,12 +5,12 @@
 
 namespace beckon::retry {
 
-/// Something with a bound that many owners share: places for attempts, a window's deliveries or
-/// bytes, expected answers. It says how much of it one of them may hold at present: a fraction of
-/// what is free, times the part that is free. So the share shrinks quickly as the thing fills, and
-/// somebody new finds space however many take all that they can get. With an eighth, the first
-/// takes a tenth of everything; after 72 who came one after the other a tenth is free, and of 300
-/// who came together each holds a third of a percent
+/// A bounded resource that many owners share: places for attempts, a window's deliveries or bytes,
+/// expected answers. It computes the share that one owner may hold at present: a fraction of the
+/// free amount, times the free part of the whole. So the share shrinks quickly as the resource
+/// fills, and a new owner finds space even where many owners take all that they can get. With an
+/// eighth, the first takes a tenth of everything; after 72 owners that came one after the other a
+/// tenth is free, and of 300 that came together each holds a third of a percent
 /// (docs/decisions/0210-an-owner-holds-a-share-of-what-is-free.md). Pure; one thread.
 class FairShare {
 public:

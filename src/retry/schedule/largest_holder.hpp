@@ -10,15 +10,15 @@
 
 namespace beckon::retry {
 
-/// Counts what each owner holds of a bounded memory, and finds the owner with the most: when the
-/// memory is full, an entry of that owner is dropped, so no owner evicts the entries of one that
-/// has fewer. Pure; one thread.
+/// Counts the entries that each owner holds of a bounded memory, and finds the owner with the most:
+/// when the memory is full, an entry of that owner is dropped, so no owner evicts the entries of
+/// one that has fewer. Pure; one thread.
 class LargestHolder {
 public:
     void add(const std::string& name) { change(name, true); }
     void remove(const std::string& name) { change(name, false); }
     std::size_t total() const { return total_; }
-    /// One of those who hold the most. There is somebody.
+    /// One of the owners with the most. Requires that total() is not 0.
     const std::string& largest() const { return by_count_.rbegin()->second; }
 
 private:

@@ -11,7 +11,7 @@ std::optional<int> Requeues::tier_for(const TierTable& table, Duration wait, Mon
     const auto& tiers = table.tiers();
     if (tiers.size() == 1) return std::nullopt;
     const auto least = std::min<Duration>(wait, kWaitMost);
-    std::size_t sooner = 0;  // what comes back no later than one that is put here
+    std::size_t sooner = 0;  // deliveries that are due no later than one that enters this tier
     for (std::size_t i = 1; i + 1 < tiers.size(); ++i) {
         const auto longer = table.delay(tiers[i + 1]);
         sooner += count(tiers[i], now);

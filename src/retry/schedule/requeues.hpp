@@ -10,31 +10,32 @@
 
 namespace beckon::retry {
 
-/// How many deliveries of one webhook wait in which tier, and the tier for one more that cannot be
-/// attempted now (docs/webhooks.md#waiting). A tier hands back together what was put there
-/// together, and most of it may have to wait again; so the more waits, the longer the tier, and
-/// what goes round through the log stays bounded however much waits. Pure; one thread.
+/// Counts the deliveries of one webhook that wait in each tier, and chooses the tier for one more
+/// that cannot be attempted now (docs/webhooks.md#waiting). Deliveries that entered a tier together
+/// are due together, and most of them may have to wait again. So the more wait, the longer the
+/// tier, and the traffic through the log stays bounded however many wait. Pure; one thread.
 class Requeues {
 public:
-    /// So many for each second until the next longer tier hands its own back: a tier that holds
-    /// more is passed over for the longer one.
+    /// A tier may hold so many for each second until the next longer tier is due; a fuller one is
+    /// passed over for the longer one.
     static constexpr std::size_t kComeBackPerSecond = 50;
     /// Longer tiers are not chosen, if there is a shorter one.
     static constexpr std::chrono::seconds kWaitMost = std::chrono::minutes{30};
 
-    /// The tier for a delivery that can do nothing before `wait` is over. nullopt: there is only
-    /// tier 0.
+    /// The tier for a delivery that cannot be attempted before `wait` is over. nullopt: there is
+    /// only tier 0.
     std::optional<int> tier_for(const TierTable& table, core::Duration wait,
                                 core::MonoTime now) const;
 
-    /// One was promoted to a tier.
+    /// Counts a delivery that was promoted to a tier.
     void put(const TierTable& table, int tier, core::MonoTime now);
-    /// A tier has handed one back. What was put there by an earlier home is not known.
+    /// Counts a delivery that came due in a tier. Deliveries of an earlier home are not counted.
     void came_back(int tier);
 
     std::size_t count(int tier, core::MonoTime now) const;
 
-    /// Copies are dropped and never come back: what is so late is not waited for any more.
+    /// Copies are dropped and never come due: deliveries that are so late are not waited for any
+    /// more.
     static constexpr std::chrono::seconds kLate = std::chrono::minutes{1};
 
 private:

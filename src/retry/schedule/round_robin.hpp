@@ -20,23 +20,23 @@ struct RoundRobinPlace {
 };
 
 /// Deficit round robin: each round gives every participant a quantum of credit, a participant pays
-/// for its use in its turn, and one in deficit waits for the others. What something costs is known
-/// only when it is over, so a turn begins with any credit at all and is paid for afterwards
-/// (surplus round robin).
+/// for its use in its turn, and one in deficit waits for the others. The cost of a turn is known
+/// only at its end, so a turn begins with any credit at all and is paid for afterwards (surplus
+/// round robin).
 ///
-/// Whoever comes back is given the rounds that it has missed, up to one quantum. With credit it has
-/// its turn before those who were there, as new flows have in FQ-CoDel (RFC 8290 §4.2): somebody
-/// who needs less than a share waits for one turn of others, however many are in line. It has that
-/// once at most for each quantum of the others, so nobody waits for ever.
+/// A participant that comes back is given the rounds that it has missed, up to one quantum. With
+/// credit it has its turn before the participants that were there, as new flows have in FQ-CoDel
+/// (RFC 8290 §4.2): one that needs less than a share waits for one turn of others, however many are
+/// in line. It has that once at most for each quantum of the others, so none waits for ever.
 ///
 /// `T` is a RoundRobinPlace. Pure; one thread.
 template <class T>
 class RoundRobin {
 public:
     enum class Turn {
-        take,   ///< it can do something
+        take,   ///< it can act
         wait,   ///< not at present; it keeps its place
-        leave,  ///< it has nothing to do here
+        leave,  ///< it has no work and leaves the line
     };
 
     explicit RoundRobin(core::Duration quantum) : quantum_(quantum) {}
@@ -46,13 +46,13 @@ public:
         give(one, round_ - std::min(one.round, round_));
         (one.credit > core::Duration::zero() ? coming_ : line_).push_back(&one);
     }
-    /// Whoever had the last turn has nothing more to do: when it comes back it comes anew.
+    /// The participant of the last turn has no more work: if it comes back, it enters anew.
     void rest(T& one) {
         if (line_.empty() || line_.back() != &one) return;
         line_.pop_back();
         one.in_line = false;
     }
-    /// It is no more among them, and is given nothing for rounds until it enters again.
+    /// Removes a participant, which is given nothing for rounds until it enters again.
     void leave(T& one) {
         if (std::exchange(one.in_line, false)) {
             std::erase(line_, &one);
@@ -62,12 +62,12 @@ public:
     }
     bool empty() const { return line_.empty() && coming_.empty(); }
 
-    /// Whose turn it is of those who say `take`; null: nobody can do anything. It goes to the end
-    /// of the line. At most a few rounds, whatever the deficits are.
+    /// The participant whose turn it is, of those that answer `take`; null: none can act. It goes
+    /// to the end of the line. Takes at most a few rounds, whatever the deficits are.
     template <class Ask>
     T* next(Ask ask) {
         while (true) {
-            std::optional<core::Duration> least;  // deficit of those who can do something
+            std::optional<core::Duration> least;  // the least deficit of participants that can act
             if (auto* one = first_with_credit(coming_, ask, least)) return one;
             if (auto* one = first_with_credit(line_, ask, least)) return one;
             if (!least) return nullptr;

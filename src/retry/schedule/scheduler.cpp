@@ -29,10 +29,10 @@ constexpr std::array<std::size_t, 3> kOwnerFraction{8, 4, 2};
 constexpr std::size_t kWebhookFraction = 8;  ///< of a window
 constexpr std::size_t kHostFraction = 2;     ///< of a host's places, for each owner
 constexpr std::size_t kHostCapPart = 4;      ///< a host's places, of all
-/// How much one attempt moves what is remembered of the last ones.
+/// How much one attempt moves the average of the last ones.
 constexpr double kMoving = 0.2;
 constexpr double kCapHighest = 64;
-/// Webhooks that are looked at for the first place of a tier.
+/// Webhooks that are checked for the first place of a tier.
 constexpr std::size_t kTierTries = 16;
 
 /// The state of a receiver, which decides the share to which its attempts count.
@@ -93,11 +93,11 @@ struct Scheduler::Impl {
         std::size_t waiting = 0;
         std::size_t in_flight = 0;
         std::size_t late = 0;  ///< of those: under way for longer than kQuick
-        Amount window;         ///< what waits or is in flight
+        Amount window;         ///< deliveries that wait or are in flight
         Lane lane = unknown;
-        double cap = kCapAtFirst;  ///< moves with what the receiver bears
+        double cap = kCapAtFirst;  ///< follows the receiver's capacity
         std::size_t cap_max = 64;
-        Duration cost = kCostLeast;  ///< what an attempt takes, moving average
+        Duration cost = kCostLeast;  ///< of an attempt, moving average
         std::uint64_t in_tiers = 0;  ///< bits: in whose lines it stands
         bool blocked = false;        ///< waits at a host
     };
@@ -234,7 +234,7 @@ Scheduler::Impl::Window& Scheduler::Impl::window(core::Partition partition) {
         .first->second;
 }
 
-/// Whoever holds nothing of the window may have something: a delivery always has a way in.
+/// An owner that holds nothing of the window may always add a delivery.
 bool Scheduler::Impl::has_capacity(const Webhook& w) {
     const auto& of = window(w.partition);
     const auto found = w.owner->windows.find(w.partition);
@@ -272,7 +272,8 @@ void Scheduler::Impl::release(Webhook& w, std::size_t bytes) {
     if (held->second.all.count == 0) w.owner->windows.erase(held);
 }
 
-/// What is held of the window goes with it; attempts in flight count as they were started.
+/// The webhook's part of the window moves along; attempts in flight count in the lane in which they
+/// started.
 void Scheduler::Impl::move_to(Webhook& w, Lane lane) {
     if (w.lane == lane) return;
     w.owner->lanes[w.lane].webhooks.leave(w);
@@ -316,7 +317,7 @@ void Scheduler::Impl::note_late(MonoTime now) {
     }
 }
 
-/// A lane's share is part of that of the next one, so whoever starts keeps to all of them.
+/// A lane's share is part of the next lane's, so an attempt must fit into all of them.
 bool Scheduler::Impl::may_start(const Owner& o, Lane lane) const {
     std::size_t held = 0;
     for (std::size_t one = slow; one <= quick; ++one) {
@@ -346,7 +347,8 @@ Scheduler::Impl::WebhookTurn Scheduler::Impl::turn_of(Webhook& w) {
     return host_takes(w) ? WebhookTurn::take : WebhookTurn::leave;
 }
 
-/// Whether the host of what comes next has a place for this owner; if not, the webhook waits there.
+/// True if the host of the next delivery has a place for this owner; if not, the webhook waits
+/// there.
 bool Scheduler::Impl::host_takes(Webhook& w) {
     const auto found = hosts.find(w.queues.at(next_tier(w)).front().host);
     if (found == hosts.end()) return true;
@@ -366,7 +368,7 @@ int Scheduler::Impl::next_tier(Webhook& w) {
     return next == w.queues.end() ? w.queues.begin()->first : next->first;
 }
 
-/// A place for each tier that has none, whatever its owner holds.
+/// A place for each tier that has none, even if its owner holds its share.
 std::optional<Job> Scheduler::Impl::first_of_tier(MonoTime now) {
     if (options.workers < tiers.size()) return std::nullopt;
     for (std::size_t i = 0; i < tiers.size(); ++i) {
@@ -424,8 +426,8 @@ Job Scheduler::Impl::start(Webhook& w, int tier, MonoTime now) {
     return job;
 }
 
-/// The next webhook of each owner that waits for the host; all of them, when nobody else would wake
-/// them any more.
+/// The next webhook of each owner that waits for the host; all of them, when no attempt is left
+/// that would wake them.
 void Scheduler::Impl::wake(const std::string& host_name, Host& host) {
     for (auto one = host.blocked.begin(); one != host.blocked.end();) {
         auto& blocked = one->second;
@@ -449,7 +451,7 @@ void Scheduler::Impl::end_at_host(const Flight& flight) {
     wake(flight.host, host);
 }
 
-/// What is known of a webhook that does nothing is its cap, cost and lane: cheap to learn again.
+/// Forgets an idle webhook's cap, cost and lane, which are cheap to learn again.
 void Scheduler::Impl::forget_if_idle(Webhook& w) {
     auto& o = *w.owner;
     // What it used while it had something to do counts no more.
@@ -516,13 +518,14 @@ void Scheduler::ended(const Ended& attempt) {
     impl_->places.give_back(1);
     --impl_->tier_at(flight.tier).in_flight;
     impl_->release(w, flight.bytes);
-    // What was only estimated is put right.
+    // Corrects the estimated cost.
     const auto cost = attempt.attempted ? cost_of(attempt.took, flight.bytes) : Duration::zero();
     Impl::pay(w, flight.started, cost - flight.charged);
     if (attempt.attempted) {
         const auto took = std::clamp(attempt.took, kCostLeast, kCostMost);
         w.cost = duration_cast<Duration>((1 - kMoving) * w.cost + kMoving * took);
-        // More by one each time that all have gone well, half when the receiver has had enough.
+        // The cap grows by one each time that all attempts have gone well, and halves when the
+        // receiver is overloaded.
         w.cap = attempt.overloaded ? std::max(1.0, w.cap / 2)
                                    : std::min(kCapHighest, w.cap + 1 / w.cap);
         impl_->move_to(w, took < kQuick && w.late == 0 ? quick : slow);

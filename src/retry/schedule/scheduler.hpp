@@ -16,9 +16,9 @@ namespace beckon::retry {
 struct Job {
     Due due;
     std::string owner;          ///< of its webhook
-    std::string host;           ///< that it goes to
+    std::string host;           ///< of its receiver
     std::size_t cap_max = 64;   ///< attempts at a time that its webhook allows; 1 keeps the order
-    bool failing = false;       ///< its webhook has accepted nothing for a while, as the log says
+    bool failing = false;       ///< its webhook has accepted nothing for a while, by the log
     std::uint64_t attempt = 0;  ///< given by next(); names the attempt to ended()
 };
 
@@ -28,14 +28,14 @@ struct Job {
 /// receiver gets as much time as a quick one and not as many attempts.
 ///
 /// An attempt waits on a socket, so there are many places, and each owner has a FairShare of them:
-/// an eighth for receivers that are slow, a quarter together with those of which nothing is known
-/// yet, a half with those that answer quickly. So what hangs leaves places to everybody else, and
-/// to the same owner's webhooks that answer. A webhook is capped by what its receiver has shown to
-/// bear, and a host, of which each owner has a share too. A tier in which somebody waits has at
-/// least one place.
+/// an eighth for slow receivers, a quarter for slow and unknown ones together, a half for all
+/// including quick ones. So receivers that hang leave places to all other owners, and to the same
+/// owner's webhooks that answer. A webhook's attempts are capped at what its receiver has proved to
+/// bear; so are a host's, of which each owner has a share too. A tier with waiting deliveries has
+/// at least one place.
 ///
 /// The window of each partition (the deliveries that wait or are attempted, and their bytes) is
-/// shared in the same way: what would be more than a share waits better in a tier.
+/// shared in the same way: deliveries beyond a share wait in a tier.
 ///
 /// Pure: no clock, no I/O. One thread.
 class Scheduler {
@@ -45,11 +45,11 @@ public:
     static constexpr core::Duration kCostMost = std::chrono::minutes{1};
     /// The cost of a byte: the time in which 16 MiB a second would send it.
     static constexpr core::Duration kCostOfKib = std::chrono::microseconds{61};
-    /// A receiver that takes longer is slow until it answers sooner.
+    /// A receiver whose answers take longer is slow until it answers sooner.
     static constexpr core::Duration kQuick = std::chrono::seconds{1};
     static constexpr std::size_t kHostCapLeast = 64;
     static constexpr double kCapAtFirst = 8;
-    /// Webhooks that do nothing and of which is remembered what their receivers bear.
+    /// The most idle webhooks whose receivers' capacity is remembered.
     static constexpr std::size_t kIdleMax = 10'000;
 
     struct Options {
@@ -64,24 +64,24 @@ public:
     Scheduler(const Scheduler&) = delete;
     Scheduler& operator=(const Scheduler&) = delete;
 
-    /// Takes a delivery in, or says how long its webhook's queue will take: then its webhook or
-    /// owner holds its share of the window, and the delivery waits better in a tier.
+    /// Takes a delivery, or returns how long its webhook's queue will take: its webhook or owner
+    /// then holds its share of the window, and the delivery waits better in a tier.
     std::optional<core::Duration> add(Job& job);
 
-    /// The next one to attempt, now. nullopt: nothing may start, until an attempt ends, something
-    /// is added, or kQuick has passed.
+    /// The delivery to attempt now. nullopt: none may start until an attempt ends, a delivery is
+    /// added, or kQuick has passed.
     std::optional<Job> next(core::MonoTime now);
 
     struct Ended {
         std::uint64_t attempt = 0;
         core::Duration took{};
         bool overloaded = false;  ///< timed out, throttled, or no connection: ask for less
-        bool attempted = true;    ///< false: nothing was sent, and nothing is learned of it
+        bool attempted = true;    ///< false: nothing was sent, and nothing is learned
     };
     /// An attempt that next() has started ends once.
     void ended(const Ended& attempt);
 
-    /// Gives back what still waits of a partition: it is not this node's any more.
+    /// Removes and returns the waiting deliveries of a partition that is not this node's any more.
     std::size_t forget(core::Partition partition);
 
     std::size_t in_flight() const;

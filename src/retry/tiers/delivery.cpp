@@ -44,7 +44,8 @@ constexpr std::array kOutcomes = {
     std::pair{Outcome::crashed, std::string_view{"crashed"}},
 };
 
-/// Of a record that cannot be read: as base64, a record of the log has space for it.
+/// The most bytes of a record that cannot be read: as base64, a record of the log has space for
+/// them.
 constexpr std::size_t kKeptBytesMax = 600'000;
 constexpr std::size_t kKeyShownMax = 256;
 

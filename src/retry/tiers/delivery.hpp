@@ -25,15 +25,15 @@ enum class Outcome : std::uint8_t {
     too_large,      ///< more response than an answer may have
     undeliverable,  ///< no request can be made of it: no such webhook, disabled, a broken record
     expired,        ///< older than a delivery may become
-    /// Nobody knows whether the webhook's filter matched the event: to evaluate it took more steps
-    /// than there are. No attempt is made.
+    /// The webhook's filter had no result: its evaluation took more steps than there are. No
+    /// attempt is made.
     filter_too_costly,
     crashed,  ///< two processes ended while they attempted it; no other one is to
 };
 std::string_view to_string(Outcome outcome);
 std::optional<Outcome> parse_outcome(std::string_view text);
 
-/// That a delivery was dead once, before somebody sent it on its way again.
+/// A former death of a delivery, before it was redriven.
 struct PastDeadLetter {
     core::Timestamp at{};
     Outcome why = Outcome::undeliverable;
@@ -56,14 +56,14 @@ struct Delivery {
 };
 
 inline constexpr std::size_t kHistoryMax = 10;
-/// In place of the webhook's id in dead letters of records that belong to none: nobody's token
-/// shows them.
+/// In place of the webhook's id in dead letters of records that belong to no webhook: no owner's
+/// token shows them.
 inline constexpr std::string_view kNoWebhook = "00000000000000000000000000000000";
 
 /// A record of `topic` that cannot be read, as the dead letter that keeps it. Its event, of type
-/// `beckon.record.unreadable`, says where the record stood, its key and value (as far as a record
-/// has space), and why it cannot be read. Its id follows from the place, so that a letter that is
-/// written twice is one.
+/// `beckon.record.unreadable`, has the record's place, key and value (as far as a record has
+/// space), and the reason why it cannot be read. Its id follows from the place, so that a letter
+/// that is written twice is one.
 Delivery unreadable(std::string_view topic, core::Partition partition,
                     const core::RecordView& record, const core::Error& why);
 
@@ -74,7 +74,7 @@ std::string delivery_id(std::string_view event_source, std::string_view event_id
 
 /// The record of a tier.
 core::Record encode(const Delivery& delivery);
-/// The record of `retry.dead`; `delivery.last` says why.
+/// The record of `retry.dead`; `delivery.last` has the reason.
 core::Record encode_dead(const Delivery& delivery);
 /// Both. `accepted` is the record's own time in the first one. Errors: corrupt.
 core::Result<Delivery> decode_delivery(const core::RecordView& record);

@@ -16,35 +16,35 @@ namespace beckon::retry {
 /// The log's record of the fan-out of a partition's events, so that an event that crashes the
 /// process is found (EventFanOut).
 struct FanOutState {
-    /// Somebody fans out, or ended without saying so.
+    /// A process fans out, or ended without recording its end.
     bool open = false;
-    /// Events that are taken only since the log knows of it: `from` up to `to`.
+    /// Events `from` up to `to`, which are taken only once the log has this record.
     struct Trial {
         core::Offset from = 0;
         core::Offset to = 0;
-        int times = 0;  ///< how often these events were on trial, with this one
+        int times = 0;  ///< how often these events were on trial, this trial included
         bool operator==(const Trial&) const = default;
     };
     std::optional<Trial> trial{};
-    std::vector<core::Offset> set_aside{};  ///< of the last events those that ended processes
+    std::vector<core::Offset> set_aside{};  ///< recent events that ended processes
     bool operator==(const FanOutState&) const = default;
 };
 
-/// What is finished of a partition, all tiers together: the record `done/<p>` of `retry.done`. One
-/// record, so that it says one moment: a delivery never counts as promoted to a tier that the
-/// record has not caught up with.
+/// The finished records of a partition in all tiers: the record `done/<p>` of `retry.done`. It is
+/// one record for one moment, so that a delivery never counts as promoted to a tier whose state in
+/// it is older.
 struct DoneRecord {
     core::Partition partition = 0;
     core::Epoch epoch = 0;                     ///< of the lease under which it was written
     std::vector<std::chrono::seconds> delays;  ///< the tier table by which the tiers were timed
     struct Tier {
         Finished finished;
-        /// Whatever was promoted to this tier before it came from records that are finished.
+        /// Records of this tier below it were promoted from records that are finished.
         core::Offset scan = 0;
         bool operator==(const Tier&) const = default;
     };
     std::map<int, Tier> tiers;
-    core::Offset dead_scan = 0;    ///< the same for `retry.dead`
+    core::Offset dead_scan = 0;    ///< likewise for `retry.dead`
     core::Offset events_next = 0;  ///< events below have been fanned out to the webhooks
     FanOutState fan_out{};
     bool operator==(const DoneRecord&) const = default;

@@ -27,14 +27,14 @@ struct Finished {
 /// window. Pure; one thread.
 class DoneTracker {
 public:
-    /// Goes on from what was finished before; reading starts at `from.low`.
+    /// Goes on from the finished records `from`; reading starts at `from.low`.
     explicit DoneTracker(Finished from = {});
 
     /// True if the record needs no attempt: an earlier owner finished it.
     bool is_finished(core::Offset offset) const;
     /// The reader has delivered this record, which is not finished. Offsets ascend.
     void open(core::Offset offset);
-    /// Everything below `next` has been read; what was not opened is finished.
+    /// All records below `next` have been read; those that were not opened are finished.
     void read_up_to(core::Offset next);
     /// An opened record is finished. False if it was not open (finished twice).
     bool finish(core::Offset offset);
@@ -42,12 +42,12 @@ public:
     Finished finished() const;
     core::Offset low() const;
     std::size_t open_count() const { return open_.size(); }
-    /// True if finished() may differ from what it was at the last clear_changed().
+    /// True if finished() may have changed since the last clear_changed().
     bool changed() const { return changed_; }
     void clear_changed() { changed_ = false; }
 
 private:
-    core::Offset low_;   ///< of what we started from
+    core::Offset low_;   ///< of the state at the start
     core::Offset next_;  ///< everything below has been read
     std::set<core::Offset> open_;
     std::vector<OffsetRange> earlier_;  ///< finished by an earlier owner, at or above next_

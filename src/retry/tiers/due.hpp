@@ -9,7 +9,7 @@
 
 namespace beckon::retry {
 
-/// Where a delivery stands in the log while it is in the window.
+/// A delivery's place in the log while it is in the window.
 struct Ticket {
     core::Partition partition = 0;
     core::Epoch epoch = 0;  ///< of the lease under which it was handed on
@@ -18,7 +18,7 @@ struct Ticket {
     auto operator<=>(const Ticket&) const = default;
 };
 
-/// A delivery whose time has come.
+/// A due delivery.
 struct Due {
     Ticket ticket;
     Delivery delivery;
@@ -33,7 +33,7 @@ inline core::Timestamp log_now(const Due& due, core::MonoTime now) {
     return due.now + std::chrono::floor<std::chrono::milliseconds>(now - due.handed_on);
 }
 
-/// What a delivery holds of a window: its event, and some more for the rest.
+/// The bytes of a window that a delivery holds: its event, and an estimate for the rest.
 inline std::size_t bytes_in_window(const Delivery& delivery) { return delivery.event.size() + 256; }
 
 }  // namespace beckon::retry

@@ -7,13 +7,14 @@
 
 namespace beckon::retry {
 
-/// The lowest possible "now" of a partition's log: what is due by this clock is due, whatever the
-/// host's wall clock says. An append whose report came back at `seen` happened before it, so the
-/// log's time was at least its append time then; between such proofs the host's monotonic clock
-/// goes on. The best proof of the last minute counts, and a newer one that contradicts it (the
-/// broker's clock was set back) replaces it. What stands before the newest proof proves nothing,
-/// and an append time below that of the newest proof shows that the clock was set back: then the
-/// log's time may be as low as that. Nothing is due before the first proof. One thread.
+/// The lowest possible "now" of a partition's log: a delivery that is due by this clock is due,
+/// even if the host's wall clock disagrees. An append whose report came back at `seen` happened
+/// before it, so the log's time was at least its append time then; between such proofs the host's
+/// monotonic clock goes on. The best proof of the last minute counts, and a newer one that
+/// contradicts it (the broker's clock was set back) replaces it. A record before the newest proof
+/// proves nothing, and an append time below that of the newest proof shows that the clock was set
+/// back: then the log's time may be as low as that. Nothing is due before the first proof. One
+/// thread.
 class DueClock {
 public:
     explicit DueClock(const core::Clock& clock) : clock_(clock) {}
@@ -28,7 +29,7 @@ public:
     void appended(const Proof& proof, core::MonoTime sent, core::MonoTime seen);
     /// Its report has just come.
     void appended(const Proof& proof, core::MonoTime sent) { appended(proof, sent, clock_.mono()); }
-    /// A record that somebody wrote, just read.
+    /// A record of another process, just read.
     void read(const Proof& proof);
 
     bool learned() const { return offset_.has_value(); }

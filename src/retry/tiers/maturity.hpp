@@ -12,7 +12,7 @@ namespace beckon::retry {
 /// far, plus the tier's delay: the order of offsets is the order of due times. Pure; one thread.
 class Maturity {
 public:
-    /// Waits longer than this pause the reader, which drops what was prefetched; for shorter ones
+    /// Waits longer than this pause the reader, which drops prefetched records; for shorter ones
     /// that costs more than it saves.
     static constexpr core::Duration kPauseAbove = std::chrono::seconds{30};
     /// A paused reader goes on so long before its head is due.

@@ -58,8 +58,9 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     /// Take-over: a scan of each tier and of `retry.dead`; by Topic.
     std::map<Topic, std::unique_ptr<TierScan>> scans;
     std::map<Topic, TierScan::Found> scanned;
-    std::unordered_map<std::string, std::uint32_t> seen;  ///< highest hop of what was promoted
-    std::optional<Topic> waiting_otherwise;  ///< a tier that holds what waits by another table
+    std::unordered_map<std::string, std::uint32_t>
+        seen;                                ///< the highest hop of each promoted delivery
+    std::optional<Topic> waiting_otherwise;  ///< a tier with deliveries that wait by another table
 
     std::map<int, std::unique_ptr<Tier>> tiers;  ///< empty until started
     std::map<Topic, Offset> scan_from;           ///< see DoneRecord::Tier::scan
@@ -144,7 +145,7 @@ std::vector<Topic> PartitionTiers::Impl::topics() const {
     return all;
 }
 
-/// Whether what waits in this tier waits by another delay than the table of today has.
+/// True if the deliveries in this tier wait by another delay than the present table has.
 bool PartitionTiers::Impl::is_timed_otherwise(int tier) const {
     const auto step = static_cast<std::size_t>(tier);
     const auto& before = options.from->delays;
@@ -258,7 +259,7 @@ void PartitionTiers::Impl::count_lost(int tier, OffsetRange range, const Finishe
                      {"log_start", range.end}});
 }
 
-/// What is below the log's start fell off it; other gaps hold no records.
+/// Records below the log's start were removed by retention; other gaps hold no records.
 void PartitionTiers::Impl::read_gap(int tier, OffsetRange gap, const Finished& finished) {
     core::ask_while(
         lifetime,
@@ -300,7 +301,7 @@ void PartitionTiers::Impl::due(Due due) {
     events.due(std::move(due));
 }
 
-/// Its reader is in the middle of a record, so what follows comes after it.
+/// Its reader is in the middle of a record, so the effects come after it.
 void PartitionTiers::Impl::set_aside(const Due& due) {
     take_into_window(due);
     executor.post(alive([due](Impl& self) {

@@ -17,14 +17,14 @@
 
 namespace beckon::retry {
 
-/// All tiers of one partition at their home: hands on what is due, writes what failed to its next
-/// tier, and keeps `retry.done`. It exists while its node holds the lease of the partition; a new
-/// owner starts another one from the last DoneRecord.
+/// All tiers of one partition at their home: hands on due deliveries, promotes failed ones to their
+/// next tier, and keeps `retry.done`. It exists while its node holds the lease of the partition; a
+/// new owner starts another one from the last DoneRecord.
 ///
 /// Order of things: the next tier has the delivery durably before the current record is finished,
 /// so a crash leaves copies and loses nothing. The copies of a promotion are recognised at the next
-/// tier, and a take-over reads what was promoted since the last DoneRecord, so that it repeats
-/// no attempt whose failure is already in the log.
+/// tier, and a take-over reads the promotions since the last DoneRecord, so that it repeats no
+/// attempt whose failure is already in the log.
 ///
 /// Used on the executor's thread.
 class PartitionTiers {
@@ -44,7 +44,7 @@ public:
     struct Events {
         /// A delivery is due. It is answered by one of the calls below, in any order.
         std::function<void(Due)> due;
-        /// From here on deliveries come.
+        /// Deliveries come from now on.
         std::function<void()> started;
         /// The partition cannot be served: `conflict` (the tiers hold deliveries that were timed by
         /// another tier table; both are in the message), `out_of_range`, `corrupt`, `not_found`.
@@ -64,12 +64,12 @@ public:
     /// Writes it to another tier, with one hop more, then finishes the ticket. Publishes again
     /// until the log has it.
     void promote(const Ticket& ticket, Delivery delivery, int tier);
-    /// Writes it to `retry.dead`, then finishes the ticket. `delivery.last` says why.
+    /// Writes it to `retry.dead`, then finishes the ticket. `delivery.last` has the reason.
     void dead_letter(const Ticket& ticket, Delivery delivery);
 
     /// Writes this, again until the log has it; then calls `then`.
     void set_fan_out(FanOutState state, std::function<void()> then);
-    /// The fan-out has ended in order, as the next DoneRecord says.
+    /// The fan-out has ended in order: the next DoneRecord records it.
     void fan_out_ended();
     /// Events of this partition below `next` need not be fanned out again; goes with the
     /// DoneRecord.
@@ -78,7 +78,7 @@ public:
     /// Hands on nothing more; stop() comes.
     void stop_taking();
     /// Hands on nothing more, writes a last DoneRecord, and answers when the log has it or has
-    /// failed. What is in the window stays for the next owner.
+    /// failed. Deliveries in the window stay for the next owner.
     void stop(std::function<void()> stopped);
 
     struct Counts {

@@ -36,7 +36,7 @@ std::size_t RecentDeliveries::find(const Key& key) const {
     return slot;
 }
 
-/// What stands behind a free slot must still be found, so it moves up.
+/// Keys behind a free slot must still be found, so they move up.
 void RecentDeliveries::erase(std::size_t slot) {
     const auto distance = [](std::size_t from, std::size_t to) {
         return (to + kSlots - from) % kSlots;

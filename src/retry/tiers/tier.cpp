@@ -43,9 +43,9 @@ struct Tier::Impl : std::enable_shared_from_this<Impl> {
     Counts counts;
     std::unique_ptr<log::PartitionReader> reader;
     std::optional<Due> head;
-    Offset expected = 0;  ///< what is read next, if nothing is missing
+    Offset expected = 0;  ///< the offset of the next record, if there is no gap
     bool paused = false;
-    std::uint64_t timer = 0;  ///< generation; what was armed before is stale
+    std::uint64_t timer = 0;  ///< generation; timers armed before are stale
 
     void open(Offset from);
     void turn();
@@ -72,7 +72,7 @@ void Tier::Impl::turn() {
     if (!reader) return;
     for (int i = 0; i < kTurnMax; ++i) {
         if (!head && !fetch()) return;
-        if (!head) {  // what was read needs no attempt
+        if (!head) {  // the record that was read needs no attempt
             if (!events.has_capacity()) return;
             continue;
         }

@@ -18,8 +18,8 @@
 namespace beckon::retry {
 
 /// One partition of one delay topic: reads it in order, holds its head until that is due, and hands
-/// it on. The head alone is held: what stands behind it cannot be due earlier. Nothing is handed on
-/// before it is due, nor twice while its copies are remembered. Used on the executor's thread.
+/// it on. It holds the head alone, since no record behind it is due earlier. No delivery is handed
+/// on before it is due, nor twice while its copies are remembered. Used on the executor's thread.
 class Tier {
 public:
     /// So many records before the low watermark are read again, only to recognise their copies.
@@ -31,17 +31,17 @@ public:
         int tier = 0;
         std::chrono::seconds delay{};
         Finished from;
-        core::Offset log_start = 0;  ///< what is below it was looked at before
+        core::Offset log_start = 0;  ///< records below it were read before
     };
-    /// What is asked of the owner.
+    /// The calls to the owner.
     struct Events {
-        /// Whether one more may be handed on now; if not, the owner calls turn() once it may.
+        /// True if one more may be handed on now; after false the owner calls turn() once it may.
         std::function<bool()> has_capacity;
         std::function<void(Due)> due;
-        /// A record that is no delivery, as the dead letter that is to be kept; it is finished as
-        /// what is due is.
+        /// A record that is no delivery, as a dead letter to keep; the owner finishes it like a due
+        /// one.
         std::function<void(Due)> unreadable;
-        /// True if an earlier owner has handed this delivery to a later tier: it is finished.
+        /// True if an earlier owner has promoted this delivery to a later tier: it is finished.
         std::function<bool(const Delivery&)> went_on;
         /// True while the owner has written this and has no report: what it proves of the log's
         /// time is still to come, and so is a call of turn().
@@ -64,23 +64,23 @@ public:
     Tier(const Tier&) = delete;
     Tier& operator=(const Tier&) = delete;
 
-    /// The log's time for this partition; taught by whoever appends to it.
+    /// The log's time for this partition; the code that appends to it teaches it.
     DueClock& clock();
 
     /// Opens the reader. The clock must have learned.
     void start();
-    /// Takes what is there and due, within a budget.
+    /// Takes present records that are due, within a budget.
     void turn();
-    /// What was handed on is finished.
+    /// Finishes a record that was handed on.
     bool finish(core::Offset offset);
 
     Finished finished() const;
     bool changed() const;
     void clear_changed();
-    /// Everything below has been read; 0 before the start.
+    /// All records below have been read; 0 before the start.
     core::Offset position() const;
     std::size_t in_window() const;
-    /// Of the head, while one is held.
+    /// The due time of the head, while one is held.
     std::optional<core::Timestamp> next_due() const;
     const Counts& counts() const;
 

@@ -14,7 +14,7 @@
 namespace beckon::retry {
 
 /// Reads one tier, or `retry.dead`, from an offset up to a read barrier of its own, at a take-over:
-/// what was promoted to it since the last DoneRecord. The read barrier's report teaches the
+/// finds the promotions to it since the last DoneRecord. The read barrier's report teaches the
 /// clock of that partition too. Publishes the read barrier again until the log takes it. On the
 /// executor's thread; ends when destroyed.
 class TierScan {

@@ -23,7 +23,7 @@ std::string step_text_of(const std::vector<seconds>& delays) {
     return text;
 }
 
-/// What is wrong with a table; empty if nothing is.
+/// The fault of a table; empty if it has none.
 std::string fault_of(const std::vector<seconds>& delays) {
     if (delays.empty()) return "it has no delay";
     if (delays.size() > log::Topic::kTiersMax) {

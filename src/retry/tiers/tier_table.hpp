@@ -18,9 +18,9 @@ class TierTable {
 public:
     static constexpr std::chrono::seconds kDelayMax = std::chrono::hours{24 * 7};
 
-    /// Errors: invalid (the message shows the table and what is wrong with it): no delay or more
-    /// than log::Topic::kTiersMax, a first delay other than zero, one that is shorter than the one
-    /// before it, one above kDelayMax.
+    /// Errors: invalid (the message shows the table and its fault): no delay or more than
+    /// log::Topic::kTiersMax, a first delay other than zero, a delay shorter than the one before
+    /// it, a delay above kDelayMax.
     static core::Result<TierTable> from(std::vector<std::chrono::seconds> delays);
 
     int steps() const { return static_cast<int>(delays_.size()); }
@@ -30,8 +30,8 @@ public:
     /// The tiers that are in use, ascending.
     const std::vector<int>& tiers() const { return tiers_; }
 
-    /// The step after `step`; with `at_least` (the receiver's Retry-After) the first later one
-    /// whose delay is not shorter, or the last of all if none is so long. nullopt after the last
+    /// The step after `step`; with `at_least` (the receiver's Retry-After) the first later step
+    /// whose delay is not shorter, or the last step if none is so long. nullopt after the last
     /// step.
     std::optional<int> next(int step, std::chrono::seconds at_least = {}) const;
 

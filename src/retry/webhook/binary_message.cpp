@@ -23,7 +23,7 @@ bool is_printable(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-/// Section 3.1.3.2: what is not printable ASCII, blanks, quotes and per cent signs are
+/// Section 3.1.3.2: blanks, quotes, per cent signs and bytes that are not printable ASCII are
 /// percent-encoded.
 std::string percent_encoded(std::string_view text) {
     constexpr std::string_view kDigits = "0123456789ABCDEF";
@@ -39,7 +39,7 @@ std::string percent_encoded(std::string_view text) {
     return out;
 }
 
-/// A string without its quotes, or what else the text says.
+/// A string without its quotes, or any other value's text.
 std::string plain_text(std::string_view value) {
     if (!value.starts_with('"')) return std::string{value};
     return core::must_parse_json(value).get<std::string>();
@@ -64,7 +64,7 @@ struct Parts {
     std::optional<std::string_view> base64;
     std::size_t header_bytes = 0;
 
-    /// False: a header cannot say it.
+    /// False: a header cannot express it.
     bool take(const core::JsonMember& member) {
         const auto& [name, value] = member;
         if (name == "data") return data.emplace(value), true;
@@ -83,7 +83,7 @@ struct Parts {
     }
 };
 
-/// False: the data cannot be said as a body.
+/// False: a body cannot express the data.
 bool take_body(Parts& parts) {
     auto& message = parts.message;
     std::optional<std::string> body{""};

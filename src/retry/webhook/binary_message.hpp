@@ -15,12 +15,12 @@ struct BinaryMessage {
     bool operator==(const BinaryMessage&) const = default;
 };
 
-/// What headers may have together: receivers refuse requests with more.
+/// The limit of all headers together: receivers refuse requests with more.
 inline constexpr std::size_t kBinaryHeaderBytesMax = 8'192;
 
-/// The message of an event's JSON. nullopt where headers cannot say it, or receivers would not read
-/// it: its attributes are too long, it was posted as JSON that calls its text something else than
-/// UTF-8, or an older build has accepted more than this one. Pure; any thread.
+/// The message of an event's JSON. nullopt where headers cannot express it, or receivers would not
+/// read it: its attributes are too long, it was posted as JSON with another charset than UTF-8, or
+/// an older build accepted it under looser rules. Pure; any thread.
 std::optional<BinaryMessage> binary_message(std::string_view event);
 
 }  // namespace beckon::retry

@@ -86,7 +86,7 @@ void WebhookDirectory::no_longer_counted(const Entry& entry) {
     if (owner->second.webhooks == 0) owners_.erase(owner);
 }
 
-/// What is disabled is not fanned out to.
+/// Events are not fanned out to a disabled webhook.
 void WebhookDirectory::put_state(const std::string& id, WebhookState state) {
     const auto found = entries_.find(id);
     if (found != entries_.end()) {
@@ -107,7 +107,7 @@ void WebhookDirectory::put_costly(const std::string& id, std::optional<CostlyFil
     }
 }
 
-/// What was said of another filter is over.
+/// A report about a former filter of the webhook does not count.
 void WebhookDirectory::show_costly(const std::string& id, Entry& entry) const {
     entry.costly.reset();
     const auto found = costly_.find(id);
@@ -115,7 +115,7 @@ void WebhookDirectory::show_costly(const std::string& id, Entry& entry) const {
     if (found->second.filter == filter_digest(entry.webhook.filter)) entry.costly = found->second;
 }
 
-/// Puts a webhook into the index, and says what it holds.
+/// Puts a webhook into the index, and returns its bytes.
 std::size_t WebhookDirectory::index(const Entry& entry) {
     const auto& webhook = entry.webhook;
     auto one = filter_entry(webhook, Query::From::log);

@@ -26,17 +26,17 @@ public:
         WebhookState state;
         std::string host;
         std::size_t memory_bytes = 0;  ///< as memory_of() has it
-        /// The last event that was too costly for the filter as it is now.
+        /// The last event that was too costly for the present filter.
         std::optional<CostlyFilter> costly{};
     };
 
     /// Folds one record. A record that does not decode is logged and counted, and changes nothing.
     void apply(const core::RecordView& record);
-    /// Everything is read again.
+    /// Drops all webhooks: all records are read again.
     void clear();
 
     const Entry* find(std::string_view id) const;
-    /// Of an owner, by id.
+    /// The webhooks of an owner, by id.
     std::vector<const Entry*> of_owner(std::string_view owner) const;
     std::size_t count_of(std::string_view owner) const { return usage_of(owner).webhooks; }
     /// Memory that the webhooks of an owner hold, and those of all owners.
@@ -45,15 +45,15 @@ public:
     std::size_t size() const { return entries_.size(); }
     std::size_t broken() const { return broken_; }
 
-    /// The enabled webhooks of one owner that want this event. Whether the event may reach that
-    /// owner is asked before.
+    /// The enabled webhooks of one owner that match this event. The caller has checked that the
+    /// event may reach that owner.
     Percolator::Match match(const nlohmann::json& event, std::string_view owner,
                             core::Timestamp now, Steps& steps,
                             std::size_t part = Percolator::kAll) const;
     /// The rest of a match.
     Percolator::Match go_on(std::vector<std::string> rest, const nlohmann::json& event,
                             core::Timestamp now, Steps& steps, std::size_t part) const;
-    /// Those that have webhooks, sorted.
+    /// The owners that have webhooks, sorted.
     std::vector<std::string> owners() const { return percolator_.owners(); }
 
     const SecretBox& box() const { return box_; }
@@ -69,7 +69,8 @@ private:
 
     SecretBox box_;
     std::map<std::string, Entry, std::less<>> entries_;
-    std::map<std::string, WebhookState, std::less<>> states_;  ///< also of those not read yet
+    std::map<std::string, WebhookState, std::less<>>
+        states_;  ///< also of webhooks that are not read yet
     std::map<std::string, CostlyFilter, std::less<>> costly_;  ///< likewise
     std::map<std::string, Usage, std::less<>> owners_;
     Percolator percolator_;

@@ -8,7 +8,7 @@ namespace beckon::retry {
 
 namespace {
 
-/// Maps of ids and owners, and what is remembered of attempts and of the state: for each webhook.
+/// The bytes of each webhook in maps of ids and owners, and in the remembered attempts and state.
 constexpr std::size_t kBesides = 1'024;
 
 std::size_t heap_of_map(const std::map<std::string, std::string>& texts) {

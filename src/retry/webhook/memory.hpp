@@ -7,23 +7,23 @@
 #include <cstddef>
 #include <string>
 
-/// What webhooks hold in the memory of every process with the role retry, for as long as they are
-/// there. It follows from the webhook alone, so the answer to whoever makes one has it. Pure.
+/// The memory that a webhook holds in every process with the role retry, as long as it exists. It
+/// follows from the webhook alone, so the answer to its creation can name it. Pure.
 namespace beckon::retry {
 
-/// How much webhooks may hold, in bytes of memory_of().
+/// The most memory that webhooks may hold, in bytes of memory_of().
 struct MemoryLimits {
     std::size_t per_owner = std::size_t{16} << 20;
     std::size_t in_all = std::size_t{256} << 20;
 };
 
-/// The webhook as its filter is matched. Errors: invalid (the filter does not compile).
+/// The webhook's entry in the percolator. Errors: invalid (the filter does not compile).
 core::Result<Percolator::Entry> filter_entry(const Webhook& webhook, Query::From from);
 
-/// What a webhook holds, `entry` included.
+/// The bytes that a webhook holds, `entry` included.
 std::size_t memory_of(const Webhook& webhook, const Percolator::Entry& entry);
 
-/// Of webhooks together: how many, and what they hold.
+/// The number of some webhooks, and the bytes that they hold.
 struct Usage {
     std::size_t webhooks = 0;
     std::size_t bytes = 0;

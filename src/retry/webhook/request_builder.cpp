@@ -40,7 +40,7 @@ constexpr const char* kStructuredType = "application/cloudevents+json; charset=u
 struct Body {
     std::string type;  ///< empty: the request has no Content-Type
     std::string bytes;
-    std::vector<std::string> headers{};  ///< that say a part of the event
+    std::vector<std::string> headers{};  ///< that hold a part of the event
 
     static Body of(BinaryMessage message) {
         if (!message.content_type.empty()) {
@@ -89,7 +89,8 @@ Body multipart(const Webhook& webhook, const Delivery& delivery, const std::stri
 
 Body body_of(const Webhook& webhook, const Delivery& delivery) {
     if (webhook.mode == ContentMode::binary) {
-        // What headers cannot say goes out structured: receivers distinguish the modes by the type.
+        // An event that headers cannot express is sent structured: receivers distinguish the modes
+        // by the type.
         if (auto message = binary_message(delivery.event)) return Body::of(std::move(*message));
     }
     auto payload = with_attachments(delivery.event, webhook.attachments);
@@ -100,7 +101,7 @@ Body body_of(const Webhook& webhook, const Delivery& delivery) {
     return {};
 }
 
-/// `event_headers`: those that say a part of the event.
+/// `event_headers`: the headers that hold a part of the event.
 void sign(HttpRequest& request, const Webhook& webhook, const Delivery& delivery,
           core::Timestamp now, std::span<const std::string> event_headers) {
     const auto at = duration_cast<seconds>(now.time_since_epoch());

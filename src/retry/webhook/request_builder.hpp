@@ -13,7 +13,7 @@ namespace beckon::retry {
 /// which the receiver compares with its own.
 HttpRequest build_request(const Webhook& webhook, const Delivery& delivery, core::Timestamp now);
 
-/// Host and port of a URL, as the caps of the scheduler count them; "" for what is no URL.
+/// Host and port of a URL, as the caps of the scheduler count them; "" if the text is no URL.
 std::string host_of(const std::string& url);
 
 }  // namespace beckon::retry

@@ -20,8 +20,8 @@ namespace beckon::retry {
 
 enum class Encoding : std::uint8_t { json, multipart };
 
-/// How a request says the event (CloudEvents HTTP binding, section 3): as one JSON object, or its
-/// attributes in headers and its data as the body. The latter goes with neither multipart nor
+/// The form of the event in a request (CloudEvents HTTP binding, section 3): as one JSON object, or
+/// its attributes in headers and its data as the body. The latter goes with neither multipart nor
 /// attachments.
 enum class ContentMode : std::uint8_t { structured, binary };
 
@@ -29,7 +29,7 @@ enum class ContentMode : std::uint8_t { structured, binary };
 /// attachments have been compiled once when it was accepted.
 struct Webhook {
     std::string id;     ///< 32 hex digits
-    std::string owner;  ///< who may see and change it
+    std::string owner;  ///< the owner, who may see and change it
     std::string url;
     Method method = Method::post;
     Encoding encoding = Encoding::json;
@@ -39,7 +39,7 @@ struct Webhook {
     std::vector<std::string> types;  ///< of events, `order.*` for all that begin so; empty: every
     std::string filter;              ///< JSON text of the query; empty: everything
     std::map<std::string, std::string> attachments;  ///< name → expression
-    /// Of its owner's own, sent with each request; what they say is secret.
+    /// The owner's own headers, sent with each request; their values are secret.
     std::map<std::string, std::string> headers;
     std::vector<std::string> secrets;     ///< raw bytes, the newest first
     std::optional<SharedKey> shared_key;  ///< HTTP Signatures in place of Standard Webhooks
@@ -56,16 +56,16 @@ struct WebhookState {
     bool enabled = true;
     std::string reason;  ///< why not: "gone", "failing", "by its owner"
     std::optional<core::Timestamp> failing_since{};
-    /// When somebody enabled it again, in the log's time: failures before do not count.
+    /// When it was enabled again, in the log's time: failures before do not count.
     std::optional<core::Timestamp> enabled_at{};
     /// Of a record that enables it: `enabled_at` is when the log takes it.
     bool enabled_now = false;
     bool operator==(const WebhookState&) const = default;
 };
 
-/// That nobody knows whether a webhook's filter matched an event, since evaluating it took more
-/// steps than the owner's filters may take of one event. A record of its own, since others write it
-/// than the state.
+/// A webhook's filter had no result for an event, since its evaluation took more steps than the
+/// owner's filters may take of one event. A record of its own, since others write it than the
+/// state.
 struct CostlyFilter {
     std::string filter;    ///< filter_digest() of the filter that was evaluated
     core::Timestamp at{};  ///< append time of the event
