@@ -31,7 +31,7 @@ namespace {
 
 constexpr core::Duration kDropMonthsEvery = std::chrono::hours{1};
 constexpr core::Duration kDropMonthsFirst = std::chrono::minutes{1};
-/// How often this node says in `ownership` how many clients and which links it has.
+/// How often this node publishes its number of clients and its links in `ownership`.
 constexpr core::Duration kLogStatusEvery = std::chrono::seconds{10};
 
 store::Rotation rotation_of(const std::string& setting) {
@@ -162,7 +162,8 @@ struct Edge::Impl {
 
     Fronts fronts;
     std::unique_ptr<EdgeLinks> links;
-    /// Of the control thread, but for what any may ask; outlives the homes, which ask it.
+    /// Of the control thread, but for the queries of any thread; outlives the homes, which query
+    /// it.
     std::unique_ptr<fold::WebhookOwners> webhook_owners;
     /// Each is of its shard's thread, and longer there than the control thread posts to it.
     std::vector<std::unique_ptr<HomeShard>> homes;
@@ -297,7 +298,7 @@ void Edge::Impl::placed(core::Partition partition, const cluster::Placement& pla
         assignment = Assignment::standby;
     }
     assignments.placed(partition, assignment);
-    // One edge of all polls: whoever is home of the first partition.
+    // One edge of all polls: the home of the first partition.
     if (partition == 0) broadcasts->poll(assignment == Assignment::home);
     auto& shard = *homes[fronts.switchboard().shard_of(partition)];
     const auto floor = cluster->highest_epoch(partition);
@@ -314,7 +315,7 @@ void Edge::Impl::log_what_is_served() {
     logged_served = std::move(served);
 }
 
-/// What the homes of a shard are doing now.
+/// Takes the reports of a shard's homes.
 void Edge::Impl::homes_changed(std::size_t shard,
                                std::map<core::Partition, HomeShard::Report> now) {
     assignments.reported(
@@ -349,12 +350,12 @@ std::string Edge::Impl::why_not_ready() const {
 }
 
 /// Sends the group a heartbeat: this node is alive, as long as all of its loops turn and its store
-/// takes what they write.
+/// takes their writes.
 void Edge::Impl::tick() {
     check_loops_and_store();
     if (halted.empty()) cluster->still_alive();
     if (links) links->measure();
-    update_readiness();  // who lives may have changed without any placement
+    update_readiness();  // the nodes alive may have changed without any placement
     log_what_is_served();
     control.post_after(config.session_timeout / 8, lifetime.guard([this] { tick(); }));
 }
@@ -368,7 +369,7 @@ void Edge::Impl::check_loops_and_store() {
 }
 
 /// The control thread reads and writes the store too (counts, months), and only another loop sees
-/// that it hangs. It says itself when it goes on.
+/// that it hangs. It reports by itself when it goes on.
 void Edge::Impl::watch_control() {
     homes.front()->remote().post_after(config.session_timeout / 8, [this] {
         if (auto why = why_stalled(control); !why.empty()) set_unready(std::move(why));
@@ -376,8 +377,8 @@ void Edge::Impl::watch_control() {
     });
 }
 
-/// Why a loop serves nobody; empty: it turns. It waits for the disk of its store, however long that
-/// takes.
+/// The reason why a loop is stalled; empty: it turns. It waits for the disk of its store, however
+/// long that takes.
 std::string Edge::Impl::why_stalled(const ShardLoop& loop) const {
     auto why = watch.why_stalled(loop.name(), clock.mono() - loop.last_turn());
     return why.empty() ? why : why + ": perhaps its disk hangs";

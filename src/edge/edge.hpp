@@ -33,14 +33,14 @@ public:
     /// not fit changes nothing and is logged.
     void reload_tls();
 
-    /// Calls back with what is known of a message, on the thread of its shard. Any thread.
+    /// Calls back with the state of a message, on the thread of its shard. Any thread.
     void delivery_now(const core::MessageRef& message,
                       std::function<void(DeliveryNow)> reply) const;
 
     /// The broadcasts as this edge knows them. Any thread.
     BroadcastsPtr broadcasts() const;
     /// Publishes a version, or its end (check() has passed it); broadcasts() shows it when it is
-    /// read back, and what fails is logged. Any thread.
+    /// read back; a failure is logged. Any thread.
     void set_broadcast(BroadcastSet broadcast);
 
 private:

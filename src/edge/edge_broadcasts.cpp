@@ -45,7 +45,7 @@ void EdgeBroadcasts::changed(const BroadcastsPtr& now) {
     context_.fronts.broadcasts(now);
 }
 
-/// What the page no longer names keeps its version.
+/// A broadcast that the page no longer names keeps its version.
 void EdgeBroadcasts::polled(const core::Result<std::vector<BroadcastSet>>& found) {
     if (found) {
         context_.metrics.polls_ok->Increment();

@@ -13,8 +13,8 @@
 
 namespace beckon::edge {
 
-/// The broadcasts of an edge: what the log says of them reaches the fronts, and what the polled
-/// page says reaches the log. Made and destroyed on the control thread.
+/// The broadcasts of an edge: passes versions from the log to the fronts, and versions from the
+/// polled page to the log. Made and destroyed on the control thread.
 class EdgeBroadcasts {
 public:
     struct Options {

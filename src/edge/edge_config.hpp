@@ -26,7 +26,8 @@ struct EdgeConfig {
     std::string path = "/";     ///< where clients connect; every other path is 404
     std::string endpoint_url;   ///< public origin of the endpoint
     std::filesystem::path store_directory;
-    std::string rotation = "month";  ///< what is dropped at one time: a "month", a "day"; "off"
+    std::string rotation =
+        "month";  ///< the unit that is dropped at one time: a "month", a "day"; "off"
     std::string log_id;
     std::string node_name{};  ///< placement goes by it; empty: by the node id of this process
     core::Partition partitions = 16;
@@ -61,7 +62,7 @@ struct EdgeConfig {
     /// A client's own ping (`{}`) may come so often.
     std::chrono::milliseconds client_ping_interval_min{45'000};
     std::size_t frames_per_second_max = 100;  ///< of one client, over ten seconds; 0: no limit
-    /// The page that says which versions broadcasts have; empty: nothing is polled.
+    /// The page with the versions of broadcasts; empty: nothing is polled.
     std::string broadcasts_url;
     std::chrono::milliseconds broadcasts_interval{30'000};  ///< from a poll's end to the next
     std::chrono::milliseconds drain{2'000};  ///< closes are staggered over this at a stop
@@ -71,9 +72,9 @@ struct EdgeConfig {
     int standby_count = 1;
     std::string zone;  ///< a partition's home and standbys are in different ones, if given
     std::uint32_t capacity = 1;  ///< this node's share of partitions, relative to the others'
-    /// The group of the edges misses a process that said nothing for so long; a home that stalled
+    /// The group of the edges drops a process without a heartbeat for so long; a home that stalled
     /// for half of it asks the log whether it is still the home. Brokers refuse less than their
-    /// group.min.session.timeout.ms, which is 6 s unless somebody has changed it.
+    /// group.min.session.timeout.ms, 6 s by default.
     std::chrono::milliseconds session_timeout{6'000};
 
     /// Links to the other edges. Off: this is the only edge of its log.

@@ -14,8 +14,8 @@
 
 namespace beckon::edge {
 
-/// The links of an edge: what comes over them goes to the switchboard, and which nodes they reach
-/// is known and counted. On the control thread, but for its making and its end.
+/// The links of an edge: passes their messages to the switchboard, and knows and counts the nodes
+/// that they reach. On the control thread, but for its making and its end.
 class EdgeLinks {
 public:
     struct Context {
@@ -34,7 +34,7 @@ public:
     void introduce(const std::map<core::NodeId, cluster::NodeRecord>& nodes);
     /// The nodes whose link is up.
     const std::set<core::NodeId>& up() const { return up_; }
-    /// Brings the metric of what waits up to date.
+    /// Updates the metric of waiting bytes.
     void measure() const;
 
 private:

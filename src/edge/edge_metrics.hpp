@@ -7,7 +7,7 @@
 
 namespace beckon::edge {
 
-/// What the links of an edge count.
+/// The metrics of an edge's links.
 struct LinkMetrics {
     prometheus::Gauge* up = nullptr;
     prometheus::Counter* to_homes = nullptr;   ///< received for homes of this node
@@ -17,20 +17,20 @@ struct LinkMetrics {
     prometheus::Gauge* waiting_bytes = nullptr;
 };
 
-/// What an edge counts of broadcasts.
+/// The metrics of broadcasts.
 struct BroadcastMetrics {
     prometheus::Gauge* known = nullptr;
     prometheus::Counter* polls_ok = nullptr;
     prometheus::Counter* polls_failed = nullptr;
 };
 
-/// What waits in the store for clients of the partitions that are served here.
+/// The messages that wait in the store for clients of the partitions that are served here.
 struct WaitingMetrics {
     prometheus::Gauge* messages = nullptr;
     prometheus::Gauge* oldest_seconds = nullptr;
 };
 
-/// What an edge counts; looked up once, shared by its shards.
+/// The metrics of an edge, looked up once and shared by its shards.
 struct EdgeMetrics {
     explicit EdgeMetrics(ops::Metrics& metrics);
 

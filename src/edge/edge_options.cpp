@@ -70,7 +70,7 @@ HomeOptions home_options(const EdgeConfig& config, const core::NodeId& node) {
     options.delivery_window_max = std::max(config.delivery_window_max, config.delivery_window);
     options.delivery_window_bytes =
         std::min(config.delivery_window_bytes, config.outbox_bytes_max / 2);
-    // Half of what a socket holds back, so that answers and TTL-0 messages fit beside it.
+    // Half of a socket's outbox, so that answers and TTL-0 messages fit beside it.
     options.outbox_bytes = config.outbox_bytes_max / 2;
     options.pending = {.messages = config.max_pending,
                        .policy = config.max_pending_policy == "reset"

@@ -9,19 +9,19 @@
 #include <cstdint>
 #include <optional>
 
-/// What the parts of an edge are given of its configuration.
+/// The options of an edge's parts, from its configuration.
 namespace beckon::edge {
 
 /// Raises the process's limit of file descriptors, and logs if fewer clients fit than are wanted.
 /// Throws std::runtime_error: TLS with a certificate and no key, or the other way round.
 FrontsOptions fronts_options(const EdgeConfig& config, const core::NodeId& node);
 
-/// For every home but for its partition.
+/// The options of every home, without its partition.
 HomeOptions home_options(const EdgeConfig& config, const core::NodeId& node);
 
 link::LinksOptions links_options(const EdgeConfig& config, const core::NodeId& node);
 
-/// `link_port`: where the links listen; nullopt: there are none.
+/// `link_port`: the port of the links; nullopt: there are none.
 cluster::ClusterOptions cluster_options(const EdgeConfig& config, const core::NodeId& node,
                                         std::optional<std::uint16_t> link_port);
 

@@ -103,10 +103,10 @@ void Fronts::Impl::build(std::size_t index, net::Descriptor listener, const Edge
     });
 }
 
-/// One step of the drain of a shard, which calls for the next one.
+/// Makes one step of the drain of a shard, and schedules the next one.
 void Fronts::Impl::drain_step(Shard& shard, Drain drain) {
     if (shard.front->go_away(drain.portion) == 0) {
-        // What is open now has its close frame already, or never was a client.
+        // Each connection that is still open has its close frame already, or never was a client.
         drain.give_up = std::min(drain.give_up, clock.mono() + kLinger);
     }
     if (shard.sockets->open() == 0 || clock.mono() >= drain.give_up) {

@@ -34,7 +34,7 @@ public:
     /// `why_unready`: for the monitoring routes; any thread; empty: all is well.
     Fronts(FrontsOptions options, const core::Clock& clock, const EdgeMetrics& metrics,
            std::function<std::string()> why_unready);
-    /// Stops what still runs and sends nothing to the clients.
+    /// Stops running parts and sends nothing to the clients.
     ~Fronts();
     Fronts(const Fronts&) = delete;
     Fronts& operator=(const Fronts&) = delete;
@@ -44,7 +44,7 @@ public:
     /// Accepts no more, closes the clients with 1001, evenly over `drain`, and waits for the
     /// sockets to end; in no case longer than `drain` and a second.
     void go_away(core::Duration drain);
-    /// Ends the loops; what homes own must be gone by then.
+    /// Ends the loops; the homes' objects must be gone by then.
     void stop();
 
     std::uint16_t port() const;

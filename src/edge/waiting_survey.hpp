@@ -17,15 +17,15 @@
 
 namespace beckon::edge {
 
-/// Says in the metrics how many messages wait in the store for clients of the partitions that are
-/// served here, and how old the oldest is. It counts them now and then, a piece at a time, so that
-/// neither a shard nor the disk is held up
+/// Updates the metrics of the messages that wait in the store for clients of the partitions that
+/// are served here: their number, and the age of the oldest. It counts them now and then, a piece
+/// at a time, so that neither a shard nor the disk is held up
 /// (docs/decisions/0165-waiting-messages-are-counted-by-walking-rows.md). The numbers are some
 /// seconds old: newer messages may be missing, and finished ones may still count. A partition that
 /// cannot be read keeps its last count. One thread: the executor's.
 class WaitingSurvey {
 public:
-    /// Rows that one piece looks at, some 2 ms; and the pause behind it: 100,000 rows a second.
+    /// Rows that one piece reads, some 2 ms; and the pause behind it: 100,000 rows a second.
     static constexpr std::size_t kPieceRows = 5'000;
     static constexpr core::Duration kPieceEvery = std::chrono::milliseconds{50};
     /// From the end of a count to the next one.

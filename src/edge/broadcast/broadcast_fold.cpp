@@ -78,7 +78,7 @@ void BroadcastFold::caught_up() {
     context_.changed(std::make_shared<const Broadcasts>(now_));
 }
 
-/// Fronts keep what they know until everything is read again.
+/// Fronts keep the former versions until all records are read again.
 void BroadcastFold::restarted(std::string_view) { now_.complete = false; }
 
 }  // namespace beckon::edge

@@ -24,8 +24,8 @@ public:
     BroadcastFold(const core::NodeId& node, Context context);
     ~BroadcastFold() override;
 
-    /// Publishes a version, or its end. Nothing is published where the log says the same already.
-    /// Fronts are notified when it is read back. `done` as log::Publisher has it.
+    /// Publishes a version, or its end. Nothing is published if the log has the same version
+    /// already. Fronts are notified when it is read back. `done` as log::Publisher has it.
     void set(const BroadcastSet& broadcast, std::function<void(const core::Result<void>&)> done);
 
 private:
@@ -41,7 +41,7 @@ private:
     Context context_;
     const std::unique_ptr<log::Publisher> publisher_;
     Broadcasts now_;
-    bool changed_ = false;  ///< and nobody was notified
+    bool changed_ = false;  ///< and the owner was not notified
     fold::Fold fold_;       ///< first to go: it calls us
 };
 

@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
-/// The page that says which versions broadcasts have
-/// (docs/protocol/client-protocol.md#broadcasts). Any thread.
+/// The page with the versions of broadcasts (docs/protocol/client-protocol.md#broadcasts). Any
+/// thread.
 namespace beckon::edge {
 
-/// `{"broadcasts": {id: version}}`. Errors: invalid (what is wrong with it); nothing of a page that
-/// is wrong in one place counts.
+/// `{"broadcasts": {id: version}}`. Errors: invalid (naming the fault); a page with one fault
+/// counts in no part.
 core::Result<std::vector<BroadcastSet>> parse_broadcasts(std::string_view body);
 
 /// GET of a page over http or https, redirects followed. Blocks for some seconds at most, and no

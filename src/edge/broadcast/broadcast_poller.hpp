@@ -21,7 +21,7 @@ public:
         std::string url;
         core::Duration interval{};  ///< from the end of one poll to the next
     };
-    /// What a poll found, or why it found nothing. On the poller's thread.
+    /// Receives the result of a poll: the page's broadcasts, or an error. On the poller's thread.
     using Polled = std::function<void(core::Result<std::vector<BroadcastSet>>)>;
 
     BroadcastPoller(Options options, Polled polled);
@@ -30,7 +30,7 @@ public:
     BroadcastPoller(const BroadcastPoller&) = delete;
     BroadcastPoller& operator=(const BroadcastPoller&) = delete;
 
-    /// Any thread. When it is enabled it asks at once.
+    /// Enables or disables polling; enabling polls at once. Any thread.
     void enable(bool enabled);
 
 private:

@@ -46,7 +46,7 @@ std::optional<BroadcastSet> decode_broadcast(const core::RecordView& record) {
     if (core::is_control_key(record.key)) return std::nullopt;
     BroadcastSet out{.id = std::string{record.key}, .version = std::nullopt};
     if (record.value) {
-        // Compaction looks at the key alone, so a tombstone counts whatever its headers say.
+        // Compaction reads the key alone, so a tombstone counts even with unknown headers.
         if (record.header(core::header::kType) != kType) return std::nullopt;
         out.version = std::string{*record.value};
     }

@@ -23,7 +23,7 @@ inline constexpr std::size_t kBroadcastVersionMax = 256;
 /// In one installation: each edge holds all of them, and each client that names one.
 inline constexpr std::size_t kBroadcastsMax = 1'000;
 
-/// Errors: invalid, with what is allowed.
+/// Errors: invalid, naming what is allowed.
 core::Result<void> check(const BroadcastSet& broadcast);
 
 core::Record encode(const BroadcastSet& broadcast);

@@ -9,14 +9,14 @@ namespace beckon::edge {
 struct Client;
 
 /// A front's clients by session number: an index into a table plus a generation, so that finding
-/// one costs a look at two words and a number is never used twice. One thread.
+/// one reads two words, and no number is used twice. One thread.
 class ClientTable {
 public:
     std::uint64_t add(Client& client);
     /// Null: that session is over.
     Client* find(std::uint64_t number) const;
     void remove(std::uint64_t number);
-    /// Another number for a client: what names the old one finds nobody.
+    /// Gives a client another number: messages to the old one find no client.
     std::uint64_t renumber(std::uint64_t number);
 
     std::size_t size() const { return slots_.size() - free_.size(); }

@@ -69,8 +69,8 @@ void Front::text(Client& client, std::string frame) {
     }
 }
 
-/// The home answers the hello; here only its UAID counts, which says where the home is. What is no
-/// hello at all need not travel.
+/// The home answers the hello; the front reads only its UAID, which determines the home. Any other
+/// frame is refused here.
 void Front::hello(Client& client, std::string frame) {
     const auto parsed = parser_.parse(frame);
     if (!parsed) return end(client, closing_for(parsed.error()), ClosedBy::malformed);
@@ -231,7 +231,8 @@ void Front::forget_change(Client& client, std::string_view answer) {
     if (client.kept->empty()) client.kept.reset();
 }
 
-/// To the home that has just taken the client: first what a former home did not answer.
+/// Sends kept frames to the home that has just taken the client: first those that a former home did
+/// not answer.
 void Front::repeat_kept(Client& client) {
     if (!client.kept) return;
     client.kept->hello.clear();
@@ -325,8 +326,8 @@ void Front::keep_early(Client& client, std::string frame) {
     early.push_back(std::move(frame));
 }
 
-/// To the client's home. Where its way is full the client is closed; where nobody is there it has
-/// another home to find, and `frame` is the caller's again.
+/// Sends a frame to the client's home. If the way there is full, the client is closed; if there is
+/// no home, the front finds another one, and `frame` is the caller's again.
 Sent Front::send_home(Client& client, std::string& frame) {
     ToHome message{
         FromClient{.session = session_of(client), .uaid = client.uaid, .text = std::move(frame)}};
@@ -342,7 +343,7 @@ Sent Front::send_home(Client& client, std::string& frame) {
 void Front::forward(Client& client, std::string frame) {
     remember_change(client, frame);
     if (send_home(client, frame) != Sent::away) return;
-    // What is repeated anyway need not be kept twice.
+    // A frame that will be repeated anyway is not kept twice.
     const bool is_change =
         client.kept && !client.kept->changes.empty() && client.kept->changes.back().text == frame;
     const bool repeats = is_change || frame == ping_frame();
@@ -451,7 +452,7 @@ std::size_t Front::go_away(std::size_t at_most) {
     for (; at_most > 0; --at_most) {
         Client* client = table_.next(going_);
         if (!client) {
-            // Those that came meanwhile stand anywhere in the table.
+            // Clients that came meanwhile may be anywhere in the table.
             going_ = 0;
             client = table_.next(going_);
         }

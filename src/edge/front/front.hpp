@@ -32,7 +32,7 @@ struct FrontOptions {
     /// came together are not pinged together.
     core::Duration ping_interval = std::chrono::seconds{300};
     core::Duration ping_timeout = std::chrono::seconds{4};
-    /// What is kept of a client that waits for a home; beyond it the client is closed.
+    /// The most frames of a client that waits for a home; beyond it the client is closed.
     std::size_t early_frames_max = 32;
     std::size_t early_bytes_max = 65'536;
 };
@@ -52,11 +52,11 @@ struct FrontMetrics {
 /// and no loop in it; one thread, that of its shard.
 ///
 /// A client whose home goes keeps its connection: the front attaches it where the partition lives
-/// now, keeps its frames meanwhile, and repeats what had no answer. Only if no home takes it within
-/// `answer_timeout` it is closed with "try again".
+/// now, keeps its frames meanwhile, and repeats frames without an answer. Only if no home takes it
+/// within `answer_timeout` it is closed with "try again".
 class Front final : public ClientEvents {
 public:
-    /// Chooses a UAID for a client that offers none, near this front; nullopt: nobody serves.
+    /// Chooses a UAID for a client that offers none, near this front; nullopt: no home serves.
     using NewUaid = std::function<std::optional<core::Uaid>()>;
 
     Front(FrontOptions options, Sockets& sockets, HomeTransport& homes, NewUaid new_uaid,
@@ -89,7 +89,7 @@ public:
     static constexpr std::uint64_t kMoveTicks = 250;
     /// Clients that are attached again in one tick.
     static constexpr std::size_t kTickBudget = 4'096;
-    /// Clients that are looked at in one tick after a broadcast has changed, and notified.
+    /// Clients that are checked, and notified, in one tick after a broadcast has changed.
     static constexpr std::size_t kPassBudget = 8'192;
     static constexpr std::size_t kNotifyBudget = 512;
 

@@ -14,11 +14,11 @@
 #include <string_view>
 #include <vector>
 
-/// What sockets and fronts know of each other.
+/// The interfaces between sockets and fronts.
 namespace beckon::edge {
 
-/// Why a connection ended: the metric's label, with the text of the close frame beside it where we
-/// send one.
+/// The reason why a connection ended: the metric's label, beside it the text of the close frame
+/// where we send one.
 enum class ClosedBy : std::uint8_t {
     client,         ///< its close frame
     lost,           ///< TCP ended without one
@@ -49,7 +49,7 @@ struct Client {
         reattaching,  ///< was identified; its home has gone, and another one is to take it
         over,         ///< closed by us or gone; nothing more comes from it
     };
-    /// What is kept for a client that waits for a home, or for an answer.
+    /// The frames that are kept for a client that waits for a home, or for an answer.
     struct Kept {
         std::string hello;               ///< until it is answered
         std::vector<std::string> early;  ///< frames that wait for a home
@@ -72,8 +72,8 @@ struct Client {
     std::uint8_t tries = 0;  ///< at homes since the client became homeless
     std::uint64_t number = 0;
     core::Uaid uaid;         ///< routes to the home; known from awaiting_answer on
-    NodeNumber home;         ///< who was asked; of no meaning while `homeless`
-    Attach::Again answered;  ///< what the home said that answered the hello
+    NodeNumber home;         ///< the node that was asked; of no meaning while `homeless`
+    Attach::Again answered;  ///< from the home that answered the hello
     std::unique_ptr<Kept> kept;
     std::unique_ptr<Follows> follows;  ///< null: the client follows no broadcast
 };
@@ -86,13 +86,14 @@ public:
     /// Queues a text frame. A client with more than `outbox_bytes_max` waiting is dropped as slow.
     virtual void send(Client& client, std::string text) = 0;
     virtual void ping(Client& client) = 0;
-    /// Close frame behind what is queued, then the end of the connection, soon and for sure.
+    /// Sends a close frame behind the queued frames, and then ends the connection, soon and for
+    /// sure.
     virtual void close(Client& client, Closing closing, ClosedBy why) = 0;
     /// ClientEvents::timer() once, after that time; each call replaces the one before.
     virtual void set_timer(Client& client, core::Duration after) = 0;
 };
 
-/// What sockets report to their front.
+/// The events that sockets report to their front.
 class ClientEvents {
 public:
     virtual ~ClientEvents() = default;
@@ -100,7 +101,7 @@ public:
     virtual void text(Client& client, std::string frame) = 0;
     virtual void pong(Client& client) = 0;
     virtual void timer(Client& client) = 0;
-    /// The connection is over, whoever ended it; the client is forgotten. May be repeated.
+    /// The connection is over, ended by either side; the client is forgotten. May be repeated.
     virtual void gone(Client& client) = 0;
 };
 

@@ -29,8 +29,8 @@ namespace beckon::edge {
 /// answer the client wait in the outbox for its commit.
 class Clients {
 public:
-    /// Memory of what waits for a commit that does not come. Above it clients that say something,
-    /// and those that come, are sent away at once.
+    /// The most memory of frames that wait for a commit that does not come. Above it clients that
+    /// send a frame, and clients that come, are closed at once.
     static constexpr std::size_t kOutboxBytesMax = 64U << 20;
 
     /// All of it outlives this.
@@ -69,8 +69,8 @@ public:
 
     /// Since the home was made.
     struct Counts {
-        std::uint64_t acked = 0;  ///< messages that were pending until their client said so
-        std::uint64_t refused_frames = 0;  ///< connections closed for what the client said
+        std::uint64_t acked = 0;           ///< pending messages that their client acknowledged
+        std::uint64_t refused_frames = 0;  ///< connections closed for a client's fault
         std::array<std::uint64_t, kAnswerCodes.size()> codes{};  ///< that clients gave
         std::array<std::uint64_t, kCommands.size()> commands{};  ///< well-formed ones, by kind
     };

@@ -23,7 +23,8 @@ constexpr core::Duration kTick = std::chrono::seconds{1};
 /// In the order of Options::inputs.
 constexpr fold::InputIndex kNotificationsInput = 0;
 
-/// Who never acknowledges gets ten of the least windows, or two of the largest, and no more.
+/// A client that never acknowledges gets ten of the least windows, or two of the largest, and no
+/// more.
 WindowLimits window_limits(const HomeOptions& options) {
     return {.messages_min = options.delivery_window,
             .messages_max = options.delivery_window_max,
@@ -215,8 +216,8 @@ void Home::Impl::replay(fold::InputIndex input, const core::RecordView& record) 
 
 // --- turns
 
-/// Everything that was folded and decided is in the store: what follows from it leaves now. Work
-/// that is left over has a budget, and what it decides waits for the next turn's commit.
+/// All records and decisions of the turn are in the store: their frames and records leave now.
+/// Left-over work has a budget, and its decisions wait for the next turn's commit.
 void Home::Impl::committed() {
     leadership.committed();
     outbox.flush(context.fronts);
@@ -289,7 +290,7 @@ void Home::Impl::tick() {
 Home::Home(HomeOptions options, Context context, std::unique_ptr<store::PartitionStore> store)
     : impl_(std::make_unique<Impl>(std::move(options), context, std::move(store))) {}
 
-/// What the store has not committed is folded again at the next start.
+/// Uncommitted records are folded again at the next start.
 Home::~Home() = default;
 
 void Home::start() {
@@ -297,8 +298,8 @@ void Home::start() {
     impl_->tick();
 }
 
-/// Somebody else is about to serve, or this process with its next start: it finds in the store what
-/// the log may not have yet.
+/// Another node is about to serve, or this process after its next start: the store has tombstones
+/// that the log may not have yet.
 void Home::flush() {
     impl_->tombstone_outbox.flush();
     if (impl_->store->broken()) return;

@@ -38,7 +38,7 @@ struct HomeOptions {
     std::size_t delivery_window = 10;
     std::size_t delivery_window_max = 256;
     std::size_t delivery_window_bytes = 64U << 10;
-    /// Frame bytes of the least number, so that its socket's outbox takes what is sent.
+    /// Frame bytes of the least number of messages, so that its socket's outbox takes them.
     std::size_t outbox_bytes = 512U << 10;
     PendingLimit::Options pending;  ///< of one client
     std::size_t channels_per_client = 1'000;
@@ -62,7 +62,7 @@ struct HomeOptions {
 /// commit.
 class Home {
 public:
-    /// What a home borrows; all of it outlives the home and belongs to the same thread.
+    /// The dependencies of a home; all of them outlive it and belong to the same thread.
     struct Context {
         log::EventLog& log;
         log::Publisher& publisher;
@@ -75,7 +75,8 @@ public:
         core::MilestoneSink* milestones =
             nullptr;  ///< of tracked messages; null: none are reported
         DeliveryTimes times{};
-        /// Whether an owner may have a webhook for the end of its subscriptions; empty: everybody.
+        /// Whether an owner may have a webhook for the end of its subscriptions; empty: every
+        /// owner.
         std::function<bool(std::string_view owner)> gone_wanted{};
     };
 
@@ -110,7 +111,7 @@ public:
     static constexpr std::size_t kFinishReasons =
         static_cast<std::size_t>(core::FinishReason::unregistered) + 1;
 
-    /// What a test or the console wants to know.
+    /// The state of a home, for tests and the console.
     struct Status {
         State state = State::starting;
         core::Epoch epoch = 0;
@@ -119,11 +120,11 @@ public:
         std::size_t sessions = 0;
         std::size_t pending_tombstones = 0;
         /// Since the process started.
-        std::uint64_t delivered = 0;      ///< notification frames sent, repeated ones included
-        std::uint64_t acked = 0;          ///< messages that were pending until their client said so
-        std::uint64_t messages_read = 0;  ///< waiting messages looked at in the store
+        std::uint64_t delivered = 0;        ///< notification frames sent, repeated ones included
+        std::uint64_t acked = 0;            ///< pending messages that their client acknowledged
+        std::uint64_t messages_read = 0;    ///< waiting messages read in the store
         std::uint64_t unknown_records = 0;  ///< of a type or key form that this build does not know
-        std::uint64_t refused_frames = 0;   ///< connections closed for what the client said
+        std::uint64_t refused_frames = 0;   ///< connections closed for a client's fault
         std::array<std::uint64_t, Removals::kReasons> removed{};  ///< clients, by Removals::Why
         /// Tombstones read while this home served, by FinishReason.
         std::array<std::uint64_t, kFinishReasons> finished{};

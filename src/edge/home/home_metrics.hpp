@@ -10,7 +10,7 @@
 
 namespace beckon::edge {
 
-/// As metrics, readiness and log lines name it.
+/// The name of a state in metrics, readiness and log lines.
 std::string_view to_string(Home::State state);
 
 /// The homes of one shard, added up.
@@ -28,7 +28,7 @@ struct HomeTotals {
     std::array<std::uint64_t, kAnswerCodes.size()> codes{};
 
     void add(const Home::Status& status);
-    /// Only what never goes down: all that remains of a home that is gone.
+    /// Adds only the counters, which remain of a home that is gone.
     void add_counters(const Home::Status& status);
 };
 
@@ -40,18 +40,18 @@ struct HomeLag {
     core::Offset restored = 0;
     core::Offset to_restore = 0;
 
-    /// 1 where nothing is being restored.
+    /// 1 while no home is being restored.
     double restored_ratio() const {
         const auto all = restored + to_restore;
         return all > 0 ? static_cast<double>(restored) / static_cast<double>(all) : 1.0;
     }
 };
 
-/// What homes count, for `/metrics`. Thread-safe: shards report by difference.
+/// The metrics of homes. Thread-safe: shards report differences.
 class HomeMetrics {
 public:
     explicit HomeMetrics(ops::Metrics& metrics);
-    /// `now` replaces what this shard reported `before`.
+    /// `now` replaces this shard's report `before`.
     void report(const HomeTotals& now, const HomeTotals& before) const;
     void report_lag(std::string_view shard, const HomeLag& lag) const;
     const DeliveryTimes& times() const { return times_; }

@@ -121,7 +121,7 @@ void HomeShard::front_lost(const core::NodeId& front) {
     for (const auto& [partition, entry] : homes_) entry.home->front_lost(front);
 }
 
-/// True: what a home said as it was forgotten leaves at the end of another turn.
+/// True: the messages of a home that was just forgotten leave at the end of another turn.
 bool HomeShard::turn_ended() {
     const auto now = context_.clock.mono();
     if (now - noticed_ < kNoticeEvery) {

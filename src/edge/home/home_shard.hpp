@@ -17,10 +17,10 @@
 
 namespace beckon::edge {
 
-/// What the controller's placement makes of a partition for this process.
+/// The part that the controller's placement gives this process in a partition.
 enum class Assignment : std::uint8_t { none, standby, home };
 
-/// The homes of one shard, and what they share: publisher, tokens, and how much may be under way.
+/// The homes of one shard, and their shared publisher, tokens and limits of records under way.
 /// Everything happens on the shard's thread, construction and destruction too; other threads post
 /// through remote().
 class HomeShard {
@@ -77,7 +77,7 @@ private:
         bool stuck = false;                         ///< as was reported
         bool behind = false;                        ///< its fold has fallen back
         bool unwanted = false;  ///< to be forgotten once the next home has taken over
-        /// Records, of all inputs, that were folded when its restoring was first looked at.
+        /// Records, of all inputs, that were folded when its restore was first measured.
         std::optional<core::Offset> restoring_from;
     };
 
@@ -99,7 +99,7 @@ private:
     OutcomesInFlight outcomes_;
     std::map<core::Partition, Entry> homes_;
     HomeTotals reported_;
-    HomeTotals forgotten_;      ///< what homes counted that are no more
+    HomeTotals forgotten_;      ///< the counts of homes that are gone
     core::MonoTime noticed_{};  ///< when states were last compared
     core::MonoTime lag_reported_{};
     core::MonoTime lag_noticed_{};

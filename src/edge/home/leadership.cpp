@@ -56,7 +56,7 @@ void Leadership::restarted() {
     end(closing::kRestoring);
 }
 
-/// A claim follows read barriers: whoever serves has seen all that the home before it wrote.
+/// A claim follows read barriers: a serving home has read all records of the home before it.
 void Leadership::claim() {
     if (state_ != State::standby || !caught_up_) return;
     state_ = State::claiming;

@@ -17,7 +17,7 @@ namespace beckon::edge {
 class Leadership {
 public:
     enum class State {
-        standby,   ///< another home serves, or nobody does
+        standby,   ///< another home serves, or none does
         claiming,  ///< read barriers, then leases, are on their way
         serving,
     };
@@ -35,8 +35,8 @@ public:
 
     /// The controller placed the partition here. `floor`: the highest epoch seen in `ownership`.
     void placed_here(core::Epoch floor);
-    /// It was placed elsewhere: no more claims; what is served is served until another home's
-    /// lease is read.
+    /// It was placed elsewhere: it makes no more claims, and serves until another home's lease is
+    /// read.
     void placed_elsewhere();
     bool wanted() const { return wanted_; }
 
@@ -48,7 +48,7 @@ public:
 
     State state() const { return state_; }
     bool serving() const { return state_ == State::serving; }
-    /// Of the lease; 0 before the first claim.
+    /// The epoch of the lease; 0 before the first claim.
     core::Epoch epoch() const { return lease_.epoch(); }
 
 private:

@@ -18,7 +18,8 @@
 namespace beckon::edge {
 
 /// Folds the records of a partition's two log topics: each goes to the part of the home that it
-/// concerns. The same whether the home serves or not, but that only who serves counts ends.
+/// concerns. A standby folds like a serving home, but only a serving home counts the ends of
+/// messages.
 class Replay {
 public:
     static constexpr std::size_t kFinishReasons =

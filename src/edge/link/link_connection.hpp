@@ -20,13 +20,14 @@ struct Arrivals {
 };
 
 /// The protocol of one link connection, without a socket: bytes and time in, bytes and messages
-/// out (docs/formats/link.md). Each side greets first, the end that was called before the caller;
+/// out (docs/formats/link.md). Each side begins with a greeting, the called end before the caller;
 /// then messages flow both ways, and pings show whether the peer is still there. One thread.
 class LinkConnection {
 public:
     struct Options {
         Greeting self;
-        /// Whom we called; nullopt on the end that was called, which learns it by the greeting.
+        /// The node that we called; nullopt on the called end, which learns its peer from the
+        /// greeting.
         std::optional<core::NodeId> expected;
         core::Duration greeting_timeout = std::chrono::seconds{3};
         core::Duration ping_after = std::chrono::seconds{1};  ///< of silence
@@ -41,19 +42,19 @@ public:
     /// replace the one that it has.
     std::string opening() const;
 
-    /// What came from the peer. Appends replies to `reply` and messages to `arrivals`.
-    /// Errors end the connection: invalid (what the peer sends breaks the format), unauthorized (it
-    /// is another node than expected, or of another log), conflict (no common version), too_large.
+    /// Takes bytes from the peer. Appends replies to `reply` and messages to `arrivals`. Errors end
+    /// the connection: invalid (the peer's bytes break the format), unauthorized (it is another
+    /// node than expected, or of another log), conflict (no common version), too_large.
     core::Result<void> receive(std::string_view bytes, core::MonoTime now, std::string& reply,
                                Arrivals& arrivals);
 
-    /// To be called about every half second. Appends a ping if the peer has been silent.
-    /// Errors: timed_out (no greeting in time, or silence for too long).
+    /// Call it about every half second. Appends a ping if the peer has been silent. Errors:
+    /// timed_out (no greeting in time, or silence for too long).
     core::Result<void> tick(core::MonoTime now, std::string& out);
 
     /// Known once the peer's greeting was read; messages flow from then on.
     const std::optional<core::NodeId>& peer() const { return peer_; }
-    /// Of the last answered ping.
+    /// The round trip of the last answered ping.
     std::optional<core::Duration> round_trip() const { return round_trip_; }
 
 private:

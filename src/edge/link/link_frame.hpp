@@ -11,8 +11,8 @@
 #include <string_view>
 #include <variant>
 
-/// The frames of a link between two edge nodes (docs/formats/link.md). A link carries what fronts
-/// and homes of different nodes say to each other, and a little about itself.
+/// The frames of a link between two edge nodes (docs/formats/link.md). A link carries the messages
+/// between fronts and homes of different nodes, and a few frames of its own.
 namespace beckon::edge::link {
 
 /// Raised when a frame changes its meaning. Two nodes talk only if they have one in common.
@@ -20,11 +20,11 @@ inline constexpr std::uint16_t kVersionLowest = 2;
 inline constexpr std::uint16_t kVersionHighest = 2;
 
 /// The largest frame, its length field not counted. A client's frame is at most 65,536 bytes by
-/// default; what a home says to a client is bounded by the largest message, 1 MB of record.
+/// default; the largest message, 1 MB of record, bounds a home's frames to a client.
 inline constexpr std::size_t kFrameBytesMax = 1U << 20;
 
-/// First frame in each direction: who speaks, in which versions, and for which log. A peer of
-/// another log has other clients under the same partition numbers.
+/// The first frame in each direction: the sender's node, its versions of the protocol, and its log.
+/// A peer of another log has other clients under the same partition numbers.
 struct Greeting {
     std::uint16_t version_lowest = kVersionLowest;
     std::uint16_t version_highest = kVersionHighest;
@@ -33,7 +33,7 @@ struct Greeting {
     bool operator==(const Greeting&) const = default;
 };
 
-/// "Are you there?" The answer repeats the number.
+/// A keep-alive query. The answer repeats the number.
 struct Ping {
     std::uint64_t number = 0;
     bool operator==(const Ping&) const = default;
@@ -49,7 +49,7 @@ using Frame = std::variant<Greeting, Ping, Pong, ToHome, ToFront>;
 /// the socket, which is the sender of a ToHome and the receiver of a ToFront.
 /// Errors: too_large; then nothing is appended.
 core::Result<void> append_frame(std::string& out, const Frame& frame);
-/// The same without the detour over a Frame.
+/// Append one frame without making a Frame first.
 core::Result<void> append_frame(std::string& out, const ToHome& message);
 core::Result<void> append_frame(std::string& out, const ToFront& message);
 

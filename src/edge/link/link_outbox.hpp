@@ -10,22 +10,22 @@
 
 namespace beckon::edge::link {
 
-/// Frames that wait to be sent to one peer: shards append, whoever writes takes. Frames keep the
-/// order in which each shard appended them. Any thread.
+/// Frames that wait to be sent to one peer: shards append them, the thread that writes takes them.
+/// Frames keep the order in which each shard appended them. Any thread.
 class LinkOutbox {
 public:
-    /// `bytes_max`: what may wait here and, taken but not sent, at the socket.
+    /// `bytes_max`: the limit of bytes that wait here, or are taken and not sent yet.
     explicit LinkOutbox(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
     enum class Append {
-        first,   ///< accepted, and nothing waited before: see that it is taken
-        joined,  ///< accepted behind what is to be taken already
+        first,   ///< accepted, and no frame waited before: the caller schedules take()
+        joined,  ///< accepted behind other frames, whose take() is scheduled
         full,    ///< refused: the peer takes too slowly, or is away
         closed,  ///< refused: there is no link to that peer
     };
 
-    /// What is bounded by the number of sessions (Detach; to a front, all but ToClient) is accepted
-    /// above the bound as well.
+    /// Messages that the number of sessions bounds (Detach; to a front, all but ToClient) are
+    /// accepted above the bound as well.
     template <class Message>
     Append append(const Message& message) {
         const std::scoped_lock lock{mutex_};
@@ -37,7 +37,8 @@ public:
         return first ? Append::first : Append::joined;
     }
 
-    /// Moves what waits behind `out`, whose size the bound goes on counting until sent() is called.
+    /// Moves the waiting frames behind `out`; the bound goes on counting its size until sent() is
+    /// called.
     void take(std::string& out) {
         const std::scoped_lock lock{mutex_};
         if (out.empty()) {
@@ -48,7 +49,7 @@ public:
         waiting_.clear();
         unsent_ = out.size();
     }
-    /// `left` bytes of what was taken are not sent yet.
+    /// `left` of the taken bytes are not sent yet.
     void sent(std::size_t left) {
         const std::scoped_lock lock{mutex_};
         unsent_ = left;
@@ -59,7 +60,7 @@ public:
         const std::scoped_lock lock{mutex_};
         open_ = true;
     }
-    /// Drops what waits and refuses messages until open().
+    /// Drops waiting frames and refuses messages until open().
     void close() {
         const std::scoped_lock lock{mutex_};
         open_ = false;

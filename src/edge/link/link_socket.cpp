@@ -87,7 +87,7 @@ struct LinkSocket::Impl : std::enable_shared_from_this<Impl> {
             ev_io_stop(loop, &writable);
             const auto open = events.open;
             open();
-            // What came in the same segment as the handshake's end wakes no watcher any more.
+            // Bytes that came in the same segment as the handshake's end wake no watcher any more.
             if (fd >= 0 && reading) read();
             return;
         }
@@ -119,7 +119,8 @@ struct LinkSocket::Impl : std::enable_shared_from_this<Impl> {
             if (got <= 0) return read_failed(error);
             const auto received = events.received;
             received({buffer.data(), static_cast<std::size_t>(got)});
-            // What the kernel still has wakes the watcher again, without a read that finds nothing.
+            // Bytes that the kernel still holds wake the watcher again; this spares a read that
+            // finds none.
             if (fd < 0 || !openssl_holds_some()) return;
         }
         read_what_openssl_holds();
@@ -186,7 +187,7 @@ struct LinkSocket::Impl : std::enable_shared_from_this<Impl> {
     }
 
     struct ev_loop* const loop;
-    std::mutex mutex;  ///< guards what OpenSSL knows of the connection, and the end of `fd`
+    std::mutex mutex;  ///< guards OpenSSL's state of the connection, and the end of `fd`
     int fd;            ///< changed on the loop's thread only
     const SslHandle ssl;
     Events events;

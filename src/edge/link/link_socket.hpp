@@ -38,15 +38,15 @@ public:
     LinkSocket(const LinkSocket&) = delete;
     LinkSocket& operator=(const LinkSocket&) = delete;
 
-    /// Whoever holds it may write; it is held for as long as OpenSSL works on the connection. Any
-    /// thread; one that must not wait tries.
+    /// The thread that holds the lock may write; it is held as long as OpenSSL works on the
+    /// connection. Any thread; a thread that must not wait uses try_lock().
     std::unique_lock<std::mutex> lock();
     std::unique_lock<std::mutex> try_lock();
     /// Under lock(): the end has not come.
     bool is_open() const;
-    /// Sends from the front of `bytes` and removes what was sent. Under lock(), only after `open`
-    /// and while is_open(). False: the kernel takes no more. What is left otherwise cannot be sent
-    /// any more, and `closed` follows.
+    /// Sends from the front of `bytes` and removes the sent bytes. Under lock(), only after `open`
+    /// and while is_open(). False: the kernel takes no more. True with bytes left: they cannot be
+    /// sent any more, and `closed` follows.
     bool write(std::string& bytes);
     /// On the loop's thread.
     void wait_until_writable();

@@ -16,8 +16,8 @@ using SslHandle = core::Handle<SSL, SSL_free>;
 /// §2.2) that they hold the same key ring, so links need no certificates; a fresh Diffie-Hellman
 /// exchange for each connection keeps recorded traffic secret even if the ring leaks later.
 ///
-/// It takes over what the ring gains (KeyRing::grow()): nothing of it is kept. The SSL objects that
-/// it makes are used by one thread at a time.
+/// It uses the present keys of the ring, which may grow (KeyRing::grow()), and keeps no copy. The
+/// SSL objects that it makes are used by one thread at a time.
 class LinkTls {
 public:
     /// Throws std::runtime_error if OpenSSL cannot make a context.

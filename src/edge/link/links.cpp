@@ -25,7 +25,7 @@ using core::Fault;
 namespace {
 
 constexpr core::Duration kTick = std::chrono::milliseconds{500};
-/// How soon a link that stopped reading looks again whether this node can take more.
+/// How soon a link that stopped reading checks again whether this node can take more.
 constexpr core::Duration kCongestedFor = std::chrono::milliseconds{2};
 constexpr core::Duration kRefusedLogEvery = std::chrono::seconds{5};
 
@@ -160,7 +160,7 @@ struct Links::Impl {
     std::map<core::NodeId, std::shared_ptr<Peer>> peers;
 
     std::mutex sent_mutex;
-    std::vector<std::shared_ptr<Peer>> reported;  ///< those for whom something waits since flush()
+    std::vector<std::shared_ptr<Peer>> reported;  ///< peers for which frames wait since flush()
 
     // of the links' thread
     std::unique_ptr<Acceptor> acceptor;
@@ -236,7 +236,8 @@ void Links::Impl::flush_sent() {
     for (const auto& peer : now) write_from_any_thread(peer);
 }
 
-/// Never waits: where another thread is at the socket, the links' thread goes on with what waits.
+/// Never waits: if another thread is at the socket, the links' thread goes on with the waiting
+/// frames.
 void Links::Impl::write_from_any_thread(const std::shared_ptr<Peer>& peer) {
     const auto connection = peer->route();
     if (!connection) return;
@@ -339,7 +340,7 @@ void Links::Impl::received(Connection& connection, std::string_view bytes) {
     Arrivals arrivals;
     std::string replies;
     const auto taken = connection.protocol.receive(bytes, clock.mono(), replies, arrivals);
-    // Before the link is up: the greeting goes before whatever others have to say.
+    // Before the link is up: the greeting goes before all other frames.
     if (!replies.empty()) flush(connection, replies);
     if (!connection.peer && connection.protocol.peer()) greeted(connection);
     if (!arrivals.empty()) events.arrived(connection.peer->node, std::move(arrivals));
@@ -375,7 +376,7 @@ void Links::Impl::flush(const std::shared_ptr<Peer>& peer) {
     with(peer->connection, [this](Connection& c) { flush(c); });
 }
 
-/// `replies`: what the protocol itself has to say.
+/// `replies`: frames of the protocol itself.
 void Links::Impl::flush(Connection& connection, std::string_view replies) {
     const auto lock = connection.socket->lock();
     connection.unsent += replies;
@@ -429,7 +430,7 @@ void Links::Impl::close(std::uint64_t id, const core::Error& why) {
     dial_later(peer);
 }
 
-/// Anybody who reaches the port can cause such a line, so there are few.
+/// Every peer that reaches the port can cause such a line, so their number is limited.
 void Links::Impl::refused(const core::Error& why) {
     if (events.refused) events.refused(why);
     const auto now = clock.mono();

@@ -43,10 +43,10 @@ struct LinkStatus {
 /// The links of an edge node: one connection with every other node, TLS by the key ring, kept up
 /// with back-off. Of two nodes the one with the smaller id calls, so that each pair has one.
 ///
-/// A thread of its own (`edge-link`) calls, reads and watches; who sends writes to the socket
-/// itself, at flush(). Messages to one peer keep the order in which a thread sent them; when a link
-/// is lost, messages that waited for it are dropped, and `down` notifies their senders, which send
-/// them again or end their sessions.
+/// A thread of its own (`edge-link`) calls, reads and watches; the sending thread writes to the
+/// socket itself, at flush(). Messages to one peer keep the order in which a thread sent them; when
+/// a link is lost, messages that waited for it are dropped, and `down` notifies their senders,
+/// which send them again or end their sessions.
 class Links final : public NodeTransport {
 public:
     /// Connections that were accepted and have not greeted yet; more are closed at once.
@@ -74,8 +74,8 @@ public:
 
     std::uint16_t port() const;
 
-    /// The other nodes and where each listens, "host:port" ("[::1]:8081" for IPv6); those who are
-    /// not named any more are let go. Any thread.
+    /// The other nodes and where each listens, "host:port" ("[::1]:8081" for IPv6); links to nodes
+    /// that are not named any more are closed. Any thread.
     void set_peers(std::map<core::NodeId, std::string> addresses);
 
     /// `full`: too much waits for that node, or the message is larger than a frame may be; `away`:

@@ -10,7 +10,7 @@
 
 namespace beckon::edge::link {
 
-/// "host:port" or "[v6]:port" in its parts. Errors: invalid.
+/// The parts of "host:port" or "[v6]:port". Errors: invalid.
 struct Address {
     std::string host;
     std::uint16_t port = 0;
@@ -25,7 +25,7 @@ public:
     using Connecting = std::function<void(core::Result<int>)>;
 
     Resolver();
-    /// Waits for a look-up under way; answers nothing any more. What still waits is dropped.
+    /// Waits for a look-up under way, drops the other requests, and answers none.
     ~Resolver();
     Resolver(const Resolver&) = delete;
     Resolver& operator=(const Resolver&) = delete;

@@ -7,14 +7,14 @@
 
 namespace beckon::edge {
 
-/// What fronts, homes and the switchboard need of the loop of their shard: tasks, and a place at
-/// the end of each turn. A ShardLoop turns on a thread of its own; a simulation lets many loops
-/// turn on one thread.
+/// The loop of a shard, as its fronts, homes and switchboard use it: tasks, and a hook at the end
+/// of each turn. A ShardLoop turns on a thread of its own; a simulation turns many loops on one
+/// thread.
 class Loop : public core::Executor {
 public:
-    /// Runs at the end of every turn, before the loop waits: the place for what was collected
-    /// during the turn. Returns true if there is more to do, so that the loop polls without
-    /// waiting. On the loop's own thread, or before it runs.
+    /// Runs at the end of every turn, before the loop waits: flushes the work collected during the
+    /// turn. Returns true if there is more to do, so that the loop polls without waiting. On the
+    /// loop's own thread, or before it runs.
     virtual void at_turn_end(std::function<bool()> hook) = 0;
 
     virtual const std::string& name() const = 0;

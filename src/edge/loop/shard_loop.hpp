@@ -17,7 +17,7 @@ namespace beckon::edge {
 /// work here).
 ///
 /// Life: construct → add sockets and hooks → start() → … → stop(). Calls without another word are
-/// for the loop's own thread, or for anybody before start() and after stop().
+/// for the loop's own thread, or for any thread before start() and after stop().
 class ShardLoop final : public Loop {
 public:
     /// `name`: of the thread, at most 15 characters. `clock` must follow the host's time.
@@ -29,13 +29,13 @@ public:
 
     void start();
 
-    /// Ends the loop after what was posted before, runs `last` on the thread after the loop has
+    /// Ends the loop after the tasks posted before, runs `last` on the thread after the loop has
     /// ended (lws wants to be destroyed there), drops tasks and timers that are left (on the
     /// thread), and joins. Any other thread; once.
     void stop(Task last = {});
 
-    /// Any thread. Never refuses: whoever posts has a bound of their own (publishes under way,
-    /// readers, sessions). One wake-up serves all posts between two turns.
+    /// Any thread. Never refuses: each poster has a bound of its own (publishes under way, readers,
+    /// sessions). One wake-up serves all posts between two turns.
     void post(Task task) override;
     /// Any thread.
     void post_after(core::Duration delay, Task task) override;

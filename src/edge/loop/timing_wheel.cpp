@@ -88,7 +88,7 @@ std::size_t TimingWheel::open_slot(const Next& next) {
     Level& level = levels_[next.level];
     WheelLinks& head = level.slots[next.slot];
     level.occupied &= ~(std::uint64_t{1} << next.slot);
-    // Take the list out first: what fires may cancel or destroy any other timer of it.
+    // Take the list out first: a timer that fires may cancel or destroy any other timer of it.
     WheelLinks list{head.prev, head.next};
     list.prev->next = &list;
     list.next->prev = &list;

@@ -49,8 +49,8 @@ public:
     TimingWheel(const TimingWheel&) = delete;
     TimingWheel& operator=(const TimingWheel&) = delete;
 
-    /// Arms the timer, or moves it if it is armed. What is due already fires at the next advance()
-    /// to a later millisecond.
+    /// Arms the timer, or moves it if it is armed. A timer that is due already fires at the next
+    /// advance() to a later millisecond.
     void schedule(WheelTimer& timer, core::MonoTime due);
     void cancel(WheelTimer& timer) { timer.unlink(); }
 
@@ -64,7 +64,7 @@ public:
 private:
     static constexpr unsigned kBits = 6;
     static constexpr unsigned kSlots = 1U << kBits;
-    static constexpr unsigned kLevels = 4;  // 64^4 ms = 4.6 h; what is later is placed again then
+    static constexpr unsigned kLevels = 4;  // 64^4 ms = 4.6 h; later timers are placed again then
     static constexpr std::uint64_t kRange = std::uint64_t{1} << (kBits * kLevels);
 
     struct Level {

@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-/// Broadcasts: ids with versions that concern everybody
+/// Broadcasts: ids with versions that concern all clients
 /// (docs/protocol/client-protocol.md#broadcasts).
 namespace beckon::edge {
 
 /// All broadcasts with their versions at one moment. Never changed once fronts have it, so that all
 /// threads share one.
 struct Broadcasts {
-    /// Everything that the log had is in it: what is not here does not exist.
+    /// True once all records of the log are in it: an id that is not in it does not exist.
     bool complete = false;
     std::map<std::string, std::string, std::less<>> versions;
 
@@ -27,14 +27,14 @@ struct Broadcasts {
 };
 using BroadcastsPtr = std::shared_ptr<const Broadcasts>;
 
-/// The broadcasts that one client follows, and which versions it has. One thread.
+/// The broadcasts that one client follows, with its versions. One thread.
 class Follows {
 public:
-    /// Of one client. What it names beyond them is refused.
+    /// The most broadcasts of one client; further ones are refused.
     static constexpr std::size_t kMax = 64;
 
     /// The client names broadcasts with the versions that it has. Unknown ones are refused, unless
-    /// nobody can know yet whether they exist: then they are followed until that is known.
+    /// it is not known yet whether they exist: then they are followed until it is.
     void name(const std::vector<std::pair<std::string_view, std::string_view>>& named,
               const Broadcasts& now);
 
@@ -44,7 +44,7 @@ public:
     std::string take_news(const Broadcasts& now);
 
     std::size_t size() const { return notified_.size(); }
-    /// Nothing is left to send or to remember.
+    /// True if there is nothing to send and nothing to remember.
     bool empty() const { return notified_.empty() && refused_.empty(); }
 
 private:

@@ -4,8 +4,8 @@
 #include <string_view>
 
 /// Every end of a connection that we decide: the code and the reason text of its close frame. The
-/// texts of code 1011 are those that clients know from autopush; all others are one word that says
-/// why, in the same style.
+/// texts of code 1011 are those that clients know from autopush; all others are one word for the
+/// reason, in the same style.
 namespace beckon::edge {
 
 /// WebSocket close codes (docs/protocol/errors.md#close-codes).
@@ -44,7 +44,7 @@ inline constexpr Closing kTooBig{CloseCode::too_big, "TooBig"};
 /// A message was begun and not ended in time.
 inline constexpr Closing kUnfinished{CloseCode::internal, "UnfinishedMessage"};
 
-// --- what was asked cannot be done, and the fault is ours
+// --- the request cannot be served, and the fault is ours
 /// The code that serves the client threw; the client connects again.
 inline constexpr Closing kFailed{CloseCode::internal, "Internal"};
 
@@ -78,7 +78,7 @@ inline constexpr Closing kRemoved{CloseCode::try_again, "Removed"};
 inline constexpr Closing kReset{CloseCode::normal, "Reset"};
 /// The client pinged sooner than it may.
 inline constexpr Closing kPingTooSoon{CloseCode::internal, "SM"};
-/// The client says more than it may.
+/// The client sends more than it may.
 inline constexpr Closing kFlood{CloseCode::internal, "Flood"};
 
 }  // namespace closing

@@ -17,7 +17,7 @@ namespace beckon::edge {
 /// The fixed text in place of an endpoint when `key` does not decode.
 inline constexpr std::string_view kEndpointRefused = "Failed to generate endpoint";
 
-/// The same where the client has as many channels as it may have.
+/// The fixed text in place of an endpoint when the client has the most channels allowed.
 inline constexpr std::string_view kTooManyChannels = "Too many channels";
 
 /// The `status` of an answer to register or unregister.
@@ -39,10 +39,11 @@ struct ChannelFrame {
     core::ChannelId channel;
     bool operator==(const ChannelFrame&) const = default;
 };
-/// What register_frame() or unregister_frame() made `frame` for; nullopt: it is another frame.
+/// The query that `frame` answers, if register_frame() or unregister_frame() made it; nullopt: it
+/// is another frame.
 std::optional<ChannelFrame> answered_by(std::string_view frame);
 
-/// A message as it goes out, live or from the store.
+/// The members of a notification, live or from the store.
 struct NotificationText {
     const core::ChannelId& channel;
     std::string_view version;
@@ -54,7 +55,7 @@ struct NotificationText {
     /// `reliable_state` of a tracked message.
     std::optional<core::Milestone> state{};
 };
-/// `data` and `headers` stand there exactly when there is a body.
+/// The frame has `data` and `headers` exactly when there is a body.
 std::string notification_frame(const NotificationText& message);
 bool is_notification_frame(std::string_view frame);
 std::string notification_frame(const core::NotificationAccepted& message);
@@ -63,7 +64,7 @@ std::string notification_frame(const store::MessageView& message);
 /// Appends `text` as a JSON string with its quotes. Bytes above 0x7f are written as the code points
 /// of Latin-1: header texts are bytes, and a text frame that is not UTF-8 would end the connection.
 void append_json_string(std::string& out, std::string_view text);
-/// The same for text that is known to be UTF-8, as everything is that a client's frame said.
+/// As append_json_string(), for text that is known to be UTF-8, like all text of a client's frames.
 void append_json_utf8(std::string& out, std::string_view text);
 
 }  // namespace beckon::edge

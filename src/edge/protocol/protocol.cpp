@@ -23,8 +23,8 @@ constexpr std::uint16_t kNotDecrypted = 101;
 constexpr std::uint16_t kNotDelivered = 102;
 constexpr std::int32_t kNackNotDecrypted = 301;
 
-/// Members that mean something, of all messages together. What a message does not know is ignored,
-/// except that none of these may come twice.
+/// The known members of all messages together. A message ignores members that it does not use, but
+/// none of these may come twice.
 enum Name : std::size_t {
     message_type,
     uaid,
@@ -41,7 +41,7 @@ constexpr std::array<std::string_view, name_count> kNames = {
     "messageType", "uaid", "channelIDs", "broadcasts", "channelID",
     "key",         "code", "updates",    "version"};
 
-/// The members of one object, looked at once.
+/// The members of one object, each read once.
 class Fields {
 public:
     static Parsed<Fields> of(const Object& object) {
@@ -277,8 +277,8 @@ Closing closing_for(FrameFault fault) {
     return fault == FrameFault::bad_channel_id ? closing::kOutOfPlace : closing::kMalformed;
 }
 
-/// The DOM parser and not the on-demand one: it checks all of the text, also what nobody looks at,
-/// and a frame of 170 bytes still takes a third of a microsecond.
+/// The DOM parser and not the on-demand one: it checks all of the text, also unused members, and a
+/// frame of 170 bytes still takes a third of a microsecond.
 struct FrameParser::Impl {
     simdjson::dom::parser parser;
     std::string padded;  ///< the frame with the space behind it that simdjson reads into

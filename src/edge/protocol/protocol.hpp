@@ -16,7 +16,8 @@
 
 #include <tl/expected.hpp>
 
-/// What a client may say (docs/protocol/client-protocol.md#client-frames). One parser per thread.
+/// The frames that a client may send (docs/protocol/client-protocol.md#client-frames). One parser
+/// per thread.
 namespace beckon::edge {
 
 using BroadcastList = std::vector<std::pair<std::string_view, std::string_view>>;
@@ -74,7 +75,8 @@ using ClientFrame = std::variant<Hello, Register, Unregister, BroadcastSubscribe
 inline constexpr std::array<std::string_view, std::variant_size_v<ClientFrame>> kCommands = {
     "hello", "register", "unregister", "broadcast_subscribe", "ack", "nack", "ping"};
 
-/// What clients say about messages and channels in a number; others count as `other`. For metrics.
+/// The codes that clients send about messages and channels; unknown ones count as `other`. For
+/// metrics.
 inline constexpr std::array<std::string_view, 12> kAnswerCodes = {
     "ack_100",        "ack_101",        "ack_102",        "ack_other",
     "nack_301",       "nack_302",       "nack_303",       "nack_other",

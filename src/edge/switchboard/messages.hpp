@@ -10,7 +10,7 @@
 #include <string>
 #include <variant>
 
-/// What fronts and homes say to each other (docs/design.md#shards): the only contract between them.
+/// The messages between fronts and homes (docs/design.md#shards): the only contract between them.
 /// Same shard: a function call; same process: a shard's mailbox; other node: a frame on the link
 /// (docs/formats/link.md).
 namespace beckon::edge {
@@ -24,15 +24,15 @@ struct SessionId {
     auto operator<=>(const SessionId&) const = default;
 };
 
-/// What a home said of a session when it answered the hello. The front keeps it and shows it to the
-/// next home (docs/design.md#sessions-survive-their-home).
+/// The version of a session, which a home assigns when it answers the hello. The front keeps it and
+/// shows it to the next home (docs/design.md#sessions-survive-their-home).
 struct SessionStamp {
     core::Epoch epoch = 0;  ///< of the lease of the home that answered the hello; 0: no answer yet
     std::uint64_t sequence = 0;  ///< of that hello within the epoch
     auto operator<=>(const SessionStamp&) const = default;
 };
 
-// --- front to home. `uaid` routes: it says which partition, hence which home.
+// --- front to home. `uaid` routes: it determines the partition, and so the home.
 
 /// A client that a front attaches to a home: with its hello, still text, which the home parses and
 /// answers; or again, after its first home has gone, without a word to the client.
@@ -44,7 +44,7 @@ struct Attach {
     bool offered = false;
     std::string hello;  ///< empty if the hello was answered, see `again`
 
-    /// Of a client whose hello was answered by another home, or by this one earlier.
+    /// The state of a client whose hello was answered by another home, or by this one earlier.
     struct Again {
         SessionStamp stamp;
         /// The client has a record in the log: if this home does not know it, it was removed.
@@ -109,11 +109,11 @@ struct Attached {
 
 using ToFront = std::variant<ToClient, CloseClient, Attached>;
 
-/// What became of a message.
+/// The outcome of sending a message.
 enum class Sent : std::uint8_t {
     yes,
-    full,  ///< too much is on its way there
-    away,  ///< nobody is there at present
+    full,  ///< too many messages are on their way there
+    away,  ///< there is no receiver at present
 };
 
 /// A node as a front knows it: 0 is this process, the switchboard numbers all others.
@@ -126,7 +126,7 @@ struct NodeNumber {
 class HomeTransport {
 public:
     virtual ~HomeTransport() = default;
-    /// Where the home of that UAID's partition lives now; nullopt: nobody is placed there.
+    /// The node of the home of that UAID's partition; nullopt: no home is placed.
     virtual std::optional<NodeNumber> home_of(const core::Uaid& uaid) const = 0;
     /// `message` is moved from only if the answer is yes. A Detach is never `full`.
     virtual Sent to_home(NodeNumber node, ToHome&& message) = 0;
@@ -145,7 +145,7 @@ public:
     virtual ~NodeTransport() = default;
     virtual Sent to_home(const core::NodeId& node, const ToHome& message) = 0;
     virtual Sent to_front(const core::NodeId& node, const ToFront& message) = 0;
-    /// What was sent is on its way from now on. Due at the end of each turn in which something was.
+    /// Sends the messages of a turn. Call it at the end of each turn that sent any.
     virtual void flush() = 0;
 };
 

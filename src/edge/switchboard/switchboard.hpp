@@ -14,10 +14,10 @@ namespace beckon::edge {
 /// The way between fronts and homes (docs/design.md#shards). Partition p lives on shard p mod N of
 /// its node. On the same shard a message from a front waits for the end of the loop's turn, so that
 /// a home never runs inside a socket's callback; one from a home is a function call. To another
-/// shard, what a turn collected travels as one batch: one lock, one wake-up. To another node it
+/// shard, the messages of a turn travel as one batch: one lock, one wake-up. To another node it
 /// goes over the link.
 ///
-/// Bound: kWaitingMax messages on their way to one shard. Above it to_home() says `full`, and a
+/// Bound: kWaitingMax messages on their way to one shard. Above it to_home() returns `full`, and a
 /// client whose frame would be dropped is closed with "try again" instead: it finds its messages in
 /// the store. Detach, Attached and closes are bounded by the number of sessions and always go.
 class Switchboard {
@@ -31,7 +31,7 @@ public:
     struct Listener {
         /// The home of a partition lives elsewhere now.
         std::function<void(core::Partition)> moved = {};
-        /// The link to a node is lost, and with it all that was on its way.
+        /// The link to a node is lost, and with it all messages under way.
         std::function<void(NodeNumber, const core::NodeId&)> peer_lost = {};
     };
 
@@ -45,11 +45,11 @@ public:
 
     std::size_t shard_of(core::Partition partition) const;
 
-    /// Where the front, or the homes, of a shard send; used on that shard only.
+    /// The transports of the front, and of the homes, of a shard; used on that shard only.
     HomeTransport& homes(std::size_t shard);
     FrontTransport& fronts(std::size_t shard);
 
-    /// On the shard's thread. Empty handler: nobody is there any more.
+    /// Connects a receiver, on the shard's thread. Empty handler: the receiver has gone.
     void connect_home(core::Partition partition, HomeHandler handler);
     void connect_front(std::size_t shard, FrontHandler handler);
     /// Before the loops run, or on the shard's thread.
@@ -61,7 +61,7 @@ public:
     /// Where `ownership` places a partition; before the first call it is taken to live here. Any
     /// one thread.
     void route(core::Partition partition, const core::NodeId& home);
-    /// What came over a link. The three are for the links' thread.
+    /// Takes messages that came over a link. The links' thread calls this and the next two.
     void arrived(std::vector<ToHome> to_homes, std::vector<ToFront> to_fronts);
     void peer_up(const core::NodeId& node);
     void peer_lost(const core::NodeId& node);
@@ -74,8 +74,8 @@ public:
     bool serving(core::Partition partition) const;
 
     /// A partition for a new client: one that this shard serves if there is any, else one of this
-    /// process, else one whose home's link is up; in turn, so that new clients spread. nullopt:
-    /// none. On that shard only.
+    /// process, else one whose home's link is up. It takes them in turn, so that new clients are
+    /// distributed. nullopt: none. On that shard only.
     std::optional<core::Partition> near(std::size_t shard);
 
 private:

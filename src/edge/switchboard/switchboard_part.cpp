@@ -11,7 +11,7 @@ namespace beckon::edge {
 
 namespace {
 
-/// In place of a frame that finds the way to its front full.
+/// Replaces a frame when the way to its front is full.
 CloseClient overloaded(const SessionId& session) {
     return {.session = session,
             .code = closing::kOverloaded.code,
@@ -19,7 +19,7 @@ CloseClient overloaded(const SessionId& session) {
             .kind = CloseClient::Kind::held};
 }
 
-/// In place of the answer of a home whose code threw: the client connects again.
+/// Replaces the answer of a home whose code threw: the client connects again.
 CloseClient home_failed(const SessionId& session) {
     return {.session = session,
             .code = closing::kFailed.code,

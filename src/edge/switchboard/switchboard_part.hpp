@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-/// What the switchboard is made of; only its own two sources include this.
+/// The parts of the switchboard; only its own two sources include this.
 namespace beckon::edge {
 
 /// The messages of one turn of a shard for another shard.
@@ -28,7 +28,7 @@ const SessionId& session_of(const Message& message) {
     return std::visit([](const auto& m) -> const SessionId& { return m.session; }, message);
 }
 
-/// The switchboard on one shard; on that shard's thread where nothing else is said.
+/// The switchboard on one shard; on that shard's thread unless a comment names another.
 struct Switchboard::Part final : HomeTransport, FrontTransport {
     Part(Impl& b, std::size_t i, Loop& l, std::size_t partitions)
         : board(b), index(i), loop(l), routes(partitions, NodeNumber{}) {}
@@ -39,7 +39,7 @@ struct Switchboard::Part final : HomeTransport, FrontTransport {
     // --- FrontTransport: where its homes send
     void to_front(ToFront message) override;
 
-    /// At the end of a turn: what was collected goes on. True if more came meanwhile.
+    /// At the end of a turn: sends the collected messages. True if more came meanwhile.
     bool end_turn();
     /// From any thread, counted in `waiting`.
     void post(Batch batch);

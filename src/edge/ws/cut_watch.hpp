@@ -13,14 +13,15 @@ namespace beckon::edge {
 /// proxy or a firewall ends them (nginx after 60 s without a byte). One thread.
 class CutWatch {
 public:
-    /// Of so many that were lost last, so many at the same age, give or take a second.
+    /// If kSame of the last kSamples lost connections had the same age within a second, a timer has
+    /// cut them.
     static constexpr std::size_t kSamples = 40;
     static constexpr std::size_t kSame = 30;
     /// Younger ones end for many reasons.
     static constexpr core::Duration kYoungest = std::chrono::seconds{5};
     static constexpr core::Duration kLogAgain = std::chrono::hours{1};
 
-    /// A connection was lost at this age. The age in question if it is time to say so.
+    /// A connection was lost at this age. The age in question if it is time for a warning.
     std::optional<std::chrono::seconds> lost(core::Duration age, core::MonoTime now) {
         ages_[next_++ % kSamples] = age;
         if (next_ < kSamples || age < kYoungest || (logged_ && now - *logged_ < kLogAgain))

@@ -5,12 +5,12 @@
 #include <string_view>
 
 /// Plain HTTP on the WebSocket port (docs/protocol/client-protocol.md#plain-http-on-the-port):
-/// monitoring routes, and a clear answer for whoever asks without an upgrade. Pure.
+/// monitoring routes, and a clear answer to requests without an upgrade. Pure.
 namespace beckon::edge {
 
 struct MonitorStatus {
     std::string version;
-    std::string why;  ///< what is not ready; empty: all is well
+    std::string why;  ///< the parts that are not ready; empty: all are
     std::size_t connections = 0;
 };
 
@@ -22,9 +22,9 @@ struct HttpReply {
     bool operator==(const HttpReply&) const = default;
 };
 
-/// To a request without an upgrade.
+/// The answer to a request without an upgrade.
 HttpReply monitor_reply(std::string_view path, const MonitorStatus& status);
-/// To an upgrade above the limits: come back later.
+/// The answer to an upgrade above the limits: come back later.
 HttpReply full_reply();
 HttpReply plain_reply(int status);
 

@@ -63,7 +63,7 @@ void ProxyIntake::read(Waiting& waiting) {
     if (*header) finish(waiting, (*header)->client);
 }
 
-/// `waiting` goes first: what follows may take another socket.
+/// `waiting` goes first: the next call may take another socket.
 void ProxyIntake::finish(Waiting& waiting, const Header& header) {
     const auto proxy = waiting.proxy;
     auto socket = std::move(waiting.socket);

@@ -29,7 +29,7 @@ public:
     ~ProxyIntake();
 
     void take(net::Descriptor socket, const net::Peer& proxy);
-    /// Of those that wait, no header will come.
+    /// The waiting connections will get no header any more.
     void close_all();
 
 private:

@@ -213,7 +213,7 @@ int WsServer::Impl::destroyed(Connection* c) {
     return 0;
 }
 
-// --- what the fronts use
+// --- calls of the fronts
 
 WsServer::WsServer(WsServerOptions options, ShardLoop& loop, net::Admission& admission,
                    WsServerMetrics metrics, std::function<MonitorStatus()> monitor)

@@ -36,21 +36,24 @@ struct WsServerOptions {
     std::size_t outbox_bytes_max = 1U << 20;
     /// A message that comes in pieces is complete after so long, or the client is closed.
     core::Duration frame_timeout = std::chrono::seconds{15};
-    /// Pieces of such messages, of all clients of the shard; above it whoever sends one is closed.
+    /// Memory for pieces of incomplete messages, of all clients of the shard; above it a client
+    /// that sends a piece is closed.
     std::size_t half_frames_bytes_max = 32U << 20;
     /// Sockets that lws takes at one time; 0: as many as the process may open.
     unsigned sockets_max = 0;
     /// Frames that one client may send over ten seconds, a second's worth; each notification that
     /// it gets allows one more, for its ack. 0: no limit.
     std::size_t frames_per_second_max = 0;
-    /// Web pages that may connect, by their Origin; empty: all. Who sends none always may.
+    /// Web pages that may connect, by their Origin; empty: all. Clients without an Origin always
+    /// may.
     std::vector<std::string> allowed_origins;
     /// From accept to the end of the upgrade: TLS, a dripping head, a silent connection.
     core::Duration handshake_timeout = std::chrono::seconds{5};
     std::optional<net::TlsFiles> tls;
-    /// Whose forwarding headers say which client it is; never null.
+    /// The proxies whose forwarding headers name the client; never null.
     std::shared_ptr<const net::TrustedProxies> proxies = std::make_shared<net::TrustedProxies>();
-    /// Their connections begin with a PROXY header, which names the client; nobody else's do.
+    /// Their connections begin with a PROXY header, which names the client; other connections do
+    /// not.
     bool proxy_protocol = false;
     /// Session tickets of one shard are good on the others if all have the same keys.
     std::array<unsigned char, 80> ticket_keys{};
@@ -91,7 +94,7 @@ public:
     void close(Client& client, Closing closing, ClosedBy why) override;
     void set_timer(Client& client, core::Duration after) override;
 
-    /// A connection that somebody else accepted; takes the descriptor.
+    /// Takes a connection that another listener accepted, with its descriptor.
     void adopt(int fd, const sockaddr_storage& peer);
     void stop_accepting();
     /// For new connections; the files must have passed check().

@@ -19,7 +19,7 @@
 
 namespace beckon::edge {
 
-/// What Firefox offers.
+/// The subprotocol that Firefox offers.
 inline constexpr std::string_view kSubprotocol = "push-notification";
 inline constexpr std::size_t kSubprotocolNameMax = 63;  ///< lws: EOF without an answer above it
 
@@ -81,7 +81,7 @@ struct WsServer::Impl {
     const std::function<MonitorStatus()> monitor;
     ClientEvents* front = nullptr;
     std::unique_ptr<Acceptor> acceptor;
-    std::unique_ptr<ProxyIntake> intake;  ///< null: nobody sends PROXY headers
+    std::unique_ptr<ProxyIntake> intake;  ///< null: no proxy sends PROXY headers
     core::MonoTime proxy_fault_logged{};  ///< in a log line
 
     core::Handle<SSL_CTX, SSL_CTX_free> client_ssl;
@@ -89,7 +89,7 @@ struct WsServer::Impl {
     lws_vhost* vhost = nullptr;
     ssl_ctx_st* ssl = nullptr;
     /// The name of protocols[0], which lws looks up in the client's list and echoes: written anew
-    /// for each upgrade, so that everybody finds what it offered
+    /// for each upgrade, so that each client finds the name that it offered
     /// (docs/facts/libwebsockets.md#subprotocols).
     std::array<char, kSubprotocolNameMax + 1> protocol_name{};
     std::array<lws_protocols, 2> protocols{};

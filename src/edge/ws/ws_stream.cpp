@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 constexpr auto kWriteClose = static_cast<lws_write_protocol>(4);
 /// After our close frame the peer has this long; Firefox never answers one.
 constexpr core::Duration kCloseLinger = milliseconds{200};
-/// To get the frame out at all, behind what is queued.
+/// The time to get the close frame out, behind the queued frames.
 constexpr core::Duration kCloseFlush = milliseconds{2'000};
 /// For lws to answer a close frame of the client.
 constexpr core::Duration kPeerClose = milliseconds{1'000};
@@ -157,8 +157,8 @@ int WsServer::Impl::closed(Connection& c) {
     return 0;
 }
 
-/// An exception while this client was served: it gets a close code and connects again; nobody else
-/// notices. Before the upgrade lws ends the connection.
+/// An exception while this client was served: it gets a close code and connects again; no other
+/// client notices. Before the upgrade lws ends the connection.
 int WsServer::Impl::failed(Connection& c) {
     if (c.mode == Mode::handshake) return -1;
     close(c, closing::kFailed, ClosedBy::failed);

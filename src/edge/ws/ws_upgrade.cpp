@@ -13,9 +13,9 @@ namespace {
 /// As lws has the names of headers that it does not know: it keeps those, too.
 constexpr std::string_view kForwarded = "forwarded:";
 constexpr std::string_view kXForwardedFor = "x-forwarded-for:";
-/// A longer list of proxies is nobody's; then the proxy's own address counts.
+/// No real list of proxies is longer; then the proxy's own address counts.
 constexpr std::size_t kForwardedMax = 512;
-/// Scheme and authority of a target in absolute form: a longer name is nobody's (RFC 1035 §2.3.4).
+/// Scheme and authority of a target in absolute form: no name is longer (RFC 1035 §2.3.4).
 constexpr std::size_t kAuthorityMax = 512;
 
 std::optional<std::string> header(lws* wsi, std::string_view name) {
@@ -100,8 +100,8 @@ int WsServer::Impl::confirm_upgrade(Connection& c, std::string_view protocol) {
     return reply(c.wsi, full_reply());
 }
 
-/// Browsers say which page opens a WebSocket; everybody else may leave it out or lie, so this keeps
-/// pages away and nobody else.
+/// Browsers name the page that opens a WebSocket. Other clients may leave it out or lie, so this
+/// keeps away pages alone.
 bool WsServer::Impl::is_allowed_origin(lws* wsi) const {
     if (options.allowed_origins.empty()) return true;
     const int size = lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN);
@@ -130,7 +130,7 @@ bool WsServer::Impl::admit(Connection& c) {
     return c.client_counted;
 }
 
-/// Accepts whatever is offered: protocols[0] takes its name.
+/// Accepts every offered subprotocol: protocols[0] takes its name.
 std::optional<HttpReply> WsServer::Impl::choose_subprotocol(lws* wsi) {
     std::string_view chosen = kSubprotocol;
     std::array<char, kSubprotocolListMax + 1> list{};

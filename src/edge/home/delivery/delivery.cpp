@@ -16,10 +16,10 @@ namespace beckon::edge {
 
 namespace {
 
-/// The host's clock and the log's time differ by a little more or less at each look.
+/// The difference between the host's clock and the log's time varies a little between readings.
 constexpr core::Duration kWorthAReading = std::chrono::seconds{1};
 
-/// What follows from a frame of a message that came from the log this moment.
+/// The report for a frame of a message that has just come from the log.
 std::optional<Report> live_report(const std::optional<core::Tracked>& message,
                                   core::Timestamp logged) {
     using enum core::Milestone;
@@ -38,7 +38,7 @@ std::optional<Report> retrieved_report(const store::MessageView& message) {
 
 }  // namespace
 
-/// nullopt as well where nobody receives reports.
+/// nullopt also if there is no receiver of reports.
 std::optional<core::Tracked> Delivery::tracked(const core::RecordView& record,
                                                const core::NotificationAccepted& message) const {
     if (!message.reliability_id || !context_.outbox.reports()) return std::nullopt;
@@ -46,13 +46,13 @@ std::optional<core::Tracked> Delivery::tracked(const core::RecordView& record,
                          .expires = record.time + std::chrono::seconds{message.ttl_s}};
 }
 
-/// Only who serves says where a message is: a standby folds it too.
+/// Only a serving home reports where a message is: a standby folds it too.
 void Delivery::report(const std::optional<core::Tracked>& message, core::Milestone milestone) {
     if (!message || !serving_since_) return;
     context_.outbox.report({.message = *message, .reached = {milestone}, .logged = {}});
 }
 
-/// A message that was put again after its end is not reported: that was done with its tombstone.
+/// A message that was put again after its end is not reported: its tombstone reported it.
 void Delivery::fold_receipt(const core::RecordView& record,
                             const core::NotificationAccepted& message, store::PutOutcome outcome) {
     const auto subscription = record.header(core::kReceiptHeader);
@@ -115,7 +115,7 @@ void Delivery::send(const Session& session, Effects effects, std::optional<Repor
     }
 }
 
-/// Its pending tombstone says `expired` whatever becomes of it, so its outcome is reported from
+/// Its pending tombstone has the reason `expired` in any case, so its outcome is reported from
 /// here.
 void Delivery::await_ack(const core::MessageKey& message,
                          const std::optional<core::Tracked>& tracked) {
@@ -163,7 +163,7 @@ void Delivery::await_client(const core::RecordView& record,
                          notification_frame(message), tracked});
 }
 
-/// The store knows nothing of what is held, so a newer message of the Topic replaces it here.
+/// The store does not know a held message, so a newer message of the Topic replaces it here.
 void Delivery::replace_awaiting(const core::NotificationAccepted& newer) {
     if (!newer.topic) return;
     std::erase_if(awaiting_, [&](const AwaitingClient& one) {
@@ -223,7 +223,8 @@ bool Delivery::turn() {
     return !due_.empty();
 }
 
-/// Sends what waits for one client as far as there is space; the messages that were looked at.
+/// Sends a client's waiting messages while there is space; returns the number of messages that were
+/// read.
 std::size_t Delivery::read(Session& session, std::size_t budget) {
     std::size_t used = 0;
     while (!session.live()) {
@@ -243,7 +244,7 @@ std::size_t Delivery::read(Session& session, std::size_t budget) {
     return used;
 }
 
-/// 0: what comes next does not fit.
+/// 0: the next message does not fit.
 std::size_t Delivery::read_once(Session& session, std::size_t at_most) {
     const auto now = context_.clock.mono();
     const auto log_now = context_.log_now();

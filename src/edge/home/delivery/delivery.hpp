@@ -20,13 +20,13 @@
 
 namespace beckon::edge {
 
-/// Brings messages to the attached clients of one partition: those that are folded while a client
-/// is there, and those that wait in the store.
+/// Delivers messages to the attached clients of one partition: messages that are folded while a
+/// client is attached, and messages that wait in the store.
 class Delivery {
 public:
     /// Messages read from the store in one turn, for all clients together.
     static constexpr std::size_t kReadBudget = 4'096;
-    /// For one client in one go: of large messages a window has capacity for few.
+    /// For one client at a time: a window has capacity for few large messages.
     static constexpr std::size_t kReadAtOnce = 32;
     /// For how long a TTL-0 message waits for its client after a take-over, and how many do.
     static constexpr core::Duration kTakeoverGrace = std::chrono::seconds{5};
@@ -45,14 +45,14 @@ public:
         /// Everything of `notifications` below it is folded.
         std::function<core::Offset()> position;
         DeliveryTimes times{};
-        /// By how much messages may be older than the log says.
+        /// By how much messages may be older than by the log's time.
         std::function<core::MissingTime()> missing = [] { return core::MissingTime{}; };
     };
     explicit Delivery(Context context)
         : context_(std::move(context)), missing_(context_.missing()) {}
 
-    /// Folds a message, and sends it if its client is attached and can take it. What cannot be sent
-    /// now waits in the store. True if the message is pending, sent or not.
+    /// Folds a message, and sends it if its client is attached and can take it; otherwise it waits
+    /// in the store. True if the message is pending, sent or not.
     bool fold(const core::RecordView& record, const core::NotificationAccepted& message);
     /// The message is finished: a frame of it that is still queued here is dropped.
     /// One exception: a serving home holds a TTL-0 message for its client although it reads the
@@ -71,18 +71,18 @@ public:
         serving_since_ = context_.clock.mono();
         missing_ = withheld_by_ = context_.missing();
     }
-    /// Nobody is attached any more.
+    /// No client is attached any more.
     void stop();
-    /// A known client has attached: what waits for it is due.
+    /// A known client has attached: its waiting messages are due.
     void attached(Session& session);
     /// The session may have space again. True if a turn is worth it.
     bool made_capacity(Session& session);
 
-    /// Sends what waits, within a budget. True if there is more to do at once.
+    /// Sends waiting messages, within a budget. True if there is more to do at once.
     bool turn();
     /// About once a second: sessions whose space was too small to be worth a read, or that were
-    /// silent for too long, get what there is space for, and those for which something was withheld
-    /// that is not over after all.
+    /// silent for too long, get as many messages as fit; so do sessions for which messages were
+    /// withheld that are not over after all.
     void tick();
 
     std::uint64_t delivered() const { return delivered_; }

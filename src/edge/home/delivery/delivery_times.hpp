@@ -6,7 +6,7 @@ class Histogram;
 
 namespace beckon::edge {
 
-/// How late deliveries are. Null: nobody wants to know.
+/// How late deliveries are. Null: not measured.
 struct DeliveryTimes {
     /// From the log's append, which is a moment before the 201, to the frame, where the client was
     /// attached.

@@ -59,8 +59,8 @@ void Outcomes::acknowledged(const core::MessageKey& message) {
     enqueue(message);
 }
 
-/// A message whose tombstone is pending is reported with that. Of a message that the store has
-/// forgotten meanwhile, since nobody served for an hour after its end, only the receipt is left.
+/// The outcome of a message whose tombstone is pending is reported with that. If no home served for
+/// an hour after a message's end, the store has dropped the message, and only its receipt is left.
 void Outcomes::expire(core::Timestamp now) {
     const auto due = context_.store.receipts_due(now, kExpireMax);
     std::erase_if(removed_, [&](const auto& message) {

@@ -37,7 +37,8 @@ class Outcomes {
 public:
     /// Events of this home without the log's report; the rest waits here.
     static constexpr std::size_t kInFlightMax = 64;
-    /// For the ack of a message with TTL 0, whose pending tombstone says `expired` from the start.
+    /// For the ack of a message with TTL 0, whose pending tombstone has the reason `expired` from
+    /// the start.
     static constexpr core::Duration kAckWait = std::chrono::seconds{5};
     /// Messages with TTL 0 whose ack is awaited at one time, since their pending tombstones wait
     /// too; beyond it the reason of the pending tombstone is reported at once.
@@ -60,18 +61,18 @@ public:
     Outcomes(const Outcomes&) = delete;
     Outcomes& operator=(const Outcomes&) = delete;
 
-    /// The sender receives this message's outcome; true also if the store cannot say. Then it
+    /// The sender receives this message's outcome; true also if the store's read failed. Then it
     /// cannot commit either, and the fold starts anew.
     bool wanted(const core::MessageKey& message) {
         return context_.store.receipt(message).has_value() || context_.store.broken();
     }
-    /// `reported`: the log has it. False: there is no receiver, or the store cannot say (broken());
-    /// `reported` will not be called.
+    /// `reported`: the log has it. False: there is no receiver, or the store's read failed
+    /// (broken()); `reported` will not be called.
     bool publish_outcome(const core::MessageKey& message, core::FinishReason reason,
                          std::function<void()> reported);
-    /// The client has the message, whatever its pending tombstone says.
+    /// The client has the message, although its pending tombstone has another reason.
     void acknowledged(const core::MessageKey& message);
-    /// About once a second: messages with a receipt that have expired are done with.
+    /// Call it about once a second: finishes expired messages with a receipt.
     void expire(core::Timestamp now);
     void stop();
 

@@ -45,7 +45,7 @@ bool PendingLimit::turn(core::Timestamp now, core::Offset position) {
 void PendingLimit::start_next(core::Offset position) {
     client_ = due_.front();
     due_.pop_front();
-    is_due_.erase(*client_);  // what comes from here on is looked at again
+    is_due_.erase(*client_);  // messages from here on are read again
     cursor_ = {.topics = true, .after = -1, .until = position};
     seen_.clear();
 }

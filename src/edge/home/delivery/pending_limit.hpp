@@ -15,10 +15,10 @@
 
 namespace beckon::edge {
 
-/// Holds the number of messages that wait for one client to a limit, so that nobody fills the disk
-/// through one UAID. What waits is counted in the store now and then, so that a message costs no
-/// row of its own for it: a client may be a tenth above the limit before it is noticed. Only the
-/// home that serves decides; what it decides are pending tombstones, as always.
+/// Limits the number of messages that wait for one client, so that no sender fills the disk through
+/// one UAID. The limit needs no row for each message: the home counts the waiting messages in the
+/// store now and then, and notices a client at the latest when it is a tenth above the limit. Only
+/// a serving home decides, and its decisions are pending tombstones, as always.
 class PendingLimit {
 public:
     enum class Policy : std::uint8_t { drop_oldest, reset };
@@ -26,12 +26,12 @@ public:
         std::size_t messages = 10'000;  ///< `max_pending`
         Policy policy = Policy::drop_oldest;
     };
-    /// Clients of which it is remembered when to count next. Of one that is forgotten a random
-    /// message is the next to count at.
+    /// The most clients whose next count is remembered. A forgotten client is counted again at a
+    /// random message.
     static constexpr std::size_t kWatchedMax = 65'536;
-    /// Messages looked at in one turn, or dropped.
+    /// Messages read in one turn, or dropped.
     static constexpr std::size_t kBudget = 1'024;
-    /// Beyond the limit, messages of one client that are looked at before some are dropped.
+    /// Messages of one client beyond the limit that are read before some are dropped.
     static constexpr std::size_t kBeyondMax = 4'096;
 
     struct Context {
@@ -42,7 +42,7 @@ public:
     };
     PendingLimit(const Options& options, Context context);
 
-    /// A message was folded at `offset` that waits from now on.
+    /// A message that was folded at `offset` waits from now on.
     void waits(const core::Uaid& client, core::Offset offset);
     /// True if there is more to do. `now`: log time. `position`: everything below is folded.
     bool turn(core::Timestamp now, core::Offset position);
@@ -61,9 +61,9 @@ private:
     Context context_;
     std::unordered_map<core::Uaid, std::size_t> until_count_;  ///< messages
     std::deque<core::Uaid> due_;
-    std::unordered_set<core::Uaid> is_due_;  ///< who is in due_
+    std::unordered_set<core::Uaid> is_due_;  ///< the clients in due_
 
-    /// The client that is looked at.
+    /// The client under way.
     std::optional<core::Uaid> client_;
     store::DrainCursor cursor_;
     std::vector<Message> seen_;

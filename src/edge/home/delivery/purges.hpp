@@ -13,22 +13,22 @@
 
 namespace beckon::edge {
 
-/// Finishes what still waits of channels that are gone, a bounded piece in each turn, however many
-/// messages wait and however many channels go. What arrives later is delivered or expires: there is
-/// no common order between the two log topics.
+/// Finishes the waiting messages of channels that are gone, a bounded piece in each turn, however
+/// many messages wait and however many channels go. Messages that come later are delivered or
+/// expire: the two log topics have no common order.
 class Purges {
 public:
-    /// Messages looked at in one turn.
+    /// Messages read in one turn.
     static constexpr std::size_t kBudget = 1'024;
 
     using Done = std::function<void()>;
 
     Purges(store::PartitionStore& store, Delivery& delivery) : store_(store), delivery_(delivery) {}
 
-    /// `done` runs when what waited when this was called is finished. Channels of one client that
-    /// come before their turn share one reading.
+    /// `done` runs when all messages that waited at the call are finished. Channels of one client
+    /// that are added before its turn share one read.
     void begin(const core::Uaid& client, const core::ChannelId& channel, Done done);
-    /// The same for all channels of a client, which is gone.
+    /// Purges all channels of a client that is gone.
     void begin_all(const core::Uaid& client, Done done);
     /// True if there is more to do. `now`: log time. `position`: everything below is folded.
     bool turn(core::Timestamp now, core::Offset position);

@@ -189,7 +189,7 @@ void TombstoneOutbox::answered(const core::MessageKey& key, bool ok) {
     --context_.in_flight.count;
     --mine_in_flight_;
     const auto it = held_.find(key);
-    // Published already if it is gone: what is read back needs no report.
+    // If it is gone, it was published and read back, and needs no report.
     if (it != held_.end() && it->second.stage == Stage::in_flight) {
         if (ok) {
             it->second.stage = Stage::durable;

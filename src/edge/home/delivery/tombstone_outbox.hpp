@@ -34,13 +34,13 @@ struct TombstonesInFlight {
 /// tracked message goes out after the milestone that it ended with, that of a message with a
 /// receipt after its outcome was published: after a kill its tombstone is still pending.
 ///
-/// Nobody waits for a tombstone, and a request to the log costs about the same with one record as
-/// with fifty. So tombstones linger for up to kLinger; kFullBatch of one home go at once
+/// No client waits for a tombstone, and a request to the log costs about the same with one record
+/// as with fifty. So tombstones linger for up to kLinger; kFullBatch of one home go at once
 /// (docs/decisions/0198-messages-are-batched-under-load.md).
 ///
-/// The store owns the pending tombstones. Here are those that are being published, a bounded
-/// number, with the lowest puts; the rest is read from the store when there is space. On the home's
-/// thread.
+/// The store owns the pending tombstones. It holds the tombstones being published, a bounded
+/// number, with the lowest puts; it reads the rest from the store when there is space. On the
+/// home's thread.
 class TombstoneOutbox {
 public:
     /// Pending tombstones that are held in memory.
@@ -71,9 +71,9 @@ public:
     /// milestones, which are on their way.
     void flush();
     void stop();
-    /// With this code the client has acknowledged a message whose tombstone is pending from now on:
-    /// it says so. Kept in memory only, so that a kill before the tombstone leaves a pending
-    /// tombstone without it.
+    /// The client has acknowledged a message, whose tombstone is pending from now on, with this
+    /// code: the tombstone carries it. Kept in memory only, so that a kill before the tombstone
+    /// leaves a pending tombstone without it.
     void acked_with(const core::MessageKey& key, std::uint16_t code);
     /// New pending tombstones are published soon. While nothing is left to commit.
     void take_new();
@@ -111,9 +111,9 @@ private:
     bool publishing_ = false;
     std::unordered_map<core::MessageKey, Entry> held_;
     std::set<std::pair<core::Offset, core::MessageKey>> waiting_;  ///< in the order of the puts
-    /// Of each client: puts of replaced messages whose tombstone the log does not have yet.
+    /// By client: the puts of replaced messages whose tombstone the log does not have yet.
     std::unordered_map<core::Uaid, std::set<core::Offset>> replaced_;
-    /// Of messages whose tombstones are not read back; at most kHeldMax.
+    /// The messages whose tombstones are not read back; at most kHeldMax.
     std::unordered_map<core::MessageKey, std::uint16_t> codes_;
     bool more_in_store_ = false;  ///< not all of them are held
     std::size_t mine_in_flight_ = 0;

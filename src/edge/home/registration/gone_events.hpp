@@ -17,15 +17,15 @@
 namespace beckon::edge {
 
 /// Notifies application servers of the end of their subscriptions
-/// (docs/webhooks.md#beckons-own-events), where somebody has a webhook for that.
+/// (docs/webhooks.md#beckons-own-events), where an owner has a webhook for that.
 ///
-/// Anybody may register a channel with anybody's key and end it again, and each event stays in the
-/// log for two weeks: so only so many are published of each client, and for each application
-/// server. A client may also have a thousand channels and go with hundreds of others, and the
-/// publisher is that of read barriers, leases and registers, which must not find it full: so a
-/// bounded number is under way, and the rest waits here. An event that finds the queue full, or
-/// that the log refuses, is dropped: the next message for the subscription is answered 410, and the
-/// endpoint publishes the event then. On the home's thread.
+/// A client may register a channel with any application server's key and end it again, and each
+/// event stays in the log for two weeks: so the number of events of each client, and for each
+/// application server, is limited. A client may also have a thousand channels and go with hundreds
+/// of others, and the publisher is that of read barriers, leases and registers, which must not find
+/// it full: so a bounded number is under way, and the rest waits here. An event that finds the
+/// queue full, or that the log refuses, is dropped: the next message for the subscription is
+/// answered 410, and the endpoint publishes the event then. On the home's thread.
 class GoneEvents {
 public:
     /// Events without the log's report.
@@ -43,7 +43,7 @@ public:
         log::Publisher& publisher;
         core::Executor& executor;
         const core::Clock& clock;
-        /// Whether the owner may have a webhook for it; empty: everybody.
+        /// Whether the owner may have a webhook for it; empty: every owner.
         std::function<bool(std::string_view owner)> wanted{};
     };
 
@@ -52,7 +52,7 @@ public:
         : partitions_(partitions), context_(std::move(context)), lifetime_(context_.executor) {}
 
     void report(core::SubscriptionGone gone);
-    /// What waits is forgotten.
+    /// Drops the events that wait.
     void stop();
 
 private:

@@ -29,7 +29,8 @@ void Hellos::answer(const SessionId& id, const Offer& offer) {
     if (!context_.fold.suspect() && may_attach(context_.store.client(offer.uaid))) {
         return context_.adopted(id, offer, offer.uaid, true);
     }
-    // Without a record nobody but this session knows the client: there is nothing to be denied.
+    // A client without a record is known to this session alone, so no proof of its absence is
+    // needed.
     const bool adopted = offer.again && !offer.again->persisted;
     if (adopted) return context_.adopted(id, offer, offer.uaid, false);
     wait_for_barrier(id, offer);

@@ -16,11 +16,11 @@
 
 namespace beckon::edge {
 
-/// Decides which UAID a client has. A known one is answered at once, an unknown one only after a
-/// read barrier: a new UAID in place of the offered one makes Firefox drop every subscription.
+/// Decides the UAID of a client. A known one is answered at once, an unknown one only after a read
+/// barrier: a new UAID in place of the offered one makes Firefox drop every subscription.
 ///
-/// While the home does not serve yet, hellos wait; so do those that need a read barrier. In both
-/// cases a client has no reason to say more: its front keeps what it says early.
+/// Hellos wait while the home does not serve yet, and while they need a read barrier. A client has
+/// no reason to send more meanwhile; its front keeps frames that come early.
 class Hellos {
 public:
     /// Clients whose hello waits.
@@ -28,7 +28,7 @@ public:
     /// Hellos answered in one turn, after a take-over.
     static constexpr std::size_t kBudget = 512;
 
-    /// What a client offers, or its front proposes for it.
+    /// The UAID that a client offers, or that its front proposes for it.
     struct Offer {
         core::Uaid uaid;
         bool by_client = false;
@@ -41,9 +41,9 @@ public:
         fold::Fold& fold;
         core::Executor& executor;
         Outbox& outbox;
-        /// The client has this UAID. `known`: it has one already and comes back.
+        /// The client gets this UAID. `known`: it had it before and comes back.
         std::function<void(const SessionId&, const Offer&, const core::Uaid&, bool known)> adopted;
-        /// Something was decided outside of a turn.
+        /// A decision was made outside of a turn.
         std::function<void()> flush_or_turn;
     };
     Hellos(core::Partition partition, core::Partition partitions, Context context);
@@ -52,13 +52,13 @@ public:
     void answer(const SessionId& id, const Offer& offer);
     /// The home does not serve yet.
     void keep(const SessionId& id, const Offer& offer);
-    /// What was kept is answered from now on; true if there is more to do.
+    /// Answers kept hellos; true if there are more.
     bool turn();
-    /// False: no such hello waits.
+    /// Drops a hello that waits; false: it does not wait.
     bool forget(const SessionId& id);
     /// The link to that node is lost.
     void forget_front(const core::NodeId& front);
-    /// The home does not serve: other homes are to answer.
+    /// The home does not serve: releases all hellos to other homes.
     void release_all(Closing closing);
 
 private:

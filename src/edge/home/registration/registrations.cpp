@@ -14,10 +14,10 @@ namespace beckon::edge {
 
 namespace {
 
-/// A client is not looked at again sooner, whatever its record says.
+/// The least time between two checks of a client.
 constexpr core::Duration kSeenAgain = std::chrono::seconds{1};
 
-/// Of 64 hex digits; nullopt for anything else.
+/// Parses 64 hex digits; nullopt for anything else.
 std::optional<core::Sha256> parse_sha256(std::string_view hex) {
     constexpr std::size_t kHalf = 32;
     if (hex.size() != 2 * kHalf) return std::nullopt;
@@ -44,7 +44,7 @@ Registrations::Registrations(log::TopicPartition where, Options options, Context
 void Registrations::begin(core::Epoch epoch) {
     epoch_ = epoch;
     sequence_ = 0;
-    repair_due_ = true;  // what the home before read while it did not serve
+    repair_due_ = true;  // stale writes that the home read while it did not serve
     repair_cursor_.reset();
 }
 
@@ -55,7 +55,7 @@ void Registrations::stop() {
     gone_events_.stop();
 }
 
-/// Those that are under way count as if they were new.
+/// Changes under way count as new channels.
 bool Registrations::has_too_many(const Session& session, const core::ChannelId& channel) {
     if (context_.store.channel(session.uaid, channel)) return false;
     const auto others = session.changes_in_flight() - 1;
@@ -112,7 +112,7 @@ void Registrations::remove(const ChangePtr& change, Session& session) {
     change->removed = context_.store.channel(session.uaid, change->request.channel);
     if (only_one && !change->removed) {
         change->failed = context_.store.broken();
-        answer(*change);  // it was not there, which is what the client wants
+        answer(*change);  // it was not there, as the client wants
         return;
     }
     change->reports_missing = 1;
@@ -130,7 +130,7 @@ void Registrations::publish(const ChangePtr& change, core::Record record) {
         }));
 }
 
-/// A failure leaves what stands in the log, until the next record of that key.
+/// After a failure the log keeps its record until the next record of that key.
 void Registrations::publish(core::Record record) {
     context_.fold.publisher().publish(where_, std::move(record), [](const auto&) {});
 }
@@ -169,8 +169,8 @@ void Registrations::folded(const ChangePtr& change) {
     context_.flush_or_turn();
 }
 
-/// To the application server that the subscription was bound to. It is notified once or not at all:
-/// the next message for the subscription is answered 410, and that is published too.
+/// Notifies the application server that the subscription was bound to. It is notified once or not
+/// at all: the next message for the subscription is answered 410, and that is published too.
 void Registrations::publish_gone(const core::Uaid& client, const store::StoredChannel& channel,
                                  core::GoneReason reason) {
     const auto owner = core::owner_name_of_hash(channel.vapid_sha256);
@@ -262,7 +262,7 @@ void Registrations::write_last_seen(Session& session) {
     auto again = kSeenEvery;
     const auto client = context_.store.client(session.uaid);
     if (client && changing_.contains(session.uaid)) {
-        again = kSeenAgain;  // what the store has may be about to be removed
+        again = kSeenAgain;  // the store's row may be about to be removed
     } else if (client) {
         if (now - client->last_seen < kSeenEvery) {
             again = std::max<core::Duration>(kSeenEvery - (now - client->last_seen), kSeenAgain);
@@ -285,8 +285,8 @@ void Registrations::tick() {
     }
 }
 
-/// Of a client with a change under way nothing is written over: what the store has is older than
-/// the change, and would undo it. It is looked at again with the next round.
+/// A client with a change under way is not repaired: the store's row is older than the change, and
+/// would undo it. The next round checks it again.
 bool Registrations::repair_stale_writes() {
     if (!repair_due_) return false;
     const auto found = context_.store.stale_writes_after(repair_cursor_, kRepairBudget);

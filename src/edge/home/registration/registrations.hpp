@@ -30,7 +30,7 @@ inline constexpr fold::InputIndex kSubscriptionsInput = 1;
 
 /// The records that a serving home publishes to `subscriptions`: registers, unregisters, times at
 /// which clients were last seen, and read repairs of stale writes of a former home. A client's
-/// answer follows the fold: what it receives, this home has read back from the log.
+/// answer follows the fold: this home has read back from the log what the answer confirms.
 class Registrations {
 public:
     /// `last_seen` is written when it is so old.
@@ -54,7 +54,8 @@ public:
         std::function<core::Timestamp()> log_now;
         /// Something was put into the outbox outside of a turn.
         std::function<void()> flush_or_turn;
-        /// Whether an owner may have a webhook for the end of its subscriptions; empty: everybody.
+        /// Whether an owner may have a webhook for the end of its subscriptions; empty: every
+        /// owner.
         std::function<bool(std::string_view owner)> gone_wanted{};
     };
     struct Options {
@@ -82,9 +83,9 @@ public:
 
     /// A stale write was folded: repair_stale_writes() will find it.
     void lost() { repair_due_ = true; }
-    /// After a commit: a write of a former home that lost by its epoch is written over with the
-    /// stored value, so that compaction keeps that, whoever read it: this home or one before it.
-    /// True if there is more to do.
+    /// Read repair, after a commit: publishes the stored value over a former home's write that lost
+    /// by its epoch, so that compaction keeps the stored value. This home or one before it has read
+    /// that write. True if there is more to do.
     bool repair_stale_writes();
 
 private:
@@ -126,7 +127,7 @@ private:
     core::Epoch epoch_ = 0;
     std::uint64_t sequence_ = 0;
     std::set<std::pair<core::MonoTime, core::Uaid>> seen_due_;
-    /// Changes of each client that are under way. What the store has of it may be old.
+    /// The changes of each client that are under way. The store's rows of such a client may be old.
     std::unordered_map<core::Uaid, std::size_t> changing_;
     bool repair_due_ = false;
     std::optional<store::StaleWrite> repair_cursor_;  ///< repaired up to here

@@ -71,7 +71,7 @@ void Removals::confirmed(const core::Uaid& client, const core::Result<void>& res
         client, lifetime_.guard([this, client](bool is_folded) { folded(client, is_folded); }));
 }
 
-/// If nobody knows whether the log has the tombstone, the client asks again who it is.
+/// If it is unknown whether the log has the tombstone, the client says hello again.
 void Removals::folded(const core::Uaid& client, bool is_folded) {
     const auto why = under_way_.at(client);
     if (auto* session = context_.sessions.of(client)) {

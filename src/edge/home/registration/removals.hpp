@@ -20,15 +20,15 @@
 
 namespace beckon::edge {
 
-/// Removes clients with everything that is theirs (docs/design.md#removing-a-client): those that
-/// were not seen for `client_ttl`, which are looked for in the store, a page at a time; and those
-/// that somebody else names.
+/// Removes clients with all their data (docs/design.md#removing-a-client): clients that were not
+/// seen for `client_ttl`, which it searches in the store, a page at a time; and clients that
+/// remove() names.
 ///
-/// A read barrier comes first, so that nobody is removed who was seen meanwhile. Then the tombstone
-/// of the client; once it is folded, its messages are finished, and the home writes tombstones for
-/// its channels (which the fold has made stale writes). A client that says hello in the middle is
-/// sent away for a moment. Nothing of it is remembered: after a crash or a take-over the next
-/// search finds the client again.
+/// A read barrier comes first, so that no client is removed that was seen meanwhile. Then the home
+/// publishes the tombstone of the client; once that is folded, it finishes the client's messages
+/// and publishes tombstones for its channels (which the fold has made stale writes). The home
+/// refuses a client that says hello in the middle, which then comes back a moment later. No state
+/// of a removal is stored: after a crash or a take-over the next search finds the client again.
 class Removals {
 public:
     enum class Why : std::uint8_t {
@@ -37,9 +37,9 @@ public:
     };
     static constexpr std::size_t kReasons = 2;
 
-    /// Clients on their way out.
+    /// Removals under way.
     static constexpr std::size_t kUnderWayMax = 256;
-    /// Clients that are looked at in one tick.
+    /// Clients checked in one tick.
     static constexpr std::size_t kPage = 512;
     /// From the end of one search to the next.
     static constexpr core::Duration kSearchEvery = std::chrono::hours{1};
@@ -53,9 +53,9 @@ public:
         Registrations& registrations;
         Purges& purges;
         std::function<core::Timestamp()> log_now;
-        /// The client's session is over.
+        /// Ends the client's session.
         std::function<void(Session&, Closing)> end;
-        /// Something was decided outside of a turn.
+        /// A decision was made outside of a turn.
         std::function<void()> flush_or_turn;
     };
     Removals(core::Duration client_ttl, Context context);
@@ -65,10 +65,10 @@ public:
     void stop();
     /// About once a second: goes on searching.
     void tick();
-    /// Removes a client, unless too many are on their way: whoever wants it says so again.
+    /// Removes a client, unless too many removals are under way: the caller then tries again.
     void remove(const core::Uaid& client, Why why);
 
-    /// The client is on its way out: it may not attach.
+    /// True if the client is being removed: it may not attach.
     bool holds(const core::Uaid& client) const { return under_way_.contains(client); }
     /// Clients removed since this was made.
     const std::array<std::uint64_t, kReasons>& removed() const { return removed_; }

@@ -6,7 +6,7 @@ namespace beckon::edge {
 
 namespace {
 
-/// It looks at every name.
+/// It checks every name.
 constexpr core::Duration kSweepEvery = std::chrono::seconds{10};
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace beckon::edge {
 
 namespace {
 
-/// What an entry takes beside the text of its frame, the name of its front on the heap included.
+/// The bytes of an entry beside the text of its frame, the name of its front on the heap included.
 constexpr std::size_t kEntryBytes = 256;
 
 }  // namespace

@@ -13,7 +13,7 @@
 
 namespace beckon::edge {
 
-/// Milestones that a tracked message reaches when something leaves.
+/// The milestones that a tracked message reaches when its frame or report leaves.
 struct Report {
     core::Tracked message;
     std::vector<core::Milestone> reached;
@@ -21,21 +21,20 @@ struct Report {
     std::optional<core::Timestamp> logged;
 };
 
-/// What a home has decided to send to its fronts, and to report. It leaves only once everything
-/// that it follows from is committed; until then a message that turns out to be finished is taken
-/// out again.
+/// The frames that a home has decided to send to its fronts, and its reports. They leave only once
+/// all records that they follow from are committed; until then a frame is withdrawn if its message
+/// turns out to be finished.
 class Outbox {
 public:
     /// `milestones`: where reports go; null: nowhere.
     explicit Outbox(core::MilestoneSink* milestones = nullptr) : milestones_(milestones) {}
 
-    /// `of`: the message that the frame carries. What is reported goes out with the frame, or not
-    /// at all.
+    /// `of`: the message that the frame carries. The report leaves with the frame, or not at all.
     void frame(const SessionId& to, std::string text, std::optional<core::MessageKey> of = {},
                std::optional<Report> report = {});
     /// A report without a frame.
     void report(Report report);
-    /// There is a receiver of reports.
+    /// True if there is a receiver of reports.
     bool reports() const { return milestones_ != nullptr; }
     void attached(Attached what);
     void close(const SessionId& session, Closing closing);
@@ -44,11 +43,11 @@ public:
 
     /// The message is finished: a frame of it that still waits here does not leave.
     void withdraw(const core::MessageKey& message);
-    /// What was decided is void. Only closes stay: their sessions are gone already.
+    /// Drops uncommitted frames. Only closes stay: their sessions are gone already.
     void drop_frames();
     void flush(FrontTransport& fronts);
 
-    /// Memory of all that waits.
+    /// The memory of all entries that wait.
     std::size_t bytes() const { return bytes_; }
 
 private:

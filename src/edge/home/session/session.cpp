@@ -11,7 +11,7 @@ namespace beckon::edge {
 Effects Session::on(std::string_view text, FrameParser& parser, core::Tokens& tokens,
                     core::MonoTime now) {
     Effects effects;
-    window_.take_acked();  // of an earlier frame, if nobody asked
+    window_.take_acked();  // drops those of an earlier frame that were not taken
     const auto frame = parser.parse(text);
     if (!frame) {
         effects.close = closing_for(frame.error());
@@ -79,7 +79,7 @@ void Session::command(Effects& effects, const Unregister& frame) {
 }
 
 /// A version that is not under way here may still be pending: it was sent on an earlier connection.
-/// A version says whose message it names, so that no client can finish another one's.
+/// A version names the client of its message, so that no client can finish another one's.
 void Session::command(Effects& effects, const Ack& frame, core::Tokens& tokens) {
     for (const auto& update : frame.updates) {
         effects.codes.push_back(answer_code(update));

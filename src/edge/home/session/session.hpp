@@ -73,8 +73,8 @@ public:
 
     const SessionId id;
     const core::Uaid uaid;
-    /// Of its hello, whichever home answered that: of two sessions of a client the one with the
-    /// lower stamp goes.
+    /// The stamp of its hello, which any home may have answered: of two sessions of a client the
+    /// one with the lower stamp ends.
     SessionStamp stamp;
     /// The client has a record in the log, and its front knows.
     bool persisted = false;
@@ -91,7 +91,7 @@ public:
     /// any case, takes no place in the window, and an ack for it is ignored.
     Effects on(const core::NotificationAccepted& message, core::Offset offset, core::MonoTime now);
 
-    /// The message is finished, whoever did it.
+    /// The message is finished, by this home or another process.
     void finished(const core::MessageKey& message);
     /// The log has the tombstone of an acknowledged message.
     void durable(const core::MessageKey& message);
@@ -103,8 +103,8 @@ public:
     void change_answered() { --changes_in_flight_; }
     std::size_t changes_in_flight() const { return changes_in_flight_; }
 
-    // --- what waits in the store
-    /// Nothing waits there: what is folded next may be sent at once.
+    // --- waiting messages in the store
+    /// No message waits there: the next folded message may be sent at once.
     bool live() const { return !draining_ && !behind_; }
     /// Something may wait there.
     void read_store() { waits(0); }
@@ -141,7 +141,7 @@ private:
     std::size_t changes_in_flight_ = 0;
     std::optional<core::MonoTime> pinged_;  ///< when the client last did
     store::DrainCursor cursor_;             ///< only while draining_
-    /// Of the first message that was read and did not fit.
+    /// The cursor before the first message that was read and did not fit.
     std::optional<store::DrainCursor> before_unfit_;
     bool draining_ = false;
     /// Something was folded for this client after the reading's `until` and was not sent.

@@ -18,7 +18,7 @@ public:
     /// Begins a session of a UAID that has none. `offered`: the UAID that the front knows the
     /// client by, and routes with until it receives another one.
     Session& open(const SessionId& id, const core::Uaid& uaid, const core::Uaid& offered);
-    /// By what a front says; nullptr: no such session.
+    /// By the ids of a front; nullptr: no such session.
     Session* find(const SessionId& id, const core::Uaid& offered);
     /// nullptr: the client is not attached.
     Session* of(const core::Uaid& uaid);

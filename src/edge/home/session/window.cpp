@@ -12,7 +12,7 @@ void Window::free_place(Sent& message) {
     bytes_ -= message.bytes;
 }
 
-/// Those that were sent too long ago.
+/// Frees the places of messages that were sent too long ago.
 void Window::free_old(core::MonoTime now) {
     if (now < check_at_) return;
     check_at_ = core::MonoTime::max();
@@ -40,8 +40,8 @@ std::size_t Window::capacity(core::MonoTime now) {
     return std::min(most - counted_, limits_.unacked - sent_.size());
 }
 
-/// Half of the least number of messages, and, where bytes are what is missing, an eighth of them:
-/// else each ack of a full window would be followed by a read for one message.
+/// Half of the least number of messages, and, where bytes are scarce, an eighth of them: else each
+/// ack of a full window would cause a read for one message.
 bool Window::worth_a_read(core::MonoTime now) {
     const auto free = capacity(now);
     if (free > 0 && sent_.empty()) return true;

@@ -13,16 +13,16 @@
 
 namespace beckon::edge {
 
-/// How many messages may be under way to one client: as many as `bytes` take, but at least
+/// The messages that may be under way to one client: as many as fit into `bytes`, but at least
 /// `messages_min` and at most `messages_max`.
 struct WindowLimits {
     std::size_t messages_min = 10;   ///< `edge.delivery_window`
     std::size_t messages_max = 256;  ///< `edge.delivery_window_max`
     std::size_t bytes = 64U << 10;   ///< `edge.delivery_window_bytes`, of frames
-    /// Frame bytes of the least number of messages, so that what is sent fits into the socket's
-    /// outbox. A message that is larger by itself is sent alone.
+    /// Frame bytes of the least number of messages, so that they fit into the socket's outbox. A
+    /// message that is larger by itself is sent alone.
     std::size_t bytes_max = 512U << 10;
-    /// Messages without an answer, those that no longer count for the window included.
+    /// Messages without an answer, also those that no longer count for the window.
     std::size_t unacked = 512;
     /// Acknowledged messages whose tombstones the log does not have yet.
     std::size_t acked_not_durable = 1'000;
@@ -37,7 +37,8 @@ public:
     /// `limits` outlives the window.
     explicit Window(const WindowLimits& limits) : limits_(limits) {}
 
-    /// How many messages may be sent now. Those that were sent too long ago no longer count.
+    /// The number of messages that may be sent now. Messages that were sent too long ago no longer
+    /// count.
     std::size_t capacity(core::MonoTime now);
     /// Whether there is so much space that a read of the store is worth its cost.
     bool worth_a_read(core::MonoTime now);
@@ -49,12 +50,12 @@ public:
     bool contains(const core::MessageKey& key) const { return sent_at(key).has_value(); }
     /// When it was sent, if it is under way.
     std::optional<core::MonoTime> sent_at(const core::MessageKey& key) const;
-    /// The message of that version, if it is under way; it is no longer afterwards.
+    /// Removes the message of that version and returns it, if it is under way.
     std::optional<core::MessageKey> acked(std::string_view version);
-    /// When the messages were sent that were acknowledged since the last call.
+    /// The send times of the messages that were acknowledged since the last call.
     std::vector<core::MonoTime> take_acked() { return std::exchange(acked_, {}); }
-    /// The message of that version, if it is under way; it no longer is afterwards, however many of
-    /// them the client refuses.
+    /// Removes the message of that version and returns it, if it is under way. A client may refuse
+    /// any number.
     std::optional<core::MessageKey> nacked(std::string_view version);
     /// It is finished (deleted, replaced, expired). True if it was under way.
     bool forget(const core::MessageKey& key);
