@@ -222,7 +222,7 @@ std::string explain(const PushReply& reply) {
         text += " (the server asks to wait " + wait + " s)";
     }
     if (reply.error) {
-        text += "; it says: " + reply.error->message;
+        text += "; its message: " + reply.error->message;
         if (reply.error->number) text += " (errno " + std::to_string(*reply.error->number) + ")";
     }
     return text;

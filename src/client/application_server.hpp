@@ -18,9 +18,10 @@ namespace beckon::client {
 /// One message to send.
 struct PushMessage {
     std::optional<std::string> text;  ///< none: a push without data
-    std::int64_t ttl_s = 2'419'200;   ///< how long the push service keeps it; 0: online or lost
-    std::string topic = {};           ///< replaces an earlier one of this Topic; empty: none
-    std::string urgency = {};         ///< very-low, low, normal, high; empty: not sent
+    std::int64_t ttl_s =
+        2'419'200;             ///< how long the push service keeps it; 0: delivered at once or lost
+    std::string topic = {};    ///< replaces an earlier one of this Topic; empty: none
+    std::string urgency = {};  ///< very-low, low, normal, high; empty: not sent
     Encoding encoding = Encoding::aes128gcm;
     std::size_t padding_bytes = 0;
 };
@@ -34,7 +35,7 @@ struct PushError {
     std::string more_info;
 };
 
-/// What the push service answered. An HTTP error is an answer too, not a failure.
+/// The answer of the push service. An HTTP error is an answer too, not a failure.
 struct PushReply {
     int status = 0;
     std::map<std::string, std::string> headers;  ///< names in lower case
@@ -47,7 +48,7 @@ struct PushReply {
     std::string header(const std::string& name) const;
 };
 
-/// One line for a person: what this answer means and what to do now.
+/// Explains this answer to a person in one line, with the next step.
 std::string explain(const PushReply& reply);
 
 struct ApplicationServerOptions {
@@ -60,7 +61,7 @@ struct ApplicationServerOptions {
 };
 
 /// Sends push messages over HTTP/1.1 and keeps its connection. One thread at a time.
-/// `unavailable` and `timed_out` mean that nothing is known about the message.
+/// After `unavailable` and `timed_out` the outcome of the message is unknown.
 class ApplicationServer {
 public:
     explicit ApplicationServer(ApplicationServerOptions options);
@@ -70,7 +71,7 @@ public:
 
     /// Encrypts, signs, POSTs (RFC 8030 §5).
     Result<PushReply> send(const Subscription& to, const PushMessage& message);
-    /// To an endpoint whose keys are unknown: only messages without text.
+    /// Sends to an endpoint whose keys are unknown: only messages without text.
     Result<PushReply> send(const std::string& endpoint, const PushMessage& message);
     /// Takes a message back by its URL, which `message_url` gives (RFC 8030 §5.3 calls it the push
     /// message resource).

@@ -20,7 +20,7 @@ namespace beckon::client {
 namespace {
 
 /// Our own input to OpenSSL is right by construction; if not, nothing may go on.
-void openssl_must(bool ok) { BECKON_ASSERT(ok, "OpenSSL refused what it must take"); }
+void openssl_must(bool ok) { BECKON_ASSERT(ok, "OpenSSL refused valid input"); }
 
 using Key = core::Handle<EVP_PKEY, EVP_PKEY_free>;
 using KeyContext = core::Handle<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;

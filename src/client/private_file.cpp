@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kFileBytesMax = 16U << 20;
 
-/// Closes what it holds.
+/// Closes its descriptor.
 struct Descriptor {
     int fd;
     explicit Descriptor(int opened) : fd(opened) {}

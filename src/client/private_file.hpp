@@ -8,8 +8,8 @@
 
 namespace beckon::client {
 
-/// Replaces `file` by `text` in one step (temporary file, fsync, rename), mode 0600: what the
-/// tools keep holds private keys. `unavailable` with the reason if that fails.
+/// Replaces `file` by `text` in one step (temporary file, fsync, rename), mode 0600: the tools'
+/// files hold private keys. `unavailable` with the reason if that fails.
 core::Result<void> write_private_file(const std::filesystem::path& file, std::string_view text);
 
 /// The whole file, at most 16 MB. `not_found` or `unavailable` with the reason.

@@ -19,7 +19,7 @@ struct Subscription {
 /// The JSON of `PushSubscription.toJSON()`, which every sender library reads.
 std::string to_json(const Subscription& subscription);
 
-/// Reads the same; `invalid` says which member is missing or wrong.
+/// Parses that JSON; `invalid` names the member that is missing or wrong.
 core::Result<Subscription> parse_subscription(std::string_view text);
 
 }  // namespace beckon::client

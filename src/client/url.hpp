@@ -24,10 +24,10 @@ struct Url {
     bool operator==(const Url&) const = default;
 };
 
-/// `invalid` with what is allowed. User info and fragments are refused.
+/// `invalid`, naming what is allowed. User info and fragments are refused.
 core::Result<Url> parse_url(std::string_view text);
 
-/// The URL of a WebSocket server. Errors: invalid, with what is wrong or that it must begin with
+/// The URL of a WebSocket server. Errors: invalid, naming the fault, or that it must begin with
 /// ws:// or wss://.
 core::Result<Url> parse_ws_url(const std::string& text);
 

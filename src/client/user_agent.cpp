@@ -17,7 +17,8 @@ using std::chrono::steady_clock;
 
 namespace {
 
-/// What Firefox remembers of a subscription (`dom.push.maxRecentMessageIDsPerSubscription`).
+/// As many versions as Firefox remembers of a subscription
+/// (`dom.push.maxRecentMessageIDsPerSubscription`).
 constexpr std::size_t kRecentVersionsMax = 100;
 
 milliseconds left_until(steady_clock::time_point deadline) {
@@ -30,7 +31,7 @@ std::string text_of(const json& object, const char* name) {
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// Decrypts into `notification.text`, or says in `problem` why that is impossible.
+/// Decrypts into `notification.text`, or puts the reason of the failure into `problem`.
 void decrypt_into(Notification& notification, const json& object, const Channel* channel) {
     const auto body = core::parse_base64url(text_of(object, "data"));
     const json headers = object.value("headers", json::object());
@@ -138,7 +139,7 @@ Result<void> UserAgent::ack(const Notification& notification) {
                       {"version", notification.version},
                       {"code", static_cast<int>(notification.ack_code())}};
     const json request{{"messageType", "ack"}, {"updates", json::array({update})}};
-    // Saved before it is said: an acknowledged message does not come again.
+    // Saved before the ack: an acknowledged message does not come again.
     if (auto saved = save(); !saved) return saved;
     return socket_.send(core::json_text(request));
 }
@@ -179,7 +180,7 @@ Result<std::optional<UserAgent::Message>> UserAgent::receive(milliseconds timeou
     return Message{std::move(object), (*frame)->arrived};
 }
 
-/// The reply that is waited for; whatever else comes meanwhile is kept.
+/// Waits for a reply; other frames that come meanwhile are kept.
 Result<UserAgent::Message> UserAgent::wait_for(const Expected& expected) {
     const auto deadline = steady_clock::now() + options_.reply_timeout;
     for (;;) {

@@ -27,14 +27,14 @@ struct Channel {
     Subscription subscription() const { return {endpoint, keys.subscription()}; }
 };
 
-/// What outlives a connection: written to and read from a JSON file.
+/// The state that outlives a connection, kept in a JSON file.
 struct UserAgentState {
     std::string url;                          ///< of the server that gave the uaid
     std::string uaid;                         ///< empty: none yet
     std::map<std::string, Channel> channels;  ///< by id
 };
 
-/// `invalid` says what is wrong with the file; a file that does not exist is an empty state.
+/// `invalid` names the file's fault; a file that does not exist is an empty state.
 Result<UserAgentState> load_state(const std::filesystem::path& file);
 Result<void> save_state(const std::filesystem::path& file, const UserAgentState& state);
 /// The subscription of the first channel of a state, from the text of its file; nullopt if the text
@@ -86,7 +86,8 @@ public:
     /// Offers the uaid of the state if there are channels. If the server gives another one, all
     /// channels are gone: it no longer knows us.
     Result<Hello> hello();
-    /// `vapid_point`: the application server's key, raw, that alone may send; none: anybody.
+    /// `vapid_point`: the application server's key, raw, that alone may send; none: every
+    /// application server.
     Result<Channel> register_channel(const std::optional<std::string>& vapid_point = std::nullopt);
     Result<void> unregister(const std::string& channel_id);
     /// The application-level ping `{}`.
@@ -104,7 +105,7 @@ public:
     const WsClosed& closed() const { return socket_.closed(); }
     void close() { socket_.close(); }
     void drop() { socket_.drop(); }
-    /// From any thread: whatever waits returns soon.
+    /// From any thread: a call that waits returns soon.
     void interrupt() { socket_.interrupt(); }
 
 private:

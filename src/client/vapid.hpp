@@ -12,7 +12,7 @@
 /// older "WebPush" scheme.
 namespace beckon::client {
 
-/// What a token claims.
+/// The claims of a token.
 struct VapidClaims {
     std::string audience;          ///< the endpoint's origin
     std::chrono::seconds expires;  ///< Unix time; a push service allows at most 24 h ahead
@@ -39,9 +39,9 @@ Result<std::string> verify_jwt(std::string_view jwt, std::string_view public_poi
 
 enum class IfMissing { fail, create };
 
-/// Reads a key pair from `file`: JSON `{"publicKey","privateKey"}`, both base64url (what npm
-/// `web-push generate-vapid-keys --json` prints), or a PEM private key (what pywebpush uses).
-/// A file that does not exist is made, mode 0600, if `if_missing` says so.
+/// Reads a key pair from `file`: JSON `{"publicKey","privateKey"}`, both base64url (as npm
+/// `web-push generate-vapid-keys --json` prints it), or a PEM private key (as pywebpush uses it). A
+/// file that does not exist is made, mode 0600, if `if_missing` says so.
 Result<P256Key> load_vapid_key(const std::filesystem::path& file, IfMissing if_missing);
 
 }  // namespace beckon::client

@@ -18,7 +18,7 @@ namespace beckon::client {
 namespace {
 
 /// Our own input to OpenSSL is right by construction; if not, nothing may go on.
-void must(bool ok) { BECKON_ASSERT(ok, "OpenSSL refused what it must take"); }
+void must(bool ok) { BECKON_ASSERT(ok, "OpenSSL refused valid input"); }
 
 using core::Fault;
 
@@ -259,7 +259,7 @@ std::optional<Encoding> parse_encoding(std::string_view name) {
 }
 
 std::size_t plaintext_bytes_max(Encoding encoding) {
-    // A full aesgcm record says that another follows, so its text stops one byte short.
+    // A full aesgcm record means that another follows, so its text stops one byte short.
     return encoding == Encoding::aes128gcm ? kBodyBytesMax - kHeaderBytes - kTagBytes - 1
                                            : kBodyBytesMax - kTagBytes - kAesgcmPadLengthBytes - 1;
 }

@@ -18,7 +18,8 @@ inline constexpr std::size_t kSaltBytes = 16;
 /// A push service must take bodies up to here (RFC 8030 §7.2), so no more is ever made.
 inline constexpr std::size_t kBodyBytesMax = 4096;
 
-/// What a subscription shows to application servers (`keys` of a PushSubscription), raw bytes.
+/// The keys that a subscription shows to application servers (`keys` of a PushSubscription), raw
+/// bytes.
 struct SubscriptionKeys {
     std::string p256dh;  ///< 65 bytes
     std::string auth;    ///< 16 bytes
@@ -26,7 +27,7 @@ struct SubscriptionKeys {
     bool operator==(const SubscriptionKeys&) const = default;
 };
 
-/// What the user agent keeps for a subscription. Secret.
+/// The secret keys that the user agent keeps for a subscription.
 struct ReceiverKeys {
     P256Key key;
     std::string auth;  ///< 16 bytes
@@ -65,9 +66,9 @@ std::size_t plaintext_bytes_max(Encoding encoding);
 Result<EncryptedMessage> encrypt(const SubscriptionKeys& to, std::string_view plaintext,
                                  const EncryptOptions& options = {});
 
-/// Reads what `encrypt` makes, and what other libraries make. `invalid` if a header or the body
-/// has a wrong form, `unauthorized` if it was not encrypted for these keys. `encryption` and
-/// `crypto_key` are the header values (aesgcm only); other items in them are skipped.
+/// Decrypts messages of `encrypt` and of other libraries. `invalid` if a header or the body has a
+/// wrong form, `unauthorized` if it was not encrypted for these keys. `encryption` and `crypto_key`
+/// are the header values (aesgcm only); other items in them are skipped.
 Result<std::string> decrypt(const ReceiverKeys& keys, Encoding encoding, std::string_view body,
                             std::string_view encryption = {}, std::string_view crypto_key = {});
 

@@ -25,7 +25,7 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kCloseTimeout{500};
 
-/// Without compression: nobody offers it here.
+/// Without compression, which the tools do not offer.
 using Stream = websocket::stream<TcpConnection, false>;
 
 }  // namespace

@@ -26,7 +26,7 @@ struct WsOptions {
     std::chrono::milliseconds send_timeout{10'000};
     std::size_t message_bytes_max = 1U << 20;
     std::size_t received_max = 10'000;              ///< waiting; more stops the reading
-    std::string subprotocol = "push-notification";  ///< offered; what the server picks is ignored
+    std::string subprotocol = "push-notification";  ///< offered; the server's choice is ignored
 };
 
 /// One text message and when its last byte was read.
@@ -58,7 +58,7 @@ public:
 
     /// The next text message; nullopt if none came in time or `interrupt` was called. Binary
     /// messages are skipped. `unavailable` once the connection has ended and nothing waits any
-    /// more; `closed()` then says how.
+    /// more; `closed()` then has the reason.
     Result<std::optional<WsMessage>> receive(std::chrono::milliseconds timeout);
 
     bool open() const;

@@ -21,7 +21,7 @@ namespace beckon::console {
 namespace {
 
 constexpr std::chrono::seconds kMakeEvery{1};
-/// Our own groups have no members: who holds a partition's lease reads it.
+/// Our own groups have no members: the holder of a partition's lease reads it.
 const std::map<std::string, std::string> kRoleOfGroup{{"edge", "edge"},
                                                       {"reliability", "reliability"}};
 constexpr const char* kViews = "endpoint";

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-/// The role `console`: what an operator looks at. It reads the log; what it changes, its acts do.
+/// The role `console`: the operator's pages. It reads the log; only its acts change something.
 namespace beckon::console {
 
 /// A page that is made again and again; see Context::pages.
@@ -50,7 +50,7 @@ public:
     Console& operator=(const Console&) = delete;
 
     std::uint16_t port() const;
-    /// For what publishes pages by itself; lives as long as this.
+    /// For parts that publish pages by themselves; lives as long as this.
     LivePages& pages();
 
 private:

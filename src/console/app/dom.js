@@ -36,7 +36,7 @@ function kept(children) {
 }
 
 /**
- * Replaces what an element holds and keeps the focus where a new element has the same `data-key`.
+ * Replaces an element's children, and keeps the focus where a new element has the same `data-key`.
  * @param {HTMLElement} parent
  * @param {Node[]} children
  */
@@ -76,7 +76,7 @@ export function head(title, ...more) {
 }
 
 /**
- * Without what is left out.
+ * Without left-out items.
  * @param {(HTMLElement|null)[]} parts
  * @returns {HTMLElement[]}
  */

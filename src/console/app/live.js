@@ -1,4 +1,5 @@
-// What the server shows now: server-sent events, or queries every few seconds where those fail.
+// The server's present pages: by server-sent events, or by queries every few seconds where events
+// fail.
 
 const ASK_EVERY_MS = 5000;
 
@@ -8,7 +9,7 @@ const ASK_EVERY_MS = 5000;
  * Follows one page of the API until the returned function is called.
  * @param {string} page
  * @param {(data: any) => void} show
- * @param {(data: any, change: any) => any} merge  what a page is after a change of it
+ * @param {(data: any, change: any) => any} merge  applies a change to a page
  * @param {(state: State) => void} onState
  * @param {() => void} loggedOut
  */

@@ -63,12 +63,12 @@
  *
  * @typedef {{delivery: string, webhook: string, type: string, reason: string, attempts: number, accepted: string, died: string, redriven: number}} DeadLetter
  *
- * A page of the app: what it is called, which data it follows, and how it shows them.
+ * A page of the app: its name, the data that it follows, and how it shows them.
  * @typedef {object} Page
  * @property {string} name
  * @property {string} title
  * @property {string} [follows]  a page of /api; none: it asks by itself
- * @property {string} [missing]  what to say while there are no data
+ * @property {string} [missing]  the text while there are no data
  * @property {(data: any, change: any) => any} [merge]  for pages that are sent as changes
  * @property {(data: any, again: () => void) => HTMLElement[]} show
  */

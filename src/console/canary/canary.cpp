@@ -157,7 +157,7 @@ struct Canary::Impl {
         return runner;
     }
 
-    /// False: what the cluster says is no URL.
+    /// False: the cluster's address is no URL.
     bool begin(const std::string& edge) {
         const auto url = client::parse_url(edge);
         if (!url) return false;

@@ -13,7 +13,7 @@ namespace beckon::console {
 
 struct CanaryConfig {
     std::vector<std::string> targets;  ///< as canary_targets() has them
-    bool insecure = false;             ///< takes any certificate: those of ours that are self-made
+    bool insecure = false;             ///< takes any certificate, since ours may be self-made
     std::chrono::milliseconds every{10'000};
     std::chrono::milliseconds timeout{5'000};  ///< of each step of a push
 };
@@ -23,10 +23,10 @@ struct CanaryConfig {
 /// edge (`console-canary`).
 class Canary {
 public:
-    /// Further edges are not tried; the page says how many they are.
+    /// Further edges are not tried; the page has their number.
     static constexpr std::size_t kEdgesMax = 64;
 
-    /// Throws std::runtime_error: what canary_targets() does. The others outlive it.
+    /// Throws std::runtime_error like canary_targets(). The others outlive it.
     Canary(const CanaryConfig& config, const core::Clock& clock, LivePages& pages);
     /// Waits for the step under way, which is interrupted.
     ~Canary();

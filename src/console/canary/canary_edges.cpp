@@ -49,8 +49,8 @@ CanaryTargets canary_targets(const std::vector<std::string>& configured) {
         } else {
             throw std::runtime_error(
                 "'" + text +
-                "' is no WebSocket URL such as ws://edge-1:8080/, or ws://*:8080/ for every edge "
-                "of the cluster, and not the one origin, such as http://proxy:8082, to POST to");
+                "' is no WebSocket URL: write ws://edge-1:8080/, or ws://*:8080/ for every edge of "
+                "the cluster; at most one entry may be the origin to POST to, http://proxy:8082");
         }
     }
     return targets;

@@ -3,15 +3,15 @@
 #include <string>
 #include <vector>
 
-/// Which edges the canary tries, and where it POSTs. Pure functions.
+/// The edges that the canary tries, and the origin to which it POSTs. Pure functions.
 namespace beckon::console {
 
 struct CanaryTargets {
     /// WebSocket URLs; with `*` as its host (`ws://*:8080/`) one stands for every edge that the
     /// cluster has.
     std::vector<std::string> edges;
-    /// Stands in place of the origin of endpoint URLs, for a console that does not reach them as
-    /// the world does; empty: none does.
+    /// Replaces the origin of endpoint URLs, for a console that cannot reach the public one; empty:
+    /// endpoint URLs stay as they are.
     std::string origin;
 };
 /// The configured edges, by scheme of their URLs. Throws std::runtime_error, naming it, for

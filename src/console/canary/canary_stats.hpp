@@ -28,7 +28,7 @@ public:
     explicit CanaryStats(std::string edge) : edge_(std::move(edge)) {}
     void add(CanaryPush push);
 
-    /// Of those that are remembered and arrived; nullopt: none has. `part` is 0.5 for the median.
+    /// Over the remembered pushes that arrived; nullopt: none has. `part` is 0.5 for the median.
     std::optional<core::Duration> percentile(double part) const;
     /// {"edge", "state": "well" | "failing" | "starting", "p50_ms", "p99_ms", "sent", "failed",
     /// "last_failure", "pushes": [{"at", "ms", "why"}, …]}

@@ -13,20 +13,20 @@
 
 namespace beckon::console {
 
-/// Follows the log topic `ownership` for those who show it: who serves which partition, of every
-/// role. Folded in memory from the topic's start. The executor's thread, except where it says
-/// otherwise.
+/// Follows the log topic `ownership` for pages that show the home of every role's partitions. Folds
+/// it in memory from the topic's start. The executor's thread, except where it says otherwise.
 class OwnershipView {
 public:
     OwnershipView(core::Partition partitions, log::EventLog& log, core::Executor& executor);
     OwnershipView(const OwnershipView&) = delete;
     OwnershipView& operator=(const OwnershipView&) = delete;
 
-    /// Those that have ever run. Any thread.
+    /// The roles that have ever run. Any thread.
     std::vector<cluster::RoleOverview> roles() const;
-    /// Who serves a partition of a role, as a person names it; empty: nobody known. Any thread.
+    /// The node that serves a partition of a role, as a person names it; empty: none is known. Any
+    /// thread.
     std::string home_of(const std::string& role, core::Partition partition) const;
-    /// Everything that stood there at the start is folded. Any thread.
+    /// All records that were there at the start are folded. Any thread.
     bool complete() const;
 
 private:

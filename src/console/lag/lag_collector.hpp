@@ -14,7 +14,7 @@
 
 namespace beckon::console {
 
-/// The lag of all groups at one moment. Immutable: whoever shows it keeps it.
+/// The lag of all groups at one moment. Immutable: pages that show it keep it.
 struct LagPage {
     core::Timestamp at{};  ///< zero: nothing is known yet
     std::vector<LagRow> rows{};
@@ -51,8 +51,8 @@ private:
     std::jthread thread_;  ///< last: it uses the others
 };
 
-/// One poll: takes what the groups say into the table, learns some ages, and makes the page. A poll
-/// that failed shows no rows and says why. Blocks.
+/// One poll: takes the groups' positions into the table, learns some ages, and makes the page. A
+/// poll that failed shows no rows, but the reason. Blocks.
 LagPagePtr poll(LagTable& table, log::Groups& groups, const core::Clock& clock,
                 const std::stop_token& stop);
 

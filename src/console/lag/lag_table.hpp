@@ -27,7 +27,7 @@ struct LagRow {
     core::Offset position = 0;
     log::Ends ends;
     Facts facts;
-    /// False until the age of what waits is known: `facts.behind` is zero then.
+    /// False until the age of waiting records is known: `facts.behind` is zero then.
     bool aged = true;
     Loss loss = Loss::none;
     std::optional<core::Duration> drain;
@@ -38,13 +38,13 @@ struct LagRow {
 };
 /// Whether the rows are of the same group in the same partition.
 bool same_place(const LagRow& a, const LagRow& b);
-/// Whether they say the same of it.
+/// True if their values are the same.
 bool same_news(const LagRow& a, const LagRow& b);
 
-/// Who reads a partition of a group, where the group's members do not say; empty: nobody known.
+/// The reader of a partition of a group whose members do not name it; empty: none is known.
 using OwnerOf = std::function<std::string(const std::string& group, const log::NamedPartition&)>;
 
-/// What a time of the log is asked for: the first record at or after `offset`.
+/// A query for the append time of the first record at or after `offset`.
 struct Probe {
     log::NamedPartition where;
     core::Offset offset = 0;
@@ -62,7 +62,7 @@ public:
 
     explicit LagTable(OwnerOf owner_of = {}) : owner_of_(std::move(owner_of)) {}
 
-    /// `now`: when it was taken, by the clock of append times as far as anybody knows it.
+    /// `now`: when it was taken, by the clock of append times as far as it is known.
     void update(log::GroupsSnapshot snapshot, core::Timestamp now);
 
     /// Records whose append time would show an age that is not known: those that wait longest
@@ -90,7 +90,7 @@ private:
         std::uint64_t update = 0;  ///< the last that named it
     };
     using Key = std::pair<std::string, log::NamedPartition>;
-    /// What belongs to a position of the snapshot.
+    /// The remembered values of a position of the snapshot.
     struct Known {
         const Series* series = nullptr;
         const PositionTimes* times = nullptr;

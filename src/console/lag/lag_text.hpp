@@ -9,11 +9,11 @@ namespace beckon::console {
 
 /// {"at", "took_ms", "problems": […], "rows": [{"group", "topic", "partition", "status", "why",
 /// "owner", "position", "start", "end", "lag", "lag_seconds", "read_rate", "append_rate",
-/// "drain_seconds", "loss", "left_seconds", "history": […]}, …]}; seconds that nobody knows are
-/// null, times are milliseconds since the Unix epoch. An empty history: nothing waited of late.
+/// "drain_seconds", "loss", "left_seconds", "history": […]}, …]}; unknown seconds are null, times
+/// are milliseconds since the Unix epoch. An empty history: no record waited recently.
 std::string to_json(const LagPage& page);
-/// What of to_json(page) is not as it was in `before`: the same without the rows that say the same.
-/// Empty text: the pages are not of the same groups and partitions.
+/// The changes of to_json(page) since `before`: it leaves out rows that have not changed. Empty
+/// text: the pages are not of the same groups and partitions.
 std::string to_json_change(const LagPage& page, const LagPage& before);
 /// Errors: corrupt: not a page of to_json().
 core::Result<LagPage> parse_lag_page(const std::string& json);
@@ -21,7 +21,7 @@ core::Result<LagPage> parse_lag_page(const std::string& json);
 /// A table for a terminal, the worst first; with `color`, words in colours.
 struct TextOptions {
     bool color = false;
-    bool only_behind = false;  ///< leaves out what is OK
+    bool only_behind = false;  ///< leaves out groups that are OK
 };
 std::string to_text(const LagPage& page, const TextOptions& options);
 

@@ -7,7 +7,7 @@ namespace beckon::console {
 
 namespace {
 
-/// What lies at `part` of the way from `from` to `to`.
+/// The value at `part` of the way from `from` to `to`.
 template <class T>
 T between(T from, T to, double part) {
     return from + T(static_cast<typename T::rep>(static_cast<double>((to - from).count()) * part));

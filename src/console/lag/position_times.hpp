@@ -9,12 +9,12 @@
 
 namespace beckon::console {
 
-/// When the records of one partition were appended, about: samples of offsets and their times, and
-/// straight lines between them. What a lag in seconds is made of, without reading the records. A
-/// value; bounded.
+/// Estimates when the records of one partition were appended: samples of offsets and their times,
+/// and straight lines between them. It gives a lag in seconds without reading the records. A value;
+/// bounded.
 class PositionTimes {
 public:
-    /// Above it every other sample of the older half goes.
+    /// Above it every other sample of the older half is dropped.
     static constexpr std::size_t kSamplesMax = 128;
 
     /// The record at `offset` was, or the next one will be, appended at `time`. Samples that go
@@ -22,7 +22,7 @@ public:
     void learn(core::Offset offset, core::Timestamp time);
 
     /// About when the record at `offset` was appended. Above the newest sample: the newest time.
-    /// nullopt: it is older than the oldest sample, so somebody has to look.
+    /// nullopt: it is older than the oldest sample, so the log has to be read.
     std::optional<core::Timestamp> at(core::Offset offset) const;
 
     /// How many records below `offset` were appended at or before `time`, counted from `from`.

@@ -39,7 +39,7 @@ Status status_of(const Facts& facts) {
 
 std::string reason(Status status, const Facts& facts) {
     switch (status) {
-        case Status::ok: return facts.lag <= 0 ? "nothing waits" : "what waits is young";
+        case Status::ok: return facts.lag <= 0 ? "nothing waits" : "the waiting records are young";
         case Status::restoring: return "far behind, and reading faster than records come";
         case Status::slow: return "far behind, and records come as fast as they are read";
         case Status::stalled:

@@ -9,45 +9,45 @@
 #include <string>
 #include <string_view>
 
-/// The word for how a group is doing in one partition. Pure functions, any thread.
+/// The status of a group in one partition. Pure functions, any thread.
 namespace beckon::console {
 
 enum class Status : std::uint8_t {
-    ok,         ///< nothing waits, or not for long
-    restoring,  ///< far behind, and coming nearer
-    slow,       ///< far behind, and it does not come nearer
-    stalled,    ///< something waits, somebody reads the partition, and the position does not move
-    stopped,    ///< something waits, and nobody is known to read the partition
+    ok,         ///< no record waits, or not for long
+    restoring,  ///< far behind, and the lag shrinks
+    slow,       ///< far behind, and the lag does not shrink
+    stalled,    ///< records wait, a member reads the partition, and the position does not move
+    stopped,    ///< records wait, and no member is known to read the partition
 };
 inline constexpr int kStatuses = static_cast<int>(Status::stopped) + 1;
 /// "OK", "RESTORING", "SLOW", "STALLED", "STOPPED".
 std::string_view to_string(Status status);
 
-/// Behind for less than this is no matter.
+/// A group that is behind for less than this is OK.
 inline constexpr std::chrono::seconds kBehindMax{30};
-/// A position that has not moved for so long, while something waits, does not move. Groups commit
-/// every five seconds or so.
+/// A position counts as not moving once it has not moved for so long while records wait. Groups
+/// commit every five seconds or so.
 inline constexpr std::chrono::seconds kUnmovedMax{30};
-/// The part of a topic's retention that may be left before it is said.
+/// The part of a topic's retention that may be left before a loss is reported as near.
 inline constexpr double kRetentionLeft = 0.2;
 
 struct Facts {
     core::Offset lag = 0;      ///< records
     core::Duration behind{};   ///< the age of the oldest record that waits
     core::Duration unmoved{};  ///< how long the position has not moved
-    bool owned = false;        ///< somebody is known to read the partition
-    double position_rate = 0;  ///< records read per second, of late
-    double append_rate = 0;    ///< records appended per second, of late
+    bool owned = false;        ///< a member is known to read the partition
+    double position_rate = 0;  ///< records read per second, recently
+    double append_rate = 0;    ///< records appended per second, recently
 };
 Status status_of(const Facts& facts);
 
-/// In a sentence, for a person: why this word, and what to look at.
+/// A sentence for a person: the reason for this status, and what to check.
 std::string reason(Status status, const Facts& facts);
 
-/// Time until nothing waits; nullopt: never, at these rates.
+/// Time until no record waits; nullopt: never, at these rates.
 std::optional<core::Duration> time_to_drain(const Facts& facts);
 
-/// What the log has removed or is about to remove before the group has read it.
+/// Whether the log has removed, or is about to remove, records that the group has not read.
 enum class Loss : std::uint8_t {
     none,
     near,  ///< kRetentionLeft of the retention is left, and it will not be drained by then

@@ -11,7 +11,7 @@ namespace beckon::console {
 /// The files of src/console/app as one document, which CMake puts into the binary.
 std::string_view app_document();
 
-/// Whether whoever asks may see the pages: no login is needed, it is logged in, or it is not.
+/// The caller's right to see the pages: no login is needed, it is logged in, or it is not.
 enum class Session : std::uint8_t { open, in, out };
 
 /// The document at `/`: the app, with the state of the browser's session, and a content security

@@ -8,8 +8,8 @@
 
 namespace beckon::console {
 
-/// A text that is made when somebody first asks for it, and never if nobody does. Thread-safe:
-/// others who ask meanwhile wait for it.
+/// A text that is made at its first read, and never without one. Thread-safe: other readers
+/// meanwhile wait for it.
 class LateText {
 public:
     using Text = std::shared_ptr<const std::string>;
@@ -20,7 +20,7 @@ public:
         const std::scoped_lock lock{mutex_};
         if (!text_) {
             text_ = std::make_shared<const std::string>(make_());
-            make_ = nullptr;  // what it was made from
+            make_ = nullptr;  // the source of the text
         }
         return text_;
     }

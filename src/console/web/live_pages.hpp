@@ -21,20 +21,20 @@ public:
     /// Replaces a page; the same text again is no change.
     void publish(const std::string& name, std::string text);
 
-    /// A page whose text is made only if somebody asks for it.
+    /// A page whose text is made only when a reader asks for it.
     struct Source {
         std::function<std::string()> whole;
-        /// For whoever has the page that was published before: what has changed since. Empty text:
-        /// it has to be sent all. May be empty.
+        /// The changes since the page published before, for readers that have it. Empty text: the
+        /// whole page has to be sent. May be empty.
         std::function<std::string()> change = {};
     };
     /// Replaces a page, which is always a change.
     void publish(const std::string& name, Source source);
 
-    /// Null: nobody has published it yet.
+    /// Null: it has not been published yet.
     Text get(const std::string& name) const;
 
-    /// What a reader receives of a page.
+    /// An update of a page, as a reader receives it.
     struct News {
         std::string name;
         bool whole = true;  ///< false: a Source's `change`
@@ -45,8 +45,8 @@ public:
     /// The pages of `names` that are newer than `seen`, which is brought up to date.
     std::vector<News> changes(const std::vector<std::string>& names, Seen& seen) const;
 
-    /// Calls `changed` after each change, on the thread of whoever publishes, where it waits for
-    /// nobody. Null: nobody is notified, and when this returns no notification is under way.
+    /// Calls `changed` after each change, on the publisher's thread, which it must not block. Null:
+    /// no more notifications; when this returns, none is under way.
     void on_change(std::function<void()> changed);
 
 private:

@@ -10,11 +10,11 @@
 
 namespace beckon::console {
 
-/// The changes of some pages as server-sent events. A reader that is behind gets what pages are
-/// now, not what they were. The thread of its connection.
+/// The changes of some pages as server-sent events. A reader that is behind gets the present pages
+/// and not the earlier ones. The thread of its connection.
 class LiveStream final : public net::BodyStream {
 public:
-    /// What next() gives at a time.
+    /// The most bytes that next() returns at a time.
     static constexpr std::size_t kPieceBytesMax = 65'536;
 
     struct Options {
@@ -34,7 +34,7 @@ public:
 
     /// A page may have changed, or whether it may go on.
     void notify();
-    /// Says that it is still there, if it has said nothing since the last call.
+    /// Sends a sign of life, if it has sent nothing since the last call.
     void beat();
 
 private:

@@ -21,7 +21,7 @@ std::string random_text() {
     return core::to_hex(core::random_uuid4()) + core::to_hex(core::random_uuid4());
 }
 
-/// Of the process's clock, which no step of the host's time moves.
+/// Seconds of the process's clock, which no step of the host's time moves.
 std::int64_t seconds_of(core::MonoTime time) {
     return std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()).count();
 }
@@ -33,7 +33,7 @@ std::optional<std::int64_t> parse_seconds(std::string_view text) {
     return seconds;
 }
 
-/// Lengths part what a caller may choose.
+/// Lengths separate the parts that a caller may choose.
 std::string of_order(std::string_view end, std::string_view session, std::string_view order) {
     return "order of the console until " + std::string{end} + " by " +
            std::to_string(session.size()) + ":" + std::string{session} + " of " +

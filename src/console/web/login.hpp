@@ -14,32 +14,32 @@
 namespace beckon::console {
 
 /// Sessions of the console: a browser gets one for the operator's token, so that the token itself
-/// is in no cookie. Sessions are known to this process alone: they end when somebody ends them,
-/// after their time, or with the process. One thread.
+/// is in no cookie. Only this process knows its sessions: they end at a log-out, after their time,
+/// or with the process. One thread.
 class Login {
 public:
     static constexpr std::size_t kTokenBytesMin = 16;
     static constexpr std::chrono::hours kSession{12};
     /// One more ends the one that would have ended first.
     static constexpr std::size_t kSessionsMax = 1'000;
-    /// Wrong tokens that one address may try in a minute; what it tries beyond them is `too_often`.
+    /// Wrong tokens that one address may try in a minute; further ones are `too_often`.
     static constexpr std::size_t kWrongMax = 20;
-    /// How long what was shown may be confirmed.
+    /// How long a plan that was shown may be confirmed.
     static constexpr std::chrono::minutes kConfirmation{5};
 
-    /// Empty: everybody who can reach the port.
+    /// Empty token: everybody who can reach the port is admitted.
     Login(std::string token, const core::Clock& clock);
 
     bool needed() const { return !token_.empty(); }
 
     enum class Answer { good, wrong, too_often };
-    /// The right token is good, whatever others have tried from its address.
+    /// The right token is good, even after wrong ones from its address.
     Answer try_token(std::string_view token, const net::PeerAddress& peer);
 
-    /// What a browser keeps.
+    /// The secret of a new session, which the browser keeps.
     std::string new_session();
     bool is_session(std::string_view session) const;
-    /// From now on it is none.
+    /// Ends a session.
     void end_session(std::string_view session);
 
     /// The proof that `session` has seen the plan of `order`: "<end>.<proof>.<order>".

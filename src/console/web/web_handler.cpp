@@ -114,7 +114,7 @@ std::vector<std::string> names_in(std::string_view list) {
     return names;
 }
 
-/// Of a name that comes twice the first value counts. A '+' is a blank, as forms send it.
+/// The first value of a repeated name counts. A '+' is a blank, as forms send it.
 Parameters parameters_in(std::string_view query) {
     std::string text;
     for (const char c : query) text += c == '+' ? std::string{"%20"} : std::string{c};
@@ -139,7 +139,7 @@ std::string session_cookie(const std::string& session, std::chrono::seconds age,
            (secure ? "; Secure" : "");
 }
 
-/// Takes what somebody gives once, on any thread, to the loop; what nobody gives is `otherwise`.
+/// Passes a value that is given once, on any thread, to the loop; `otherwise` if it is never given.
 template <class Value>
 class Pledge {
 public:
@@ -163,7 +163,7 @@ private:
 
 Answer not_answered() { return {kUnavailable, error_json("nobody has answered; try again")}; }
 
-/// A function that brings what it is given to `take`, on the loop.
+/// A function that passes its argument to `take`, on the loop.
 template <class Value>
 std::function<void(Value)> pledged(const core::Lifetime& lifetime, std::function<void(Value)> take,
                                    Value otherwise) {

@@ -20,11 +20,11 @@
 
 namespace beckon::console {
 
-/// The requests of the console's port, without its sockets: who may ask, what is where, and what
-/// becomes of answers that come later. The loop's thread.
+/// Handles the requests of the console's port, without its sockets: admission, routes, and answers
+/// that come later. The loop's thread.
 class WebHandler final : public net::HttpHandler {
 public:
-    /// A stream says something within two of these.
+    /// A stream sends something within two of these.
     static constexpr std::chrono::seconds kBeat{5};
 
     /// `token` empty: no login, and only requests that name this host are answered.
@@ -37,14 +37,15 @@ public:
     net::HttpReply rejection(net::Rejection why) override;
 
 private:
-    /// Whether whoever asks may see the pages.
+    /// Whether the caller may see the pages.
     enum class Admission : std::uint8_t { admitted, unknown, too_often };
 
     std::optional<net::HttpReply> refusal(const net::HttpRequest& request) const;
     std::optional<net::HttpReply> refusal_of_api(const net::HttpRequest& request);
     Admission admission_of(const net::HttpRequest& request);
     bool has_session(const net::HttpRequest& request) const;
-    /// Whose confirmation it is: the browser's session, or whoever sends the token itself.
+    /// The session that a confirmation belongs to: the browser's, or the one of callers that send
+    /// the token itself.
     std::string session_of(const net::HttpRequest& request) const;
 
     net::HttpReply route(const net::HttpRequest& request, std::string_view path);

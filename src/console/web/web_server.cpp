@@ -13,11 +13,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A browser may bring the cookies of whatever else is served on its host.
+/// A browser may send the cookies of every other server on this host.
 constexpr std::size_t kHeaderBytesMax = 16'384;
 /// The app fits, and so does most of a page: 32 MiB for all connections.
 constexpr int kSendBufferBytes = 256 << 10;
-/// Streams say something within `request` (WebHandler::kBeat); acts are answered within `answer`.
+/// Streams send something within `request` (WebHandler::kBeat); acts are answered within `answer`.
 constexpr net::ConnectionTimes kTimes{.request = seconds{15},
                                       .answer = seconds{70},
                                       .keep_alive = seconds{60},

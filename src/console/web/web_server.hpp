@@ -14,49 +14,49 @@
 
 namespace beckon::console {
 
-/// What a query of the app is answered; `status` is HTTP's.
+/// The answer to a query of the app; `status` is HTTP's.
 struct Answer {
     int status = 200;
     std::string json;
 };
-/// Takes an answer, from any thread. Only the first counts; where all copies go without one, the
-/// answer is 503.
+/// Takes an answer, from any thread. Only the first counts; if all copies are destroyed without
+/// one, the answer is 503.
 using Reply = std::function<void(Answer)>;
 /// Of a query string, by name.
 using Parameters = std::map<std::string, std::string>;
-/// Called on the port's thread, where it waits for nobody; replies then or later.
+/// Called on the port's thread, which it must not block; replies then or later.
 using Ask = std::function<void(const Parameters&, Reply)>;
 
-/// What an act would do.
+/// The plan of an act.
 struct Plan {
     Answer answer;
-    /// What is to be confirmed; none: nothing can be done. At most kOrderBytesMax.
+    /// The order to confirm; none: there is nothing to do. At most kOrderBytesMax.
     std::optional<std::string> order = std::nullopt;
 };
 /// Something that changes the installation. Both are called as an Ask.
 struct Act {
-    /// Says what it would do, and changes nothing.
+    /// Makes the plan, and changes nothing.
     std::function<void(const std::string& wanted, std::function<void(Plan)>)> check;
-    /// Does what a plan of `check` said. `by`: the address of who confirmed it, for the log.
+    /// Executes a plan of `check`. `by`: the address of the person who confirmed it, for the log.
     std::function<void(const std::string& order, const std::string& by, Reply)> run;
 };
 
 /// The console's port: the app, its pages as JSON, and their changes as server-sent events.
-/// Nothing here changes anything but acts, which need a login and the confirmation of a plan that
-/// this session was shown a short while ago (decision 0145).
+/// Only acts change anything; they need a login and the confirmation of a plan that this session
+/// was shown a short while ago (decision 0145).
 ///
-///   /                  the app, one document, which says whether this is a session
+///   /                  the app, one document, which shows whether this is a session
 ///   /login, /logout    POST: {"token": …}; begins and ends a session
 ///   /api/pages/<name>  a page as it is now; 404 if there is none, 503 if it is not known yet
 ///   /api/live?pages=…  text/event-stream: `event: <name>`, `data: <page>`
-///   /api/<query>?…  what its Ask answers
-///   /api/acts/<act>/check   POST: {"plan": what Act::check answers, "confirmation": a text}
-///   /api/acts/<act>         POST: {"confirmation": …}; what Act::run answers
+///   /api/<query>?…      the answer of its Ask
+///   /api/acts/<act>/check   POST: {"plan": the answer of Act::check, "confirmation": a text}
+///   /api/acts/<act>         POST: {"confirmation": …}; the answer of Act::run
 ///
 /// One thread serves all connections (`console-http-0`), and nothing on it waits.
 class WebServer {
 public:
-    /// For one more the connection that has waited longest for its peer is closed.
+    /// A further connection closes the one that has waited longest for its peer.
     static constexpr std::size_t kConnectionsMax = 128;
     static constexpr std::size_t kStreamsMax = 64;
     /// Queries and acts that are not answered yet; more are refused.
@@ -70,7 +70,8 @@ public:
         std::map<std::string, Ask> queries = {};  ///< by name
         std::map<std::string, Act> acts = {};     ///< by name
     };
-    /// Throws std::runtime_error naming host, port and cause. What the context borrows outlives it.
+    /// Throws std::runtime_error naming host, port and cause. The references of the context outlive
+    /// it.
     WebServer(const WebConfig& config, Context context);
     ~WebServer();
     WebServer(const WebServer&) = delete;

@@ -14,7 +14,7 @@ TEST_CASE("the word follows from lag, age, movement, owner and rates", "[console
     };
     const Row rows[] = {
         {"nothing waits", {.lag = 0, .unmoved = 1h}, Status::ok},
-        {"what waits is young", {.lag = 900, .behind = 30s, .unmoved = 5s}, Status::ok},
+        {"the waiting records are young", {.lag = 900, .behind = 30s, .unmoved = 5s}, Status::ok},
         {"old, and records come as fast as they are read",
          {.lag = 900, .behind = 31s, .unmoved = 5s, .position_rate = 10, .append_rate = 10},
          Status::slow},

@@ -1,4 +1,4 @@
-// The state of a client at a moment: a slider over the history window, and what the log's fold has there.
+// The state of a client at a moment: a slider over the history window, and the folded state there.
 import { h, only, panel, table } from '../dom.js';
 import { count, time } from '../format.js';
 import { moment } from '../timeline.js';

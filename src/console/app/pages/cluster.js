@@ -1,10 +1,10 @@
-// Cluster: who serves which partition, of every role.
+// Cluster: the home of each partition of every role.
 import { h, head, panel, table, tiles, word } from '../dom.js';
 import { count } from '../format.js';
 
 /** @typedef {import('../types.js').ClusterRole} ClusterRole */
 
-/** What a node says of its links, in words; the others are those that it has no link to.
+/** A node's links in words, with the nodes that it has no link to.
  * @param {ClusterRole} role  @param {import('../types.js').ClusterNode} node */
 function linkLine(role, node) {
     const others = role.nodes.filter((one) => one.id !== node.id && one.link);

@@ -1,4 +1,4 @@
-// Dead letters: what was given up, and how it is sent on its way again: first a dry run, then a button.
+// Dead letters: deliveries that were given up, and their redrive: first a dry run, then a button.
 import { h, head, only, panel, table } from '../dom.js';
 import { count } from '../format.js';
 
@@ -20,7 +20,7 @@ let notice = '';
 let plan = null;
 let asked = false;
 
-/** What the filter says, as the API has it. */
+/** The filter in the form of the API. */
 function wanted() {
     return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ''));
 }
@@ -51,7 +51,7 @@ async function dryRun() {
 }
 
 /**
- * In steps of what one request may do, until nothing of the plan is left.
+ * In steps of one request each, until nothing of the plan is left.
  * @param {() => void} again
  */
 async function redrive(again) {
@@ -71,7 +71,7 @@ async function redrive(again) {
 }
 
 /**
- * Does something, and shows what came of it.
+ * Runs an act, and shows its outcome.
  * @param {() => Promise<void>} what  @param {() => void} again
  */
 async function act(what, again) {

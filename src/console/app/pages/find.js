@@ -1,4 +1,5 @@
-// Find: what an id or a URL is, its life across the log topics, and its client at any time of the history window.
+// Find: the meaning of an id or a URL, its life across the log topics, and its client at any time
+// of the history window.
 import { h, head, panel, word } from '../dom.js';
 import { moment, stepsLine } from '../timeline.js';
 import { clientAt } from './client_at.js';

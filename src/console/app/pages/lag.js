@@ -9,7 +9,7 @@ const WORST_FIRST = ['STOPPED', 'STALLED', 'SLOW', 'RESTORING', 'OK'];
 /** @param {string} status */
 const badness = (status) => WORST_FIRST.length - WORST_FIRST.indexOf(status);
 
-/** What is unfolded and chosen outlives the next values. */
+/** Unfolded rows and the filter outlive the next values. */
 const unfolded = new Set();
 let filter = '';
 let onlyBehind = false;
@@ -100,7 +100,7 @@ function byTopic(rows) {
 const place = (row) => `${row.group}\n${row.topic}\n${row.partition}`;
 
 /**
- * A change has the rows that say something else than before.
+ * A change has the rows that differ from before.
  * @param {import('../types.js').LagPage} page
  * @param {import('../types.js').LagPage} change
  */

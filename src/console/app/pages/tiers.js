@@ -1,4 +1,5 @@
-// Delay tiers: what waits for its next attempt, and whether it is tried in time.
+// Delay tiers: the deliveries that wait for their next attempt, and whether they are attempted in
+// time.
 import { h, head, panel, table, tiles, word } from '../dom.js';
 import { count, seconds } from '../format.js';
 

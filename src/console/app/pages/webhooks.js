@@ -1,10 +1,10 @@
-// Webhooks: who wants events, and whether they take them.
+// Webhooks, and whether their receivers accept events.
 import { h, head, only, panel, table, tiles, word } from '../dom.js';
 import { count, time } from '../format.js';
 
 /**
- * What is wrong with one; null: nothing. The role retry says "failing since" of a receiver that has failed for a while; the
- * last attempt says it at once.
+ * The failure of a webhook; null: none. The role retry reports "failing since" of a receiver that has failed for a while; the
+ * last attempt shows it at once.
  * @param {import('../types.js').WebhookRow} one
  */
 function failure(one) {
