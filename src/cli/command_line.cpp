@@ -24,10 +24,10 @@ constexpr const char* kSharedFooter =
     "Every setting of docs/configuration.md is accepted as a flag; settings that have no effect "
     "for this command are not listed.";
 constexpr int kWrongCommandLine = 2;
-/// Longer descriptions of what a value may be go to the error and the reference, not to the help.
+/// Longer descriptions of a value's form go to the error and the reference, not to the help.
 constexpr std::size_t kTypeNameMax = 40;
 
-/// What the command line says about the configuration, before it is applied.
+/// The configuration that the command line gives, before it is applied.
 struct Configured {
     std::string file;
     std::vector<RawValue> flags;
@@ -119,7 +119,8 @@ std::vector<ConfigFault> collect(const Configured& configured, const std::vector
     return faults;
 }
 
-/// What CLI11 could not assign: flags with a wrong name, or words where nothing is expected.
+/// Reports arguments that CLI11 could not assign: flags with a wrong name, or words where none is
+/// expected.
 void report_extras(const CLI::App& command, std::vector<ConfigFault>& faults) {
     std::vector<std::string> known;
     for (const auto* option : command.get_options()) known.push_back(option->get_name());
@@ -136,8 +137,8 @@ void report_extras(const CLI::App& command, std::vector<ConfigFault>& faults) {
     }
 }
 
-/// A flag that somebody gave to a command that does not use it. Files and variables are shared
-/// between commands on purpose, so they are not judged, except where nothing could be meant.
+/// A flag given to a command that does not use it. Files and variables are shared between commands
+/// on purpose, so they are not judged, except where nothing could be meant.
 void warn_without_effect(const Sources& sources, Reader reader, const std::string& path) {
     for (const auto& [name, where] : sources) {
         if (has_effect(name, reader)) continue;
@@ -181,8 +182,8 @@ int with_config(const CLI::App& command, const Configured& configured, Reader re
     return run(std::move(config), sources);
 }
 
-/// A word that stands where a command should stand and is none, with what may have been meant.
-/// CLI11 would print the whole help for `beckon stanalone --help`, with exit code 0.
+/// A word in the place of a command that is none, with the command that may have been meant. CLI11
+/// would print the whole help for `beckon stanalone --help`, with exit code 0.
 std::optional<std::string> unknown_command(const CLI::App& app,
                                            const std::vector<std::string>& words) {
     const auto* at = &app;

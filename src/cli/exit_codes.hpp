@@ -2,11 +2,11 @@
 
 namespace beckon::cli {
 
-/// What commands return. 128 + its number after a signal.
+/// The exit codes of commands. After a signal: 128 + its number.
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kWrongOptions = 2;
-/// `trace`, `replay`: the log has nothing of what was asked for.
+/// `trace`, `replay`: the log has no matching record.
 inline constexpr int kNothingFound = 3;
 
 }  // namespace beckon::cli

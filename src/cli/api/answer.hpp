@@ -14,9 +14,9 @@ nlohmann::ordered_json parsed(const ApiAnswer& answer);
 /// A text of an object; empty where there is none of that name.
 std::string text_of(const nlohmann::ordered_json& object, const char* name);
 
-/// Prints the answer as JSON for people, or as refused() what is not good; the exit code.
+/// Prints a good answer as JSON for people, any other like refused(); returns the exit code.
 int print_answer(const core::Result<ApiAnswer>& answer);
-/// Prints what is not good, as a person needs it; the exit code.
+/// Prints an answer that is not good, for people; returns the exit code.
 int refused(const core::Result<ApiAnswer>& answer);
 
 }  // namespace beckon::cli

@@ -38,7 +38,7 @@ public:
         std::string body = {};
         std::string content_type = "application/json";
     };
-    /// Errors: unavailable, timed_out (nobody answered), too_large (an answer over 64 MiB).
+    /// Errors: unavailable, timed_out (no server answered), too_large (an answer over 64 MiB).
     core::Result<ApiAnswer> ask(const Query& query);
 
 private:

@@ -8,10 +8,11 @@ namespace beckon::cli {
 
 void add_api_access(CLI::App& command, ApiAccess& access) {
     command.add_option("--url", access.url, "Origin of the API; by default that of retry.port");
-    command.add_option("--token", access.token,
-                       "Of the owner (`beckon webhooks token`); without it, one is made with the "
-                       "key ring");
-    command.add_option("--owner", access.owner, "Whose token is made then")->capture_default_str();
+    command.add_option(
+        "--token", access.token,
+        "Token of the owner (`beckon webhooks token`); by default one is made with the key ring");
+    command.add_option("--owner", access.owner, "Owner for whom that token is made")
+        ->capture_default_str();
     command.add_option("--api-ca-file", access.ca_file, "PEM file of certificates to trust");
     command.add_flag("--insecure", access.insecure, "Accept any TLS certificate of the API");
 }

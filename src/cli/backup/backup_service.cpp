@@ -41,8 +41,7 @@ struct BackupService::Impl {
 
     ops::Page answer(const ops::LateRequest& request) {
         if (!proofs.admits(request.authorization)) {
-            return refusal(kUnauthorized,
-                           "a copy is made for who has this installation's key ring");
+            return refusal(kUnauthorized, "copies need a proof of this installation's key ring");
         }
         if (request.path == "/start") return start();
         if (request.path == "/state") return {.body = state_text()};

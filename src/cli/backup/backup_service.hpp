@@ -12,12 +12,13 @@ namespace beckon::cli {
 /// Where a running process puts a copy of its log for `beckon backup` to take away.
 std::filesystem::path snapshot_of(const std::filesystem::path& data);
 
-/// Makes copies of the embedded log while it is in use; asked at `/backup` of the ops port:
+/// Makes copies of the embedded log while it is in use, on requests to `/backup` of the ops port:
 ///   /backup/start  begins one, in place of an earlier one; 409 while one is being made
 ///   /backup/state  {"state": "none" | "running" | "done" | "failed", "directory", "error"}
 /// 401 without the proof of the key ring that `/log` asks for (log_service.hpp).
-/// A copy is hard links to files that never change, and the write-ahead file: it takes a moment and
-/// no space, but keeps what is in it on the disk until somebody removes it, as the next start does.
+/// A copy consists of hard links to files that never change, and of the write-ahead file. It takes
+/// a moment and no space, but keeps its files on the disk until an operator or the next start
+/// removes it.
 class BackupService {
 public:
     /// Server and log outlive it.

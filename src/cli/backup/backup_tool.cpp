@@ -35,7 +35,7 @@ constexpr long kReplyNotFound = 404;
     throw StartupError(std::string{what} + " " + path.string() + ": " + std::strerror(why));
 }
 
-/// Whoever made the original owns the copy; only root can do more than keep its own.
+/// Gives the copy to the original's owner; only root can give files to another user.
 void take_owner(const fs::path& copy, const fs::path& original) {
     struct stat status {};
     if (::geteuid() != 0 || ::stat(original.c_str(), &status) != 0) return;
@@ -65,7 +65,7 @@ void copy_one(const fs::path& from, const fs::path& to) {
     sync_to_disk(to);
 }
 
-/// The files of a log that nobody changes meanwhile.
+/// The files of a log that does not change meanwhile.
 void copy_log(const fs::path& from, const fs::path& to) {
     make_directory(to, from);
     for (const auto& entry : fs::directory_iterator(from)) {
@@ -190,7 +190,7 @@ int run_backup(const Config& config, const fs::path& target) {
     copy_one(config.key_ring_file(), copy.path() / "keys.json");
     copy.finish();
     std::cout << "copied the log and the key ring of " << config.data.string() << " to "
-              << target.string() << "; who has it can send to every client\n";
+              << target.string() << "; keep it safe: its owner can send to every client\n";
     return 0;
 }
 

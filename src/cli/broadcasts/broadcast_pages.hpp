@@ -10,7 +10,7 @@
 ///   /broadcasts/list                            {"complete": bool, "broadcasts": {id: version}}
 ///   /broadcasts/set?id=ID&version=V&token=T     202: it is being published; list shows when it is
 ///   /broadcasts/delete?id=ID&token=T            the same
-/// 400 says what is wrong, 401 that the token is (`beckon broadcasts token` prints it), 409 that
+/// 400 names the fault, 401: the token is wrong (`beckon broadcasts token` prints it), 409 that
 /// there are too many.
 namespace beckon::cli {
 

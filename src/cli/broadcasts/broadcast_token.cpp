@@ -16,7 +16,7 @@ std::string token_of(const core::KeyRing::Key& key) {
 
 }  // namespace
 
-/// Of the oldest key, which also a process has that started before the ring was rotated.
+/// From the oldest key, which a process that started before the ring was rotated has too.
 std::string broadcast_token(const core::KeyRing& keys) { return token_of(keys.keys().front()); }
 
 bool is_broadcast_token(const core::KeyRing& keys, std::string_view token) {

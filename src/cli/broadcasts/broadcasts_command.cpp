@@ -19,12 +19,13 @@ void add_broadcasts_command(CommandLine& line) {
             return broadcasts_change(std::move(config), {.id = set.id, .version = version});
         });
     set_command.add_option("ID", set.id, "Such as remote-settings/monitor_changes")->required();
-    set_command.add_option("VERSION", version, "Any other text than before is a change")
+    set_command
+        .add_option("VERSION", version, "Any text that differs from the present one is a change")
         ->required();
     line.add_configured(
         group, "list", "Show all broadcasts with their versions", Reader::broadcasts,
         [](Config config, const Sources&) { return broadcasts_list(std::move(config)); });
-    line.add_configured(group, "delete", "Remove a broadcast; nobody follows it any more",
+    line.add_configured(group, "delete", "Remove a broadcast; no client follows it any more",
                         Reader::broadcasts,
                         [](Config config, const Sources&) {
                             return broadcasts_change(std::move(config), gone);

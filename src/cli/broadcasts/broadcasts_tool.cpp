@@ -84,7 +84,7 @@ void change_running(const Config& config, const edge::BroadcastSet& broadcast) {
     const auto until = std::chrono::steady_clock::now() + kAnswerTimeout;
     while (ask_list(config).value(broadcast.id, "") != broadcast.version.value_or("")) {
         if (std::chrono::steady_clock::now() > until) {
-            throw StartupError("the log did not take it in time; the process says why");
+            throw StartupError("the log did not take it in time; the process's log has the reason");
         }
         std::this_thread::sleep_for(kAskAgain);
     }

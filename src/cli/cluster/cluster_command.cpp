@@ -79,13 +79,13 @@ int run_cluster(Config config, const ClusterOptions& options) {
 void add_cluster_command(CommandLine& line) {
     static ClusterOptions options;
     auto& command = line.add_configured(
-        line.top(), "cluster", "Show the nodes of a role, and who serves which partition",
+        line.top(), "cluster", "Show the nodes of a role, and the home of each partition",
         Reader::log,
         [](Config config, const Sources&) { return run_cluster(std::move(config), options); });
     command.add_option("--role", options.role, "edge, retry or reliability")
         ->check(CLI::IsMember({"edge", "retry", "reliability"}));
     command.add_flag("--json", options.json, "One JSON object in a line");
-    command.add_flag("--watch", options.watch, "Look again every second, until Ctrl-C");
+    command.add_flag("--watch", options.watch, "Show it again every second, until Ctrl-C");
 }
 
 }  // namespace beckon::cli

@@ -91,7 +91,7 @@ std::vector<Setting> process_settings(Config& c) {
                          "How long a start waits for a broker before it exits with 1."),
         duration_setting(
             "stop_timeout", c.stop_timeout, seconds{1}, seconds{600},
-            "Time that a stop may take after SIGTERM; then the process exits as it is."),
+            "Time that a stop may take after SIGTERM; after it the process exits with 1."),
         bytes_setting(
             "cache_bytes", c.cache_bytes, 8U << 20,
             "Memory of all stores of this process: cached blocks and write buffers together. "
@@ -111,8 +111,8 @@ std::vector<Setting> log_settings(Config& c) {
         number_setting("partitions", c.layout.partitions, {1, 65'535},
                        "Partitions of the log topics; fixed when they are made."),
         number_setting("replication_factor", c.layout.replication_factor, {1, 32},
-                       "Copies of each partition. 1 is for a try on one broker: roles start on "
-                       "fewer copies than 3 only if it says so."),
+                       "Copies of each partition. 1 is for a trial on one broker: roles start on "
+                       "fewer than 3 copies only if this setting allows it."),
         durations_setting("tiers", c.layout.tiers, "Maturity delays of retry.0, retry.1, …"),
         duration_setting("history_window", c.layout.history_window, seconds{60},
                          seconds{hours{24 * 30}},
@@ -138,9 +138,9 @@ std::vector<Setting> endpoint_settings(Config& c) {
                      "an IP address"),
         number_setting("endpoint.port", c.endpoint.port, kPort, "Its port; 0 takes any free one."),
         origin_setting("endpoint.url", c.endpoint.public_url,
-                       "Public origin of the API: what endpoint URLs begin with and VAPID tokens "
-                       "name as audience. Must be given on Kafka, and where the process listens on "
-                       "more than loopback; else what the API listens on."),
+                       "Public origin of the API: endpoint URLs begin with it, and VAPID tokens "
+                       "name it as audience. Must be given on Kafka, and where the process listens "
+                       "on more than loopback; else the address of the API."),
         list_setting("endpoint.extra_audiences", c.endpoint.extra_audiences,
                      "Further origins that a VAPID token may name."),
         optional_path_setting("endpoint.tls_certificate", c.endpoint.tls_certificate,
@@ -239,8 +239,8 @@ std::vector<Setting> edge_settings(Config& c) {
                        "Messages that may wait for one client; it is checked to within a tenth."),
         choice_setting("edge.max_pending_policy", c.edge.max_pending_policy,
                        {"drop-oldest", "reset"},
-                       "What happens to a client with more messages: drop-oldest drops the oldest "
-                       "ones; reset removes the client, which registers again under a new UAID."),
+                       "Policy for a client with more messages: drop-oldest drops its oldest ones; "
+                       "reset removes the client, which registers again under a new UAID."),
         number_setting("edge.channels_per_client_max", c.edge.channels_per_client_max, {1, 100'000},
                        "Channels of one client; a register beyond gets 409."),
         duration_setting("edge.client_ttl", c.edge.client_ttl, seconds{hours{24 * 7}},
@@ -332,9 +332,9 @@ std::vector<Setting> retry_settings(Config& c) {
         duration_setting("retry.request_deadline", c.retry.request_deadline, milliseconds{100},
                          milliseconds{600'000},
                          "Time from the first byte of a request until its reply is written."),
-        number_setting("retry.workers", c.retry.workers, {1, 10'000},
-                       "Attempts at a time. Each waits on a socket; what one owner may hold of "
-                       "them is a share."),
+        number_setting(
+            "retry.workers", c.retry.workers, {1, 10'000},
+            "Attempts at a time. Each waits on a socket; one owner may hold a share of them."),
         number_setting("retry.threads", c.retry.threads, {1, 64},
                        "Threads for deliveries; each has its share of partitions and workers."),
         list_setting("retry.allowed_addresses", c.retry.allowed_addresses,
@@ -343,7 +343,8 @@ std::vector<Setting> retry_settings(Config& c) {
         list_setting(
             "retry.allowed_hosts", c.retry.allowed_hosts,
             "Hosts (receiver.internal; *.internal: all below) that webhooks may lead to although "
-            "their addresses are private, shared or loopback. retry.proxy is not asked for them."),
+            "their addresses are private, shared or loopback. Requests to them bypass "
+            "retry.proxy."),
         proxy_setting(
             "retry.proxy", c.retry.proxy,
             "Proxy for requests to webhooks. It decides which addresses the name of a receiver "
@@ -361,7 +362,7 @@ std::vector<Setting> retry_settings(Config& c) {
         bytes_setting("retry.webhook_memory_per_owner_max", c.retry.webhook_memory_per_owner_max,
                       1U << 20,
                       "Memory that the webhooks of one owner may hold in each process, mostly for "
-                      "their filters (memory_bytes of a webhook says how much); more get 409."),
+                      "their filters (memory_bytes of a webhook shows it); more get 409."),
         bytes_setting(
             "retry.webhook_memory_max", c.retry.webhook_memory_max, 1U << 20,
             "Memory that the webhooks of all owners together may hold in each process; more get "
@@ -408,16 +409,16 @@ std::vector<Setting> console_settings(Config& c) {
         number_setting("console.port", c.console.port, kPort, "Its port; 0 takes any free one."),
         optional_path_setting(
             "console.token_file", c.console_token_file,
-            "A file with the token to log in with, at least 16 characters. Without it whoever "
-            "reaches the port sees the console, so it then listens on this host alone."),
+            "A file with the token to log in with, at least 16 characters. Without it everybody "
+            "who reaches the port sees the console, so it then listens on this host alone."),
         list_setting("console.canary", c.console_canary,
                      "WebSocket URLs of edges to which the console subscribes, to push through "
                      "each of them every 10 s; ws://*:8080/ is every edge of the cluster, at the "
                      "host of its link address. An http:// or https:// origin among them is where "
                      "it POSTs, if it does not reach endpoint.url. None: no canary."),
         list_setting("console.retry_urls", c.console_retry_urls,
-                     "Origins of the API of every process with the role retry, which the console "
-                     "asks for the last attempts at webhooks; none: it does not show them."),
+                     "Origins of the API of every process with the role retry, from which the "
+                     "console gets the last attempts at webhooks; none: it does not show them."),
     };
 }
 

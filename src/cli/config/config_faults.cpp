@@ -54,7 +54,7 @@ void check_edge_path(const Config& config, std::vector<ConfigFault>& faults) {
                                        " letters, digits and -._~/, e.g. /push"});
 }
 
-/// In one process the endpoint accepts for a bridge what the role retry delivers.
+/// In one process the endpoint accepts messages for the bridges of the role retry.
 void check_bridged_apps(const Config& config, Reader reader, std::vector<ConfigFault>& faults) {
     if (reader != Reader::standalone) return;
     const auto check = [&faults](const std::string& names_setting, const auto& names,
@@ -74,8 +74,8 @@ void check_bridged_apps(const Config& config, Reader reader, std::vector<ConfigF
           config.retry.apns_credentials);
 }
 
-/// Lists whose items another part of the process reads: what it would refuse later, when there are
-/// a data directory and a key ring.
+/// Lists whose items another part of the process reads: reports now the items that it would refuse
+/// later, when there are a data directory and a key ring.
 void check_lists(const Config& config, Reader reader, std::vector<ConfigFault>& faults) {
     const auto each = [&](const std::string& setting, const auto& items, const auto& why_not) {
         if (!has_effect(setting, reader)) return;
@@ -111,7 +111,7 @@ void check_lists(const Config& config, Reader reader, std::vector<ConfigFault>& 
     }
 }
 
-/// What no single option can see.
+/// Checks options that depend on each other.
 void check_together(const Config& config, std::vector<ConfigFault>& faults) {
     const auto pair = [&faults](const char* role, const auto& certificate, const auto& key,
                                 bool self_signed) {
@@ -135,15 +135,16 @@ void check_together(const Config& config, std::vector<ConfigFault>& faults) {
     }
     if (!config.console_token_file && !net::names_this_host(config.console.host)) {
         faults.push_back(
-            {"console.token_file", "must be given with this console.host: whoever reaches " +
+            {"console.token_file", "must be given with this console.host: everybody who reaches " +
                                        config.console.host + " would see the console"});
     }
     check_edge_path(config, faults);
     const auto proxies = [&faults](const std::string& role, bool header, const auto& trusted) {
         if (!header || !trusted.empty()) return;
-        faults.push_back({role + ".proxy_protocol", "needs " + role +
-                                                        ".trusted_proxies, which say whose "
-                                                        "connections begin with a PROXY header"});
+        faults.push_back(
+            {role + ".proxy_protocol",
+             "needs " + role +
+                 ".trusted_proxies, the peers whose connections begin with a PROXY header"});
     };
     proxies("endpoint", config.endpoint.proxy_protocol, config.endpoint.trusted_proxies);
     proxies("edge", config.edge.proxy_protocol, config.edge.trusted_proxies);

@@ -12,10 +12,11 @@ struct ConfigFault {
     std::string what;
 };
 
-/// What stands before the `=` of an entry of a setting of credentials.
+/// The app's name: the text before the `=` of an entry of a setting of credentials.
 std::string app_of(const std::string& entry);
 
-/// What would stop a start of `reader` with this configuration and no single value shows.
+/// The faults that would stop a start of `reader` with this configuration and that no single value
+/// shows.
 std::vector<ConfigFault> faults_of(const Config& config, Reader reader);
 
 }  // namespace beckon::cli

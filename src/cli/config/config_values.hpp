@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-/// From text to values in force: a file, the environment, and what was collected from them and the
-/// command line.
+/// From text to values in force: the file, the environment, and the values collected from them and
+/// from the command line.
 namespace beckon::cli {
 
-/// What begins with it is an option of librdkafka, by its own name.
+/// The prefix of librdkafka's options; its own name of the option follows.
 inline constexpr std::string_view kPassThrough = "kafka.librdkafka.";
 
 /// Where a value in force came from; absent = default.
@@ -31,17 +31,17 @@ core::Result<std::vector<RawValue>> read_config_file(const std::filesystem::path
 struct Environment {
     std::vector<RawValue> values;  ///< of known variables
     std::string config_file;       ///< BECKON_CONFIG
-    /// Variables that begin with BECKON_ and are no setting, or hold what Kubernetes sets for a
-    /// service of that name: they do not stop a start.
+    /// Variables that begin with BECKON_ and are no setting, or have the form that Kubernetes sets
+    /// for a service of that name: they do not stop a start.
     std::vector<ConfigFault> ignored;
 };
 /// `BECKON_EDGE_PORT` is edge.port, `BECKON_KAFKA_LIBRDKAFKA_SASL_PASSWORD` is
 /// kafka.librdkafka.sasl.password.
 Environment read_environment(const char* const* environment, const std::vector<Setting>& settings);
 
-/// Applies the values in order (later ones win) and checks what concerns several settings. Names
-/// that begin with `kafka.librdkafka.` pass through by name; `kafka.librdkafka.<name>.file` is a
-/// file that holds the value.
+/// Applies the values in order (later ones win) and checks settings that depend on each other.
+/// Names that begin with `kafka.librdkafka.` pass through by name; `kafka.librdkafka.<name>.file`
+/// is a file that holds the value.
 std::vector<ConfigFault> apply(const std::vector<RawValue>& values, Config& config,
                                Sources& sources, Reader reader = Reader::any);
 

@@ -55,7 +55,7 @@ core::Result<std::string> normalized_origin(std::string_view text) {
     if (!is_host(url->host)) return no_origin("'" + url->host + "' is no host name");
     if (is_any_address(url->host)) {
         return core::fail(core::Fault::invalid,
-                          "is an address to listen on, not one that anybody can connect to");
+                          "is an address to listen on, not one to connect to");
     }
     return url->origin();
 }

@@ -72,7 +72,7 @@ std::string why_without_effect(std::string_view name, Reader reader) {
         return ": it uses the embedded log; `beckon endpoint` and `beckon edge` use Kafka";
     }
     if (name == "partitions" || name == "tiers" || name == "history_window") {
-        return ": the log topics have what `beckon topics create` made them with";
+        return ": `beckon topics create` has set it for the log topics";
     }
     return "";
 }

@@ -6,9 +6,9 @@
 /// The commands that read a configuration, and the settings that have an effect on each.
 namespace beckon::cli {
 
-/// Decides about defaults, and about what has an effect. `running` asks a process of this
-/// installation; `log` reads the log, if need be through one;
-/// `lag` asks a process or the brokers.
+/// Decides about defaults, and about the settings that have an effect. `running` asks a process of
+/// this installation; `log` reads the log, if need be through one; `lag` asks a process or the
+/// brokers.
 enum class Reader {
     standalone,
     endpoint,
@@ -29,7 +29,7 @@ enum class Reader {
 
 /// Whether the setting of that name (also "kafka.librdkafka.<name>") changes anything for `reader`.
 bool has_effect(std::string_view name, Reader reader);
-/// What to do instead, beginning with ": "; empty where there is nothing to say.
+/// The remedy, beginning with ": "; empty if there is none.
 std::string why_without_effect(std::string_view name, Reader reader);
 
 }  // namespace beckon::cli

@@ -21,10 +21,10 @@ struct Setting {
 
     std::string name;
     std::string help;
-    std::string allowed;     ///< what a value looks like, for errors and the reference
+    std::string allowed;     ///< the form of a value, for errors and the reference
     bool secret = false;     ///< masked by `config print`
     Kind kind = Kind::text;  ///< how TOML writes the value
-    /// Takes the text of a value; an error says what is wrong with it.
+    /// Takes the text of a value; an error names its fault.
     std::function<core::Result<void>(std::string_view)> set;
     /// The value in force, as text that `set` takes.
     std::function<std::string()> get;
@@ -34,7 +34,7 @@ struct Setting {
 std::string flag_of(const Setting& setting);
 std::string variable_of(const Setting& setting);
 
-/// "5s", "300ms", "24h", "7d"; a bare number is refused, since nobody knows its unit.
+/// "5s", "300ms", "24h", "7d"; a bare number is refused, since it has no unit.
 core::Result<std::chrono::milliseconds> parse_duration(std::string_view text);
 std::string duration_text(std::chrono::milliseconds value);
 /// "64MiB", "512KiB", "5630" (bytes).
@@ -70,7 +70,7 @@ Setting durations_setting(std::string name, std::vector<std::chrono::seconds>& t
 /// The name among `known` that `unknown` most likely means; nullopt if none is near.
 std::optional<std::string> nearest(std::string_view unknown, const std::vector<std::string>& known);
 
-// --- what the two templates are made of
+// --- the parts of the two templates
 
 Setting number_setting(std::string name, Range range, std::function<void(std::int64_t)> set,
                        std::function<std::int64_t()> get, std::string help);

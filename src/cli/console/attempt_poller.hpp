@@ -24,7 +24,7 @@ struct AttemptSummary {
     std::string outcome;
     std::int64_t status = 0;
     std::string why;
-    std::string answer{};  ///< of one that was not accepted: what the receiver said, cut
+    std::string answer{};  ///< of one that was not accepted: the receiver's body, cut
     bool operator==(const AttemptSummary&) const = default;
 };
 

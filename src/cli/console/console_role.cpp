@@ -37,7 +37,7 @@ console::WebConfig web_config(const Config& config) {
     return web;
 }
 
-/// By name, for topics that delete by age.
+/// The retention by topic, for topics that delete by age.
 std::map<std::string, std::chrono::milliseconds> retention_in(const log::LayoutOptions& layout) {
     std::map<std::string, std::chrono::milliseconds> found;
     for (const auto& spec : log::topic_table(layout)) {

@@ -8,28 +8,29 @@
 #include <memory>
 #include <string>
 
-/// The console, put together with what only the composition may know of the other roles.
+/// The console, put together with the parts of other roles that only the composition root may
+/// include.
 namespace beckon::cli {
 
 /// Throws StartupError: the token file cannot be read, or holds none.
 void check_console_token(const Config& config);
 
-/// What it borrows from its process; all of it outlives it.
+/// The console's dependencies in its process; all of them outlive it.
 struct ConsoleParts {
     log::EventLog& log;
     const core::Clock& clock;
     ops::OpsServer& ops;
     std::shared_ptr<const core::KeyRing> keys;
     core::NodeId node;
-    /// Of the API of the role retry, if this process has it; else those that the configuration
-    /// names are asked.
+    /// The origin of the API of the role retry, if this process has it; else the origins of the
+    /// configuration are used.
     std::string retry_origin = {};
 };
 
-/// A console and what it stands on.
+/// A console and its parts.
 class ConsoleRole {
 public:
-    /// `groups`: whose lag it shows. `prefix`: of our own topics and groups there. Throws
+    /// `groups`: it shows their lag. `prefix`: of our own topics and groups there. Throws
     /// StartupError: the token file cannot be read, or holds none; and as Console does.
     ConsoleRole(const Config& config, const ConsoleParts& parts,
                 std::unique_ptr<log::Groups> groups, std::string prefix);
@@ -44,7 +45,7 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Those of a standalone, whose log has no others. `log` outlives them.
+/// The consumer groups of a standalone, whose log has no others. `log` outlives them.
 std::unique_ptr<log::Groups> groups_of_standalone(const Config& config, log::EventLog& log,
                                                   core::Partition partitions);
 

@@ -37,7 +37,7 @@ console::Answer still_reading() {
 
 console::Answer no_answer_yet() {
     return refused(kUnavailable,
-                   "the log has not answered yet; what was begun may still happen: look again");
+                   "the log has not answered yet; the redrive may still happen: check again later");
 }
 
 Json letters_json(const retry::LetterSelection& selection) {
@@ -48,7 +48,7 @@ Json letters_json(const retry::LetterSelection& selection) {
     return core::must_parse_json(retry::letters_page(some, std::nullopt, 0))["letters"];
 }
 
-/// The order as it is confirmed: it says until when its letters have died, so that none joins.
+/// The order as it is confirmed, with the time of its last letter, so that no later one joins.
 std::string order_text(const std::string& wanted, core::Timestamp now) {
     auto order = wanted.empty() ? Json::object() : core::must_parse_json(wanted);
     if (!order.contains("before")) order["before"] = retry::time_text(now);
@@ -159,7 +159,7 @@ void DeadLetters::run(const std::string& order, const std::string& by,
         [order, by, reply, wanted = *parsed](DeadFold& fold) {
             const auto selection = fold.select(wanted);
             const auto left = selection.matched - selection.disabled;
-            // The log has answered long before, or says that it cannot.
+            // The log has answered or failed long before.
             fold.after(kAnswerWithin, [reply] { reply(no_answer_yet()); });
             fold.redrive(selection.letters, [=, matched = selection.matched](
                                                 const retry::Resender::Outcome& outcome) {

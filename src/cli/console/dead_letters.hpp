@@ -19,9 +19,9 @@
 
 namespace beckon::cli {
 
-/// The dead letters of all owners, and what it takes to redrive them: the fold of `retry.dead`,
-/// with the code of the API of the role `retry`. Letters of webhooks that are gone, and of bridged
-/// messages, are not shown. The executor's thread.
+/// The dead letters of all owners: the fold of `retry.dead`, and their redrive with the code of the
+/// API of the role `retry`. Letters of webhooks that are gone, and of bridged messages, are not
+/// shown. The executor's thread.
 class DeadFold {
 public:
     struct Context {
@@ -32,7 +32,7 @@ public:
     };
     DeadFold(core::Partition partitions, Context context);
 
-    /// Both have been read to their end once.
+    /// The topics `webhooks` and `retry.dead` have been read to their end once.
     bool complete() const;
     retry::LetterList list(const retry::DeadPage& page) const;
     retry::LetterSelection select(const retry::DeadOrder& order) const;
@@ -56,7 +56,7 @@ private:
     TopicFollower follower_;  ///< last: it calls us
 };
 
-/// The page Dead letters, asked for by HTTP: its queries go to the thread of the fold, which
+/// The console's page of dead letters: passes HTTP queries to the thread of the fold, which
 /// answers. Any thread.
 class DeadLetters {
 public:
@@ -67,11 +67,11 @@ public:
     /// Parameters and answer as GET /dead of the API has them.
     void list(const console::Parameters& asked, const console::Reply& reply);
     /// Redrives; `wanted` as the body of POST /dead/redrive of the API. The plan: {"matched",
-    /// "disabled", "would_settle", "sample": [letters]}. What dies later than the plan is not in
-    /// it.
+    /// "disabled", "would_settle", "sample": [letters]}. Letters that come later than the plan are
+    /// not part of it.
     console::Act redrive();
 
-    /// The fold is there (null: not any more). Its own thread.
+    /// Sets the fold; null: it has ended. On the fold's thread.
     void use(const std::shared_ptr<DeadFold>& fold);
 
 private:

@@ -15,13 +15,13 @@
 
 namespace beckon::cli {
 
-/// The page Find: what a message id or URL, an endpoint URL, a UAID or a reliability id is, its
-/// life across the log topics, and the state of its client at a moment. It reads the log on the
-/// caller's thread (SearchWorkers has some), with the code of `beckon trace` and `beckon replay
-/// state`. Any thread.
+/// The console's page Find: it shows the meaning of a message id or URL, an endpoint URL, a UAID or
+/// a reliability id, its life across the log topics, and the state of its client at a moment. It
+/// reads the log on the caller's thread (SearchWorkers has some), with the code of `beckon trace`
+/// and `beckon replay state`. Any thread.
 class Finder {
 public:
-    /// Nobody reads longer for one answer.
+    /// The most time that a search for one answer reads.
     static constexpr std::chrono::seconds kSearchTime{20};
 
     struct Options {
@@ -39,11 +39,12 @@ public:
 
     /// Parameter `q`. {"kind", "facts": [{"name", "value"}, …], "trace": as `beckon trace --json`
     /// has it, or null and "problem": why the log was not read, "from", "until": between which
-    /// times state() can answer}; 404 and {"error"} for what is none of these.
+    /// times state() can answer}; 404 and {"error"} for any other text.
     console::Answer find(const console::Parameters& asked);
-    /// Parameters `q` and `at`, Unix milliseconds. What `beckon replay state` prints.
+    /// Parameters `q` and `at`, Unix milliseconds. Answers with the output of `beckon replay
+    /// state`.
     console::Answer state(const console::Parameters& asked);
-    /// Searches under way end, and none begins.
+    /// Ends all searches; no new one begins.
     void stop() { stopped_ = true; }
 
 private:

@@ -11,15 +11,15 @@
 
 namespace beckon::cli {
 
-/// What the role reliability has counted, for the console: a fold of `reliability.totals`. The
+/// The counts of the role reliability, for the console: a fold of `reliability.totals`. The
 /// executor's thread.
 class MilestonePage {
 public:
     MilestonePage(const core::NodeId& node, log::EventLog& log, core::Executor& executor,
                   const core::Clock& clock);
 
-    /// {"counts": …, "refused": …, "steps": …} as the pages of the role have them; empty: nobody
-    /// has published anything yet.
+    /// {"counts": …, "refused": …, "steps": …} as the pages of the role have them; empty: no counts
+    /// have been published yet.
     std::string json() const;
 
 private:

@@ -15,7 +15,7 @@ namespace beckon::cli {
 
 namespace {
 
-/// How many dead letters there are; what they are, the page asks for. Keeps their fold.
+/// The number of dead letters; the page queries the letters themselves. Keeps their fold.
 class DeadPage {
 public:
     DeadPage(DeadLetters& dead, core::Partition partitions, DeadFold::Context context)

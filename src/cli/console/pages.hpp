@@ -12,7 +12,7 @@
 namespace beckon::cli {
 
 /// Opens the pages that fold other roles' topics: "tiers", "milestones", "webhooks", "dead", and
-/// gives `dead` its fold. What is borrowed outlives them.
+/// gives `dead` its fold. The arguments outlive the pages.
 std::function<std::vector<console::PageSource>(core::Executor&)> console_pages(
     const Config& config, const ConsoleParts& parts, DeadLetters& dead, AttemptPoller& attempts);
 

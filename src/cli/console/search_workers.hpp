@@ -36,7 +36,7 @@ private:
         console::Parameters asked;
         console::Reply reply;
     };
-    /// False: so many are under way that nobody takes it.
+    /// False: so many are under way that no worker takes it.
     bool begin(Task task);
     void run(std::size_t number);
 

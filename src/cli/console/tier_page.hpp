@@ -25,8 +25,8 @@ public:
 
     /// {"tiers": [{"topic", "delay_seconds", "waiting", "due", "overdue_seconds",
     /// "next_due_seconds", "partitions": […the same by partition]}, …], "dead": n}; empty: not read
-    /// yet. Each call asks anew and returns what was answered to the former. `dead`: how many dead
-    /// letters there are, as far as that is known.
+    /// yet. Each call sends a new query and returns the answer to the former one. `dead`: how many
+    /// dead letters there are, as far as that is known.
     std::string json(const std::optional<std::size_t>& dead);
 
 private:

@@ -10,8 +10,8 @@
 
 namespace beckon::cli {
 
-/// Reads some partitions from their start and goes on as they grow, for those who show a topic and
-/// serve nothing by it: what is folded so has no proof of being new. The executor's thread.
+/// Reads some partitions from their start and goes on as they grow, for pages that only show a
+/// topic: no read barrier proves that the folded state is current. The executor's thread.
 class TopicFollower {
 public:
     using Apply = std::function<void(log::TopicPartition, const core::RecordView&)>;

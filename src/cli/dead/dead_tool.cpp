@@ -56,7 +56,7 @@ void print_letter(const Json& letter) {
                (redriven == 0 ? "" : ", redriven " + std::to_string(redriven) + " times"));
 }
 
-/// Prints a page; what follows it, empty at the end.
+/// Prints a page; returns the `next` of the following page, empty at the end.
 std::string print_page(const Json& page, bool json, std::size_t& left) {
     for (const auto& letter : page.value("letters", Json::array())) {
         if (left == 0) return "";

@@ -9,7 +9,7 @@
 
 namespace beckon::cli {
 
-/// Where a running standalone is reached.
+/// The addresses of a running standalone.
 struct Addresses {
     std::string endpoint;   ///< origin
     std::string websocket;  ///< URL
@@ -25,11 +25,11 @@ int show_demo(const Addresses& addresses, DemoOptions demo, const ops::Health& h
               const std::stop_token& stop);
 
 /// Waits until the server is ready, sends one push through it as `beckon demo` does, and prints the
-/// addresses and what to try next. For `./dev run`; its own thread.
+/// addresses and commands to try next. For `./dev run`; its own thread.
 void show_first_push(const Addresses& addresses, const ops::Health& health,
                      const std::stop_token& stop);
 
-/// The same text without the demo.
+/// The addresses, and commands to try next, as show_first_push() prints them.
 std::string what_to_try(const Addresses& addresses);
 
 }  // namespace beckon::cli

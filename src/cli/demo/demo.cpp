@@ -126,7 +126,7 @@ Result<void> Demo::check_accepted(const Sent& sent) {
     return {};
 }
 
-/// The message of `sent` arrives, is what was sent, and is acknowledged.
+/// The message of `sent` arrives unchanged, and is acknowledged.
 Result<void> Demo::receive(const std::string& text, const Sent& sent) {
     const auto notification = agent_.next(options_.timeout);
     if (!notification) return core::fail(notification.error());

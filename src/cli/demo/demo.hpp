@@ -20,7 +20,7 @@ struct DemoOptions {
     bool webhooks = false;                      ///< an event instead: see cli/webhooks/webhook_demo
 };
 
-/// 0 only if every step did what it should and every text arrived as it was sent.
+/// 0 only if every step succeeded and every text arrived unchanged.
 int run_demo(const DemoOptions& options);
 
 }  // namespace beckon::cli

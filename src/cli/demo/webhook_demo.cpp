@@ -35,7 +35,7 @@ ApiClient::Options patient(ApiClient::Options options) {
     return options;
 }
 
-/// What came to the receiver, for the thread that waits for it.
+/// The requests that came to the receiver, for the thread that waits for them.
 class Arrivals {
 public:
     struct One {

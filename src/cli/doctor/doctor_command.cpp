@@ -71,7 +71,8 @@ void add_doctor_command(CommandLine& line) {
     static DoctorOptions asked;
     auto& command = line.add_configured(
         line.top(), "doctor",
-        "Look at configuration, keys, clocks, log, certificates and URLs, and say what to mend",
+        "Check configuration, keys, clocks, log, certificates and URLs, and show how to mend "
+        "faults",
         Reader::any, [](const Config& config, const Sources&) {
             const auto findings = examine(config, role_of(config, asked.role));
             std::cout << (asked.json ? findings_json(findings) + "\n" : findings_text(findings));

@@ -9,7 +9,7 @@ namespace beckon::cli {
 
 enum class Verdict : std::uint8_t {
     good,
-    unknown,   ///< could not be looked at
+    unknown,   ///< could not be checked
     doubtful,  ///< works, and is not as it should be
     bad,       ///< does not work, or a promise is not kept
 };
@@ -19,8 +19,8 @@ std::string_view to_string(Verdict verdict);
 struct Finding {
     Verdict verdict = Verdict::good;
     std::string what = {};    ///< "clock", "key ring"
-    std::string detail = {};  ///< what was seen
-    std::string remedy = {};  ///< what to do about it; empty where nothing is to be done
+    std::string detail = {};  ///< the observation
+    std::string remedy = {};  ///< the remedy; empty if there is nothing to do
     bool operator==(const Finding&) const = default;
 };
 using Findings = std::vector<Finding>;

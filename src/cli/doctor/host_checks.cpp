@@ -21,7 +21,7 @@ namespace beckon::cli {
 
 namespace {
 
-/// RocksDB needs space for a compaction beside what it has.
+/// RocksDB needs space for a compaction beside its files.
 constexpr std::uintmax_t kFreeBytesWanted = 1ULL << 30;
 constexpr int kDaysWanted = 21;
 constexpr unsigned kOthers = 077;

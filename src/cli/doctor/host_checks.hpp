@@ -8,14 +8,14 @@
 #include <optional>
 #include <string>
 
-/// What `beckon doctor` looks at on this host. Each changes nothing.
+/// The checks of `beckon doctor` on this host. Each changes nothing.
 namespace beckon::cli {
 
-/// What no single setting shows (`beckon config print` shows where each came from).
+/// Faults that no single setting shows (`beckon config print` shows the origin of each setting).
 Finding check_configuration(const Config& config, Reader role);
-/// Mode, free space, and who holds it.
+/// The directory's mode, its free space, and the process that holds it.
 Finding check_data(const std::filesystem::path& data);
-/// That it can be read, by us and not by others.
+/// That this process can read it, and other users cannot.
 Finding check_key_ring(const Config& config);
 /// Whether a time service keeps the clock.
 Finding check_clock();

@@ -75,7 +75,7 @@ Finding fingerprint_finding(const Config& config, const log::Control& control) {
     return {Verdict::bad, "key ring of the log",
             "the log names another one: " + *control.keyring_fingerprint,
             "name the installation's key ring with --key-ring; with another, every sender would "
-            "be told that its subscription is gone"};
+            "get 410, as if its subscription were gone"};
 }
 
 Findings topics_findings(const Config& config, const log::Control& control) {
@@ -148,7 +148,7 @@ Finding check_process(const Config& config, bool needed) {
                          ? core::json_text(page.at("faults"))
                          : std::to_string(reply->status);
     return {Verdict::bad, "process", "not ready: " + why,
-            "docs/operations.md says what each reason means"};
+            "docs/operations.md explains each reason"};
 }
 
 Findings check_public_url(const std::string& origin, core::Timestamp now) {
@@ -172,7 +172,7 @@ Findings check_public_url(const std::string& origin, core::Timestamp now) {
     curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
     if (status != 200) {
         return {{Verdict::bad, "public URL", origin + " answers " + std::to_string(status),
-                 "what answers there is not Beckon's HTTP API, or the proxy cannot reach it"}};
+                 "the server there is not Beckon's HTTP API, or the proxy cannot reach it"}};
     }
     return {{.what = "public URL", .detail = origin + " answers"}, skew_of(date, now)};
 }

@@ -6,14 +6,14 @@
 
 #include <string>
 
-/// What `beckon doctor` asks others: the log, running processes, and the public URL. Each changes
-/// nothing.
+/// The checks of `beckon doctor` that query the log, running processes, and the public URL. Each
+/// changes nothing.
 namespace beckon::cli {
 
-/// Whether the log answers, and whose it is: the key ring's fingerprint must be the one in
-/// `control`. On Kafka also whether the log topics are as Beckon needs them.
+/// Whether the log answers and belongs to this installation: the key ring's fingerprint must be the
+/// one in `control`. On Kafka also whether the log topics have the settings that Beckon needs.
 Findings check_log(Config config);
-/// What the process at the ops port says of itself. `needed`: it is known to run.
+/// The state that the process at the ops port reports. `needed`: it is known to run.
 Finding check_process(const Config& config, bool needed);
 /// Whether the public origin of the HTTP API answers, and by its Date header whether clocks agree.
 Findings check_public_url(const std::string& origin, core::Timestamp now);

@@ -12,7 +12,7 @@ namespace {
 void add_import(CommandLine& line, CLI::App& keys) {
     static KeyLists lists;
     auto& command = line.add_configured(
-        keys, "import", "Add the keys of an installation that moves here, before the ring's own",
+        keys, "import", "Import the keys of another installation, before the ring's own",
         Reader::keys,
         [](const Config& config, const Sources&) { return keys_import(config, lists); });
     command.add_option("--crypto-keys", lists.crypto_keys, "Fernet keys, as [key1,key2]")
@@ -34,8 +34,8 @@ void add_vapid(CommandLine& line, CLI::App& keys) {
     static std::filesystem::path file = "vapid.json";
     static std::filesystem::path pem;
     auto& command = line.add(keys, "vapid",
-                             "Make or read the key pair of an application server, and print what "
-                             "pages and sender libraries need",
+                             "Make or read the key pair of an application server, and print it in "
+                             "the forms that pages and sender libraries need",
                              [] { return keys_vapid(file, pem); });
     command.add_option("FILE", file, "Key file; made if it does not exist")->capture_default_str();
     command.add_option("--pem", pem, "Also write the private key to this file as PEM");

@@ -101,7 +101,7 @@ int pem_to_point(const std::string& pem, const std::string& file) {
         std::string{group} != "prime256v1") {
         throw StartupError(file + " holds no PEM key on the curve P-256 (prime256v1)");
     }
-    // Keys are read in either point form; what everybody writes is the uncompressed one.
+    // Keys are read in either point form, and written in the usual uncompressed one.
     EVP_PKEY_set_utf8_string_param(key.get(), OSSL_PKEY_PARAM_EC_POINT_CONVERSION_FORMAT,
                                    OSSL_PKEY_EC_POINT_CONVERSION_FORMAT_UNCOMPRESSED);
     std::cout << core::base64url(raw_point(key.get())) << "\n";
@@ -123,8 +123,9 @@ int keys_generate(const Config& config, bool force) {
     }
     const auto ring = core::KeyRing::generate();
     save(ring, file);
-    std::cout << "wrote " << file.string() << " (mode 0600), fingerprint " << ring.fingerprint()
-              << "\ngive every endpoint and edge the same file; who loses it loses all endpoints\n";
+    std::cout
+        << "wrote " << file.string() << " (mode 0600), fingerprint " << ring.fingerprint()
+        << "\ngive every endpoint and edge the same file; without it all endpoints are lost\n";
     return 0;
 }
 

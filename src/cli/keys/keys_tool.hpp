@@ -10,14 +10,15 @@
 namespace beckon::cli {
 
 /// Makes the key ring file. Refuses to overwrite one, and to make one beside an existing log,
-/// unless `force` says that the log's own ring is lost for good.
+/// unless `force` is given because the log's own ring is lost for good.
 int keys_generate(const Config& config, bool force);
 /// Ids, ages and the fingerprint.
 int keys_list(const Config& config);
 /// Adds a key, which encrypts from the next start of the roles on. Old endpoints stay alive, since
-/// old keys go on being read. The log is asked first, and the ring published to it before the file
-/// changes, so that a failure leaves both as they were; what a crash interrupts, the next call
-/// finishes. Beside a running standalone only the file changes: its next start publishes the ring.
+/// old keys go on being read. It queries the log first, and publishes the ring before it changes
+/// the file, so that a failure leaves both unchanged; the next call finishes one that a crash
+/// interrupted. Beside a running standalone only the file changes: its next start publishes the
+/// ring.
 int keys_rotate(Config config);
 /// Key lists in the notation of the installation that moves here: `[key1,key2]`; empty: none.
 struct KeyLists {

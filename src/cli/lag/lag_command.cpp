@@ -18,7 +18,7 @@ void add_lag_command(CommandLine& line) {
         [](const Config& config, const Sources&) { return show_lag(config, options); });
     command.add_flag("--watch", options.watch, "Show it again and again, until Ctrl-C");
     command.add_flag("--json", options.json, "One line of JSON for each poll");
-    command.add_flag("--behind", options.only_behind, "Leave out what is OK");
+    command.add_flag("--behind", options.only_behind, "Leave out groups that are OK");
     command.add_option("--group", options.group, "Only this group");
 }
 

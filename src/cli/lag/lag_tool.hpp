@@ -13,12 +13,12 @@ struct LagOptions {
     std::string group;  ///< empty: all
 };
 
-/// What `beckon lag` ends with when a group is STALLED or STOPPED, or records were or soon will be
-/// removed unread.
+/// The exit code of `beckon lag` when a group is STALLED or STOPPED, or records were or soon will
+/// be removed unread.
 inline constexpr int kBehind = 3;
 
-/// Prints the lag of all groups. Two polls where the brokers are asked, since one has no rates.
-/// Throws StartupError: nobody answers.
+/// Prints the lag of all groups. Polls the brokers twice, since one poll gives no rates. Throws
+/// StartupError: no process and no broker answers.
 int show_lag(const Config& config, const LagOptions& options);
 
 }  // namespace beckon::cli

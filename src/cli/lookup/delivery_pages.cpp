@@ -31,7 +31,7 @@ Page page_of(const edge::DeliveryNow& now) {
     return {.body = core::json_text(body)};
 }
 
-/// What the page needs of the ring; of the port's thread.
+/// The proofs and tokens that the page makes from the ring; of the port's thread.
 struct Keys {
     explicit Keys(const std::shared_ptr<const core::KeyRing>& ring) : proofs(*ring), tokens(ring) {}
     const LogProofs proofs;
@@ -42,7 +42,8 @@ void answer(const edge::Edge& edge, Keys& keys, const ops::LateRequest& request,
             ops::PageDone done) {
     if (request.path != "/now") return done(refusal(kNotFound, "there is /delivery/now"));
     if (!keys.proofs.admits(request.authorization)) {
-        return done(refusal(kUnauthorized, "this is for who has this installation's key ring"));
+        return done(
+            refusal(kUnauthorized, "this page needs a proof of this installation's key ring"));
     }
     const auto id = request.query.find("message");
     if (id == request.query.end()) return done(refusal(kBadRequest, "which message?"));

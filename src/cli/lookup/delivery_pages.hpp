@@ -6,7 +6,7 @@
 
 #include <memory>
 
-/// What an edge knows now of a message, at the ops port of its process:
+/// The state of a message at an edge, at the ops port of its process:
 ///   /delivery/now?message=ID   {"served": bool, "connected": bool, "sent": ms since the epoch or
 ///                              null}; ID as in the `Location` of a 201
 /// 400 where ID is no message of this installation; 401 without `Authorization: Bearer

@@ -30,17 +30,17 @@ int run(Config config, const Sources& sources, const std::string& id, bool only_
 void add_lookup_commands(CommandLine& line) {
     static std::string id;
     static bool only_names = false;
-    auto& command = line.add_configured(
-        line.top(), "message",
-        "Say what is known of a message now, and how log lines name it and its client", Reader::log,
-        [](Config config, const Sources& sources) {
-            return run(std::move(config), sources, id, only_names);
-        });
+    auto& command = line.add_configured(line.top(), "message",
+                                        "Show the present state of a message, and the names that "
+                                        "log lines have for it and its client",
+                                        Reader::log, [](Config config, const Sources& sources) {
+                                            return run(std::move(config), sources, id, only_names);
+                                        });
     command
         .add_option("ID", id,
                     "The Location of a 201, its last part (`version`), or an endpoint URL")
         ->required();
-    command.add_flag("--names", only_names, "Only the names in log lines: asks nobody");
+    command.add_flag("--names", only_names, "Only the names in log lines; queries no process");
 }
 
 }  // namespace beckon::cli

@@ -52,7 +52,7 @@ std::string route_to_client(const EdgeAnswer& edge) {
     if (!now) return "not known: " + edge.why_not;
     if (!now->served) {
         return "not known: the edge at the ops port does not serve its client. `beckon cluster` "
-               "shows which one does; name that one's with --ops-host and --ops-port";
+               "shows the edge that does; name its ops port with --ops-host and --ops-port";
     }
     if (now->sent) return time_text(*now->sent) + ", and the client has not answered yet";
     if (now->connected)
@@ -117,11 +117,11 @@ std::optional<core::MessageRef> print_names(const Config& config, const std::str
 int look_up(Config config, const std::string& id, std::ostream& out) {
     const auto message = print_names(config, id, out);
     if (!message) {
-        out << "That is an endpoint URL. What is known of its client, and what waits for it: "
-               "beckon subscriptions show URL\n";
+        out << "That is an endpoint URL. Its client and the client's waiting messages: beckon "
+               "subscriptions show URL\n";
         return kDone;
     }
-    out.flush();  // for who waits while the log is read
+    out.flush();  // shown before the log is read, which may take long
     ToolLog log{config};
     const auto trace =
         trace_message(log.log(), *message,

@@ -12,7 +12,7 @@ namespace beckon::cli {
 
 enum class NameKind : std::uint8_t { endpoint, message, client };
 
-/// What an endpoint URL, a message URL or id, or a UAID names.
+/// The thing that an endpoint URL, a message URL or id, or a UAID names.
 struct Named {
     NameKind kind = NameKind::client;
     core::Uaid client{};
@@ -21,8 +21,8 @@ struct Named {
     bool bound_to_vapid_key = false;  ///< of an endpoint
 };
 
-/// Opens it with the installation's keys, and asks nobody. A token is opened by what it seals: it
-/// may stand there without its URL. nullopt: none of these, or of another installation.
+/// Opens it with the installation's keys, without a query to any process. A token may stand there
+/// without its URL. nullopt: none of these, or of another installation.
 std::optional<Named> open_name(core::Tokens& tokens, const std::string& text, core::Timestamp now);
 
 }  // namespace beckon::cli

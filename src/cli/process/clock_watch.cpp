@@ -34,8 +34,8 @@ ClockWatcher::ClockWatcher(const core::Clock& clock)
                   core::log_warn("cli", "clock_set",
                                  {{"seconds", std::chrono::duration<double>(*set_by).count()},
                                   {"note",
-                                   "VAPID tokens are judged by this clock; what expires goes by "
-                                   "the log's time"}});
+                                   "VAPID tokens are judged by this clock; messages expire by the "
+                                   "log's time"}});
               }
               over.wait_for(lock, stop, kEvery, [] { return false; });
           }

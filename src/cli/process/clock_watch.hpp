@@ -7,19 +7,19 @@
 
 namespace beckon::cli {
 
-/// Notices that somebody, or time synchronisation, has set the host's wall clock: it has moved
-/// otherwise than the time since boot.
+/// Notices that a person, or time synchronisation, has set the host's wall clock: it then differs
+/// from the time since boot.
 class ClockWatch {
 public:
     /// Smaller corrections are the daily work of time synchronisation.
     static constexpr core::Duration kWorthALine = std::chrono::seconds{1};
-    /// Two clocks that were not read at one moment say nothing about each other.
+    /// Two clocks that were not read at one moment cannot be compared.
     static constexpr core::Duration kOneMoment = std::chrono::milliseconds{100};
 
     explicit ClockWatch(const core::Clock& clock) : clock_(clock) {}
 
-    /// By how much the wall clock was set since it was last looked at, forwards or (negative)
-    /// backwards. nullopt: not at all, by less than kWorthALine, or nothing can be said now.
+    /// By how much the wall clock was set since the last call, forwards or (negative) backwards.
+    /// nullopt: not at all, by less than kWorthALine, or it cannot be known now.
     std::optional<core::Duration> poll();
 
 private:
@@ -27,7 +27,7 @@ private:
     std::optional<core::Duration> offset_;  ///< of the wall clock, against the time since boot
 };
 
-/// Checks once a second, and says in one line of the log what was noticed; as long as this lives.
+/// Checks once a second as long as this lives, and logs a step in one line.
 class ClockWatcher {
 public:
     static constexpr std::chrono::seconds kEvery{1};

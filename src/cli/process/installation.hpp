@@ -18,7 +18,8 @@ public:
     explicit Installation(Config& config);
 
     log::EventLog& log() { return *log_; }
-    /// What all processes agree on. Throws StartupError: no log was made, no broker answers.
+    /// The settings that all processes agree on. Throws StartupError: no log was made, no broker
+    /// answers.
     const log::Control& control();
     /// Throws StartupError.
     void write(const log::Control& changed);

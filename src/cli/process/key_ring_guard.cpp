@@ -24,8 +24,7 @@ std::optional<std::time_t> parse_time(const std::string& text) {
     return ::timegm(&utc);
 }
 
-/// The ring without its newest `keys` keys, and without what imports have put in front of its
-/// lists.
+/// The ring without its newest `keys` keys, and without imported keys at the front of its lists.
 core::KeyRing earlier(const core::KeyRing& ring, std::size_t keys, std::size_t crypto_keys,
                       std::size_t auth_keys) {
     const auto& all = ring.keys();
@@ -53,9 +52,9 @@ constexpr const char* kLogFile = "CURRENT";
     throw StartupError(
         "there is a key ring at " + config.key_ring_file().string() + ", but no log in " +
         (config.data / "log").string() +
-        ": with an empty log every sender would be told that its subscription is gone. Is the "
-        "right volume mounted, and is --data what it was? If this is a new installation, say so "
-        "once with --new-log");
+        ": on an empty log every sender would get 410, as if its subscription were gone. Is the "
+        "right volume mounted, and is --data unchanged? For a new installation, pass --new-log "
+        "once");
 }
 
 [[noreturn]] void refuse_other_ring(const log::Control& control, const core::KeyRing& ring,
@@ -141,15 +140,15 @@ void hold_to_cluster_log(log::EventLog& log, log::Control& control, core::KeyRin
             throw StartupError(
                 "the log topics were made on " + control.created + ", later than the key ring " +
                 config.key_ring_file().string() +
-                ", and no ring was published to them: with a new log every sender would be told "
-                "that its subscription is gone. Is this the right cluster and --kafka-prefix? If "
-                "this ring belongs to it, say so once with `beckon keys publish`");
+                ", and no ring was published to them: on a new log every sender would get 410, as "
+                "if its subscription were gone. Is this the right cluster and --kafka-prefix? If "
+                "this ring belongs to it, run `beckon keys publish` once");
         }
         auto published = control;
         published.keyring_fingerprint = ring.fingerprint();
         const auto written = log::write_control(log, published, control, kRingControlTimeout);
         if (!written) throw StartupError("cannot write control: " + written.error().message);
-        // Another role may have published its own meanwhile: what the log has last is what counts.
+        // Another role may have published its own meanwhile: the last one in the log counts.
         auto read = log::read_control(log, kRingControlTimeout);
         if (!read) throw StartupError("cannot read control: " + read.error().message);
         control = std::move(*read);

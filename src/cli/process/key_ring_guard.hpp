@@ -34,23 +34,23 @@ bool has_embedded_log(const Config& config);
 std::shared_ptr<core::KeyRing> load_key_ring(const Config& config);
 
 /// Standalone's ring, before its log is opened; null: there is none. If the log is missing beside a
-/// ring, this throws, unless the operator has said that the log is new.
+/// ring, this throws, unless the operator has declared the log new (--new-log).
 std::shared_ptr<core::KeyRing> find_key_ring(const Config& config, bool new_log);
 
-/// Makes the ring of a first start, after its log was made: a start that ends between the two is
-/// repeated without more ado, whereas a ring without its log looks like a missing volume.
-/// `log_has_ring`: a ring belongs to the log, which is missing; this throws.
+/// Makes the ring of a first start, after its log was made: a start that ends between the two can
+/// simply be repeated, whereas a ring without its log looks like a missing volume. `log_has_ring`:
+/// a ring belongs to the log, which is missing; this throws.
 std::shared_ptr<core::KeyRing> make_key_ring(const Config& config, bool log_has_ring);
 
 /// Now, as Control::created has it.
 std::string now_text();
 
-/// A ring may be used with a log that is younger than it only after the operator has said so.
-/// `log_created` is Control::created.
+/// A ring may be used with a younger log only with the operator's consent. `log_created` is
+/// Control::created.
 bool is_older_than_log(const core::KeyRing& ring, const std::string& log_created);
 
-/// Holds `ring` to the log of a role on Kafka. The first role publishes the fingerprint if nobody
-/// has; `control` then has it. Keys that nobody has published yet do not encrypt.
+/// Holds `ring` to the log of a role on Kafka. The first role publishes the fingerprint if the log
+/// has none; `control` then has it. Keys that are not published yet do not encrypt.
 void hold_to_cluster_log(log::EventLog& log, log::Control& control, core::KeyRing& ring,
                          const Config& config);
 

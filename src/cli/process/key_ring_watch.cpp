@@ -67,7 +67,7 @@ void KeyRingWatch::run(const std::stop_token& stop) {
     }
 }
 
-/// Why the ring stays as it was; empty if it is what the file has.
+/// The reason why the ring stays as it was; empty if it equals the file.
 std::string KeyRingWatch::read_file() {
     const auto file = config_.load_key_ring();
     if (!file) return file.error().message + "; the ring of before stays in use";
@@ -77,7 +77,7 @@ std::string KeyRingWatch::read_file() {
                " and lacks keys of the ring in use, " + ring_.fingerprint() +
                ", which stays in use";
     }
-    // What is new is read from now on, and encrypts when the log names it.
+    // New keys decrypt from now on, and encrypt once the log names their ring.
     ring_.grow(*file, core::KeyRing{{ring_.sealing()}, {}, auth_key_alone()});
     core::log_info("cli", "key_ring_read",
                    {{"fingerprint", ring_.fingerprint()}, {"encrypts", int{ring_.sealing().id}}});
@@ -86,7 +86,7 @@ std::string KeyRingWatch::read_file() {
 
 void KeyRingWatch::compare_with_log() {
     const auto control = log::read_control(log_, kRingTimeout);
-    if (!control || !control->keyring_fingerprint) return;  // another part says what is wrong
+    if (!control || !control->keyring_fingerprint) return;  // another part reports the fault
     const auto& named = *control->keyring_fingerprint;
     if (!part_of(ring_, named)) static_cast<void>(read_file());
     const auto in_force = part_of(ring_, named);
@@ -109,11 +109,11 @@ void KeyRingWatch::compare_with_log() {
     }
     seal_as(*in_force);
     warn("key_ring_waits", "keys of the ring " + ring_.fingerprint() +
-                               " are read and do not encrypt yet: once every process says this, "
-                               "run `beckon keys publish`");
+                               " are read and do not encrypt yet: once every process has this "
+                               "warning, run `beckon keys publish`");
 }
 
-/// With the keys of `in_force`, which is this ring or what it was made from.
+/// Encrypts with the keys of `in_force`, which is this ring or a former state of it.
 void KeyRingWatch::seal_as(const core::KeyRing& in_force) {
     if (in_force.newest().id == ring_.sealing().id && same_auth_key(in_force)) return;
     ring_.grow(ring_, in_force);
@@ -131,7 +131,7 @@ bool KeyRingWatch::same_auth_key(const core::KeyRing& other) const {
     return ours && theirs ? *ours == *theirs : ours == theirs;
 }
 
-/// Empty: all is well. Said when it changes.
+/// Empty: all is well. Logged when it changes.
 void KeyRingWatch::warn(const char* what, const std::string& why) {
     if (std::exchange(warned_, why) == why) return;
     health_.set_warning(kKeyRing, why);

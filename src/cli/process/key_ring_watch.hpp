@@ -17,13 +17,13 @@
 
 namespace beckon::cli {
 
-/// Brings a running process through a rotation of the key ring without a moment in which one
-/// process refuses what another has made. Keys that come into the file are read as soon as the file
-/// is read again: at SIGHUP, or when the log names a ring that the process does not have. A key
-/// encrypts once the log names its ring, which is said (`beckon keys publish`) when every process
-/// reads it; where one process is all, it says so itself.
+/// Rotates the key ring of a running process without a moment in which one process refuses
+/// another's tokens. The process reads new keys from the file at SIGHUP, or when the log names a
+/// ring that it does not have. A key encrypts once the log names its ring. The operator publishes
+/// that (`beckon keys publish`) when every process has read the key; where there is only one
+/// process, it publishes by itself.
 ///
-/// It looks at the log every half minute and after each SIGHUP, on a thread of its own
+/// It reads the log every half minute and after each SIGHUP, on a thread of its own
 /// ("key-ring-watch"). /ready warns while keys wait to be published, and while the log names a ring
 /// that the file does not have.
 class KeyRingWatch {
@@ -63,8 +63,8 @@ private:
     const Publishes publishes_;
     std::mutex mutex_;
     std::condition_variable_any wake_;
-    bool wanted_ = false;  ///< under mutex_, as is the next
-    bool asked_ = false;   ///< by SIGHUP, not by what the log says
+    bool wanted_ = false;                                          ///< under mutex_, as is the next
+    bool asked_ = false;                                           ///< by SIGHUP, not by the log
     std::optional<std::chrono::steady_clock::time_point> missed_;  ///< under mutex_
     std::string warned_;                                           ///< of the thread
     std::jthread thread_;

@@ -27,7 +27,7 @@ struct LogReadiness::Impl {
         thread.join();
     }
 
-    net::IoLoop loop;  ///< outlives who may post to it
+    net::IoLoop loop;  ///< outlives all that may post to it
     log::LogWatch watch;
     std::thread thread;
 };

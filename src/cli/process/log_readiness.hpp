@@ -11,7 +11,7 @@ namespace beckon::cli {
 /// Readiness of the roles on Kafka that do not watch the log themselves (retry, reliability,
 /// console): Health's part "log" is off while the log has not answered for three seconds, with the
 /// log's reason, as an endpoint's and an edge's are. It asks once a second, on a thread of its own
-/// ("log-watch"), so that whoever waits for the log does not hold the answer up.
+/// ("log-watch"), so that a thread that waits for the log does not delay the answer.
 class LogReadiness {
 public:
     /// All outlive it.

@@ -11,9 +11,10 @@
 
 namespace beckon::cli {
 
-/// One line on standard output, flushed: what follows may take long, and the reader may be a pipe.
+/// Prints one line on standard output and flushes it: the next line may take long, and the reader
+/// may be a pipe.
 void print_line(std::string_view line);
-/// The same on standard error.
+/// Prints one line on standard error.
 void print_error(std::string_view line);
 
 /// The error's text, with the options that mend it where the server's certificate is not trusted.

@@ -45,9 +45,9 @@ public:
     /// Waits for a request to stop, calling `reload` at each SIGHUP. Afterwards a second signal
     /// ends the process at once.
     void wait(const std::function<void()>& reload) const;
-    /// During a start: the number of the signal as soon as one asked for a stop, 0 after `wait`.
+    /// During a start: the number of the signal as soon as one requests a stop, 0 after `wait`.
     int stop_within(std::chrono::milliseconds wait) const;
-    /// The same as a signal, from another thread.
+    /// Has the effect of SIGTERM. Any thread.
     static void request_stop();
 };
 

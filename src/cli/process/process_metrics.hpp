@@ -8,8 +8,8 @@
 
 namespace beckon::cli {
 
-/// What `/metrics` says of the process itself, its data directory and its certificates: looked up
-/// each time that somebody asks.
+/// The metrics of the process itself, its data directory and its certificates, read at each
+/// `/metrics`.
 class ProcessMetrics {
 public:
     /// `ops` and `metrics` outlive it. `config` is copied as it is now.

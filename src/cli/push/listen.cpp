@@ -62,7 +62,7 @@ public:
     }
     StateLock(const StateLock&) = delete;
     StateLock& operator=(const StateLock&) = delete;
-    /// Also where no lock file can be made: saving the state says what is wrong.
+    /// Also where no lock file can be made: saving the state then reports the fault.
     bool held() const { return held_; }
 
 private:

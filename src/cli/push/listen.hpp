@@ -9,7 +9,7 @@
 namespace beckon::cli {
 
 /// `beckon listen`: be a user agent. Subscribes, prints the subscription as JSON that sender
-/// libraries read, then prints what comes, decrypted, and acknowledges it. When the connection
+/// libraries read, then prints each message, decrypted, and acknowledges it. When the connection
 /// ends it comes back with the same subscription.
 struct ListenOptions {
     std::string url = "ws://127.0.0.1:8080/";                     ///< ws or wss
@@ -18,7 +18,7 @@ struct ListenOptions {
     /// Where uaid, channels and keys are kept, so that the next run has the same subscription.
     std::optional<std::filesystem::path> state_file = std::nullopt;
     /// Restricts a new subscription to this application server: a base64url public key, or a key
-    /// file as `push --vapid` uses it. Empty: anybody may send.
+    /// file as `push --vapid` uses it. Empty: every application server may send.
     std::string vapid = {};
     std::uint64_t count = 0;  ///< stop after so many messages; 0: never. `--once` is 1
     std::optional<std::chrono::milliseconds> timeout = std::nullopt;  ///< stop after it, with 1

@@ -82,7 +82,7 @@ void add_push(CommandLine& line, PushOptions& o) {
 }  // namespace
 
 void add_push_commands(CommandLine& line) {
-    // CLI11 keeps references to what it fills: these live as long as the process.
+    // CLI11 keeps references to the values that it fills: these live as long as the process.
     static ListenOptions listen;
     static PushOptions push;
     add_push_listen(line, listen);

@@ -125,7 +125,7 @@ std::string man_page(const CLI::App& top, const std::string& version) {
            ".SH EXIT STATUS\n0: done. 1: failed. 2: the command line or the configuration is "
            "wrong. "
            "3: nothing was found (trace, replay). 128 + N: ended by signal N.\n"
-           ".SH FILES\n/etc/beckon/beckon.toml, /var/lib/beckon: what the systemd unit uses.\n";
+           ".SH FILES\n/etc/beckon/beckon.toml, /var/lib/beckon: used by the systemd unit.\n";
 }
 
 std::string bash_completion(const CLI::App& top) {

@@ -6,7 +6,8 @@ namespace CLI {
 class App;
 }
 
-/// What a packager installs beside the binary, made from the commands themselves. Pure functions.
+/// The files that a package installs beside the binary, made from the commands themselves. Pure
+/// functions.
 namespace beckon::cli {
 
 /// beckon(1), in troff.

@@ -11,7 +11,8 @@
 namespace beckon::cli {
 
 void add_reference_command(CommandLine& line) {
-    auto& group = line.add_group("reference", "What a package has beside the binary");
+    auto& group =
+        line.add_group("reference", "The files that a package installs beside the binary");
     group.group("");
     line.add(group, "man", "beckon(1)", [&line] {
         std::cout << man_page(line.top(), version_text());

@@ -48,7 +48,7 @@ int show_reliability(const ReliabilityOptions& asked, const std::string& path,
     client.set_connection_timeout(5);
     const auto reply = get(client, path);
     if (!reply) {
-        std::cerr << "beckon: nobody answers at " << asked.ops << ": "
+        std::cerr << "beckon: no process answers at " << asked.ops << ": "
                   << httplib::to_string(reply.error()) << " (--ops URL)\n";
         return 1;
     }
@@ -72,7 +72,8 @@ void add_reliability_commands(CommandLine& line, CLI::App& role) {
         added.add_flag("--json", asked.json, "As JSON");
         return added;
     };
-    command("counts", "Show how many tracked messages are where, and how long their steps take",
+    command("counts",
+            "Show the number of tracked messages at each milestone, and how long their steps take",
             [] {
                 const int code = show_reliability(asked, "/reliability/counts", counts_text);
                 return code != 0 ? code : show_reliability(asked, "/reliability/flow", flow_text);
@@ -92,8 +93,7 @@ void add_reliability_commands(CommandLine& line, CLI::App& role) {
     report.add_option("--day", asked.day, "YYYY-MM-DD (UTC); the last one if not given");
     report.add_flag(
         "--from-log", asked.from_log,
-        "Make it again from the log topic, also of a day that is not over; reads all of "
-        "the topic");
+        "Make it again from the log topic, also for a day that is not over; reads the whole topic");
 }
 
 }  // namespace beckon::cli

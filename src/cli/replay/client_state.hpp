@@ -35,7 +35,7 @@ struct ClientState {
     std::vector<WaitingMessage> waiting;  ///< in the order of delivery
 };
 
-/// Folds what the log says of a client, up to `at`, with the code and the store of an edge, in a
+/// Folds the log's records of a client, up to `at`, with the code and the store of an edge, in a
 /// directory that is removed at the end. Records that compaction has removed are not seen: before
 /// the history window only the state at its beginning is certain. Errors: those of scan() and of
 /// the store.

@@ -35,7 +35,7 @@ void append_escaped(std::string& out, unsigned char byte) {
 
 void append_text(std::string& out, std::string_view text) {
     out.push_back('"');
-    std::size_t plain = 0;  // what is not written yet begins here
+    std::size_t plain = 0;  // the bytes that are not written yet begin here
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto byte = static_cast<unsigned char>(text[i]);
         if (is_plain(byte)) continue;

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kReplayTimeout{10'000};
 
-/// As the options say it.
+/// From the options.
 struct ReplayFlags {
     std::string topic = "notifications";
     int partition = -1;
@@ -150,8 +150,7 @@ int run_replay(Config config, const ReplayFlags& asked, Replay replay) {
 
 int run_state(Config config, const ReplayFlags& asked) {
     const auto selection = selection_of(config, asked);
-    if (!selection.client)
-        refuse("whose state? name a client with --uaid, --endpoint or --message");
+    if (!selection.client) refuse("no client is named: use --uaid, --endpoint or --message");
     ToolLog log{config};
     const auto state = state_of_client(log.log(), *selection.client, time_of("--at", asked.at),
                                        log.control().partitions, {.timeout = kReplayTimeout});
@@ -215,10 +214,10 @@ int run_verify(Config config, const ReplayFlags& asked) {
 
 void add_client_options(CLI::App& command, ReplayFlags& asked) {
     command.add_option("--endpoint", asked.endpoint,
-                       "Of the client and channel of an endpoint URL");
+                       "Only records of the client and channel of an endpoint URL");
     command.add_option("--uaid", asked.uaid, "Of one client");
     command.add_option("--message", asked.message,
-                       "Of one message: the Location of a 201, or its key in hex");
+                       "Only records of one message: the Location of a 201, or its key in hex");
 }
 
 void add_selection(CLI::App& command, ReplayFlags& asked) {
@@ -242,10 +241,8 @@ void add_selection(CLI::App& command, ReplayFlags& asked) {
 
 void add_replay_commands(CommandLine& line) {
     static ReplayFlags asked;
-    auto& group =
-        line.add_group("replay",
-                       "Read what the log says: records, and the state at a moment; and send dead "
-                       "letters again");
+    auto& group = line.add_group(
+        "replay", "Read the log: records, and the state at a moment; and redrive dead letters");
     const auto replay = [&](const char* name, const char* help, Replay run) -> CLI::App& {
         auto& command = line.add_configured(group, name, help, Reader::log,
                                             [run](Config config, const Sources&) {
@@ -258,15 +255,16 @@ void add_replay_commands(CommandLine& line) {
         .add_flag("--count", asked.count, "Only the counts, to standard output");
     replay("follow", "Show records as they are appended, until Ctrl-C", follow);
     auto& state = line.add_configured(
-        group, "state", "Show what a client was at a moment: channels, and messages that waited",
+        group, "state",
+        "Show the state of a client at a moment: its channels, and messages that waited",
         Reader::log,
         [](Config config, const Sources&) { return run_state(std::move(config), asked); });
     state.add_option("--at", asked.at, "The moment; now if not given");
     add_client_options(state, asked);
     line.add_configured(
             group, "verify",
-            "Compare the store of the edge whose --data and --ops-port are given with what its log "
-            "says; the edge may run",
+            "Compare an edge's store (--data, --ops-port) with the state folded from its log; the "
+            "edge may run",
             Reader::log,
             [](Config config, const Sources&) { return run_verify(std::move(config), asked); })
         .add_option("--partition", asked.partition, "Only this one")

@@ -22,7 +22,7 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr std::size_t kLinesBytes = 256U << 10;
-/// How often the rate is looked at, and what a follower waits at most before it looks at `stop`.
+/// How often the rate is checked, and the longest wait of a follower before it checks `stop`.
 constexpr std::uint64_t kPaceEvery = 100;
 constexpr std::chrono::milliseconds kPollAgain{200};
 constexpr std::size_t kFollowBatch = 1'000;
@@ -93,7 +93,7 @@ struct Followed {
     std::unique_ptr<log::PartitionReader> reader;
 };
 
-/// Where following begins: at the end, unless the selection says where.
+/// Where following begins: at the selection's beginning, by default at the end.
 core::Result<std::vector<SelectedRange>> beginnings(log::EventLog& log,
                                                     const ReplayOptions& options) {
     const auto& selection = options.selection;
@@ -158,7 +158,7 @@ core::Result<ReplayCounts> follow(log::EventLog& log, const ReplayOptions& optio
     }
     const core::SystemClock clock;
     while (!over()) executor->wait_until(over, clock.mono() + kPollAgain);
-    followed.clear();  // before what their wake-ups use
+    followed.clear();  // before the objects that their wake-ups use
     if (failed) return core::fail(*failed);
     return finished(output);
 }

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-/// What `beckon replay` does. It only reads. Blocking, main thread only.
+/// The tool `beckon replay`. It only reads. Blocking, main thread only.
 namespace beckon::cli {
 
 struct ReplayOptions {
@@ -27,26 +27,26 @@ struct ReplayOptions {
     std::chrono::milliseconds timeout{10'000};
 };
 
-/// Whole lines; false: nobody reads them any more.
+/// Takes whole lines; false: their reader has gone.
 using LineSink = std::function<bool(std::string_view lines)>;
 
-/// What was seen of a selection.
+/// The counts of a selection's records.
 struct ReplayCounts {
-    std::uint64_t read = 0;   ///< records looked at
+    std::uint64_t read = 0;   ///< records read
     std::uint64_t shown = 0;  ///< records admitted
     std::map<std::string, std::uint64_t> by_type;
     std::optional<core::Timestamp> first;
     std::optional<core::Timestamp> last;
 };
 
-/// Passes on each record of the selection as a line of JSON, partition by partition. Ends at what
-/// were the ends of the partitions when it began, and at `stop`. Errors: those of ranges_of() and
+/// Passes on each record of the selection as a line of JSON, partition by partition. Ends where the
+/// partitions ended when it began, or at `stop`. Errors: those of ranges_of() and
 /// log/read_partition.hpp.
 core::Result<ReplayCounts> show(log::EventLog& log, const ReplayOptions& options,
                                 const LineSink& sink, const std::atomic<bool>& stop);
 
-/// The same for records that are appended from now on, or from the selection's beginning if it
-/// names one; all partitions at once, until `stop`.
+/// Passes on records that are appended from now on, or from the selection's beginning if it names
+/// one; all partitions at once, until `stop`.
 core::Result<ReplayCounts> follow(log::EventLog& log, const ReplayOptions& options,
                                   const LineSink& sink, const std::atomic<bool>& stop);
 

@@ -9,7 +9,7 @@ namespace beckon::cli {
 
 namespace {
 
-/// Of a store that is folded from its log's start, whichever that is.
+/// The log id of a scratch store, which is folded from the start of any log.
 constexpr const char* kNoLogId = "replay";
 
 }  // namespace

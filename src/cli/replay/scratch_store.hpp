@@ -14,26 +14,26 @@
 
 namespace beckon::cli {
 
-/// A store, of which one partition is in use, in a directory of its own, which is removed at the
-/// end. One thread.
+/// A store in a temporary directory, which its destructor removes. One partition at a time is in
+/// use. One thread.
 class ScratchStore {
 public:
     /// Errors: those of EdgeStore::open(), and unavailable: no directory could be made.
     static core::Result<std::unique_ptr<ScratchStore>> open(core::Partition partition);
-    /// With what another store holds, which no process may have open. Errors: the same, and
-    /// corrupt: it is damaged, or not one that this build reads.
+    /// A copy of another store, which no process may have open. Errors: the same, and corrupt: it
+    /// is damaged, or not one that this build reads.
     static core::Result<std::unique_ptr<ScratchStore>> copy_of(const std::filesystem::path& store,
                                                                const std::string& log_id);
-    /// The copy of a store that somebody made for this one, in place. Errors: the same.
+    /// Opens a copy of a store in place. Errors: the same.
     static core::Result<std::unique_ptr<ScratchStore>> take_over(std::filesystem::path copy,
                                                                  const std::string& log_id);
     ~ScratchStore();
     ScratchStore(const ScratchStore&) = delete;
     ScratchStore& operator=(const ScratchStore&) = delete;
 
-    /// Folds a record of `notifications` or `subscriptions` as a home does, which decides nothing.
+    /// Folds a record of `notifications` or `subscriptions` like a home, but decides nothing.
     void fold(log::Topic topic, const core::RecordView& record);
-    /// Of the one in use.
+    /// The partition in use.
     store::PartitionStore& partition() { return *partition_; }
     void use(core::Partition partition);
 

@@ -16,7 +16,7 @@
 
 namespace beckon::cli {
 
-/// Which records of a log topic somebody asks for. What is not given does not restrict.
+/// A selection of a log topic's records. A member that is not given does not restrict it.
 struct Selection {
     log::Topic topic = log::Topic::kNotifications;
     std::optional<core::Partition> partition = std::nullopt;
@@ -31,7 +31,7 @@ struct Selection {
     std::string key = {};  ///< the whole key; empty: any
 };
 
-/// The part of one partition that may hold what is asked for.
+/// The part of one partition that may hold selected records.
 struct SelectedRange {
     log::TopicPartition where;
     core::Offset from = 0;
@@ -44,8 +44,8 @@ struct SelectedRange {
 std::vector<log::TopicPartition> partitions_of(const Selection& selection,
                                                core::Partition partitions);
 
-/// Where to look: a client's partition only, if one is given; from the first record in time to the
-/// end. Errors: not_found (no such partition), those of log/read_partition.hpp.
+/// The ranges to read: a client's partition only, if one is given; from the first record in time to
+/// the end. Errors: not_found (no such partition), those of log/read_partition.hpp.
 core::Result<std::vector<SelectedRange>> ranges_of(log::EventLog& log, const Selection& selection,
                                                    core::Partition partitions,
                                                    std::chrono::milliseconds timeout);
@@ -59,7 +59,7 @@ public:
     explicit Filter(Selection selection);
     /// In the order of the log.
     bool admits(const core::RecordView& record);
-    /// Nothing behind it in its partition is admitted.
+    /// True if no record behind it in its partition is admitted.
     bool is_past(const core::RecordView& record) const {
         return selection_.to && record.time >= *selection_.to;
     }

@@ -14,8 +14,8 @@ namespace beckon::cli {
 /// pending_tombstone. Names are `<uaid>`, or `<uaid>/<channel or message key>`, in hex.
 using StoreRows = std::map<std::pair<std::string, std::string>, std::size_t>;
 
-/// What a partition holds of clients that it knows: they, their channels, the messages that wait
-/// and have not expired by `now`; and all pending tombstones. All of it in memory.
+/// The rows of a partition's known clients, of their channels, and of their waiting messages that
+/// have not expired by `now`; and all pending tombstones. All rows are in memory.
 StoreRows rows_of(store::PartitionStore& partition, core::Timestamp now);
 
 }  // namespace beckon::cli

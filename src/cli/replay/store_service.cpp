@@ -46,9 +46,8 @@ struct StoreService::Impl {
         mount.emplace(ops.mount_late("/store", [this](const ops::LateRequest& request, auto done) {
             if (request.path != "/copy") return done(refusal(kNotFound, "there is no such page"));
             if (!proofs.admits(request.authorization)) {
-                return done(refusal(kUnauthorized,
-                                    "a copy is made for who has this "
-                                    "installation's key ring"));
+                return done(
+                    refusal(kUnauthorized, "copies need a proof of this installation's key ring"));
             }
             tasks.post([this, done = std::move(done)] { done(copy()); });
         }));
@@ -75,7 +74,7 @@ struct StoreService::Impl {
             std::distance(fs::directory_iterator{copies, failed}, fs::directory_iterator{});
         if (static_cast<std::size_t>(there) >= kCopiesMax) {
             return refusal(kConflict, copies.string() + " has " + std::to_string(there) +
-                                          " copies: remove those that nobody uses");
+                                          " copies: remove the unused ones");
         }
         return copy_to(copies / std::to_string(next++));
     }

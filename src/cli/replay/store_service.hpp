@@ -15,8 +15,8 @@ std::filesystem::path store_copies_of(const std::filesystem::path& data);
 /// Makes copies of the edge's store while it is in use; asked at the ops port:
 ///   /store/copy  200 {"directory"}; 409 while kCopiesMax of them are there; 401 without
 ///                `Authorization: Bearer <log_proof()>`
-/// A copy is hard links to files that never change, and the write-ahead file. It keeps what is in
-/// it on the disk until somebody removes it: the tool that asked, or the next start.
+/// A copy is hard links to files that never change, and the write-ahead file. It keeps its files on
+/// the disk until the tool that asked for it, or the next start, removes it.
 class StoreService {
 public:
     static constexpr std::size_t kCopiesMax = 4;

@@ -58,7 +58,7 @@ core::Result<void> fold_rest(log::EventLog& log, core::Partition partition, Scra
     return store.partition().commit();
 }
 
-/// What the home decided is in its store before it is in the log.
+/// The home's decisions are in its store before they are in the log.
 std::size_t take_over_pending_tombstones(store::PartitionStore& from, store::PartitionStore& to) {
     std::size_t pending_tombstones = 0;
     for (const auto& pending : from.pending_tombstones()) {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-/// Whether an edge's store is what its log says. Blocking, main thread only.
+/// Checks an edge's store against its log. Blocking, main thread only.
 namespace beckon::cli {
 
 struct VerifyOptions {
@@ -20,7 +20,7 @@ struct VerifyOptions {
     std::chrono::milliseconds timeout{10'000};
 };
 
-/// A row that the store and the log do not agree about.
+/// A row that differs between the store and the log.
 struct Difference {
     std::string kind;  ///< client, channel, message or pending_tombstone
     std::string row;   ///< `<uaid>`, or `<uaid>/<channel or message key>`, in hex
@@ -33,10 +33,10 @@ struct Difference {
 struct Verified {
     core::Partition partition = 0;
     std::string stored;   ///< digest of the store
-    std::string rebuilt;  ///< digest of what the log gives
+    std::string rebuilt;  ///< digest of the state folded from the log
     /// Messages that the home had finished and whose tombstone the log does not have yet.
     std::size_t pending_tombstones = 0;
-    /// Rows. None, and no agreement: what differs belongs to clients that nobody knows.
+    /// The number of rows that differ. 0 without agreement: they belong to unknown clients.
     std::size_t differ = 0;
     std::vector<Difference> differences;  ///< the first kDifferencesMax of them, by kind and row
     static constexpr std::size_t kDifferencesMax = 20;
@@ -44,10 +44,11 @@ struct Verified {
     bool agree() const { return stored == rebuilt; }
 };
 
-/// Folds the partition from the log's start into an empty store, and what the store has not seen
-/// yet into `copy`, both up to the log's end as it is now, and compares both (PartitionStore::
-/// digest). What the home had decided and the log does not show counts for both. nullopt: the store
-/// has nothing of this partition. Errors: those of log/read_partition.hpp and of the store.
+/// Folds the partition from the log's start into an empty store, and the records that the store has
+/// not seen yet into `copy`, both up to the log's present end, and compares the two
+/// (PartitionStore::digest). Decisions of the home that are not in the log yet count for both.
+/// nullopt: the store has nothing of this partition. Errors: those of log/read_partition.hpp and of
+/// the store.
 core::Result<std::optional<Verified>> verify_partition(log::EventLog& log, ScratchStore& copy,
                                                        core::Partition partition,
                                                        const VerifyOptions& options);

@@ -10,11 +10,11 @@
 namespace beckon::cli {
 
 void add_demo_command(CommandLine& line) {
-    static DemoOptions o;  // CLI11 keeps references to what it fills
+    static DemoOptions o;  // CLI11 keeps references to the values that it fills
     static const CLI::Option* url = nullptr;
     auto& command = line.add_configured(
-        line.top(), "demo", "Show one push travelling through a server, step by step",
-        Reader::webhooks, [](const Config& config, const Sources&) {
+        line.top(), "demo", "Send one push through a server, and show each step", Reader::webhooks,
+        [](const Config& config, const Sources&) {
             if (o.webhooks) return run_webhook_demo_anywhere(config, o);
             return url->count() ? run_demo(o) : run_demo_anywhere(o);
         });
@@ -25,7 +25,7 @@ void add_demo_command(CommandLine& line) {
               ->capture_default_str();
     add_trust(command, o.insecure, o.ca_file);
     command.add_flag("--webhooks", o.webhooks,
-                     "Show an event travelling to a webhook instead, at the API for webhooks");
+                     "Send an event to a webhook instead, through the API for webhooks");
     command.add_option("--text", o.text, "Text of the message")->capture_default_str();
     command.add_flag_function(
         "--no-vapid", [](std::int64_t) { o.vapid = false; },

@@ -149,7 +149,7 @@ void join_bridges(ingest::EndpointConfig& endpoint, const retry::RoleConfig& ret
     if (endpoint.apns_channels.empty()) endpoint.apns_channels = apps_of(retry.apns_credentials);
 }
 
-/// On Kafka the operator says so by naming the apps.
+/// On Kafka the operator names the apps for this.
 void trust_bridges(ingest::EndpointConfig& endpoint) {
     endpoint.fcm_delivered = !endpoint.fcm_app_ids.empty();
     endpoint.apns_delivered = !endpoint.apns_channels.empty();
@@ -322,7 +322,8 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     const BackupService backup{*process.ops, *log, config.data, *keys};
     const LogService log_service{*process.ops, *log, *keys};
 
-    config.reliability.decides_readiness = false;  // who delivers does not wait for who counts
+    config.reliability.decides_readiness =
+        false;  // the roles that deliver do not wait for the one that counts
     reliability::Role reliability{config.reliability, *log, process.clock, process.metrics,
                                   process.health};
     const auto reliability_pages = mount_reliability_pages(*process.ops, reliability);

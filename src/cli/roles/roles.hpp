@@ -14,7 +14,8 @@ struct StandaloneOptions {
     bool demo = false;  ///< once ready, show one push travelling
     /// Once ready, run this demo, wherever its URL points, and stop with its exit code.
     std::optional<DemoOptions> only_demo = std::nullopt;
-    bool new_log = false;  ///< the operator says that an empty log beside a key ring is no slip
+    bool new_log =
+        false;  ///< the operator declares that an empty log beside a key ring is intended
 };
 
 /// Everything in one process on the embedded log.

@@ -49,11 +49,11 @@ void add_roles_commands(CommandLine& line) {
             return run_standalone(std::move(config), Signals{}, standalone);
         });
     command.add_flag("--demo", standalone.demo,
-                     "Once ready, show one push travelling and what to try next");
+                     "Once ready, send a push through the server, and show commands to try");
     command.add_flag(
         "--new-log", standalone.new_log,
-        "Start with a key ring that exists and a log that does not: without this, a "
-        "missing volume would answer every sender 410, and it would forget its subscription");
+        "Start with an existing key ring and a new log. Without this flag the start fails: if the "
+        "log's volume were missing, every sender would get 410 and forget its subscription");
     line.add_configured(
         line.top(), "endpoint", "Run the HTTP API for application servers, on Kafka",
         Reader::endpoint,

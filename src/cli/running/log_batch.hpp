@@ -14,8 +14,8 @@
 ///   batch   form 1 ‖ drained 1 ‖ next 8 ‖ records
 ///   record  offset 8 ‖ append time 8 (ms since the epoch) ‖ size 4 ‖ body
 ///
-/// `next` is the offset that the next record will have at least, `drained` says that nothing more
-/// was there. The body is as the embedded log writes it (log/embedded/record_format.hpp).
+/// `next` is the offset that the next record will have at least, `drained`: there were no more
+/// records. The body is as the embedded log writes it (log/embedded/record_format.hpp).
 namespace beckon::cli {
 
 /// Collects a batch.

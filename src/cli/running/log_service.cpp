@@ -127,8 +127,9 @@ struct LogService::Impl {
         thread = std::jthread{[this] { work(); }};
         mount.emplace(ops.mount_late("/log", [this](ops::LateRequest request, ops::PageDone done) {
             if (!proofs.admits(request.authorization)) {
-                return done(error_page(
-                    {Fault::unauthorized, "the log is for who has this installation's key ring"}));
+                return done(
+                    error_page({Fault::unauthorized,
+                                "reading the log needs a proof of this installation's key ring"}));
             }
             tasks.post([this, request = std::move(request), done = std::move(done)] {
                 done(answer(request));

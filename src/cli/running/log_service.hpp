@@ -13,8 +13,8 @@
 
 namespace beckon::cli {
 
-/// Proves at `/log` of the ops port that the caller has the installation's key ring: not everybody
-/// who may read metrics may read records.
+/// Proves at `/log` of the ops port that the caller has the installation's key ring: a person who
+/// may read metrics may not yet read records.
 std::string log_proof(const core::KeyRing::Key& key);
 /// As a tool gives it: of the oldest key, which also a process has whose ring is that of before a
 /// rotation.
@@ -36,7 +36,7 @@ private:
 };
 
 /// Lets tools read the log of this process through its ops port, read only:
-///   /log/ends?topic=T&partitions=0,1       {"0": [start, end], …}; what is not there is left out
+///   /log/ends?topic=T&partitions=0,1       {"0": [start, end], …}; missing partitions are left out
 ///   /log/committed?group=G&topic=T&partitions=0,1    {"0": offset, …}
 ///   /log/records?topic=T&partition=P&from=O&bytes=N  a batch (log_batch.hpp) of about N bytes
 /// Errors are {"fault": name, "error": text}. 401 without `Authorization: Bearer <log_proof()>`.

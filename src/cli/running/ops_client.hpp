@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-/// What commands ask a process of this installation, at its ops port.
+/// The queries of commands to a process of this installation, at its ops port.
 namespace beckon::cli {
 
 struct OpsReply {
@@ -16,8 +16,8 @@ struct OpsReply {
     nlohmann::json body;  ///< discarded if it is no JSON
 };
 
-/// GET of `target` ("/backup/state?id=1") at `ops`. Throws StartupError naming the address if
-/// nobody answers there. Blocks.
+/// GET of `target` ("/backup/state?id=1") at `ops`. Throws StartupError naming the address if no
+/// process answers there. Blocks.
 OpsReply ask_ops_port(const ops::OpsConfig& ops, const std::string& target);
 
 /// One connection to an ops port, kept open between requests. Blocks; one thread.
@@ -33,7 +33,7 @@ public:
     ~OpsConnection();
     OpsConnection(OpsConnection&&) noexcept;
 
-    /// GET of `target`. Errors: unavailable (nobody answers; the text names the address).
+    /// GET of `target`. Errors: unavailable (no process answers; the text names the address).
     core::Result<Raw> get(const std::string& target);
 
 private:
@@ -41,7 +41,7 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// For what a path or a query may not hold.
+/// Percent-encodes the characters that a path or a query may not hold.
 std::string percent_encoded(const std::string& text);
 
 }  // namespace beckon::cli

@@ -37,7 +37,7 @@ constexpr std::array kFaults{Fault::invalid,   Fault::not_found,    Fault::unaut
                              Fault::conflict,  Fault::out_of_range, Fault::full,
                              Fault::timed_out, Fault::unavailable,  Fault::corrupt};
 
-/// What a page that is not 200 says.
+/// The error of a page that is not 200.
 core::Error error_of(const OpsConnection::Raw& reply) {
     const auto body = core::parse_json(reply.body);
     if (!body.is_object() || !body.contains("fault")) {
@@ -87,7 +87,7 @@ public:
         while (taken.records < max && !paused_) {
             if (!batch_) {
                 if (auto next = next_batch(); !next) {
-                    if (taken.records > 0) return taken;  // said next time
+                    if (taken.records > 0) return taken;  // returned by the next call
                     return core::fail(next.error());
                 }
             }
@@ -116,7 +116,7 @@ public:
     }
 
 private:
-    /// Moves what was fetched to `batch_`. Errors: those of the process; unavailable: on its way.
+    /// Moves fetched records to `batch_`. Errors: those of the process; unavailable: on its way.
     core::Result<void> next_batch() {
         const std::scoped_lock lock{mutex_};
         if (fetched_.empty()) {

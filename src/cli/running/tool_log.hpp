@@ -11,11 +11,11 @@
 namespace beckon::cli {
 
 /// The log of an installation, for tools that only read it: Kafka if kafka.servers is set; else
-/// that of the standalone which holds the data directory, through its ops port; else what is in the
+/// that of the standalone which holds the data directory, through its ops port; else the log in the
 /// data directory. One thread.
 class ToolLog {
 public:
-    /// Throws StartupError: no log there, no key ring to prove oneself with, nobody answers.
+    /// Throws StartupError: no log there, no key ring for the proof, no process answers.
     explicit ToolLog(Config& config);
 
     log::EventLog& log() { return running_ ? *running_ : installation_->log(); }

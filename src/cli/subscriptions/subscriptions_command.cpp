@@ -10,8 +10,8 @@ namespace beckon::cli {
 
 void add_subscriptions_command(CommandLine& line) {
     static std::string file;
-    auto& group = line.add_group("subscriptions", "Clients and channels, as the log has them");
-    line.add_configured(group, "import", "Add the clients of an installation that moves here",
+    auto& group = line.add_group("subscriptions", "The log's clients and channels");
+    line.add_configured(group, "import", "Import the clients of another installation",
                         Reader::subscriptions,
                         [](Config config, const Sources&) {
                             return subscriptions_import(std::move(config), file);
@@ -22,7 +22,7 @@ void add_subscriptions_command(CommandLine& line) {
     static std::string whom;
     static bool json = false;
     auto& show =
-        line.add_configured(group, "show", "Show a client: its channels, and what waits for it",
+        line.add_configured(group, "show", "Show a client: its channels and its waiting messages",
                             Reader::log, [](Config config, const Sources&) {
                                 return subscriptions_show(std::move(config), whom, json);
                             });

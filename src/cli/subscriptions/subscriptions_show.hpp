@@ -6,12 +6,13 @@
 
 #include <string>
 
-/// `beckon subscriptions show`: what the log says of a client now.
+/// `beckon subscriptions show`: the present state of a client, from the log.
 namespace beckon::cli {
 
-/// Prints the client that a UAID or an endpoint URL names, with its channels and what waits for
-/// it; as `json` what `beckon replay state` prints. Throws StartupError: it names no client of this
-/// installation, or the log cannot be read. kNothingFound if the client is unknown or was removed.
+/// Prints the client that a UAID or an endpoint URL names, with its channels and its waiting
+/// messages; with `json` like `beckon replay state`. Throws StartupError: it names no client of
+/// this installation, or the log cannot be read. kNothingFound if the client is unknown or was
+/// removed.
 int subscriptions_show(Config config, const std::string& whom, bool json);
 
 /// Lines for people; `asked`: of an endpoint URL, its channel.

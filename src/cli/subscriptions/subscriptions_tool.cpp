@@ -26,7 +26,7 @@ using nlohmann::json;
 /// Records on their way to the log.
 constexpr std::size_t kUnansweredMax = 1'000;
 constexpr std::chrono::seconds kAnswerTimeout{60};
-/// Below every lease's epoch: whatever a home has written since is newer.
+/// Below every lease's epoch: all later records of a home are newer.
 constexpr core::WriteStamp kImported{.epoch = 0, .seq = 1};
 /// The year 2106; a time in milliseconds is above it from 50 days after 1970 on.
 constexpr std::uint64_t kLastSeenMax = 4'294'967'295;

@@ -9,10 +9,10 @@ namespace beckon::cli {
 
 /// Publishes the clients and channels of a file (`-`: standard input) to the log topic
 /// `subscriptions`, so that their endpoints, made with imported `crypto_keys`, go on working. JSON
-/// lines, one client each; docs/operations.md has the members. What a client's home has written
-/// since wins over an import, so doing it again changes nothing; of a bridged client the later
-/// record wins, as always. Throws StartupError with the
-/// number of the line that it could not take; the lines before it are imported.
+/// lines, one client each; docs/operations.md has the members. Later records of a client's home win
+/// over an import, so repeating it changes nothing; of a bridged client the later record wins, as
+/// always. Throws StartupError with the number of the line that it could not import; the lines
+/// before it are imported.
 int subscriptions_import(Config config, const std::string& file);
 
 }  // namespace beckon::cli

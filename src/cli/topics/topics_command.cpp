@@ -71,9 +71,9 @@ int topics_create(Config config, const CreateOptions& create) {
     if (ring && !create.new_log && is_older_than_log(*ring, now_text())) {
         topics.options.no_new_log =
             "there are no log topics with this prefix, but the key ring " + file +
-            " is older than a new log would be: with an empty log every sender would be told that "
-            "its subscription is gone. Is this the right cluster and --kafka-prefix? If this is a "
-            "new installation, say so once with --new-log";
+            " is older than a new log would be: on an empty log every sender would get 410, as if "
+            "its subscription were gone. Is this the right cluster and --kafka-prefix? For a new "
+            "installation, pass --new-log once";
     }
     return exit_code(create_topics(*topics.admin, *topics.log, topics.options, std::cout));
 }
@@ -91,7 +91,7 @@ int topics_destroy(Config config, bool dry_run) {
 void add_topics_create(CommandLine& line, CLI::App& topics) {
     static CreateOptions options;
     auto& command = line.add_configured(
-        topics, "create", "Create what is missing; a second time changes nothing", Reader::topics,
+        topics, "create", "Create missing topics; a second call changes nothing", Reader::topics,
         [](Config config, const Sources&) { return topics_create(std::move(config), options); });
     command.add_flag("--dry-run", options.dry_run, "Only show what would be done");
     command.add_flag("--new-log", options.new_log,

@@ -96,8 +96,8 @@ core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
     const auto planned = log::plan(log::topic_table(options.layout), *existing);
     out << to_string(planned, options.prefix);
     if (options.layout.replication_factor == 1) {
-        out << "note: one copy of each partition is for a try: what was answered 201 is lost with "
-               "its broker. Every role needs --replication-factor 1 then\n";
+        out << "note: one copy of each partition is for a trial: messages that were answered 201 "
+               "are lost with their broker. Every role then needs --replication-factor 1\n";
     }
     if (const auto text = log::essential_differences(planned, options.prefix); !text.empty()) {
         return core::fail(

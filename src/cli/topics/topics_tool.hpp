@@ -17,20 +17,20 @@ struct TopicsToolOptions {
     std::string prefix;
     log::LayoutOptions layout;
     std::optional<std::string> keyring_fingerprint;  ///< written to `control`, if given
-    /// Said when a new log is about to be made, if that must not happen unasked.
+    /// The error if a new log would have to be made, where that needs the operator's consent.
     std::optional<std::string> no_new_log;
     bool dry_run = false;
     std::chrono::milliseconds timeout{10'000};  ///< for reading and writing `control`
 };
 
-/// Creates what is missing and writes `control`, with a new log id the first time; prints what it
-/// does, or with dry_run what it would do. A second call changes nothing. Errors: invalid
+/// Creates missing topics and writes `control`, with a new log id the first time; prints its steps,
+/// or with dry_run the steps that it would make. A second call changes nothing. Errors: invalid
 /// (`no_new_log`), conflict (`control` or a topic says otherwise: nothing is changed, both values
 /// are in the message), those of TopicsAdmin and of control.hpp.
 core::Result<void> create_topics(log::TopicsAdmin& admin, log::EventLog& log,
                                  const TopicsToolOptions& options, std::ostream& out);
 
-/// Prints `control`, every topic with its settings, and what differs from the table. Errors:
+/// Prints `control`, every topic with its settings, and all differences from the table. Errors:
 /// not_found (topics are missing), conflict (no role would start with them), those of TopicsAdmin.
 core::Result<void> describe_topics(log::TopicsAdmin& admin, log::EventLog& log,
                                    const TopicsToolOptions& options, std::ostream& out);

@@ -53,7 +53,8 @@ std::string of_message(const core::MessageKey& key, const std::string& words) {
     return "Message " + core::log_name(key) + ": " + words;
 }
 
-/// What a record of the client's partition of `notifications` says; nullopt: nothing for people.
+/// The step that a record of the client's partition of `notifications` means; nullopt: none for
+/// people.
 std::optional<TraceStep> notification_step(log::TopicPartition where, const RecordView& record,
                                            core::DecodeScratch& scratch) {
     const auto event = core::decode_notification(record, scratch);

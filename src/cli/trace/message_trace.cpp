@@ -36,7 +36,7 @@ constexpr std::array kWindows{Window{seconds{2}, seconds{15}},
 /// Milestones of a message stand in the log a little after its put, or before it.
 constexpr milliseconds kMilestonesBefore = seconds{5};
 
-/// Collects what the partition of `notifications` says.
+/// Collects the steps in the partition of `notifications`.
 class Notifications {
 public:
     Notifications(log::EventLog& log, const core::MessageRef& message, const TraceOptions& options,

@@ -32,8 +32,8 @@ struct TraceStep {
 enum class TraceOutcome : std::uint8_t {
     unknown,   ///< the log has nothing of it
     waiting,   ///< accepted, and no end of it
-    overdue,   ///< its TTL is over, and the log says no end of it yet
-    finished,  ///< the log says how
+    overdue,   ///< its TTL is over, and the log has no end of it yet
+    finished,  ///< the log has its reason
 };
 std::string_view to_string(TraceOutcome outcome);
 
@@ -52,13 +52,14 @@ struct TraceOptions {
     ScanLimits limits = {};
 };
 
-/// Finds a message by its key, which says when it was made, to the millisecond: only the records of
-/// its partition from then until its end are read. Errors: those of scan().
+/// Finds a message by its key, which has the time of its creation to the millisecond: only the
+/// records of its partition from then until its end are read. Errors: those of scan().
 core::Result<MessageTrace> trace_message(log::EventLog& log, const core::MessageRef& message,
                                          const TraceOptions& options);
 
-/// Finds the message with a reliability id: its milestones say when it was received, and around
-/// that time all partitions are searched. nullopt: the log has no such message. Errors: the same.
+/// Finds the message with a reliability id: its milestones have the time when it was received, and
+/// around that time all partitions are searched. nullopt: the log has no such message. Errors: the
+/// same.
 core::Result<std::optional<core::MessageRef>> find_tracked(log::EventLog& log,
                                                            const std::string& reliability_id,
                                                            const TraceOptions& options);

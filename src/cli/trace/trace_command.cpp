@@ -29,7 +29,7 @@ std::optional<core::MessageRef> find(const Config& config, const std::string& id
     core::Tokens tokens{load_key_ring(config)};
     if (id.find("/wpush/") != std::string::npos) {
         throw StartupError(
-            "that is an endpoint URL: it names a channel, not a message. What the log has of its "
+            "that is an endpoint URL: it names a channel, not a message. The log's records of its "
             "client: beckon replay show --endpoint URL");
     }
     if (const auto message = tokens.open_message(id.substr(id.rfind('/') + 1))) return *message;

@@ -104,7 +104,7 @@ std::string finished_words(FinishReason reason, std::optional<std::string_view> 
 
 std::string home_words(std::string_view node, core::Epoch epoch) {
     return "The edge " + std::string{node} + " became the home of the client's partition (epoch " +
-           std::to_string(epoch) + "); what waits is delivered from there.";
+           std::to_string(epoch) + ") and delivers its waiting messages.";
 }
 
 std::string newer_words(const core::NotificationAccepted& newer) {
@@ -158,8 +158,8 @@ std::string verdict_words(TraceOutcome outcome, std::string_view reason, Timesta
                    time_text(expires) + ".";
         case TraceOutcome::overdue:
             return "Its TTL ended at " + time_text(expires) +
-                   " and nobody has finished it yet: it is not delivered any more, and its home "
-                   "finishes it when it next drains the client's messages.";
+                   " and its home has not finished it yet: it is not delivered any more, and the "
+                   "home finishes it when it next drains the client's messages.";
         case TraceOutcome::finished:
             if (const auto known = core::parse_finish_reason(reason)) {
                 return std::string{finished_words_of(*known)};

@@ -22,7 +22,7 @@ using std::chrono::seconds;
 namespace {
 
 constexpr std::string_view kPrefix = "webhook-";
-/// A request that is older or newer is refused, or whoever copied one could send it for ever.
+/// An older or newer request is refused: an attacker could otherwise repeat a copied one for ever.
 constexpr seconds kTolerance{300};
 
 struct NoObserver final : net::HttpObserver {

@@ -14,7 +14,7 @@ namespace beckon::cli {
 
 namespace {
 
-/// What the commands fill; lives as long as the process, since CLI11 keeps references.
+/// The options' values; they live as long as the process, since CLI11 keeps references.
 struct Options {
     ApiAccess access;
     CreateWebhook create;
@@ -41,22 +41,21 @@ CLI::App& add_for_one(CommandLine& line, CLI::App& parent, const char* name, con
 void add_create(CommandLine& line, CLI::App& group, Options& o) {
     auto& command = add_asking(line, group, "create", "Make a webhook; prints it and its secret", o,
                                [&o](ApiClient& api) { return create_webhook(api, o.create); });
-    command.add_option("RECEIVER", o.create.url, "Where events are sent, http or https")
+    command.add_option("RECEIVER", o.create.url, "URL to which events are sent, http or https")
         ->required();
     command.add_option("--type", o.create.types,
-                       "Of events: order.created, or order.* for all that begin so; may be "
-                       "repeated; without it every type");
+                       "Type of events: order.created, or a prefix, order.*; may be repeated; by "
+                       "default every type");
     command.add_option("--filter", o.create.filter, "JSON (docs/webhooks.md#filters), or @FILE");
-    command.add_option("--attach", o.create.attachments,
-                       "NAME=EXPRESSION (docs/webhooks.md#attachments): what is sent beside the "
-                       "event; may be repeated");
-    command.add_option("--secret", o.create.secret, "whsec_…; without it one is made");
+    command.add_option(
+        "--attach", o.create.attachments,
+        "NAME=EXPRESSION (docs/webhooks.md#attachments), sent beside the event; may be repeated");
+    command.add_option("--secret", o.create.secret, "whsec_…; by default a new one is made");
     command.add_option("--description", o.create.description, "For people");
     command
-        .add_option(
-            "--mode", o.create.mode,
-            "structured: the event is the body; binary: its data are, and its attributes are "
-            "headers")
+        .add_option("--mode", o.create.mode,
+                    "structured: the event is the body; binary: its data are the body, its "
+                    "attributes are headers")
         ->check(CLI::IsMember({"structured", "binary"}));
     command.add_flag("--ordered", o.create.ordered, "One request at a time, in order");
     command.add_option("--timeout-s", o.create.timeout_s, "Seconds for an answer, 1 to 60");
@@ -69,14 +68,15 @@ void add_listen(CommandLine& line, CLI::App& group, Options& o) {
             return run_webhook_listen(config, o.access, o.listen);
         });
     add_api_access(command, o.access);
-    command.add_option("PORT", o.listen.port, "Of 127.0.0.1; without it any free one");
+    command.add_option("PORT", o.listen.port, "Port of 127.0.0.1; by default any free one");
     command.add_option("--secret", o.listen.secret,
-                       "Of a webhook that is there; without it one is made for this receiver, and "
-                       "deleted at the end");
-    command.add_option("--type", o.listen.types, "Of the webhook that is made; may be repeated");
+                       "Secret of an existing webhook; by default a webhook is made for this "
+                       "receiver, and deleted at the end");
+    command.add_option("--type", o.listen.types,
+                       "Types of the webhook that is made; may be repeated");
     command.add_option("--count", o.listen.count, "Stop after so many events; 0: never");
     command.add_option("--fail-first", o.listen.fail_first,
-                       "Answer 500 to so many requests, to see them come again");
+                       "Answer 500 to so many requests, which then come again");
     command.add_option_function<std::string>(
         "--timeout",
         [&o](const std::string& text) {
@@ -92,25 +92,25 @@ void add_webhooks(CommandLine& line, Options& o) {
         line.add_group("webhooks", "Make and manage webhooks, which get events as HTTP requests");
     add_create(line, group, o);
     add_asking(line, group, "list", "One line for each webhook of the owner", o, list_webhooks);
-    add_for_one(line, group, "show", "Show all of one except its secret", o,
+    add_for_one(line, group, "show", "Show a webhook without its secret", o,
                 [&o](ApiClient& api) { return show_webhook(api, o.id); });
     add_for_one(line, group, "change", "Change the fields that a JSON object names", o,
                 [&o](ApiClient& api) { return change_webhook(api, o.id, o.change); })
         .add_option("JSON", o.change, "For example '{\"types\": [\"order.*\"]}'")
         ->required();
     for (const auto& [name, help] :
-         {std::pair{"enable", "Deliver to it again"},
-          std::pair{"disable", "Deliver nothing to it: a delivery that falls due is given up"},
-          std::pair{"test", "Send it an event of type beckon.webhook.test"}}) {
+         {std::pair{"enable", "Enable a webhook again"},
+          std::pair{"disable", "Disable a webhook: deliveries that are due become dead letters"},
+          std::pair{"test", "Send a webhook an event of type beckon.webhook.test"}}) {
         add_for_one(line, group, name, help, o, [&o, action = std::string{name}](ApiClient& api) {
             return act_on_webhook(api, o.id, action);
         });
     }
-    add_for_one(line, group, "rotate", "Make a new secret; the former one signs too meanwhile", o,
+    add_for_one(line, group, "rotate", "Make a new secret; for a while the former one signs too", o,
                 [&o](ApiClient& api) { return act_on_webhook(api, o.id, "secret"); });
-    add_for_one(line, group, "attempts", "Its last attempts, the newest first", o,
+    add_for_one(line, group, "attempts", "Show the last attempts at a webhook, the newest first", o,
                 [&o](ApiClient& api) { return show_attempts(api, o.id); });
-    add_for_one(line, group, "delete", "Remove it; what waits for it is dropped", o,
+    add_for_one(line, group, "delete", "Delete a webhook; its waiting deliveries are dropped", o,
                 [&o](ApiClient& api) { return delete_webhook(api, o.id); });
     add_webhook_redrive(line, group);
     add_listen(line, group, o);
@@ -129,11 +129,11 @@ void add_events(CommandLine& line, Options& o) {
     auto& send = add_asking(line, group, "send", "Post one event", o,
                             [&o](ApiClient& api) { return send_event(api, o.event); });
     send.add_option("TYPE", o.event.type, "For example order.created")->required();
-    send.add_option("DATA", o.event.data, "JSON; what is none is sent as text");
-    send.add_option("--source", o.event.source, "Who says it")->capture_default_str();
+    send.add_option("DATA", o.event.data, "JSON; other data are sent as text");
+    send.add_option("--source", o.event.source, "The source of the event")->capture_default_str();
     send.add_option("--id", o.event.id,
-                    "With the source it names the event: posting it again changes nothing");
-    send.add_option("--subject", o.event.subject, "What it is about");
+                    "Id of the event; a second event with this source and id changes nothing");
+    send.add_option("--subject", o.event.subject, "The subject of the event");
     send.add_option("--for-owner", o.event.for_owner, "Only webhooks of this owner get it");
     send.add_option_function<std::string>(
         "--wait",
@@ -142,7 +142,7 @@ void add_events(CommandLine& line, Options& o) {
             if (!value) throw CLI::ValidationError("--wait", value.error().message);
             o.event.wait = std::chrono::ceil<std::chrono::seconds>(*value);
         },
-        "For the first attempts at the owner's webhooks, up to 24s, and print them");
+        "Wait up to 24s for the first attempts at the owner's webhooks, and print them");
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ Json attachments_of(const std::vector<std::string>& texts) {
     return all;
 }
 
-/// What somebody else said, as a string of ASCII: it cannot move a terminal's cursor.
+/// A peer's text as a string of ASCII: it cannot move a terminal's cursor.
 std::string quoted(const std::string& answer) { return core::json_text(Json(answer)); }
 
 std::string joined(const Json& types) {

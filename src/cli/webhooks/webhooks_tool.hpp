@@ -27,7 +27,7 @@ std::string body_of(const CreateWebhook& wanted);
 int create_webhook(ApiClient& api, const CreateWebhook& wanted);
 int list_webhooks(ApiClient& api);
 int show_webhook(ApiClient& api, const std::string& id);
-/// `method` and what follows the id in the path: enable, disable, secret, test, attempts.
+/// `method`, and the part behind the id in the path: enable, disable, secret, test, attempts.
 int act_on_webhook(ApiClient& api, const std::string& id, const std::string& action);
 int change_webhook(ApiClient& api, const std::string& id, const std::string& json);
 int delete_webhook(ApiClient& api, const std::string& id);
@@ -35,7 +35,7 @@ int show_attempts(ApiClient& api, const std::string& id);
 
 struct SendEvent {
     std::string type;
-    std::string data;  ///< JSON; what is none is sent as text; empty: none
+    std::string data;  ///< JSON; other data are sent as text; empty: none
     std::string source = "/cli";
     std::string id;  ///< empty: a random one
     std::string subject;

@@ -122,7 +122,7 @@ TEST_CASE("topics create and describe name a log of one copy, which an option ac
     Tool tool;
     tool.options.layout = layout(1);
     REQUIRE(tool.create());
-    CHECK_THAT(tool.out.str(), Catch::Contains("one copy of each partition is for a try"));
+    CHECK_THAT(tool.out.str(), Catch::Contains("one copy of each partition is for a trial"));
     CHECK(cli::describe_topics(tool.admin, *tool.log, tool.options, tool.out));
 
     tool.options.layout = layout(3);
