@@ -8,7 +8,7 @@
 
 namespace beckon::bench {
 
-/// What `beckon-bench` returns.
+/// The exit codes of `beckon-bench`.
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kWrongOptions = 2;
@@ -18,8 +18,8 @@ struct BenchOptions {
     std::string url = "ws://127.0.0.1:8080/";
     /// WebSocket URL of another edge, where clients connect once they have a channel; empty: none.
     std::string reconnect_to = {};
-    /// Where POSTs go, as `host:port` or URL, when the endpoint URLs name a place that cannot be
-    /// reached from here; empty: where each endpoint URL says.
+    /// The target of POSTs, as `host:port` or URL, where the host of the endpoint URLs cannot be
+    /// reached from here; empty: the endpoint URLs.
     std::string endpoint = {};
     /// Any of idle, latency, saturation, drain, sustained; they run in this order. Sustained runs
     /// only if it is named: it takes minutes.
@@ -40,7 +40,7 @@ struct BenchOptions {
     std::filesystem::path vapid_key_file = {};  ///< to sign with; empty: a new key
 
     std::size_t idle_connections = 10'000;
-    bool idle_register = false;          ///< they also register a channel each
+    bool idle_register = false;          ///< each of them also registers a channel
     std::size_t drain_messages = 1'000;  ///< for each of drain_clients
     std::size_t drain_clients = 1;
 

@@ -18,7 +18,7 @@ struct SustainedTrial {
     bool kept_up = false;
 };
 
-/// What a run of `bench` measured, as a table for a person and as JSON for a program.
+/// The results of a run of `bench`, as a table for a person and as JSON for a program.
 class BenchReport {
 public:
     explicit BenchReport(const BenchOptions& options);
@@ -27,8 +27,8 @@ public:
     void add(const std::string& profile, const Traffic& traffic);
     void add(const IdleMemory& memory);
     void add(const std::vector<DrainRound>& rounds);
-    /// `rate`: the highest that was kept up with, 0 if none; `traffic`: what was measured then. A
-    /// rate that was too much makes no report unsound.
+    /// `rate`: the highest that the server kept up with, 0 if none; `traffic`: the measurements of
+    /// its trial. A rate that was too high makes no report unsound.
     void add(double rate, const std::vector<SustainedTrial>& trials,
              const std::optional<Traffic>& traffic);
 

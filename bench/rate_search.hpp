@@ -4,13 +4,13 @@
 
 namespace beckon::bench {
 
-/// Which rates the sustained profile tries: the first, twice as much as long as the server keeps
-/// up, then bisection between the highest that it kept up with and the lowest that it did not.
+/// Chooses the rates of the sustained profile: the first, twice as much as long as the server keeps
+/// up, then bisection between the highest rate that it kept up with and the lowest that it did not.
 class RateSearch {
 public:
-    /// The answer is known when the two are so close.
+    /// The search ends when the two are so close.
     static constexpr double kClose = 1.05;
-    /// Below this share of the first rate nothing is tried any more.
+    /// No rate below this share of the first one is tried.
     static constexpr double kLeast = 1.0 / 64;
 
     /// `most`: no higher rate is tried.

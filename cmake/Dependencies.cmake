@@ -23,7 +23,7 @@ add_library(beckon_boost STATIC ${PROJECT_SOURCE_DIR}/cmake/boost_sources.cpp)
 target_compile_definitions(beckon_boost PUBLIC BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION)
 target_link_libraries(beckon_boost PUBLIC Boost::headers OpenSSL::SSL Threads::Threads)
 
-# What ThreadSanitizer needs to tell our threads from those of libraries that are not built with it.
+# Annotations by which ThreadSanitizer distinguishes our threads from those of libraries that are not built with it.
 if(BECKON_SANITIZE STREQUAL thread)
     add_library(beckon_c11_threads STATIC ${PROJECT_SOURCE_DIR}/tests/sanitizers/c11_threads.cpp)
     target_link_libraries(PkgConfig::rdkafka INTERFACE beckon_c11_threads)

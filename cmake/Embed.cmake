@@ -1,9 +1,10 @@
 # cmake -DFOLDER=… -DMODULES=a.js,b.js,… -DOUT=x.cpp -P Embed.cmake: makes one document of the console's app, so that a
-# browser asks once, and writes it into a C++ source, which defines what console/web/app_page.hpp declares.
+# browser sends one request, and writes it into a C++ source, which defines the function of console/web/app_page.hpp.
 #
-# index.html gets console.css, icon.svg and the modules in place of its links to them. Each module becomes a block of its
-# own in one script; what it exports becomes a member of the object `app`, and what it imports is taken from there. So all
-# exports have different names, and a module stands after those that it imports from. Anything else is refused here.
+# index.html gets console.css, icon.svg and the modules in place of its links to them. Each module becomes a block of
+# its own in one script; its exports become members of the object `app`, and its imports are read from there. So all
+# exports have different names, and a module stands after the modules that it imports from. Other modules are refused
+# here.
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" MODULES "${MODULES}")
 

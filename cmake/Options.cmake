@@ -31,9 +31,9 @@ if(MOLD_PROGRAM)
     add_link_options(-fuse-ld=mold)
 endif()
 
-# What makes a mistake in memory an end instead of a way in. The sanitizers bring their own checks.
+# Hardening: a memory error ends the process and is no way in. The sanitizers bring their own checks.
 include(CheckPIESupported)
-check_pie_supported(LANGUAGES CXX)  # links what CMAKE_POSITION_INDEPENDENT_CODE has compiled as PIE
+check_pie_supported(LANGUAGES CXX)  # links as PIE where CMAKE_POSITION_INDEPENDENT_CODE is set
 if(NOT BECKON_SANITIZE)
     add_compile_options($<$<CONFIG:Release>:-U_FORTIFY_SOURCE>
                         $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=3>
@@ -43,10 +43,10 @@ if(NOT BECKON_SANITIZE)
     add_compile_options(-fPIE)
     add_link_options($<$<CONFIG:Release>:LINKER:-z,relro> $<$<CONFIG:Release>:LINKER:-z,now>)
 endif()
-# -O0: one run of the tests is much shorter than one build for it, and an optimiser works long on what the sanitizers add.
+# -O0: one run of the tests is much shorter than one build for it, and an optimiser works long on the sanitizers' code.
 if(BECKON_SANITIZE)
-    # vptr: that check asks a pipe whether an object can be read, and takes it for a fault if there is no descriptor left
-    # for one, which is what some tests bring about.
+    # vptr: that check asks a pipe whether an object can be read, and takes it for a fault if there is no descriptor
+    # left for one, as in some tests.
     # PIE: clang takes no precompiled header of a library for an executable else.
     add_compile_options(-fPIE -O0 -fsanitize=${BECKON_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer
                         -fno-sanitize-recover=all)

@@ -9,12 +9,12 @@ add_custom_command(
     DEPENDS beckon VERBATIM)
 add_custom_target(package_files ALL DEPENDS ${package}/beckon.1 ${package}/beckon.bash)
 
-# What is installed by a package stands in /usr/bin.
+# A package installs into /usr/bin.
 file(READ packaging/beckon.service unit)
 string(REPLACE /usr/local/bin /usr/bin unit "${unit}")
 file(WRITE ${package}/beckon.service "${unit}")
 
-# In the package only: `cmake --install` leaves man pages, accounts and /etc to who installs.
+# In the package only: `cmake --install` leaves man pages, accounts and /etc to the administrator.
 install(FILES ${package}/beckon.service DESTINATION lib/systemd/system COMPONENT deb EXCLUDE_FROM_ALL)
 install(FILES ${package}/beckon.1 DESTINATION share/man/man1 COMPONENT deb EXCLUDE_FROM_ALL)
 install(FILES ${package}/beckon.bash DESTINATION share/bash-completion/completions RENAME beckon
@@ -32,7 +32,7 @@ with an embedded log up to a cluster on Kafka. What was answered 201 is never lo
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# libwebsockets opens its libev plugin by itself, and what Beckon calls over HTTPS needs the authorities: no linker sees
+# libwebsockets opens its libev plugin by itself, and HTTPS requests of Beckon need the authorities: no linker sees
 # either.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libwebsockets-evlib-ev, ca-certificates")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA

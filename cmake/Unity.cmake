@@ -2,7 +2,7 @@
 # are compiled as one unit, or as several of about BECKON_UNITY_MAX sources; folders of a target that have fewer than half
 # as many share a unit. Names in anonymous namespaces and `using` lines therefore differ within a library. `./dev lint` compiles each source alone (BECKON_UNITY=OFF).
 #
-# CMake's own unity builds name sources by absolute paths, so that two checkouts never share what ccache keeps.
+# CMake's own unity builds name sources by absolute paths, so that two checkouts never share ccache's results.
 option(BECKON_UNITY "Compile the sources of a folder together" ON)
 set(BECKON_UNITY_MAX 8 CACHE STRING "How many sources are compiled together, about")
 math(EXPR BECKON_UNITY_HALF "${BECKON_UNITY_MAX} / 2")
@@ -26,7 +26,7 @@ function(beckon_unity target root)
         endif()
         if(ARG_WRAP)
             cmake_path(IS_PREFIX CMAKE_CURRENT_SOURCE_DIR ${root}/${path} ours)
-            if(NOT ours)  # what tests of several folders share
+            if(NOT ours)  # a source that tests of several folders share
                 continue()
             endif()
             set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${root}/${path})
@@ -72,7 +72,7 @@ function(beckon_unity target root)
         endforeach()
     endforeach()
     set_source_files_properties(${together} PROPERTIES HEADER_FILE_ONLY ON)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # it takes what a unit includes for a header
+    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # it takes the sources that a unit includes for headers
         target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
     endif()
 endfunction()

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What most sources of `src` and `tests` include, read by the compiler once for all (cmake/Options.cmake). It declares
-/// nothing: each source still includes what it uses, which `./dev lint` checks by compiling each one without this.
+/// The headers that most sources of `src` and `tests` include; the compiler reads them once for all (cmake/Options.cmake).
+/// A source still includes all headers that it uses: `./dev lint` compiles each one without this file.
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What most tests include, read by the compiler once for all; see precompiled.hpp.
+/// Headers that most tests include; the compiler reads them once for all. See precompiled.hpp.
 
 #include "precompiled.hpp"
 

@@ -12,21 +12,18 @@
 #                     and on Kafka, the CPU of each process per message at 200, 1,000, 4,000 and 8,000 a second,
 #                     and then the highest rate at which 99 in 100 messages take less than 100 ms from the POST
 #                     to the frame, 30 s each, and how many clients a second connect, say hello and register
-#                     (half an hour in all; options of `beckon-bench` do not reach it). And what Kafka alone
-#                     takes for the same records.
-#                     cluster: several edges on Kafka: how long the death or the restart of one keeps clients
-#                     waiting, what a hop over a link costs, how fast a store is restored. tools: `replay show`
-#                     and `trace` on a million messages, of each log and through an ops port. console: what a
-#                     console costs that shows 1,000 partitions, while nobody looks, while Prometheus asks and
-#                     while a browser follows (at most 1 % of a core), and how soon a browser has the page and
-#                     its first table. store: a client's read and the end of a month in a store of ten and of a
-#                     million messages. reliability: how fast
-#                     milestones are folded (at least 200,000/s), and
-#                     the latency profile on Kafka with none, one in a hundred and all messages
-#                     tracked, while no process folds them: all may cost endpoint and edge a tenth
-#                     clients: memory of idle clients, plain and with TLS, while they are there and after
-#                     they have left (at most 5 KiB and 20 KiB each, and a quarter of that); 10,000, or as many as
-#                     --idle-connections says, in processes of 10,000, and as 30,000 if it is not fewer
+#                     (half an hour in all; options of `beckon-bench` do not reach it). And the CPU that Kafka alone
+#                     takes for the same records. cluster: several edges on Kafka: how long the death or the restart of
+#                     one keeps clients waiting, the cost of a hop over a link, how fast a store is restored. tools:
+#                     `replay show` and `trace` on a million messages, of each log and through an ops port. console: the
+#                     cost of a console that shows 1,000 partitions, without a reader, while Prometheus scrapes and
+#                     while a browser follows (at most 1 % of a core), and how soon a browser has the page and its first
+#                     table. store: a client's read and the end of a month in a store of ten and of a million messages.
+#                     reliability: how fast milestones are folded (at least 200,000/s), and the latency profile on Kafka
+#                     with none, one in a hundred and all messages tracked, while no process folds them: all may cost
+#                     endpoint and edge a tenth. clients: memory of idle clients, plain and with TLS, while they are
+#                     there and after they have left (at most 5 KiB and 20 KiB each, and a quarter of that); 10,000, or
+#                     as many as --idle-connections says, in processes of 10,000, and as 30,000 if it is not fewer
 #   --soak            only the endpoint, with ten million requests: its heap must not grow
 #   --quick           a tenth of the time and of the connections: shows that it works, measures
 #                     nothing that one could quote
@@ -39,7 +36,7 @@ die() { echo "bench: $*" >&2; exit 1; }
 say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
 
 for option in "$@"; do
-    # What stands above.
+    # Prints the comment above.
     [[ "$option" != --help && "$option" != -h ]] || { sed -n '2,/^set/{s/^# \{0,1\}//p}' "$0"; exit; }
 done
 (($# >= 1)) || die "usage: scripts/bench.sh BINARY [OPTION ...]"
@@ -215,7 +212,7 @@ bench_kafka() {
     measure kafka "$edge_port" --pid "endpoint=$endpoint" --pid "edge=$edge" --pid "broker=$kafka"
 }
 
-# sustained_on LOG EDGE_PORT --pid NAME=PID ...: what a message costs at each rate, then the highest.
+# sustained_on LOG EDGE_PORT --pid NAME=PID ...: the cost of a message at each rate, then the highest rate.
 sustained_on() {
     local log="$1" edge_port="$2" rate result=0
     shift 2
@@ -226,7 +223,7 @@ sustained_on() {
     done
     "$(dirname "$BINARY")/beckon-bench" "${common[@]}" --profiles sustained --rate 1000 --label "$log" \
         --json-file "$OUT/sustained-$log.json" || result=1
-    # Three times: what a broker's compiler does at first costs more than all else, and the last counts.
+    # Three times: at first a broker's compiler costs more than all else, so the last one counts.
     for _ in 1 2 3; do
         "$(dirname "$BINARY")/beckon-bench" "${common[@]}" --profiles idle --idle-register \
             --idle-connections "$registering_clients" --label "$log, registering" \
@@ -257,7 +254,7 @@ bench_sustained() {
     return $result
 }
 
-# What the same broker takes for the same records where nothing but librdkafka is there.
+# The CPU that the same broker takes for the same records of librdkafka alone.
 bare_kafka() {
     local rate
     kill -TERM "$endpoint" "$edge"
@@ -299,9 +296,8 @@ for rate in rates + bare_rates:
 PYTHON
 }
 
-# tracked NAME SHARE: SHARE of 100 messages are signed with the key that the endpoint tracks. No
-# process folds their milestones: what is measured is the cost of endpoint and edge, and all is
-# delivered without the role.
+# tracked NAME SHARE: SHARE of 100 messages are signed with the key that the endpoint tracks. No process folds their
+# milestones: it measures the cost of endpoint and edge, which deliver without the role.
 bench_tracked() {
     local name="$1" share="$2" few result=0 kafka endpoint edge edge_port
     few=$((${rate_of_all%%.*} * share / 100))
@@ -324,7 +320,7 @@ bench_tracked() {
     return $result
 }
 
-# What the CPU times say: 100 % tracked may cost a tenth.
+# Compares the CPU times: 100 % tracked may cost a tenth.
 compare_tracked() {
     python3 - "$OUT" "$rounds" <<'PYTHON'
 import json, statistics, sys
@@ -351,7 +347,7 @@ bench_reliability() {
     done
     tracked_key="$("$BINARY" keys vapid "$RUN/vapid.json" | grep -oE 'B[A-Za-z0-9_-]{86}' | head -1)"
     [[ -n "$tracked_key" ]] || die "keys vapid printed no public key"
-    local share turn rounds=3  # in turns, so that what else the machine does falls on all of them
+    local share turn rounds=3  # in turns, so that other work of the machine falls on all of them
     for ((turn = 1; turn <= rounds; ++turn)); do
         for share in 0 1 100; do
             say "$share of 100 messages tracked, round $turn of $rounds"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What takes too long for every change: for a timer at night, and before a release.
+# The steps that take too long for every change: for a timer at night, and before a release.
 #
 #   nightly.sh             every step, one after the other, whatever fails
 #   nightly.sh STEP ...    only these; `list` names them
 #
-# Prints one line a step, the end of what a failed one said, and at last which failed (exit 1).
-# All that a step says is in build/nightly/<step>.log.
+# Prints one line a step, the end of a failed one's output, and at last the failed steps (exit 1). The whole output of a
+# step is in build/nightly/<step>.log.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

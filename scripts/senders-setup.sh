@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs and builds the sender libraries that the end-to-end tests use, pinned, each from its own
-# registry. In a moment when they are there already. A language whose tool is missing or too old for
-# its library is left out, and the test says so.
+# registry. Takes a moment when they are there already. A language whose tool is missing or too old for its library is
+# left out, and the test says so.
 set -euo pipefail
 cd "$(dirname "$0")/../tests/e2e/senders"
 readonly CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/beckon/senders"
@@ -26,7 +26,7 @@ python_sender() {
     "$CACHE/python/bin/pip" install -q --disable-pip-version-check -r python/requirements.txt
 }
 go_sender() { (cd go && GOFLAGS=-mod=mod go build -o "$CACHE/go-sender" .); }
-# Locked: the newest superboring and what it needs ask for a newer Rust than Debian 13's 1.85.
+# Locked: the newest superboring and its dependencies need a newer Rust than Debian 13's 1.85.
 go_events() { (cd go-events && GOFLAGS=-mod=mod go build -o "$CACHE/go-events" .); }
 rust_sender() { (cd rust && cargo build -q --release --locked --target-dir "$CACHE/rust"); }
 java_sender() {

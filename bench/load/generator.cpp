@@ -62,7 +62,7 @@ void Generator::print(const std::string& line) const {
     if (options_.progress) options_.progress(line);
 }
 
-/// Runs the loop until `done`, which is looked at after every batch of events.
+/// Runs the loop until `done`, which it checks after every batch of events.
 bool Generator::run_until(const std::function<bool()>& done, Nanos deadline) {
     while (!done()) {
         const Nanos now = mono_now();
@@ -192,7 +192,8 @@ Result<void> Generator::move_clients(std::size_t first) {
 
 // ---- senders ----
 
-/// What does not depend on the endpoint: the body, and the key if channels are restricted to it.
+/// Prepares the parts that do not depend on the endpoint: the body, and the key if channels are
+/// restricted to it.
 Result<void> Generator::prepare_posts() {
     const auto message =
         client::encrypt(client::ReceiverKeys::generate().subscription(),

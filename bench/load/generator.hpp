@@ -31,7 +31,7 @@ struct GeneratorOptions {
     /// `url`.
     std::optional<client::Url> reconnect_to = std::nullopt;
     std::optional<client::Url> endpoint =
-        std::nullopt;              ///< where POSTs go; none: where the endpoint URLs say
+        std::nullopt;              ///< the target of POSTs; none: the endpoint URLs
     std::size_t body_bytes = 300;  ///< encrypted
     std::uint32_t ttl_s = 3'600;
     std::size_t senders = 64;  ///< HTTP connections

@@ -10,7 +10,7 @@
 
 namespace beckon::bench {
 
-/// What became of messages.
+/// The outcomes of messages.
 struct Tally {
     // Messages issued while it was measured, whenever they ended.
     std::uint64_t posted = 0;
@@ -37,7 +37,7 @@ public:
 
     explicit Ledger(std::uint32_t run);
 
-    /// A new message, due at `due`; how it is called.
+    /// Issues a new message, due at `due`; returns its sequence number.
     std::uint32_t issue(Nanos due);
     void left(std::uint32_t sequence, Nanos now);
     void answered(std::uint32_t sequence, int status, Nanos now);
@@ -51,11 +51,11 @@ public:
     std::uint64_t unreplied() const { return unreplied_; }
     std::uint64_t undelivered() const { return undelivered_; }
 
-    /// From now on messages and events count; what was counted is forgotten.
+    /// Forgets all counts; messages and events count from now on.
     void start();
     /// From now on new messages and events do not count; those issued before go on counting.
     void stop() { measuring_ = false; }
-    /// What was measured; accepted messages whose frame has not come are missing.
+    /// The measured counts; accepted messages whose frame has not come are missing.
     Tally result() const;
 
 private:

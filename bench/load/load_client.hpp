@@ -12,20 +12,20 @@ namespace beckon::bench {
 
 class LoadClient;
 
-/// What a client reports. Called on the loop's thread.
+/// The events of a client. Called on the loop's thread.
 class ClientEvents {
 public:
     virtual void on_ready(LoadClient& client) = 0;
     /// A notification, before its ack leaves. nullopt: its data is not one of a generator.
     virtual void on_notification(LoadClient& client, std::optional<Token> token) = 0;
-    /// The connection ended, or the server answered what a healthy one does not.
+    /// The connection ended, or the server sent an answer that a healthy one does not send.
     virtual void on_client_end(LoadClient& client, std::string_view reason) = 0;
 
 protected:
     ~ClientEvents() = default;
 };
 
-/// How clients of a run behave; shared by all of them.
+/// The behaviour of a run's clients; shared by all of them.
 struct ClientPlan {
     Target server;
     std::string authority;  ///< for `Host`
@@ -35,9 +35,9 @@ struct ClientPlan {
     bool acknowledge = true;
 };
 
-/// A user agent that costs little: upgrade, hello, perhaps register, then an ack for every
-/// notification; acks for what came in one read leave in one write. Keeps uaid and channel when
-/// its connection ends, so that it can come back.
+/// A cheap user agent: upgrade, hello, perhaps register, then an ack for every notification; the
+/// acks of one read leave in one write. Keeps uaid and channel when its connection ends, so that it
+/// can come back.
 class LoadClient final : public Stream {
 public:
     LoadClient(Loop& loop, const ClientPlan& plan, ClientEvents& events)

@@ -11,12 +11,12 @@ namespace beckon::bench {
 
 class LoadSender;
 
-/// What a sender reports. Called on the loop's thread.
+/// The events of a sender. Called on the loop's thread.
 class SenderEvents {
 public:
     virtual void on_sender_ready(LoadSender& sender) = 0;
     virtual void on_reply(LoadSender& sender, std::uint32_t sequence, int status) = 0;
-    /// The connection ended; what becomes of these messages is unknown.
+    /// The connection ended; the outcome of these messages is unknown.
     virtual void on_sender_end(LoadSender& sender, const std::deque<std::uint32_t>& unanswered) = 0;
 
 protected:

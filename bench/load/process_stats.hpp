@@ -10,7 +10,7 @@
 
 namespace beckon::bench {
 
-/// What a process has used so far, from /proc.
+/// The resources that a process has used so far, from /proc.
 struct ProcessSample {
     double cpu_s = 0;             ///< user + system, its ended threads included; steps of 10 ms
     std::uint64_t rss_bytes = 0;  ///< resident

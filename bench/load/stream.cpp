@@ -189,8 +189,8 @@ void Stream::receive(bool ended) {
         if (n < 0) return end();
         if (n == 0) return;
         if (!received({buffer.data(), static_cast<std::size_t>(n)})) return;
-        // A short read has emptied the socket: what comes later is a new edge. Not so with TLS,
-        // which gives one record at a time, nor at the end, whose edge is this one.
+        // A short read has emptied the socket: later bytes make a new edge. TLS is different, since
+        // it gives one record at a time, and so is the end of the stream, whose edge is this one.
         if (!tls_ && !ended && static_cast<std::size_t>(n) < buffer.size()) return;
     }
 }

@@ -103,7 +103,7 @@ void append_frame(std::string& out, Opcode opcode, std::string_view payload) {
     if (payload.size() < 126) {
         out.push_back(static_cast<char>(kMasked | payload.size()));
     } else {
-        // Nothing that a client says here is longer than 64 KB.
+        // No frame of a client here is longer than 64 KB.
         out.push_back(static_cast<char>(kMasked | 126U));
         out.push_back(static_cast<char>(payload.size() >> 8));
         out.push_back(static_cast<char>(payload.size() & 0xff));

@@ -50,7 +50,7 @@ struct Token {
 };
 
 /// Writes the token over the first 8 bytes of an encrypted body: part of the salt, which no push
-/// service looks at. (Nobody decrypts these messages.)
+/// service reads. (Nobody decrypts these messages.)
 void stamp(char* body, Token token);
 /// The token from the base64url text of such a body.
 std::optional<Token> read_stamp(std::string_view data);

@@ -10,8 +10,8 @@
 # BECKON_KAFKA_GATES ("PORT:ADVERTISED PORT:ADVERTISED …"): further listeners, each of which sends
 # its clients to the port ADVERTISED, where a proxy may stand.
 #
-# BECKON_KAFKA_LOCKED="PORT FILE": one more listener, which asks for SASL (PLAIN or SCRAM) over TLS and for ACLs; FILE has what
-# belongs to it (tests/e2e/locked-broker.mjs writes it). Whoever comes through PORT, the second argument, may do everything.
+# BECKON_KAFKA_LOCKED="PORT FILE": one more listener, which asks for SASL (PLAIN or SCRAM) over TLS and for ACLs; FILE
+# has its settings (tests/e2e/locked-broker.mjs writes it). Clients of PORT, the second argument, may do everything.
 #
 # Environment: BECKON_KAFKA_FOR=tests (the default) or measuring. For tests the broker starts fast, and
 # compaction and retention act while a test looks on; that alone takes a tenth of a core. For measuring
@@ -105,7 +105,7 @@ if [[ ! -e "$DIRECTORY/data/meta.properties" ]]; then
 fi
 
 how=(-Xms64m -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1)
-# What Kafka's own start scripts say (bin/kafka-server-start.sh, bin/kafka-run-class.sh).
+# The options of Kafka's own start scripts (bin/kafka-server-start.sh, bin/kafka-run-class.sh).
 [[ "$FOR" == tests ]] || how=(-Xms1G -Xmx1G -server -XX:+UseG1GC -XX:MaxGCPauseMillis=20
     -XX:InitiatingHeapOccupancyPercent=35 -XX:+ExplicitGCInvokesConcurrent -XX:MaxInlineLevel=15)
 exec "$JAVA" "${how[@]}" "${jvm[@]}" -cp "$libs/*" kafka.Kafka "$PROPERTIES"
