@@ -9,7 +9,7 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { BECKON, until } from './beckon.mjs';
-import { Pod, ROOT, fileOf, host, kinds, render, roleOf, workloads } from './helm/pods.mjs';
+import { ADDRESS, Pod, ROOT, fileOf, host, kinds, named, render, roleOf, workloads } from './helm/pods.mjs';
 
 const BOOTSTRAP = 'my-cluster-kafka-bootstrap';
 const PORTS = { plain: 9092, sasl: 9093, mtls: 9094, controller: 9095 };
@@ -111,3 +111,33 @@ for (const how of ['plain', 'sasl', 'mtls']) {
         assert.deepEqual([...new Set(roles.map(roleOf))].sort(), names.sort());
     });
 }
+
+test('sasl: a wrong password in the Secret ends the start with a sentence', async () => {
+    const { ring, ...secrets } = secretsOf('wrong');
+    const made = render({ file: fileOf('kafka-sasl'), more: { kafka: { prefix: 'sasl.', partitions: 4 }, keyRing: { json: ring } } });
+    secrets['beckon-endpoint'].password = 'wrong';
+    const pod = new Pod(made, named(made, 'Deployment', 'push-beckon-endpoint'), { name: 'endpoint', secrets, volumes: '/var/lib/claims-wrong' });
+    assert.notEqual(await pod.exited, 0);
+    assert.match(pod.output, /the broker refuses the login/);
+});
+
+test('the commands of docs/operations.md rotate the keys of a pod', async () => {
+    const documented = readFileSync(join(ROOT, 'docs', 'operations.md'), 'utf8').match(/^ {4}kubectl exec deployment\/beckon-endpoint -- bash -c '(.*)' > keys\.json\n/m);
+    const { ring, ...secrets } = secretsOf('rotated');
+    const made = render({ file: fileOf('kafka-plain'), more: { kafka: { prefix: 'rotated.', partitions: 4 } } });
+    const start = (workload) => new Pod(made, workload, { name: 'pod', secrets, volumes: '/var/lib/claims-rotated' });
+    const topics = start(kinds(made, 'Job')[0]);
+    assert.equal(await topics.exited, 0, topics.output);
+    const pod = start(named(made, 'Deployment', 'push-beckon-endpoint'));
+    await pod.ready();
+    const rotated = pod.exec('bash', '-c', documented[1]);
+    assert(JSON.parse(rotated) && rotated.length > ring.length, rotated);
+    pod.lay('/etc/beckon/keys', { 'keys.json': rotated }, 0o440);
+    pod.process.kill('SIGHUP');
+    await until('the new key', () => pod.output.includes('"key_ring_read"'));
+    const warning = async () => (await (await fetch(`http://${ADDRESS}:9090/ready`)).json()).warnings?.key_ring;
+    await until('the warning', async () => /not encrypt/.test(await warning()));
+    pod.exec('beckon', 'keys', 'publish');
+    await until('its use', () => pod.output.includes('"key_encrypts"'), 90000);
+    await pod.stop();
+});
