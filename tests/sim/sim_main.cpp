@@ -50,7 +50,7 @@ struct Outcome {
 using Play = Outcome (*)(std::uint64_t seed, sim::Clocks clocks, const sim::Kept* kept,
                          bool prints);
 
-/// What is simulated.
+/// A kind of simulated world.
 struct WorldKind {
     std::string_view name;
     std::size_t (*steps)(std::uint64_t seed, sim::Clocks clocks);

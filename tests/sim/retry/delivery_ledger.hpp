@@ -20,8 +20,8 @@
 
 namespace beckon::sim {
 
-/// What the log says of events and deliveries, to somebody who reads all of it at once and forgets
-/// nothing. By it the simulation judges what processes do, which read the same log late.
+/// The log's account of events and deliveries, for a reader that reads all of it at once and
+/// forgets nothing. The simulation judges the processes by it, which read the same log late.
 class DeliveryLedger {
 public:
     struct Options {

@@ -18,7 +18,7 @@ constexpr core::Duration kTwoHomesAfter = 10s;
 /// So long after the last disturbance all partitions are served, what waited has been worked off,
 /// and no event is on trial any more.
 constexpr core::Duration kCalmAfter = 40s;
-/// What a first attempt may take, besides the way of two records through the log.
+/// A first attempt begins within this, besides the way of two records through the log.
 constexpr core::Duration kPromptWithin = 1s;
 /// Of the clocks of a host and of a leader together.
 constexpr int kDriftInAMillion = 400;
@@ -183,7 +183,7 @@ void RetryWorld::answered(const SimAttempt& attempt, const retry::HttpAnswer& an
     successes_[attempt.delivery] = {.at = clock_.mono(), .node = attempt.by.text};
 }
 
-/// Whatever other webhooks do.
+/// The other webhooks make no difference.
 void RetryWorld::expect_prompt(std::size_t index) {
     if (narrow_) return;
     const auto& seen = ledger_.events()[index];
@@ -279,7 +279,7 @@ bool RetryWorld::all_quiet() const {
     return true;
 }
 
-/// What a breaker, small shares, the tiers and clocks that were set back may take together.
+/// The delay by a breaker, small shares, the tiers and clocks that were set back together.
 core::Duration RetryWorld::longest_wait() const { return 30min + table_.total() + stepped_back_; }
 
 void RetryWorld::wait_until_ended(const std::string& when) {

@@ -181,7 +181,7 @@ void RetryWorld::kill(Slot& slot) {
     start_later(slot);
 }
 
-/// What it was told before, and wrote undisturbed, is never done again.
+/// Outcomes that the process knew before, and wrote undisturbed, are never attempted again.
 void RetryWorld::stop(Slot& slot) {
     const auto node = slot.process->id().text;
     const auto begun = clock_.mono();
@@ -360,7 +360,7 @@ void RetryWorld::play(const RetryStep& step) {
     executor_.run_for(step.then);
 }
 
-/// What must not be late although nobody attempts anything.
+/// Keeps the ledger and the homes up to date while no attempt is made.
 void RetryWorld::watch() {
     read_ledger();
     note_homes();

@@ -37,11 +37,10 @@ namespace beckon::sim {
 ///   clocks: by anything that this clock said since).
 /// * A delivery is attempted again whose outcome was in the log, or whose success was known to a
 ///   process that had two undisturbed seconds to write it, or that stopped in order after it
-///   (docs/formats/retry.md, "What a crash costs"). Allowed is only what a process does that does
-///   not know yet that its partition has another home, and what follows from it.
+///   (docs/formats/retry.md, "Outcomes of a crash"). Allowed are only the acts of a process that
+///   does not know yet that its partition has another home, and their consequences.
 /// * A healthy webhook waits: with nothing disturbed its first attempt begins within a bound,
-/// though
-///   others, of its owner too, hang, refuse and are not there.
+///   though others, of its owner too, hang, refuse and are not there.
 /// * Dead letters are not counted once each, at every process; a redriven one does not end again.
 class RetryWorld {
 public:
@@ -50,14 +49,14 @@ public:
     RetryWorld(const RetryWorld&) = delete;
     RetryWorld& operator=(const RetryWorld&) = delete;
 
-    /// The faults. Then they end, and what is left is looked at.
+    /// Runs the faults. Then they end, and the rest is checked.
     void live(const RetryStory& story);
 
     std::vector<std::string> broken;
-    /// What happened, with the time, for whoever looks into it; empty unless it `prints`.
+    /// The events of the run with their times, for debugging; empty unless it `prints`.
     std::vector<std::string> diary;
 
-    /// What the run was about, so that a run that does nothing is noticed.
+    /// Counts of the run, so that a run that does nothing is noticed.
     struct Tally {
         std::size_t events = 0;
         std::size_t attempts = 0;

@@ -15,7 +15,7 @@
 
 namespace beckon::sim {
 
-/// What a receiver does with requests.
+/// The behaviour of a receiver.
 enum class Mood : std::uint8_t {
     accepts,
     slow,       ///< accepts after a while

@@ -71,7 +71,7 @@ void SimRetry::stop(std::function<void()> done) {
     control_.post([this, done = std::move(done)] { node_->stop(done); });
 }
 
-/// What a receiver does happens outside of the process; its answer is an event of the loop.
+/// A receiver acts outside of the process; its answer is an event of the loop.
 void SimRetry::send(std::size_t thread, retry::HttpRequest request,
                     std::function<void(retry::HttpAnswer)> done) {
     around_.receivers.send(id_, request,
