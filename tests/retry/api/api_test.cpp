@@ -141,10 +141,10 @@ TEST_CASE("a token names its caller, to the installation that made it", "[retry]
     CHECK_FALSE(check_token(keys, ""));
 }
 
-TEST_CASE("a token of a key that the process lacks is refused, and it is told to look for the key",
+TEST_CASE("a token of a key that the process lacks is refused, and the process looks for the key",
           "[api]") {
-    int told = 0;
-    World world{{.key_missing = [&told] { ++told; }}};
+    int looked = 0;
+    World world{{.guard = {}, .key_missing = [&looked] { ++looked; }}};
     const auto rotated = *world.keys->rotated();
     ApiRequest request;
     request.method = Verb::get;
@@ -154,11 +154,11 @@ TEST_CASE("a token of a key that the process lacks is refused, and it is told to
         return world.ask(request).status;
     };
     CHECK(status_with(*make_token(rotated, {.owner = "shop"})) == 401);
-    CHECK(told == 1);
+    CHECK(looked == 1);
     CHECK(status_with(world.token("shop")) == 200);
     CHECK(status_with(world.token("shop") + "x") == 401);
     CHECK(status_with("shop.nonsense") == 401);
-    CHECK(told == 1);
+    CHECK(looked == 1);
 }
 
 TEST_CASE("the scheme of Authorization has no case", "[retry][api]") {
