@@ -64,6 +64,7 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
 
     std::map<int, std::unique_ptr<Tier>> tiers;  ///< empty until started
     std::map<Topic, Offset> scan_from;           ///< see DoneRecord::Tier::scan
+    std::map<Topic, Offset> scan_began;          ///< where the scans of this take-over began
     std::map<Topic, std::size_t> publishing;     ///< promotions that the log has not confirmed
     /// Of these the ones that it may have all the same, somewhere behind scan_from.
     std::map<Topic, std::size_t> in_doubt;
@@ -116,7 +117,8 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     void write(Promotion promotion);
     void written(const Promotion& promotion, const log::Appended& where, core::MonoTime sent);
 
-    Offset scanned_up_to(int tier) const;
+    bool has_read_sources() const;
+    Offset scanned_up_to(Topic topic) const;
     DoneRecord done_record() const;
     bool changed() const;
     void record_soon();
@@ -186,6 +188,7 @@ void PartitionTiers::Impl::scan_done(Topic topic, const core::Result<TierScan::F
     if (!found) return fail(found.error());
     scanned[topic] = *found;
     scan_from[topic] = found->end;
+    scan_began[topic] = scan_start(topic).value_or(found->end);
     if (scanned.size() < scans.size()) return;
     scans.clear();
     if (refuse_other_table()) return;
@@ -367,14 +370,24 @@ void PartitionTiers::Impl::written(const Promotion& promotion, const log::Append
     finish(promotion.ticket);
 }
 
+/// Whether all records from which the scans' deliveries were promoted have been read, and so count
+/// as finished. They had been due at a former home.
+bool PartitionTiers::Impl::has_read_sources() const {
+    return std::all_of(tiers.begin(), tiers.end(),
+                       [](const auto& tier) { return tier.second->caught_up(); });
+}
+
 /// Most deliveries of a tier are written by other homes, and this home's own promotions may be
 /// rare. While none of them is under way, all that was read came from records that are finished.
-Offset PartitionTiers::Impl::scanned_up_to(int tier) const {
-    const auto topic = Topic::retry(tier);
+Offset PartitionTiers::Impl::scanned_up_to(Topic topic) const {
+    if (!has_read_sources()) return scan_began.at(topic);
     const auto own = scan_from.at(topic);
     const auto under_way = publishing.find(topic);
     if (under_way != publishing.end() && under_way->second > 0) return own;
-    return std::max(own, tiers.at(tier)->position());
+    for (const auto& [tier, opened] : tiers) {
+        if (Topic::retry(tier) == topic) return std::max(own, opened->position());
+    }
+    return own;
 }
 
 DoneRecord PartitionTiers::Impl::done_record() const {
@@ -382,14 +395,14 @@ DoneRecord PartitionTiers::Impl::done_record() const {
                     .epoch = options.epoch,
                     .delays = {},
                     .tiers = {},
-                    .dead_scan = scan_from.at(Topic::kRetryDead),
+                    .dead_scan = scanned_up_to(Topic::kRetryDead),
                     .events_next = events_next,
                     .fan_out = fan_out};
     for (int step = 0; step < options.table.steps(); ++step) {
         done.delays.push_back(options.table.delay(step));
     }
     for (const auto& [tier, opened] : tiers) {
-        done.tiers[tier] = {opened->finished(), scanned_up_to(tier)};
+        done.tiers[tier] = {opened->finished(), scanned_up_to(Topic::retry(tier))};
     }
     return done;
 }

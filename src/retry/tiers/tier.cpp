@@ -45,6 +45,7 @@ struct Tier::Impl : std::enable_shared_from_this<Impl> {
     std::optional<Due> head;
     Offset expected = 0;  ///< the offset of the next record, if there is no gap
     bool paused = false;
+    bool caught_up = false;   ///< it has come to the end, or to a record that is not due, once
     std::uint64_t timer = 0;  ///< generation; timers armed before are stale
 
     void open(Offset from);
@@ -78,7 +79,10 @@ void Tier::Impl::turn() {
         }
         const auto until_due = until_head();
         if (!until_due) return;
-        if (*until_due > Duration::zero()) return wait(*until_due);
+        if (*until_due > Duration::zero()) {
+            caught_up = true;
+            return wait(*until_due);
+        }
         if (!events.has_capacity()) return;
         hand_on();
         if (!reader) return;  // the owner is gone
@@ -104,6 +108,7 @@ bool Tier::Impl::fetch() {
     if (taken->records == 0) {
         note_gap(reader->position(), reader->position());
         tracker.read_up_to(reader->position());
+        caught_up = true;
         return false;
     }
     return true;
@@ -227,6 +232,8 @@ bool Tier::changed() const { return impl_->tracker.changed(); }
 void Tier::clear_changed() { impl_->tracker.clear_changed(); }
 
 Offset Tier::position() const { return impl_->reader ? impl_->reader->position() : 0; }
+
+bool Tier::caught_up() const { return impl_->caught_up; }
 
 std::size_t Tier::in_window() const { return impl_->tracker.open_count() - (impl_->head ? 1 : 0); }
 

@@ -79,6 +79,9 @@ public:
     void clear_changed();
     /// All records below have been read; 0 before the start.
     core::Offset position() const;
+    /// Whether every record that was due at the start has been read: the reader has come to the
+    /// end, or to a record that was not due, since then.
+    bool caught_up() const;
     std::size_t in_window() const;
     /// The due time of the head, while one is held.
     std::optional<core::Timestamp> next_due() const;

@@ -156,6 +156,31 @@ TEST_CASE("a promotion that may be in the log is searched for though later ones 
     for (const auto& one : next.seen) CHECK(one.tier == 1);
 }
 
+// Else the record that the second owner writes moves the scan past the promotion, whose source it
+// has not read again.
+TEST_CASE(
+    "an owner that dies before it reads a promotion's source leaves the promotion to be found",
+    "[retry][crash]") {
+    TiersWorld world;
+    auto owner = std::make_unique<TiersOwner>(world);
+    world.run_for(1s);
+    owner->answer = [&](const auto& due) {
+        if (due.delivery.id == "a") owner->fail(due);
+    };
+    for (const auto* id : {"first", "second", "a"}) world.put(id);
+    world.run_for(20ms);  // written to the next tier, not recorded as finished
+    CHECK(world.standing(Topic::retry(1)) == Ids{"a/1"});
+    owner.reset();
+    owner = std::make_unique<TiersOwner>(world, 2, 1);
+    world.run_for(1s);
+    CHECK(owner->ids() == Ids{"first"});  // which fills the window: "a" is not read
+    owner.reset();
+    TiersOwner third{world, 3};
+    world.run_for(30s);
+    CHECK(third.ids() == Ids{"first", "second", "a"});
+    CHECK(third.seen.at(2).tier == 1);
+}
+
 // --- crash rows: what each may cost (docs/formats/retry.md)
 
 TEST_CASE("row 1: a crash before the attempt loses nothing", "[retry][crash]") {
