@@ -213,7 +213,7 @@ core::MissingTime LogTime::missing() {
     return missing;
 }
 
-/// What the host's clock has seen pass since then, beyond what the log's time has counted.
+/// By how much more the host's clock has advanced since `gap` than the log's time has.
 Duration LogTime::missing_since(const TimeGap& gap, bool clock_is_trusted) const {
     const bool may_doubt = mono_ - gap.since < kDoubtMax;
     const Duration beyond = (clock_.wall() - gap.wall) - (log_ - since_epoch(gap.log));

@@ -56,12 +56,13 @@ std::optional<ClockReading> parse_clock_reading(std::string_view bytes);
 /// destroyed too early. A clock that the kernel does not vouch for steers the scale only after it
 /// was steady for an hour.
 ///
-/// What such a clock says is not lost: missing() tells by how much the records from before the
-/// reboot may be older, so that what may have expired is not delivered. In the first ten minutes
-/// (kDoubtMax) any clock is heard, and one that says less than was counted, as in 1970, leaves
-/// everything in doubt. From then on only one that is trusted at both ends: the kernel vouches for
-/// it, or it has been steady for a minute. It is heard for as long as it goes on saying so. What is
-/// appended after the reboot is never in doubt.
+/// A clock that does not move the scale still counts for deliveries: missing() returns by how much
+/// the records from before the reboot may be older, so that a message that may have expired is not
+/// delivered. In the first ten minutes (kDoubtMax) any clock counts, and one that shows an earlier
+/// time than the scale, as in 1970, leaves all these records in doubt. After that only a clock
+/// counts that is trusted before and after the reboot: the kernel vouches for it, or it has been
+/// steady for a minute. It counts for as long as it is trusted. Records that are appended after the
+/// reboot are never in doubt.
 ///
 /// Thread-safe.
 class LogTime {

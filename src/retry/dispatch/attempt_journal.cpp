@@ -84,7 +84,7 @@ AttemptJournal::Entry AttemptJournal::entry_of(const Due& due) {
     return entry;
 }
 
-/// What cannot be written, on a full disk for example, is no evidence.
+/// An entry that cannot be written, on a full disk for example, accuses no delivery.
 void AttemptJournal::Slot::begin(const Due& due) {
     if (depth_++ > 0 || journal_.file_ < 0) return;
     const auto entry = entry_of(due);

@@ -42,15 +42,15 @@ class AttemptJournal {
 
 public:
     static constexpr std::size_t kThreadsMax = 64;
-    /// Of deliveries that processes have ended with the newest are remembered.
+    /// The newest deliveries during which a process ended are remembered.
     static constexpr std::size_t kSuspectsMax = 256;
     static constexpr int kEndsMax = 2;
 
     /// Of one thread.
     class Slot {
     public:
-        /// What the thread works on from here to the end of a scope. One within another of the same
-        /// thread counts as part of it.
+        /// The delivery that the thread works on from here to the end of a scope. A Work within
+        /// another one of the same thread is part of it.
         class Work {
         public:
             Work(Slot* slot, const Due& due) : slot_(slot) {

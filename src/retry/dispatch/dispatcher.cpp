@@ -323,7 +323,7 @@ void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, const HttpAnswe
     count(job, answer, verdict.outcome);
     remember(job, at, answer, verdict.outcome);
     judge_receiver(job, verdict.outcome);
-    // What follows of a forgotten one is the next home's.
+    // The outcome of an attempt whose partition went elsewhere is for the next home to write.
     if (partitions_of_attempts.erase(job.attempt) > 0) follow(job, verdict);
     if (draining && scheduler.in_flight() == 0 && drained) {
         return context.executor.post(std::exchange(drained, {}));

@@ -96,7 +96,7 @@ void FanOutTurns::Impl::turn() {
     wake();  // the thread has others first
 }
 
-/// What throws is tried again in the owner's next turn, and nobody else waits for it.
+/// Work that throws is tried again in the owner's next turn; no other owner waits for it.
 FanOutTurns::Done FanOutTurns::Impl::part_of(const Work& work) {
     Done done{.steps = kPart, .over = false};
     core::contain("retry", [&] { done = work(); });

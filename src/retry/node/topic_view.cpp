@@ -14,7 +14,8 @@ using core::Fault;
 
 namespace {
 
-/// What one turn reads; then others on the thread have theirs. About a millisecond.
+/// A turn reads records of this size in all, about a millisecond; then others on the thread have
+/// their turn.
 constexpr std::size_t kViewTurnBytesMax = std::size_t{1} << 18;
 constexpr std::size_t kViewRecordCosts = 512;  ///< as if it had so many bytes more
 constexpr core::Duration kAskAgain = std::chrono::seconds{1};

@@ -454,7 +454,7 @@ void Scheduler::Impl::end_at_host(const Flight& flight) {
 /// Forgets an idle webhook's cap, cost and lane, which are cheap to learn again.
 void Scheduler::Impl::forget_if_idle(Webhook& w) {
     auto& o = *w.owner;
-    // What it used while it had something to do counts no more.
+    // An owner without work has paid for the time that its attempts took.
     if (o.under_way() == 0 && o.waiting == 0) o.credit = std::max(o.credit, Duration::zero());
     if (w.in_flight == 0 && w.waiting == 0) w.credit = std::max(w.credit, Duration::zero());
     if (webhooks.size() <= kIdleMax || w.waiting + w.in_flight > 0) return;

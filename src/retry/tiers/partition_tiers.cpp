@@ -361,7 +361,7 @@ void PartitionTiers::Impl::written(const Promotion& promotion, const log::Append
     --publishing[topic];
     unconfirmed.erase(promotion.name);
     if (promotion.in_doubt) --in_doubt[topic];
-    // What is in doubt may stand before this one, and comes from a record that is not finished.
+    // A promotion in doubt may stand before this one, and its source is not finished.
     if (in_doubt[topic] == 0) scan_from[topic] = std::max(scan_from[topic], where.offset + 1);
     for (const auto& [tier, opened] : tiers) {
         if (Topic::retry(tier) != topic) continue;

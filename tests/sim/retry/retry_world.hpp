@@ -84,7 +84,7 @@ private:
         retry::Webhook webhook;
         bool healthy = false;  ///< it always accepts at once
     };
-    struct Success {  ///< that a process was told
+    struct Success {  ///< a receiver's acceptance that a process received
         core::MonoTime at;
         std::string node;
         bool stopped_after = false;  ///< that process has stopped in order since

@@ -267,7 +267,7 @@ std::size_t Delivery::read_once(Session& session, std::size_t at_most) {
     return read.messages + (skipped ? store::PartitionStore::kSkipMax : 1);
 }
 
-/// What is in flight already is not sent twice: a session knows it.
+/// A message that is in flight already is not sent twice: its session knows it.
 void Delivery::release_withheld() {
     missing_ = context_.missing();
     bool lower = false;
