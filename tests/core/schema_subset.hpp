@@ -109,6 +109,8 @@ inline std::optional<std::string> schema_fault(const nlohmann::json& schema,
             if (fault) fault = at + " " + *fault;
         } else if (keyword == "minimum") {
             if (value.is_number() && value < rule) fault = at + " is below " + rule.dump();
+        } else if (keyword == "maximum") {
+            if (value.is_number() && value > rule) fault = at + " is above " + rule.dump();
         } else if (keyword == "required") {
             if (value.is_object()) fault = schema::required_fault(rule, value, at);
         } else if (keyword == "properties") {

@@ -405,6 +405,17 @@ TEST_CASE("a value with a wrong, missing or unknown member does not fit", "[sche
     auto lacking = good;
     lacking["value"].erase("last_seen");
     CHECK(test::schema_fault(schema, lacking));
+
+    const auto& node_schema = schemas.at("beckon.node.v1");
+    auto node =
+        document(cluster::encode(cluster::NodeRecord{.role = "edge",
+                                                     .node = core::NodeId{"0123456789abcdef"},
+                                                     .link_url = "",
+                                                     .ready = {},
+                                                     .capacity = cluster::kCapacityMax}));
+    CHECK_FALSE(test::schema_fault(node_schema, node));
+    node["value"]["capacity"] = cluster::kCapacityMax + 1;
+    CHECK(test::schema_fault(node_schema, node));
 }
 
 TEST_CASE("each schema names its type, version and log topics, and explains every member",
