@@ -92,7 +92,7 @@ TEST_CASE("an error is parsed and explained, with what to do", "[application_ser
     CHECK(reply.error->number == 201);
     CHECK(explain(reply) ==
           "503: the push service cannot take messages now: send the same again later (the server "
-          "asks to wait 120 s); it says: log is away (errno 201)");
+          "asks to wait 120 s); its message: log is away (errno 201)");
 }
 
 TEST_CASE("a body that is not JSON is no error object, a null errno no number",
