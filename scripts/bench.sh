@@ -398,7 +398,7 @@ bench_store() {
 
 bench_tools() {
     local bench base kafka result=0
-    bench="$(dirname "$BINARY")/tests/cli/tools_bench"
+    bench="$(dirname "$BINARY")/tests/tools/tools_bench"
     say "load: $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) cores"
     "$bench" "$OUT/tools-embedded.json" "${tools_options[@]}" || result=1
     base="$(free_ports)"

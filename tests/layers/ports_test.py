@@ -21,8 +21,8 @@ SERVERS = {  # who makes an HttpServer
     "src/console/web/web_server.cpp": "console.port",
     "src/ops/ops_server.cpp": "ops.port",
 }
-TOOLS = {"src/cli/webhooks/receiver.cpp"}  # `beckon webhooks listen`: for a developer, while it runs
-TRIES = {"src/cli/roles/start_checks.cpp"}  # it looks whether a port is free, and serves nobody
+TOOLS = {"src/tools/webhooks/receiver.cpp"}  # `beckon webhooks listen`: for a developer, while it runs
+TRIES = {"src/app/roles/start_checks.cpp"}  # it looks whether a port is free, and serves nobody
 CALLS = re.compile(r"\blisten_shared\(|(?<![\w:])::listen\(")
 MAKES = re.compile(r"\bHttpServer(?:Options)?\b")
 

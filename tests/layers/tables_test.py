@@ -45,8 +45,8 @@ def folders():
     rows = dict(FOLDER_ROW.findall(text_of("ARCHITECTURE.md")))
     yield from differences("ARCHITECTURE.md, folders", set(rows), tops)
     for folder, cell in rows.items():
-        allowed = set().union(*(ours for layer, (ours, _) in LAYERS.items()
-                                if layer.split("/")[0] == folder)) - {folder}
+        allowed = {name.split("/")[0] for layer, (ours, _) in LAYERS.items() if layer.split("/")[0] == folder
+                   for name in ours} - {folder}
         named = tops - {folder} if cell == "everything" else tops & set(re.findall(r"\w+", cell))
         if cell != "everything" or not allowed:
             yield from differences(f"ARCHITECTURE.md, what {folder} may include", named, allowed)

@@ -1,0 +1,447 @@
+#include "app/config/config.hpp"
+
+#include "app/config/origin_setting.hpp"
+
+namespace beckon::cli {
+
+using namespace std::chrono_literals;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr Range kPort{0, 65'535};
+
+/// Masked in print: it may have a user name and a password.
+Setting proxy_setting(std::string name, std::string& target, std::string help) {
+    auto setting = text_setting(std::move(name), target, std::move(help),
+                                "http[s]://[user:password@]host:port");
+    setting.secret = true;
+    setting.set = [&target](std::string_view text) -> core::Result<void> {
+        const bool known = text.starts_with("http://") || text.starts_with("https://");
+        const auto rest = known ? text.substr(text.find("://") + 3) : std::string_view{};
+        if (!text.empty() &&
+            (rest.empty() || rest.find_first_of("/?# ") != std::string_view::npos)) {
+            return core::fail(core::Fault::invalid,
+                              "not the URL of a proxy such as http://proxy.example.org:3128");
+        }
+        target = text;
+        return {};
+    };
+    return setting;
+}
+
+}  // namespace
+
+Config defaults_of(Reader reader) {
+    Config config;
+    config.endpoint.drain = seconds{3};  // shorter than stop_timeout, with space for the log's end
+    if (reader == Reader::endpoint) {
+        config.data = "beckon-data-endpoint";
+        config.ops.port = 9091;
+    }
+    if (reader == Reader::edge) {
+        config.data = "beckon-data-edge";
+        config.ops.port = 9095;  // 9092 and 9093 are Kafka's
+    }
+    if (reader == Reader::retry) {
+        config.data = "beckon-data-retry";
+        config.ops.port = 9094;
+    }
+    if (reader == Reader::reliability) {
+        config.data = "beckon-data-reliability";
+        config.ops.port = 9096;
+    }
+    if (reader == Reader::console || reader == Reader::lag) {
+        config.data = "beckon-data-console";
+        config.ops.port = reader == Reader::console ? 9097 : config.ops.port;
+    }
+    return config;
+}
+
+std::filesystem::path Config::key_ring_file() const {
+    return key_ring.value_or(data / "keys.json");
+}
+
+core::Result<core::KeyRing> Config::load_key_ring() const {
+    using Access = core::KeyRing::Access;
+    return core::KeyRing::load(key_ring_file(),
+                               key_ring_group_readable ? Access::group : Access::owner);
+}
+
+namespace {
+
+std::vector<Setting> process_settings(Config& c) {
+    return {
+        path_setting("data", c.data,
+                     "Directory of everything this process keeps; made with mode 0700. By default "
+                     "beckon-data (standalone), or beckon-data-<role>, in the "
+                     "current directory."),
+        optional_path_setting("key_ring", c.key_ring,
+                              "Key ring file, shared by all roles; <data>/keys.json if not given."),
+        bool_setting("key_ring_group_readable", c.key_ring_group_readable,
+                     "Accept a key ring that its group may read (0640 or 0440), as mounted secrets "
+                     "are; else only 0600 and 0400."),
+        choice_setting("log_level", c.log_level, {"debug", "info", "warn", "error"},
+                       "Least level of the log lines that are written."),
+        choice_setting("log_format", c.log_format, {"auto", "json", "text"},
+                       "auto: text on a terminal, JSON lines elsewhere."),
+        duration_setting("startup_timeout", c.startup_timeout, seconds{1}, seconds{3600},
+                         "How long a start waits for a broker before it exits with 1."),
+        duration_setting(
+            "stop_timeout", c.stop_timeout, seconds{1}, seconds{600},
+            "Time that a stop may take after SIGTERM; after it the process exits with 1."),
+        bytes_setting(
+            "cache_bytes", c.cache_bytes, 8U << 20,
+            "Memory of all stores of this process: cached blocks and write buffers together. "
+            "The embedded log has 80 MiB of its own."),
+        bytes_setting("write_buffer_bytes", c.write_buffer_bytes, 4U << 20,
+                      "Part of cache_bytes that write buffers may fill before they are flushed."),
+    };
+}
+
+std::vector<Setting> log_settings(Config& c) {
+    return {
+        text_setting("kafka.servers", c.kafka.bootstrap_servers,
+                     "Brokers to begin with, e.g. 127.0.0.1:9092.", "host:port[,host:port …]"),
+        text_setting("kafka.prefix", c.kafka.prefix,
+                     "Prefix of the names of all log topics and groups, so that several "
+                     "installations can share a Kafka cluster."),
+        number_setting("partitions", c.layout.partitions, {1, 65'535},
+                       "Partitions of the log topics; fixed when they are made."),
+        number_setting("replication_factor", c.layout.replication_factor, {1, 32},
+                       "Copies of each partition. 1 is for a trial on one broker: roles start on "
+                       "fewer than 3 copies only if this setting allows it."),
+        durations_setting("tiers", c.layout.tiers, "Maturity delays of retry.0, retry.1, …"),
+        duration_setting("history_window", c.layout.history_window, seconds{60},
+                         seconds{hours{24 * 30}},
+                         "How long finished messages stay visible to replay (compaction lag)."),
+        choice_setting("embedded.sync", c.sync, {"always", "interval", "never"},
+                       "When a record of the embedded log counts as durable; interval and never "
+                       "give up promise 1 for a power loss (not for kill -9)."),
+        duration_setting("embedded.sync_interval", c.embedded.sync_interval, milliseconds{1},
+                         milliseconds{60'000},
+                         "Time between two syncs of the embedded log with embedded.sync=interval."),
+        duration_setting("publish_timeout", c.kafka.publish_timeout, milliseconds{100},
+                         milliseconds{60'000},
+                         "Time for a publish to the log; after it the request is answered 503."),
+        number_setting(
+            "publish_waiting_max", c.kafka.waiting_max, {1, 10'000'000},
+            "Publishes that may wait for the log at a time; requests beyond are answered 503."),
+    };
+}
+
+std::vector<Setting> endpoint_settings(Config& c) {
+    return {
+        text_setting("endpoint.host", c.endpoint.host, "Address on which the HTTP API listens.",
+                     "an IP address"),
+        number_setting("endpoint.port", c.endpoint.port, kPort, "Its port; 0 takes any free one."),
+        origin_setting("endpoint.url", c.endpoint.public_url,
+                       "Public origin of the API: endpoint URLs begin with it, and VAPID tokens "
+                       "name it as audience. Must be given on Kafka, and where the process listens "
+                       "on more than loopback; else the address of the API."),
+        list_setting("endpoint.extra_audiences", c.endpoint.extra_audiences,
+                     "Further origins that a VAPID token may name."),
+        optional_path_setting("endpoint.tls_certificate", c.endpoint.tls_certificate,
+                              "PEM certificate chain; with endpoint.tls_key. Reread at SIGHUP."),
+        optional_path_setting("endpoint.tls_key", c.endpoint.tls_key, "PEM private key."),
+        bool_setting("endpoint.self_signed", c.endpoint_self_signed,
+                     "Make a certificate at the first start and use it (<data>/tls)."),
+        list_setting("certificate_names", c.certificate_names,
+                     "Host names and addresses of a self-made certificate, beside localhost."),
+        number_setting("endpoint.threads", c.endpoint.threads, {0, 1024},
+                       "Threads of the HTTP API; 0: one for each core."),
+        bytes_setting("endpoint.max_data_bytes", c.endpoint.data_bytes_max, 4096,
+                      "Longest body; longer ones get 413 (RFC 8030: at least 4096)."),
+        bytes_setting("endpoint.header_bytes_max", c.endpoint.header_bytes_max, 4096,
+                      "Longest request line and headers together; longer ones get 431."),
+        number_setting("endpoint.max_notification_ttl", c.endpoint.ttl_max_s, {60, 2'592'000},
+                       "Longest TTL in seconds; longer ones are lowered to it."),
+        duration_setting("endpoint.request_deadline", c.endpoint.request_deadline,
+                         milliseconds{100}, milliseconds{600'000},
+                         "Time from the first byte of a request until its reply is written; after "
+                         "it the connection is closed."),
+        duration_setting("endpoint.keep_alive", c.endpoint.keep_alive, milliseconds{100},
+                         milliseconds{3'600'000}, "Time after which an idle connection is closed."),
+        number_setting("endpoint.connections_max", c.endpoint.connections_max, {1, 10'000'000},
+                       "Connections in total."),
+        number_setting("endpoint.connections_per_address_max",
+                       c.endpoint.connections_per_address_max, {0, 10'000'000},
+                       "Connections from one address; 0: no limit (set this behind a proxy)."),
+        number_setting("endpoint.requests_per_address_per_second",
+                       c.endpoint.requests_per_address_per_second, {0, 10'000'000},
+                       "Requests from one address in a second; more get 429. 0: no limit (set this "
+                       "behind a proxy)."),
+        number_setting("endpoint.failed_vapid_per_address_per_minute",
+                       c.endpoint.failed_vapid_per_address_per_minute, {0, 10'000'000},
+                       "VAPID tokens with a wrong signature from one address in a minute; more get "
+                       "429, since each costs 80 µs of CPU. 0: no limit."),
+        number_setting("endpoint.vapid_cache_entries", c.endpoint.vapid_cache_entries,
+                       {1, 100'000'000}, "Verified VAPID tokens remembered until they expire."),
+        bytes_setting("endpoint.publish_bytes_max", c.endpoint.publish_bytes_max, 1U << 20,
+                      "Bytes of records that may wait for the log; requests beyond get 503."),
+        list_setting("endpoint.trusted_proxies", c.endpoint.trusted_proxies,
+                     "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
+        bool_setting("endpoint.proxy_protocol", c.endpoint.proxy_protocol,
+                     "Connections of trusted_proxies begin with a PROXY header, version 1 or 2."),
+        list_setting(
+            "endpoint.fcm_app_ids", c.endpoint.fcm_app_ids,
+            "App ids that registrations of type fcm may name. Standalone takes them from "
+            "retry.fcm.credentials by default. On Kafka, name the apps of retry.fcm.credentials of "
+            "the role retry: the endpoint accepts messages for these."),
+        list_setting(
+            "endpoint.apns_channels", c.endpoint.apns_channels,
+            "Release channels that registrations of type apns may name. Standalone takes them from "
+            "retry.apns.credentials by default. On Kafka, name the channels of "
+            "retry.apns.credentials of the role retry: the endpoint accepts messages for these."),
+        list_setting("endpoint.tracking_keys", c.endpoint.tracking_keys,
+                     "VAPID public keys (`beckon keys convert`) whose messages are tracked."),
+        bool_setting("endpoint.log_requests", c.endpoint.log_requests,
+                     "One line per request at info instead of debug; never a token or a body."),
+        duration_setting("endpoint.drain", c.endpoint.drain, milliseconds{0}, milliseconds{600'000},
+                         "Time for running requests at a stop."),
+    };
+}
+
+std::vector<Setting> edge_settings(Config& c) {
+    return {
+        text_setting("edge.host", c.edge.host, "Address on which the WebSocket port listens.",
+                     "an IP address"),
+        number_setting("edge.port", c.edge.port, kPort, "Its port; 0 takes any free one."),
+        optional_path_setting("edge.tls_certificate", c.edge.tls_certificate,
+                              "PEM certificate chain; with edge.tls_key. Reread at SIGHUP."),
+        optional_path_setting("edge.tls_key", c.edge.tls_key, "PEM private key."),
+        list_setting("edge.trusted_proxies", c.edge.trusted_proxies,
+                     "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
+        bool_setting("edge.proxy_protocol", c.edge.proxy_protocol,
+                     "Connections of trusted_proxies begin with a PROXY header, version 1 or 2."),
+        bool_setting("edge.self_signed", c.edge_self_signed,
+                     "Serve wss:// with the self-made certificate of endpoint.self_signed."),
+        number_setting("edge.shards", c.edge.shards, {0, 256},
+                       "Threads of the edge, each with its share of partitions and clients; 0: one "
+                       "for each core."),
+        choice_setting("edge.rotation", c.edge.rotation, {"month", "day", "off"},
+                       "Waiting messages are stored by the month or day of their expiry, and a "
+                       "month or day that is over is dropped whole. After a change the edge "
+                       "rebuilds its store from the log."),
+        number_setting("edge.delivery_window", c.edge.delivery_window, {1, 10'000},
+                       "Notifications that a client may leave unacknowledged in any case; further "
+                       "ones are sent as far as edge.delivery_window_bytes and "
+                       "edge.delivery_window_max allow, and the rest waits in the store."),
+        bytes_setting("edge.delivery_window_bytes", c.edge.delivery_window_bytes, 0,
+                      "Bytes of notifications that one client may leave unacknowledged; "
+                      "edge.delivery_window of them are sent in any case."),
+        number_setting("edge.delivery_window_max", c.edge.delivery_window_max, {1, 10'000},
+                       "Most notifications that one client may leave unacknowledged, however small "
+                       "they are. A greater edge.delivery_window wins."),
+        number_setting("edge.max_pending", c.edge.max_pending, {1, 1'000'000},
+                       "Messages that may wait for one client; it is checked to within a tenth."),
+        choice_setting("edge.max_pending_policy", c.edge.max_pending_policy,
+                       {"drop-oldest", "reset"},
+                       "Policy for a client with more messages: drop-oldest drops its oldest ones; "
+                       "reset removes the client, which registers again under a new UAID."),
+        number_setting("edge.channels_per_client_max", c.edge.channels_per_client_max, {1, 100'000},
+                       "Channels of one client; a register beyond gets 409."),
+        duration_setting("edge.client_ttl", c.edge.client_ttl, seconds{hours{24 * 7}},
+                         seconds{hours{24 * 3'650}},
+                         "Time after which a client that does not connect is removed, with its "
+                         "channels and messages."),
+        text_setting("edge.path", c.edge.path,
+                     "Path of the WebSocket URL, for a name that is shared with other services."),
+        list_setting("edge.allowed_origins", c.edge.allowed_origins,
+                     "Origins of web pages that may connect, as in their Origin header. Clients "
+                     "without an Origin header always may. Empty: all origins."),
+        number_setting("edge.connections_max", c.edge.connections_max, {1, 100'000'000},
+                       "Clients in total; more get 503."),
+        number_setting("edge.connections_per_address_max", c.edge.connections_per_address_max,
+                       {0, 100'000'000},
+                       "Connections from one address; 0: no limit (set this behind a proxy)."),
+        bytes_setting("edge.outbox_bytes_max", c.edge.outbox_bytes_max, 64U << 10,
+                      "Bytes that may wait to be sent to one client; a client that reads too "
+                      "slowly is closed."),
+        duration_setting("edge.hello_timeout", c.edge.hello_timeout, milliseconds{10},
+                         milliseconds{600'000},
+                         "Time from the connection to its hello; then it is closed."),
+        duration_setting("edge.ping_interval", c.edge.ping_interval, milliseconds{10},
+                         milliseconds{86'400'000},
+                         "Time between WebSocket pings to a client; below 60s mobile networks keep "
+                         "the connection."),
+        duration_setting("edge.ping_timeout", c.edge.ping_timeout, milliseconds{10},
+                         milliseconds{600'000},
+                         "Time for the pong; without it the connection is closed."),
+        duration_setting("edge.client_ping_interval_min", c.edge.client_ping_interval_min,
+                         milliseconds{0}, milliseconds{86'400'000},
+                         "A client whose own ping ({}) comes sooner is closed."),
+        number_setting("edge.frames_per_second_max", c.edge.frames_per_second_max, {0, 1'000'000},
+                       "Frames of one client in a second, averaged over ten seconds; a client that "
+                       "sends more is closed. 0: no limit."),
+        text_setting("edge.broadcasts_url", c.edge.broadcasts_url,
+                     "URL of a page with the versions of broadcasts; one edge of the cluster polls "
+                     "it. Empty: none is polled.",
+                     "an http or https URL"),
+        duration_setting("edge.broadcasts_interval", c.edge.broadcasts_interval, milliseconds{100},
+                         milliseconds{86'400'000}, "Time from the end of one poll to the next."),
+        duration_setting(
+            "edge.drain", c.edge.drain, milliseconds{0}, milliseconds{600'000},
+            "At a stop, the edge closes its clients one after the other over this time."),
+        duration_setting("edge.hand_over", c.edge.hand_over, milliseconds{0}, milliseconds{600'000},
+                         "At a stop, the other edges have this long to take the partitions over "
+                         "before clients are closed."),
+        number_setting("edge.standby_count", c.edge.standby_count, {0, 16},
+                       "Other edges that keep a warm copy of each partition. The controller's "
+                       "counts, so all edges should have the same."),
+        text_setting(
+            "edge.zone", c.edge.zone,
+            "Where this edge fails together with others: a data centre, a rack. The home "
+            "of a partition and its standbys are in different zones. Empty: none is known.",
+            "any text"),
+        number_setting(
+            "edge.capacity", c.edge.capacity, {1, 1'000},
+            "This edge's share of the partitions, relative to the other edges': one with "
+            "2 gets twice as many as one with 1."),
+        duration_setting(
+            "edge.session_timeout", c.edge.session_timeout, milliseconds{1'000},
+            milliseconds{60'000},
+            "Time without a heartbeat after which an edge counts as dead, and other edges take its "
+            "partitions over. Brokers refuse less than their group.min.session.timeout.ms (6 s by "
+            "default) and more than their group.max.session.timeout.ms."),
+        text_setting("edge.link_host", c.edge.link_host,
+                     "Address that the port for links to other edges listens on.", "an IP address"),
+        number_setting("edge.link_port", c.edge.link_port, kPort,
+                       "Its port; 0 takes any free one."),
+        text_setting("edge.link_address", c.edge.link_address,
+                     "Address (host:port) at which the other edges reach that port; edge.link_host "
+                     "and edge.link_port if not given.",
+                     "host:port"),
+    };
+}
+
+std::vector<Setting> retry_settings(Config& c) {
+    return {
+        text_setting("retry.host", c.retry.host, "Address that the API for webhooks listens on.",
+                     "an IP address"),
+        number_setting("retry.port", c.retry.port, kPort, "Its port; 0 takes any free one."),
+        optional_path_setting("retry.tls_certificate", c.retry.tls_certificate,
+                              "PEM certificate chain; with retry.tls_key. Reread at SIGHUP."),
+        optional_path_setting("retry.tls_key", c.retry.tls_key, "PEM private key."),
+        number_setting(
+            "retry.connections_max", c.retry.connections_max, {1, 1'000'000},
+            "Connections in total; each may hold an event of 256 KiB. One more replaces the "
+            "one that has waited longest for its client."),
+        duration_setting("retry.request_deadline", c.retry.request_deadline, milliseconds{100},
+                         milliseconds{600'000},
+                         "Time from the first byte of a request until its reply is written."),
+        number_setting(
+            "retry.workers", c.retry.workers, {1, 10'000},
+            "Attempts at a time. Each waits on a socket; one owner may hold a share of them."),
+        number_setting("retry.threads", c.retry.threads, {1, 64},
+                       "Threads for deliveries; each has its share of partitions and workers."),
+        list_setting("retry.allowed_addresses", c.retry.allowed_addresses,
+                     "Addresses and ranges (10.1.0.0/16) that webhooks may lead to besides public "
+                     "ones; any: all. Every owner of webhooks can then have requests sent there."),
+        list_setting(
+            "retry.allowed_hosts", c.retry.allowed_hosts,
+            "Hosts (receiver.internal; *.internal: all below) that webhooks may lead to although "
+            "their addresses are private, shared or loopback. Requests to them bypass "
+            "retry.proxy."),
+        proxy_setting(
+            "retry.proxy", c.retry.proxy,
+            "Proxy for requests to webhooks. It decides which addresses the name of a receiver "
+            "may lead to; Beckon vets those that a URL names itself."),
+        text_setting("retry.ca_file", c.retry.ca_file,
+                     "PEM file of certificate authorities for receivers, besides the system's.",
+                     "a path"),
+        duration_setting("retry.age_max", c.retry.age_max, seconds{1}, seconds{hours{24 * 30}},
+                         "Age after which a delivery is not attempted any more."),
+        duration_setting(
+            "retry.failing_max", c.retry.failing_max, seconds{1}, seconds{hours{24 * 365}},
+            "Time after which a webhook whose receiver has accepted nothing is disabled."),
+        number_setting("retry.webhooks_per_owner_max", c.retry.webhooks_per_owner_max,
+                       {1, 1'000'000}, "Webhooks of one owner; more get 409."),
+        bytes_setting("retry.webhook_memory_per_owner_max", c.retry.webhook_memory_per_owner_max,
+                      1U << 20,
+                      "Memory that the webhooks of one owner may hold in each process, mostly for "
+                      "their filters (memory_bytes of a webhook shows it); more get 409."),
+        bytes_setting(
+            "retry.webhook_memory_max", c.retry.webhook_memory_max, 1U << 20,
+            "Memory that the webhooks of all owners together may hold in each process; more get "
+            "409."),
+        number_setting("retry.events_per_owner_per_second", c.retry.events_per_owner_per_second,
+                       {0, 10'000'000},
+                       "Events that one owner may post; more get 429. 0: no limit."),
+        duration_setting("retry.drain", c.retry.drain, milliseconds{0}, milliseconds{600'000},
+                         "At a stop, requests and attempts under way have this long; an attempt "
+                         "without an answer then is made again."),
+        duration_setting("retry.max_runtime", c.retry.max_runtime, seconds{0},
+                         seconds{hours{24 * 365}},
+                         "`beckon retry` ends by itself after this, and starts no attempt that "
+                         "could outlive it; for schedulers. 0s: never."),
+    };
+}
+
+std::vector<Setting> bridge_settings(Config& c) {
+    return {
+        list_setting("retry.fcm.credentials", c.retry.fcm_credentials,
+                     "APP=FILE for each app of FCM: the app id that registrations name, and the "
+                     "JSON of a service account. Files are read at the start."),
+        origin_setting("retry.fcm.url", c.retry.fcm_url, "URL of FCM; for tests and proxies."),
+        text_setting("retry.fcm.token_url", c.retry.fcm_token_url,
+                     "URL for access tokens, in place of the service account's token_uri.",
+                     "a URL"),
+        list_setting("retry.apns.credentials", c.retry.apns_credentials,
+                     "CHANNEL=FILE for each release channel of APNs: JSON with team_id, key_id, "
+                     "key_file (the .p8 file), topic and sandbox. Files are read at the start."),
+        origin_setting("retry.apns.url", c.retry.apns_url,
+                       "URL of APNs, in place of Apple's; for tests and proxies."),
+        duration_setting(
+            "retry.bridge_timeout", c.retry.bridge_timeout, milliseconds{100}, milliseconds{60'000},
+            "Time for the complete answer of a bridge; after it the attempt has failed."),
+        number_setting("retry.bridge_attempts", c.retry.bridge_attempts, {1, 1'000},
+                       "Attempts at a time for each app of a bridge."),
+    };
+}
+
+std::vector<Setting> console_settings(Config& c) {
+    return {
+        text_setting("console.host", c.console.host, "Address that the console listens on.",
+                     "an IP address"),
+        number_setting("console.port", c.console.port, kPort, "Its port; 0 takes any free one."),
+        optional_path_setting(
+            "console.token_file", c.console_token_file,
+            "A file with the token to log in with, at least 16 characters. Without it everybody "
+            "who reaches the port sees the console, so it then listens on this host alone."),
+        list_setting("console.canary", c.console_canary,
+                     "WebSocket URLs of edges to which the console subscribes, to push through "
+                     "each of them every 10 s; ws://*:8080/ is every edge of the cluster, at the "
+                     "host of its link address. An http:// or https:// origin among them is where "
+                     "it POSTs, if it does not reach endpoint.url. None: no canary."),
+        list_setting("console.retry_urls", c.console_retry_urls,
+                     "Origins of the API of every process with the role retry, from which the "
+                     "console gets the last attempts at webhooks; none: it does not show them."),
+    };
+}
+
+std::vector<Setting> ops_settings(Config& c) {
+    return {
+        text_setting("ops.host", c.ops.host, "Address of health, readiness and metrics.",
+                     "an IP address"),
+        number_setting(
+            "ops.port", c.ops.port, kPort,
+            "Its port; 0 takes any free one. By default 9090 (standalone), 9091 "
+            "(endpoint), 9094 (retry), 9095 (edge), 9096 (reliability) or 9097 (console)."),
+    };
+}
+
+}  // namespace
+
+std::vector<Setting> settings_of(Config& c) {
+    std::vector<Setting> all;
+    for (auto* const part : {&process_settings, &log_settings, &endpoint_settings, &edge_settings,
+                             &retry_settings, &bridge_settings, &console_settings, &ops_settings}) {
+        for (auto& setting : part(c)) all.push_back(std::move(setting));
+    }
+    return all;
+}
+
+}  // namespace beckon::cli

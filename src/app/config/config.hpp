@@ -1,0 +1,68 @@
+#pragma once
+
+#include "app/config/reader.hpp"
+#include "app/config/setting.hpp"
+#include "console/web/web_config.hpp"
+#include "core/key_ring.hpp"
+#include "edge/edge_config.hpp"
+#include "ingest/endpoint.hpp"
+#include "log/embedded/embedded_log.hpp"
+#include "log/kafka/kafka_log.hpp"
+#include "log/topics_admin.hpp"
+#include "ops/ops_server.hpp"
+#include "reliability/role.hpp"
+#include "retry/role/role.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// The configuration of a process: flags win over the environment, that over the file, that over
+/// the default. Filled and validated once in main; every fault is reported, not only the first.
+namespace beckon::cli {
+
+/// Values in force. The parts are the structs of the roles themselves: their defaults stand there.
+struct Config {
+    std::filesystem::path data = "beckon-data";
+    std::optional<std::filesystem::path> key_ring;  ///< none: <data>/keys.json
+    bool key_ring_group_readable = false;
+    std::string log_level = "info";
+    std::string log_format = "auto";
+    std::chrono::seconds startup_timeout{60};
+    std::chrono::seconds stop_timeout{10};
+
+    log::LayoutOptions layout{.tiers = log::default_tiers()};
+    log::KafkaConfig kafka;
+    std::string sync = "always";
+    log::EmbeddedConfig embedded;
+
+    ingest::EndpointConfig endpoint;
+    bool endpoint_self_signed = false;
+    std::vector<std::string> certificate_names;
+    edge::EdgeConfig edge;
+    bool edge_self_signed = false;
+    retry::RoleConfig retry;
+    reliability::RoleConfig reliability;
+    console::WebConfig console;
+    std::optional<std::filesystem::path> console_token_file;
+    std::vector<std::string> console_canary;      ///< as console::canary_targets() has them
+    std::vector<std::string> console_retry_urls;  ///< origins
+    ops::OpsConfig ops;
+    std::size_t cache_bytes = 128U << 20;
+    std::size_t write_buffer_bytes = 64U << 20;
+
+    std::filesystem::path key_ring_file() const;
+    /// As KeyRing::load, from that file.
+    core::Result<core::KeyRing> load_key_ring() const;
+};
+
+/// The defaults of a command. Two roles on one host differ in data directory and ops port, so that
+/// both start without options about them.
+Config defaults_of(Reader reader);
+
+/// Every option, bound to `config`, in the order of the reference.
+std::vector<Setting> settings_of(Config& config);
+
+}  // namespace beckon::cli

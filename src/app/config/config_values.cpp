@@ -1,0 +1,84 @@
+#include "app/config/config_values.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace beckon::cli {
+
+namespace {
+
+constexpr std::string_view kFileSuffix = ".file";
+
+/// A secret need not stand in a file that is shared, nor in the list of processes.
+core::Result<std::string> read_secret(const std::string& file) {
+    std::ifstream in{file};
+    if (std::filesystem::is_directory(file) || !in) {
+        return core::fail(core::Fault::not_found, "cannot read " + file);
+    }
+    std::string text{std::istreambuf_iterator<char>{in}, {}};
+    while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+    return text;
+}
+
+void pass_through(const RawValue& value, Config& config, Sources& sources,
+                  std::vector<ConfigFault>& faults) {
+    auto name = value.name.substr(kPassThrough.size());
+    auto text = value.value;
+    if (name.ends_with(kFileSuffix)) {
+        name.resize(name.size() - kFileSuffix.size());
+        const auto read = read_secret(value.value);
+        if (!read) {
+            faults.push_back({value.where, value.name + ": " + read.error().message});
+            return;
+        }
+        text = *read;
+    }
+    config.kafka.librdkafka[name] = text;
+    sources[std::string{kPassThrough} + name] = value.where;
+}
+
+std::vector<std::string> names_of(const std::vector<Setting>& settings) {
+    std::vector<std::string> names;
+    names.reserve(settings.size());
+    for (const auto& setting : settings) names.push_back(setting.name);
+    return names;
+}
+
+}  // namespace
+
+std::string unknown_name(const std::string& name, const std::vector<std::string>& known) {
+    const auto near = nearest(name, known);
+    return "unknown option '" + name + "'" + (near ? "; did you mean '" + *near + "'?" : "");
+}
+
+std::vector<ConfigFault> apply(const std::vector<RawValue>& values, Config& config,
+                               Sources& sources, Reader reader) {
+    const auto settings = settings_of(config);
+    const auto known = names_of(settings);
+    std::vector<ConfigFault> faults;
+    for (const auto& value : values) {
+        if (value.name.starts_with(kPassThrough)) {
+            pass_through(value, config, sources, faults);
+            continue;
+        }
+        const auto setting = std::find_if(settings.begin(), settings.end(),
+                                          [&](const auto& s) { return s.name == value.name; });
+        if (setting == settings.end()) {
+            faults.push_back({value.where, unknown_name(value.name, known)});
+            continue;
+        }
+        if (const auto done = setting->set(value.value); !done) {
+            faults.push_back({value.where, setting->name + " = '" + value.value +
+                                               "': " + done.error().message +
+                                               " (allowed: " + setting->allowed + ")"});
+            continue;
+        }
+        sources[setting->name] = value.where;
+    }
+    const auto more = faults_of(config, reader);
+    faults.insert(faults.end(), more.begin(), more.end());
+    return faults;
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,176 @@
+#include "app/process/key_ring_guard.hpp"
+
+#include "app/process/process.hpp"
+#include "core/logger.hpp"
+
+#include <algorithm>
+#include <ctime>
+
+namespace beckon::cli {
+
+namespace {
+
+constexpr std::chrono::seconds kRingControlTimeout{10};
+/// A cluster's ring is made a moment before its topics: that is one installation.
+constexpr std::chrono::seconds kMadeTogether{std::chrono::hours{1}};
+
+using Keys = std::vector<core::KeyRing::Key>;
+using Texts = std::vector<std::string>;
+
+std::optional<std::time_t> parse_time(const std::string& text) {
+    std::tm utc{};
+    const char* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &utc);
+    if (!end) return std::nullopt;
+    return ::timegm(&utc);
+}
+
+/// The ring without its newest `keys` keys, and without imported keys at the front of its lists.
+core::KeyRing earlier(const core::KeyRing& ring, std::size_t keys, std::size_t crypto_keys,
+                      std::size_t auth_keys) {
+    const auto& all = ring.keys();
+    const auto& crypto = ring.crypto_keys();
+    const auto& auth = ring.auth_keys();
+    return {Keys(all.begin(), all.end() - static_cast<std::ptrdiff_t>(keys)),
+            Texts(crypto.begin() + static_cast<std::ptrdiff_t>(crypto_keys), crypto.end()),
+            Texts(auth.begin() + static_cast<std::ptrdiff_t>(auth_keys), auth.end())};
+}
+
+/// A log directory holds RocksDB's own pointer file from its first moment on.
+constexpr const char* kLogFile = "CURRENT";
+
+[[noreturn]] void refuse_lost_ring(const Config& config) {
+    throw StartupError(
+        "there is no key ring at " + config.key_ring_file().string() + ", but " +
+        (config.data / "log").string() +
+        " holds the log of an installation whose endpoint URLs only its own ring can read. Put "
+        "keys.json back from a backup, or name it with --key-ring. If it is lost for good: `beckon "
+        "keys generate --force`, then `beckon keys publish --force`; every endpoint URL that was "
+        "handed out is dead from then on (docs/operations.md, \"Lost keys\")");
+}
+
+[[noreturn]] void refuse_new_log(const Config& config) {
+    throw StartupError(
+        "there is a key ring at " + config.key_ring_file().string() + ", but no log in " +
+        (config.data / "log").string() +
+        ": on an empty log every sender would get 410, as if its subscription were gone. Is the "
+        "right volume mounted, and is --data unchanged? For a new installation, pass --new-log "
+        "once");
+}
+
+[[noreturn]] void refuse_other_ring(const log::Control& control, const core::KeyRing& ring,
+                                    const Config& config) {
+    throw StartupError("the key ring " + config.key_ring_file().string() + " has the fingerprint " +
+                       ring.fingerprint() + ", but this log was made with " +
+                       *control.keyring_fingerprint +
+                       ": use the installation's own keys.json (docs/operations.md, \"Keys\")");
+}
+
+}  // namespace
+
+std::optional<core::KeyRing> part_of(const core::KeyRing& ring, const std::string& fingerprint) {
+    if (ring.fingerprint() == fingerprint) return ring;
+    for (std::size_t keys = 0; keys < ring.keys().size(); ++keys) {
+        for (std::size_t crypto = 0; crypto <= ring.crypto_keys().size(); ++crypto) {
+            for (std::size_t auth = 0; auth <= ring.auth_keys().size(); ++auth) {
+                auto part = earlier(ring, keys, crypto, auth);
+                if (part.fingerprint() == fingerprint) return part;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+RingMatch match(const core::KeyRing& ring, const std::string& fingerprint) {
+    if (ring.fingerprint() == fingerprint) return RingMatch::same;
+    return part_of(ring, fingerprint) ? RingMatch::grown : RingMatch::other;
+}
+
+bool has_embedded_log(const Config& config) {
+    return std::filesystem::exists(config.data / "log" / kLogFile);
+}
+
+std::shared_ptr<core::KeyRing> load_key_ring(const Config& config) {
+    const auto file = config.key_ring_file();
+    auto ring = config.load_key_ring();
+    if (ring) return std::make_shared<core::KeyRing>(std::move(*ring));
+    if (ring.error().fault != core::Fault::not_found) throw StartupError(ring.error().message);
+    throw StartupError("there is no key ring at " + file.string() +
+                       ": make one with `beckon keys generate --key-ring " + file.string() +
+                       "` and give all roles the same file");
+}
+
+std::shared_ptr<core::KeyRing> find_key_ring(const Config& config, bool new_log) {
+    auto ring = config.load_key_ring();
+    if (ring) {
+        if (!has_embedded_log(config) && !new_log) refuse_new_log(config);
+        return std::make_shared<core::KeyRing>(std::move(*ring));
+    }
+    if (ring.error().fault != core::Fault::not_found) throw StartupError(ring.error().message);
+    return nullptr;
+}
+
+std::shared_ptr<core::KeyRing> make_key_ring(const Config& config, bool log_has_ring) {
+    if (log_has_ring) refuse_lost_ring(config);
+    const auto file = config.key_ring_file();
+    auto fresh = core::KeyRing::generate();
+    if (const auto saved = fresh.save(file); !saved) throw StartupError(saved.error().message);
+    core::log_info("cli", "key_ring_made", {{"file", file.string()}});
+    return std::make_shared<core::KeyRing>(std::move(fresh));
+}
+
+std::string now_text() {
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return text;
+}
+
+bool is_older_than_log(const core::KeyRing& ring, const std::string& log_created) {
+    const auto made = parse_time(ring.keys().front().created);
+    const auto log_made = parse_time(log_created);
+    return made && log_made && *made + kMadeTogether.count() < *log_made;
+}
+
+void hold_to_cluster_log(log::EventLog& log, log::Control& control, core::KeyRing& ring,
+                         const Config& config) {
+    if (!control.keyring_fingerprint) {
+        if (is_older_than_log(ring, control.created)) {
+            throw StartupError(
+                "the log topics were made on " + control.created + ", later than the key ring " +
+                config.key_ring_file().string() +
+                ", and no ring was published to them: on a new log every sender would get 410, as "
+                "if its subscription were gone. Is this the right cluster and --kafka-prefix? If "
+                "this ring belongs to it, run `beckon keys publish` once");
+        }
+        auto published = control;
+        published.keyring_fingerprint = ring.fingerprint();
+        const auto written = log::write_control(log, published, control, kRingControlTimeout);
+        if (!written) throw StartupError("cannot write control: " + written.error().message);
+        // Another role may have published its own meanwhile: the last one in the log counts.
+        auto read = log::read_control(log, kRingControlTimeout);
+        if (!read) throw StartupError("cannot read control: " + read.error().message);
+        control = std::move(*read);
+        core::log_info("cli", "key_ring_published", {{"fingerprint", ring.fingerprint()}});
+    }
+    const auto in_force = part_of(ring, *control.keyring_fingerprint);
+    if (!in_force) refuse_other_ring(control, ring, config);
+    ring.grow(ring, *in_force);
+}
+
+void hold_to_embedded_log(log::EventLog& log, log::Control& control, const core::KeyRing& ring,
+                          const Config& config) {
+    const auto how =
+        control.keyring_fingerprint ? match(ring, *control.keyring_fingerprint) : RingMatch::grown;
+    if (how == RingMatch::other) refuse_other_ring(control, ring, config);
+    if (how == RingMatch::same) return;
+    auto published = control;
+    published.keyring_fingerprint = ring.fingerprint();
+    const auto written = log::write_control(log, published, control, kRingControlTimeout);
+    if (!written) throw StartupError("cannot write to the log: " + written.error().message);
+    control = std::move(published);
+    core::log_info("cli", "key_ring_published", {{"fingerprint", ring.fingerprint()}});
+}
+
+}  // namespace beckon::cli

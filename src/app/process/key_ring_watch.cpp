@@ -1,0 +1,141 @@
+#include "app/process/key_ring_watch.hpp"
+
+#include "app/process/key_ring_guard.hpp"
+#include "core/logger.hpp"
+#include "log/control.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include <pthread.h>
+
+namespace beckon::cli {
+
+namespace {
+
+constexpr std::chrono::seconds kReadRingEvery{30};
+/// Short: a stop waits for it.
+constexpr std::chrono::milliseconds kRingTimeout{1'000};
+constexpr const char* kKeyRing = "key_ring";
+
+}  // namespace
+
+KeyRingWatch::KeyRingWatch(log::EventLog& log, Config config, core::KeyRing& ring,
+                           ops::Health& health, Publishes publishes)
+    : log_(log),
+      config_(std::move(config)),
+      ring_(ring),
+      health_(health),
+      publishes_(publishes),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+KeyRingWatch::~KeyRingWatch() = default;
+
+void KeyRingWatch::reread() {
+    const std::scoped_lock lock{mutex_};
+    wanted_ = asked_ = true;
+    wake_.notify_all();
+}
+
+void KeyRingWatch::key_missing() {
+    const auto now = std::chrono::steady_clock::now();
+    {
+        const std::scoped_lock lock{mutex_};
+        if (missed_ && now - *missed_ < kMissingEvery) return;
+        missed_ = now;
+    }
+    reread();
+}
+
+void KeyRingWatch::run(const std::stop_token& stop) {
+    pthread_setname_np(pthread_self(), "key-ring-watch");
+    for (;;) {
+        bool asked = false;
+        {
+            std::unique_lock lock{mutex_};
+            wake_.wait_for(lock, stop, kReadRingEvery, [this] { return wanted_; });
+            wanted_ = false;
+            asked = std::exchange(asked_, false);
+        }
+        if (stop.stop_requested()) return;
+        const auto fault = asked ? read_file() : std::string{};
+        if (fault.empty()) {
+            compare_with_log();
+        } else {
+            warn("key_ring_not_read", fault);
+        }
+    }
+}
+
+/// The reason why the ring stays as it was; empty if it equals the file.
+std::string KeyRingWatch::read_file() {
+    const auto file = config_.load_key_ring();
+    if (!file) return file.error().message + "; the ring of before stays in use";
+    if (file->fingerprint() == ring_.fingerprint()) return "";
+    if (!part_of(*file, ring_.fingerprint())) {
+        return config_.key_ring_file().string() + " has the fingerprint " + file->fingerprint() +
+               " and lacks keys of the ring in use, " + ring_.fingerprint() +
+               ", which stays in use";
+    }
+    // New keys decrypt from now on, and encrypt once the log names their ring.
+    ring_.grow(*file, core::KeyRing{{ring_.sealing()}, {}, auth_key_alone()});
+    core::log_info("cli", "key_ring_read",
+                   {{"fingerprint", ring_.fingerprint()}, {"encrypts", int{ring_.sealing().id}}});
+    return "";
+}
+
+void KeyRingWatch::compare_with_log() {
+    const auto control = log::read_control(log_, kRingTimeout);
+    if (!control || !control->keyring_fingerprint) return;  // another part reports the fault
+    const auto& named = *control->keyring_fingerprint;
+    if (!part_of(ring_, named)) static_cast<void>(read_file());
+    const auto in_force = part_of(ring_, named);
+    if (!in_force) {
+        return warn("key_ring_is_old", "the log names the key ring " + named +
+                                           ", and this process has " + ring_.fingerprint() +
+                                           ": put the newest keys.json at " +
+                                           config_.key_ring_file().string() + ", then send SIGHUP");
+    }
+    if (in_force->fingerprint() == ring_.fingerprint()) {
+        seal_as(*in_force);
+        return warn("", "");
+    }
+    if (publishes_ == Publishes::this_process) {
+        auto published = *control;
+        published.keyring_fingerprint = ring_.fingerprint();
+        if (!log::write_control(log_, published, *control, kRingTimeout)) return;  // soon again
+        seal_as(ring_);
+        return warn("", "");
+    }
+    seal_as(*in_force);
+    warn("key_ring_waits", "keys of the ring " + ring_.fingerprint() +
+                               " are read and do not encrypt yet: once every process has this "
+                               "warning, run `beckon keys publish`");
+}
+
+/// Encrypts with the keys of `in_force`, which is this ring or a former state of it.
+void KeyRingWatch::seal_as(const core::KeyRing& in_force) {
+    if (in_force.newest().id == ring_.sealing().id && same_auth_key(in_force)) return;
+    ring_.grow(ring_, in_force);
+    core::log_info("cli", "key_encrypts", {{"key", int{ring_.sealing().id}}});
+}
+
+std::vector<std::string> KeyRingWatch::auth_key_alone() const {
+    const auto* key = ring_.auth_key();
+    return key ? std::vector<std::string>{*key} : std::vector<std::string>{};
+}
+
+bool KeyRingWatch::same_auth_key(const core::KeyRing& other) const {
+    const auto* ours = ring_.auth_key();
+    const auto* theirs = other.auth_key();
+    return ours && theirs ? *ours == *theirs : ours == theirs;
+}
+
+/// Empty: all is well. Logged when it changes.
+void KeyRingWatch::warn(const char* what, const std::string& why) {
+    if (std::exchange(warned_, why) == why) return;
+    health_.set_warning(kKeyRing, why);
+    if (!why.empty()) core::log_warn("cli", what, {{"why", why}});
+}
+
+}  // namespace beckon::cli

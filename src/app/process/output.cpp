@@ -1,0 +1,59 @@
+#include "app/process/output.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include <pthread.h>
+
+namespace beckon::cli {
+
+namespace {
+
+void print_to(std::FILE* file, std::string_view line) {
+    std::fwrite(line.data(), 1, line.size(), file);
+    std::fputc('\n', file);
+    std::fflush(file);
+}
+
+sigset_t stop_signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    return set;
+}
+
+constexpr timespec kPoll{.tv_sec = 0, .tv_nsec = 100'000'000};
+
+}  // namespace
+
+void print_line(std::string_view line) { print_to(stdout, line); }
+
+void print_error(std::string_view line) { print_to(stderr, line); }
+
+std::string with_remedy(const core::Error& error) {
+    if (error.message.find("certificate") == std::string::npos) return error.message;
+    return error.message +
+           "; name the certificate to trust with --ca-file FILE (a self-made one is "
+           "<data>/tls/certificate.pem), or take any with --insecure";
+}
+
+StopSignals::StopSignals(std::function<void()> on_stop) {
+    const sigset_t set = stop_signals();
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    thread_ = std::jthread{[this, set, on_stop = std::move(on_stop)](const std::stop_token& stop) {
+        pthread_setname_np(pthread_self(), "signals");
+        while (!stop.stop_requested()) {
+            const int signal = sigtimedwait(&set, nullptr, &kPoll);
+            if (signal < 0) continue;
+            if (signal_.exchange(signal) != 0) std::_Exit(exit_code());
+            on_stop();
+        }
+    }};
+}
+
+StopSignals::~StopSignals() = default;
+
+}  // namespace beckon::cli

@@ -1,0 +1,141 @@
+#include "app/process/process.hpp"
+
+#include "core/logger.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace beckon::cli {
+
+namespace {
+
+sigset_t handled_signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    return set;
+}
+
+extern "C" void leave_now(int signal) { _exit(128 + signal); }
+
+}  // namespace
+
+DataDirectory::DataDirectory(const std::filesystem::path& path) {
+    std::error_code error;
+    const bool made = std::filesystem::create_directories(path, error);
+    if (error) {
+        throw StartupError("cannot make the data directory " + path.string() + ": " +
+                           error.message() + " (--data names another)");
+    }
+    if (made) ::chmod(path.c_str(), 0700);
+    const auto file = path / "lock";
+    lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock_ < 0) {
+        throw StartupError("cannot write to the data directory " + path.string() + ": " +
+                           std::strerror(errno) + " (--data names another)");
+    }
+    if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+        char owner[32] = {};
+        const auto size = ::read(lock_, owner, sizeof owner - 1);
+        ::close(lock_);
+        throw StartupError("the data directory " + path.string() + " is in use by another process" +
+                           (size > 0 ? " (pid " + std::string{owner} + ")" : "") +
+                           "; stop it, or name another with --data");
+    }
+    const auto pid = std::to_string(::getpid());
+    if (::ftruncate(lock_, 0) != 0 ||
+        ::pwrite(lock_, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+        const int why = errno;
+        ::close(lock_);
+        throw StartupError("cannot write to the data directory " + path.string() + ": " +
+                           std::strerror(why));
+    }
+}
+
+bool DataDirectory::in_use(const std::filesystem::path& path) {
+    const int file = ::open((path / "lock").c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const bool held = ::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    ::close(file);
+    return held;
+}
+
+DataDirectory::~DataDirectory() { ::close(lock_); }
+
+Signals::Signals() {
+    const auto set = handled_signals();
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
+void Signals::wait(const std::function<void()>& reload) const {
+    const auto set = handled_signals();
+    for (;;) {
+        int signal = 0;
+        if (sigwait(&set, &signal) != 0) continue;
+        if (signal == SIGHUP) {
+            core::log_info("cli", "reload", {{"signal", "SIGHUP"}});
+            reload();
+            continue;
+        }
+        core::log_info("cli", "stopping", {{"signal", signal == SIGINT ? "SIGINT" : "SIGTERM"}});
+        break;
+    }
+    std::signal(SIGTERM, leave_now);
+    std::signal(SIGINT, leave_now);
+    sigset_t stop = handled_signals();
+    sigdelset(&stop, SIGHUP);
+    pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+}
+
+int Signals::stop_within(std::chrono::milliseconds wait) const {
+    sigset_t stop = handled_signals();
+    sigdelset(&stop, SIGHUP);
+    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(wait);
+    const timespec limit{whole.count(), std::chrono::nanoseconds{wait - whole}.count()};
+    return std::max(sigtimedwait(&stop, nullptr, &limit), 0);
+}
+
+void Signals::request_stop() { ::kill(::getpid(), SIGTERM); }
+
+struct StopWatchdog::Impl {
+    std::mutex mutex;
+    std::condition_variable wake;
+    bool done = false;
+    std::thread thread;
+};
+
+StopWatchdog::StopWatchdog(std::chrono::seconds limit) : impl_(std::make_unique<Impl>()) {
+    impl_->thread = std::thread{[impl = impl_.get(), limit] {
+        std::unique_lock lock{impl->mutex};
+        if (impl->wake.wait_for(lock, limit, [impl] { return impl->done; })) return;
+        core::log_error("cli", "stop_timed_out", {{"limit_s", limit.count()}});
+        _exit(1);
+    }};
+}
+
+StopWatchdog::~StopWatchdog() {
+    {
+        const std::scoped_lock lock{impl_->mutex};
+        impl_->done = true;
+    }
+    impl_->wake.notify_one();
+    impl_->thread.join();
+}
+
+}  // namespace beckon::cli

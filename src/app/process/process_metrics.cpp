@@ -1,0 +1,150 @@
+#include "app/process/process_metrics.hpp"
+
+#include "net/self_signed.hpp"
+#include "ops/metric_names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace beckon::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace metric = ops::metric;
+
+/// Parts of a data directory whose size is reported.
+constexpr std::array<const char*, 3> kParts = {"log", "edge", "endpoint"};
+
+double seconds(const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+/// Fields of /proc/self/stat behind the command's name, which may hold anything (man 5 proc).
+std::vector<std::string> stat_fields() {
+    std::ifstream file{"/proc/self/stat"};
+    const std::string text{std::istreambuf_iterator<char>{file}, {}};
+    std::istringstream rest{text.substr(std::min(text.rfind(')') + 1, text.size()))};
+    return {std::istream_iterator<std::string>{rest}, {}};
+}
+constexpr std::size_t kThreads = 17;     // num_threads: field 20, and these begin with field 3
+constexpr std::size_t kStartTicks = 19;  // starttime: field 22
+constexpr std::size_t kResidentPages = 21;
+
+double number(const std::vector<std::string>& fields, std::size_t at) {
+    return at < fields.size() ? std::strtod(fields[at].c_str(), nullptr) : 0;
+}
+
+double boot_time() {
+    std::ifstream file{"/proc/stat"};
+    std::string word;
+    double seconds = 0;
+    while (file >> word) {
+        if (word == "btime") file >> seconds;
+    }
+    return seconds;
+}
+
+double count_entries(const fs::path& directory) {
+    std::error_code error;
+    double count = 0;
+    for (fs::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error))
+        ++count;
+    return count;
+}
+
+double size_of(const fs::path& directory) {
+    std::error_code error;
+    double bytes = 0;
+    for (fs::recursive_directory_iterator at{directory, error}, end; !error && at != end;
+         at.increment(error)) {
+        std::error_code gone;  // files come and go
+        const auto size = at->is_regular_file(gone) ? at->file_size(gone) : 0;
+        if (!gone) bytes += static_cast<double>(size);
+    }
+    return bytes;
+}
+
+}  // namespace
+
+struct ProcessMetrics::Impl {
+    Impl(ops::Metrics& m, const Config& c)
+        : data(c.data),
+          cpu(m.counter(metric::kProcessCpu, "CPU time of the process.")),
+          resident(m.gauge(metric::kProcessResident, "Resident memory.")),
+          open_fds(m.gauge(metric::kProcessOpenFds, "Open file descriptors.")),
+          max_fds(m.gauge(metric::kProcessMaxFds, "Limit of open file descriptors.")),
+          threads(m.gauge(metric::kProcessThreads, "Threads of the process.")),
+          free(m.gauge(metric::kDataFree, "Free bytes on the disk of the data directory.")) {
+        const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+        m.gauge(metric::kProcessStart, "Start of the process, in seconds of Unix time.")
+            .Set(boot_time() + number(stat_fields(), kStartTicks) / ticks);
+        for (std::size_t i = 0; i < kParts.size(); ++i) {
+            sizes[i] = &m.gauge(metric::kDataSize, "Bytes of a part of the data directory.",
+                                {{"part", kParts[i]}});
+        }
+        add_certificate(m, "endpoint", c.endpoint.tls_certificate);
+        add_certificate(m, "edge", c.edge.tls_certificate);
+    }
+
+    void add_certificate(ops::Metrics& metrics, const char* role,
+                         const std::optional<fs::path>& file) {
+        if (!file) return;
+        auto& gauge = metrics.gauge(metric::kCertificateExpiry,
+                                    "When the certificate of a port expires, in seconds of Unix "
+                                    "time; 0: its file cannot be read.",
+                                    {{"port", role}});
+        certificates.emplace_back(*file, &gauge);
+    }
+
+    void poll() {
+        rusage usage{};
+        ::getrusage(RUSAGE_SELF, &usage);
+        cpu.Increment(seconds(usage.ru_utime) + seconds(usage.ru_stime) - cpu.Value());
+        const auto stat = stat_fields();
+        threads.Set(number(stat, kThreads));
+        resident.Set(number(stat, kResidentPages) * static_cast<double>(::sysconf(_SC_PAGESIZE)));
+        open_fds.Set(count_entries("/proc/self/fd"));
+        rlimit limit{};
+        ::getrlimit(RLIMIT_NOFILE, &limit);
+        max_fds.Set(static_cast<double>(limit.rlim_cur));
+        std::error_code error;
+        const auto space = fs::space(data, error);
+        if (!error) free.Set(static_cast<double>(space.available));
+        for (std::size_t i = 0; i < kParts.size(); ++i) sizes[i]->Set(size_of(data / kParts[i]));
+        for (const auto& [file, gauge] : certificates) {
+            const auto facts = net::read_certificate(file);
+            const auto since = facts ? facts->expires.time_since_epoch() : std::chrono::seconds{0};
+            gauge->Set(std::chrono::duration<double>(since).count());
+        }
+    }
+
+    const fs::path data;
+    prometheus::Counter& cpu;
+    prometheus::Gauge& resident;
+    prometheus::Gauge& open_fds;
+    prometheus::Gauge& max_fds;
+    prometheus::Gauge& threads;
+    prometheus::Gauge& free;
+    std::array<prometheus::Gauge*, kParts.size()> sizes{};
+    std::vector<std::pair<fs::path, prometheus::Gauge*>> certificates;
+    std::optional<ops::Mount> mount;  ///< ends first
+};
+
+ProcessMetrics::ProcessMetrics(ops::OpsServer& ops, ops::Metrics& metrics, const Config& config)
+    : impl_(std::make_unique<Impl>(metrics, config)) {
+    impl_->mount.emplace(ops.before_metrics([impl = impl_.get()] { impl->poll(); }));
+}
+
+ProcessMetrics::~ProcessMetrics() = default;
+
+}  // namespace beckon::cli

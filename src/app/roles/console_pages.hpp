@@ -1,0 +1,19 @@
+#pragma once
+
+#include "app/config/config.hpp"
+#include "console/pages/attempt_poller.hpp"
+#include "app/roles/console_role.hpp"
+#include "console/pages/dead_letters.hpp"
+#include "console/console.hpp"
+
+#include <functional>
+#include <vector>
+
+namespace beckon::cli {
+
+/// Opens the pages that fold other roles' topics: "tiers", "milestones", "webhooks", "dead", and
+/// gives `dead` its fold. The arguments outlive the pages.
+std::function<std::vector<console::PageSource>(core::Executor&)> console_pages(
+    const Config& config, const ConsoleParts& parts, DeadLetters& dead, AttemptPoller& attempts);
+
+}  // namespace beckon::cli

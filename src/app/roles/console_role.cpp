@@ -1,0 +1,137 @@
+#include "app/roles/console_role.hpp"
+
+#include "console/pages/finder.hpp"
+#include "app/roles/console_pages.hpp"
+#include "console/pages/search_workers.hpp"
+#include "app/process/process.hpp"
+#include "client/private_file.hpp"
+#include "console/canary/canary.hpp"
+#include "console/web/login.hpp"
+#include "log/read_partition.hpp"
+
+#include <charconv>
+#include <mutex>
+#include <optional>
+
+namespace beckon::cli {
+
+namespace {
+
+constexpr const char* kThisProcess = "this process";
+
+std::string token_in(const std::filesystem::path& file) {
+    auto text = client::read_text_file(file);
+    if (!text) throw StartupError("console.token_file: " + text.error().message);
+    while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
+    if (text->size() < console::Login::kTokenBytesMin) {
+        throw StartupError("console.token_file: " + file.string() + " must hold a token of " +
+                           std::to_string(console::Login::kTokenBytesMin) +
+                           " characters or more, e.g. from `openssl rand -hex 32`");
+    }
+    return *text;
+}
+
+console::WebConfig web_config(const Config& config) {
+    auto web = config.console;
+    if (config.console_token_file) web.token = token_in(*config.console_token_file);
+    return web;
+}
+
+/// The retention by topic, for topics that delete by age.
+std::map<std::string, std::chrono::milliseconds> retention_in(const log::LayoutOptions& layout) {
+    std::map<std::string, std::chrono::milliseconds> found;
+    for (const auto& spec : log::topic_table(layout)) {
+        const auto kept = spec.settings.find("retention.ms");
+        if (kept == spec.settings.end()) continue;
+        std::int64_t ms = 0;
+        std::from_chars(kept->second.data(), kept->second.data() + kept->second.size(), ms);
+        if (ms > 0) found[spec.topic.name()] = std::chrono::milliseconds{ms};
+    }
+    return found;
+}
+
+AttemptPoller::Options retry_processes(const Config& config, const ConsoleParts& parts) {
+    if (!parts.retry_origin.empty()) return {.origins = {parts.retry_origin}, .insecure = true};
+    return {.origins = config.console_retry_urls};
+}
+
+}  // namespace
+
+void check_console_token(const Config& config) { web_config(config); }
+
+struct ConsoleRole::Impl {
+    Impl(const Config& config, const ConsoleParts& parts, std::unique_ptr<log::Groups> g,
+         std::string prefix)
+        : groups(std::move(g)),
+          finder({.partitions = config.retry.partitions,
+                  .history_window = config.layout.history_window},
+                 {parts.keys, parts.log, parts.clock}),
+          dead(parts.clock),
+          attempts(retry_processes(config, parts), parts.keys),
+          console(web_config(config), {.log = parts.log,
+                                       .groups = *groups,
+                                       .clock = parts.clock,
+                                       .ops = parts.ops,
+                                       .partitions = config.retry.partitions,
+                                       .prefix = std::move(prefix),
+                                       .queries = queries(),
+                                       .acts = {{"redrive", dead.redrive()}},
+                                       .pages = console_pages(config, parts, dead, attempts),
+                                       .edges = [this](const auto& links) { use_edges(links); }}) {
+        const std::scoped_lock lock{canary_mutex};
+        canary.emplace(console::CanaryConfig{.targets = config.console_canary,
+                                             .insecure = config.endpoint_self_signed ||
+                                                         config.edge_self_signed},
+                       parts.clock, console.pages());
+    }
+    /// A search that is under way does not hold up the end.
+    ~Impl() {
+        finder.stop();
+        const std::scoped_lock lock{canary_mutex};
+        canary.reset();
+    }
+
+    std::map<std::string, console::Ask> queries() {
+        return {
+            {"find", searches.ask([this](const auto& asked) { return finder.find(asked); })},
+            {"state", searches.ask([this](const auto& asked) { return finder.state(asked); })},
+            {"dead", [this](const auto& asked, const auto& reply) { dead.list(asked, reply); }}};
+    }
+
+    void use_edges(const std::vector<std::string>& link_addresses) {
+        const std::scoped_lock lock{canary_mutex};
+        if (canary) canary->use_edges(link_addresses);
+    }
+
+    const std::unique_ptr<log::Groups> groups;
+    Finder finder;
+    SearchWorkers searches;  ///< which use the finder
+    DeadLetters dead;
+    AttemptPoller attempts;
+    std::mutex canary_mutex;
+    std::optional<console::Canary> canary;  ///< under canary_mutex; publishes pages of `console`
+    console::Console console;
+};
+
+ConsoleRole::ConsoleRole(const Config& config, const ConsoleParts& parts,
+                         std::unique_ptr<log::Groups> groups, std::string prefix)
+    : impl_(std::make_unique<Impl>(config, parts, std::move(groups), std::move(prefix))) {}
+
+ConsoleRole::~ConsoleRole() = default;
+
+std::uint16_t ConsoleRole::port() const { return impl_->console.port(); }
+
+std::unique_ptr<log::Groups> groups_of_standalone(const Config& config, log::EventLog& log,
+                                                  core::Partition partitions) {
+    auto edge = log::all_of(log::Topic::kNotifications, partitions);
+    const auto subscriptions = log::all_of(log::Topic::kSubscriptions, partitions);
+    edge.insert(edge.end(), subscriptions.begin(), subscriptions.end());
+    return log::open_own_groups(
+        log,
+        {{"edge", edge, kThisProcess},
+         {"endpoint", subscriptions, kThisProcess},
+         {"reliability", log::all_of(log::Topic::kReliability, partitions), kThisProcess}},
+        retention_in(config.layout));
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,478 @@
+#include "app/roles/roles.hpp"
+
+#include "inspect/backup/backup_service.hpp"
+#include "edge/broadcast_pages.hpp"
+#include "app/config/config_faults.hpp"
+#include "app/roles/console_role.hpp"
+#include "tools/demo/banner.hpp"
+#include "inspect/delivery/delivery_pages.hpp"
+#include "app/process/authority.hpp"
+#include "app/process/broker_wait.hpp"
+#include "app/process/clock_watch.hpp"
+#include "app/process/disk_space.hpp"
+#include "app/process/key_ring_guard.hpp"
+#include "app/process/key_ring_watch.hpp"
+#include "app/process/log_readiness.hpp"
+#include "app/process/node_name.hpp"
+#include "app/process/origins.hpp"
+#include "app/process/process_metrics.hpp"
+#include "app/process/self_made_certificate.hpp"
+#include "app/process/version.hpp"
+#include "inspect/totals/reliability_pages.hpp"
+#include "inspect/store/store_service.hpp"
+#include "app/roles/start_checks.hpp"
+#include "inspect/log/log_service.hpp"
+#include "core/clock.hpp"
+#include "core/logger.hpp"
+#include "core/time_guard.hpp"
+#include "edge/edge.hpp"
+#include "ingest/endpoint.hpp"
+#include "log/control.hpp"
+#include "log/topics_admin.hpp"
+#include "ops/metric_names.hpp"
+#include "ops/ops_server.hpp"
+#include "reliability/role.hpp"
+#include "reliability/totals/totals_view.hpp"
+#include "reliability/tracking/tracking.hpp"
+#include "retry/role/role.hpp"
+#include "rocks/memory.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <unistd.h>
+
+namespace beckon::cli {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr milliseconds kControlTimeout{5'000};
+
+/// The parts that every role has, in the order of their lifetimes.
+struct Process {
+    explicit Process(const Config& config) {
+        health.set_ready("process", false, "starting");  // before the ops port can be asked
+        metrics
+            .gauge(ops::metric::kBuildInfo, "Constant 1; the label names the build.",
+                   {{"version", version_text()}})
+            .Set(1);
+        ops::OpsConfig ops_config = config.ops;
+        ops_config.version = version_text();
+        ops = std::make_unique<ops::OpsServer>(ops_config, metrics, health);
+        looked_up = std::make_unique<ProcessMetrics>(*ops, metrics, config);
+    }
+    core::SystemClock clock;
+    const ClockWatcher clock_watcher{clock};
+    ops::Metrics metrics;
+    ops::Health health;
+    std::unique_ptr<ops::OpsServer> ops;
+    std::unique_ptr<ProcessMetrics> looked_up;
+    core::NodeId node = core::NodeId::random();
+};
+
+std::string origin_of(const ingest::EndpointConfig& endpoint, std::uint16_t port) {
+    if (!endpoint.public_url.empty()) return endpoint.public_url;
+    return (endpoint.tls_certificate ? "https://" : "http://") + authority(endpoint.host, port);
+}
+
+/// One bound for all databases of the process, the embedded log's included.
+std::shared_ptr<rocks::Memory> memory_of(const Config& config) {
+    return std::make_shared<rocks::Memory>(config.cache_bytes, config.write_buffer_bytes);
+}
+
+/// Asks the process to stop after a time, as long as this lives; zero: never.
+class EndAfter {
+public:
+    explicit EndAfter(seconds time) {
+        if (time == time.zero()) return;
+        thread_ = std::jthread{[time](const std::stop_token& stop) {
+            std::mutex mutex;
+            std::condition_variable_any over;
+            std::unique_lock lock{mutex};
+            over.wait_for(lock, stop, time, [] { return false; });
+            if (!stop.stop_requested()) Signals::request_stop();
+        }};
+    }
+
+private:
+    std::jthread thread_;
+};
+
+std::string ops_origin(const Config& config, const Process& process) {
+    return "http://" + authority(config.ops.host, process.ops->port());
+}
+
+/// The settings that a role takes from the installation instead of its own configuration.
+void adopt(Config& config, const log::Control& control, const Process& process) {
+    config.endpoint.log_id = config.edge.log_id = control.log_id;
+    config.endpoint.partitions = config.edge.partitions = control.partitions;
+    config.endpoint.node = process.node;
+    config.endpoint.former_origins = control.origins;
+    config.endpoint.version = version_text();
+    config.endpoint.commit = commit_text();
+    config.endpoint.view_directory = config.data / "endpoint";
+    config.edge.store_directory = config.data / "edge";
+    config.retry.directory = config.data;
+    config.edge.node_name = config.retry.node_name = config.reliability.node_name =
+        node_name(config.data);
+    config.retry.node = process.node;
+    config.retry.partitions = control.partitions;
+    config.retry.tiers = control.tiers;
+    config.retry.version = version_text();
+    config.edge.version = version_text();
+    if (!config.embedded.memory) config.embedded.memory = memory_of(config);
+    config.reliability.log_id = control.log_id;
+    config.reliability.partitions = control.partitions;
+    config.reliability.node = process.node;
+    config.reliability.store_directory = config.data / "reliability";
+    config.reliability.store_memory = config.edge.store_memory = config.endpoint.store_memory =
+        config.embedded.memory;
+}
+
+std::vector<std::string> apps_of(const std::vector<std::string>& credentials) {
+    std::vector<std::string> apps;
+    apps.reserve(credentials.size());
+    for (const auto& entry : credentials) apps.push_back(app_of(entry));
+    return apps;
+}
+
+/// In one process the endpoint knows which bridges its messages have.
+void join_bridges(ingest::EndpointConfig& endpoint, const retry::RoleConfig& retry) {
+    endpoint.fcm_delivered = !retry.fcm_credentials.empty();
+    endpoint.apns_delivered = !retry.apns_credentials.empty();
+    if (endpoint.fcm_app_ids.empty()) endpoint.fcm_app_ids = apps_of(retry.fcm_credentials);
+    if (endpoint.apns_channels.empty()) endpoint.apns_channels = apps_of(retry.apns_credentials);
+}
+
+/// On Kafka the operator names the apps for this.
+void trust_bridges(ingest::EndpointConfig& endpoint) {
+    endpoint.fcm_delivered = !endpoint.fcm_app_ids.empty();
+    endpoint.apns_delivered = !endpoint.apns_channels.empty();
+}
+
+enum class Shows : std::uint8_t { nothing, counts };
+
+reliability::TrackingOptions tracking_options(const Config& config, const Process& process,
+                                              Shows shows) {
+    return {.node = process.node,
+            .partitions = config.endpoint.partitions,
+            .follow_totals = shows == Shows::counts};
+}
+
+/// The endpoint's part in tracking: `tracking` outlives it.
+void track(ingest::EndpointConfig& endpoint, reliability::Tracking& tracking) {
+    endpoint.milestones = &tracking.sink();
+    endpoint.milestone_counts = &tracking.totals();
+}
+
+log::Control await_control(log::EventLog& log, const Config& config, BrokerWait& wait) {
+    for (;;) {
+        const auto control = log::read_control(log, kControlTimeout);
+        if (control) return *control;
+        if (control.error().fault == core::Fault::not_found) {
+            throw StartupError(
+                "the log topics with prefix '" + config.kafka.prefix + "' do not exist on " +
+                config.kafka.bootstrap_servers + ": run `beckon topics create --kafka-servers " +
+                config.kafka.bootstrap_servers + "` (" + control.error().message + ")");
+        }
+        wait.after(control.error());
+    }
+}
+
+core::Result<log::TopicFacts> check_log_topics(const Config& config, const log::Control& control) {
+    auto layout = config.layout;
+    layout.partitions = control.partitions;
+    layout.tiers = control.tiers;
+    const auto admin = log::open_kafka_admin(config.kafka);
+    return log::check_topics(*admin, log::topic_table(layout));
+}
+
+log::TopicFacts await_topics(const Config& config, const log::Control& control, BrokerWait& wait) {
+    for (;;) {
+        const auto checked = check_log_topics(config, control);
+        if (checked) return *checked;
+        wait.after(checked.error());
+    }
+}
+
+/// Opens Kafka, checks the installation, and gives the role its identity.
+std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& process,
+                                                core::KeyRing& keys, const Signals& signals) {
+    config.kafka.client_id = process.node.text;
+    auto log = log::open_kafka_log(config.kafka);
+    BrokerWait wait{config, [&](milliseconds pause) { return signals.stop_within(pause); }};
+    auto control = await_control(*log, config, wait);
+    hold_to_cluster_log(*log, control, keys, config);
+    const auto checked = await_topics(config, control, wait);
+    adopt(config, control, process);
+    config.edge.delete_retention = config.endpoint.delete_retention =
+        std::chrono::floor<std::chrono::seconds>(checked.delete_retention);
+    return log;
+}
+
+enum class Certificate : std::uint8_t { none, may_be_self_made };
+
+const Config& prepared(Config& config, Certificate certificate) {
+    if (certificate == Certificate::may_be_self_made) use_self_made_certificate(config);
+    return config;
+}
+
+/// Before anything is made.
+const Config& checked(const Config& config, Reader role) {
+    if (config.kafka.bootstrap_servers.empty()) {
+        throw StartupError(
+            "kafka.servers is not set: name the brokers with --kafka-servers HOST:PORT "
+            "(or start `beckon standalone`, which needs none)");
+    }
+    check_start(config, role);
+    return config;
+}
+
+Config& with_space(Config& config, Process& process, const Signals& signals) {
+    await_disk_space(config.data, process.health, signals);
+    return config;
+}
+
+/// The parts that every role on Kafka needs, in the order of their lifetimes; the role itself is
+/// made after them.
+struct OnKafka {
+    OnKafka(Config& config, const Signals& wanted, Reader role, Certificate certificate)
+        : keys(load_key_ring(checked(config, role))),
+          directory(config.data),
+          process(prepared(config, certificate)),
+          log(open_cluster_log(with_space(config, process, wanted), process, *keys, wanted)),
+          signals(wanted),
+          stop_timeout(config.stop_timeout),
+          key_ring_watch(*log, config, *keys, process.health,
+                         KeyRingWatch::Publishes::operator_does) {}
+
+    /// Until a signal ends the role; `reload` runs at SIGHUP. The exit code.
+    int serve(const std::function<void()>& reload) {
+        signals.wait([&] {
+            key_ring_watch.reread();
+            reload();
+        });
+        watchdog.emplace(stop_timeout);
+        process.health.set_ready("process", false, "stopping");
+        return 0;
+    }
+
+    std::optional<StopWatchdog> watchdog;  ///< outlives everything whose end it watches
+    const std::shared_ptr<core::KeyRing> keys;
+    const DataDirectory directory;
+    Process process;
+    const std::unique_ptr<log::EventLog> log;
+    const Signals& signals;
+    const seconds stop_timeout;
+    KeyRingWatch key_ring_watch;
+};
+
+/// The last step of making a log: until then nobody has used it.
+log::Control write_first_control(log::EventLog& log, const Config& config,
+                                 const core::KeyRing& keys) {
+    log::Control control{.log_id = core::to_hex(core::random_uuid4()),
+                         .created = now_text(),
+                         .partitions = config.layout.partitions,
+                         .tiers = config.layout.tiers,
+                         .keyring_fingerprint = keys.fingerprint()};
+    const auto written = log::write_control(log, control, std::nullopt, kControlTimeout);
+    if (!written) throw StartupError("cannot write to the log: " + written.error().message);
+    return control;
+}
+
+}  // namespace
+
+int run_standalone(Config config, const Signals& signals, const StandaloneOptions& options) {
+    std::optional<StopWatchdog> watchdog;  // outlives everything whose end it watches
+    check_start(config, Reader::standalone);
+    const DataDirectory directory{config.data};
+    use_self_made_certificate(config);
+    Process process{config};
+    await_disk_space(config.data, process.health, signals);
+    auto keys = find_key_ring(config, options.new_log);
+
+    config.embedded.directory = config.data / "log";
+    config.embedded.sync = config.sync == "always"     ? log::Sync::always
+                           : config.sync == "interval" ? log::Sync::interval
+                                                       : log::Sync::never;
+    config.embedded.partitions = config.layout.partitions;
+    config.embedded.history_window = config.layout.history_window;
+    config.embedded.waiting_max = config.kafka.waiting_max;
+    config.embedded.publish_timeout = config.kafka.publish_timeout;
+    config.embedded.clock = &process.clock;
+    config.embedded.clock_is_disciplined = core::host_clock_is_disciplined;
+    config.embedded.memory = memory_of(config);
+    config.embedded.boot_id = core::boot_id();
+    config.edge.delete_retention = config.endpoint.delete_retention =
+        config.embedded.delete_retention;
+    const auto log = log::open_embedded_log(config.embedded);
+
+    auto control = log::read_control(*log, kControlTimeout);
+    const bool first = !control && control.error().fault == core::Fault::not_found;
+    if (!control && !first) throw StartupError("cannot read the log: " + control.error().message);
+    if (!keys) keys = make_key_ring(config, !first);
+    if (first) control = write_first_control(*log, config, *keys);
+    hold_to_embedded_log(*log, *control, *keys, config);
+    adopt(config, *control, process);
+    const BackupService backup{*process.ops, *log, config.data, *keys};
+    const LogService log_service{*process.ops, *log, *keys};
+
+    config.reliability.decides_readiness =
+        false;  // the roles that deliver do not wait for the one that counts
+    reliability::Role reliability{config.reliability, *log, process.clock, process.metrics,
+                                  process.health};
+    const auto reliability_pages = mount_reliability_pages(*process.ops, reliability);
+    reliability::Tracking tracking{tracking_options(config, process, Shows::counts), *log,
+                                   process.clock, process.metrics};
+    track(config.endpoint, tracking);
+    config.edge.milestones = config.retry.milestones = &tracking.sink();
+    KeyRingWatch key_ring_watch{*log, config, *keys, process.health,
+                                KeyRingWatch::Publishes::this_process};
+    config.retry.key_missing = [&key_ring_watch] { key_ring_watch.key_missing(); };
+    config.retry.decides_readiness = false;  // pushes do not wait for webhooks
+    retry::Role retry{config.retry, *log, keys, process.clock, process.metrics, process.health};
+    join_bridges(config.endpoint, config.retry);
+    ingest::Endpoint endpoint{config.endpoint, *log,          keys, process.clock,
+                              process.metrics, process.health};
+    remember_origin(*log, config.endpoint, endpoint);
+    config.edge.endpoint_url = origin_of(config.endpoint, endpoint.port());
+    edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
+    const auto broadcast_pages = mount_broadcast_pages(*process.ops, edge, keys);
+    const auto delivery_pages = mount_delivery_pages(*process.ops, edge, keys);
+    const StoreService store_service{*process.ops, config.data, *keys};
+    const auto webhooks = (config.retry.tls_certificate ? "https://" : "http://") +
+                          authority(config.retry.host, retry.port());
+    const ConsoleRole console{config,
+                              {*log, process.clock, *process.ops, keys, process.node, webhooks},
+                              groups_of_standalone(config, *log, control->partitions),
+                              ""};
+
+    const Addresses addresses{.endpoint = config.edge.endpoint_url,
+                              .websocket = (config.edge.tls_certificate ? "wss://" : "ws://") +
+                                           authority(config.edge.host, edge.port()) +
+                                           config.edge.path,
+                              .webhooks = webhooks,
+                              .ops = ops_origin(config, process),
+                              .console = "http://" + authority(config.console.host, console.port()),
+                              .self_signed = config.endpoint_self_signed || config.edge_self_signed,
+                              .data = config.data};
+    process.health.set_ready("process", true);
+    core::log_info("cli", "listening",
+                   {{"endpoint", addresses.endpoint},
+                    {"websocket", addresses.websocket},
+                    {"webhooks", addresses.webhooks},
+                    {"console", addresses.console},
+                    {"ops", addresses.ops}});
+    std::jthread show;
+    if (options.demo) {
+        show = std::jthread{[&process, addresses](const std::stop_token& stop) {
+            show_first_push(addresses, process.health, stop);
+        }};
+    }
+    int exit_code = 0;
+    if (options.only_demo) {
+        show = std::jthread{[&](const std::stop_token& stop) {
+            exit_code = show_demo(addresses, *options.only_demo, process.health, stop);
+            Signals::request_stop();
+        }};
+    }
+    signals.wait([&] {
+        key_ring_watch.reread();
+        endpoint.reload_tls();
+        edge.reload_tls();
+        retry.reload_tls();
+    });
+    watchdog.emplace(config.stop_timeout);
+    process.health.set_ready("process", false, "stopping");
+    retry.begin_stop();
+    endpoint.begin_stop();  // while the edge closes its clients
+    show = {};
+    return exit_code;
+}
+
+int run_endpoint(Config config, const Signals& signals) {
+    OnKafka on{config, signals, Reader::endpoint, Certificate::may_be_self_made};
+    auto& process = on.process;
+    reliability::Tracking tracking{tracking_options(config, process, Shows::counts), *on.log,
+                                   process.clock, process.metrics};
+    track(config.endpoint, tracking);
+    trust_bridges(config.endpoint);
+    ingest::Endpoint endpoint{config.endpoint, *on.log,         on.keys,
+                              process.clock,   process.metrics, process.health};
+    process.health.set_ready("process", true);
+    remember_origin(*on.log, config.endpoint, endpoint);
+    core::log_info("cli", "listening",
+                   {{"endpoint", origin_of(config.endpoint, endpoint.port())},
+                    {"ops", ops_origin(config, process)}});
+    return on.serve([&] { endpoint.reload_tls(); });
+}
+
+int run_edge(Config config, const Signals& signals) {
+    OnKafka on{config, signals, Reader::edge, Certificate::may_be_self_made};
+    auto& process = on.process;
+    config.edge.endpoint_url = origin_of(config.endpoint, config.endpoint.port);
+    config.edge.links = true;
+    reliability::Tracking tracking{tracking_options(config, process, Shows::nothing), *on.log,
+                                   process.clock, process.metrics};
+    config.edge.milestones = &tracking.sink();
+    edge::Edge edge{config.edge, *on.log, on.keys, process.clock, process.metrics, process.health};
+    const auto broadcast_pages = mount_broadcast_pages(*process.ops, edge, on.keys);
+    const auto delivery_pages = mount_delivery_pages(*process.ops, edge, on.keys);
+    const StoreService store_service{*process.ops, config.data, *on.keys};
+    process.health.set_ready("process", true);
+    core::log_info("cli", "listening",
+                   {{"websocket_port", edge.port()},
+                    {"endpoint_url", config.edge.endpoint_url},
+                    {"ops", ops_origin(config, process)}});
+    return on.serve([&] { edge.reload_tls(); });
+}
+
+int run_retry(Config config, const Signals& signals) {
+    OnKafka on{config, signals, Reader::retry, Certificate::none};
+    auto& process = on.process;
+    const LogReadiness log_readiness{*on.log, process.clock, process.health};
+    reliability::Tracking tracking{tracking_options(config, process, Shows::nothing), *on.log,
+                                   process.clock, process.metrics};
+    config.retry.milestones = &tracking.sink();
+    config.retry.key_missing = [&on] { on.key_ring_watch.key_missing(); };
+    retry::Role retry{config.retry,  *on.log,         on.keys,
+                      process.clock, process.metrics, process.health};
+    process.health.set_ready("process", true);
+    core::log_info("cli", "listening", {{"webhooks_port", retry.port()}});
+    const EndAfter end{config.retry.max_runtime};
+    return on.serve([&] { retry.reload_tls(); });
+}
+
+int run_reliability(Config config, const Signals& signals) {
+    OnKafka on{config, signals, Reader::reliability, Certificate::none};
+    auto& process = on.process;
+    const LogReadiness log_readiness{*on.log, process.clock, process.health};
+    reliability::Role role{config.reliability, *on.log, process.clock, process.metrics,
+                           process.health};
+    const auto pages = mount_reliability_pages(*process.ops, role);
+    process.health.set_ready("process", true);
+    core::log_info("cli", "serving", {{"role", "reliability"}, {"ops_port", process.ops->port()}});
+    return on.serve([] {});
+}
+
+int run_console(Config config, const Signals& signals) {
+    OnKafka on{config, signals, Reader::console, Certificate::none};
+    auto& process = on.process;
+    const LogReadiness log_readiness{*on.log, process.clock, process.health};
+    const ConsoleRole console{config,
+                              {*on.log, process.clock, *process.ops, on.keys, process.node},
+                              log::open_kafka_groups(config.kafka),
+                              config.kafka.prefix};
+    process.health.set_ready("process", true);
+    core::log_info("cli", "listening",
+                   {{"console", "http://" + authority(config.console.host, console.port())},
+                    {"ops", ops_origin(config, process)}});
+    return on.serve([] {});
+}
+
+}  // namespace beckon::cli

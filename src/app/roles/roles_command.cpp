@@ -1,0 +1,78 @@
+#include "app/roles/roles_command.hpp"
+
+#include "app/command_line.hpp"
+#include "app/config/setting.hpp"
+#include "tools/reliability/reliability_command.hpp"
+#include "app/roles/roles.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace beckon::cli {
+
+namespace {
+
+/// `--max-runtime` is for schedulers; it stands above `retry.max_runtime`.
+void add_retry(CommandLine& line) {
+    static std::optional<std::chrono::seconds> max_runtime;
+    auto& command = line.add_configured(
+        line.top(), "retry",
+        "Run the role that accepts events and delivers them to webhooks, on Kafka", Reader::retry,
+        [](Config config, const Sources&) {
+            config.retry.max_runtime = max_runtime.value_or(config.retry.max_runtime);
+            return run_retry(std::move(config), Signals{});
+        });
+    command.add_option_function<std::string>(
+        "--max-runtime",
+        [](const std::string& text) {
+            const auto value = parse_duration(text);
+            if (!value) throw CLI::ValidationError("--max-runtime", value.error().message);
+            if (*value < std::chrono::seconds{1}) {
+                throw CLI::ValidationError("--max-runtime", "must be at least 1s");
+            }
+            max_runtime = std::chrono::floor<std::chrono::seconds>(*value);
+        },
+        "End with exit code 0 after this, e.g. 5min, for schedulers; no attempt starts whose "
+        "time-out could end later");
+}
+
+}  // namespace
+
+void add_roles_commands(CommandLine& line) {
+    static StandaloneOptions standalone;
+    auto& command = line.add_configured(
+        line.top(), "standalone", "Run everything in one process on the embedded log",
+        Reader::standalone, [](Config config, const Sources&) {
+            return run_standalone(std::move(config), Signals{}, standalone);
+        });
+    command.add_flag("--demo", standalone.demo,
+                     "Once ready, send a push through the server, and show commands to try");
+    command.add_flag(
+        "--new-log", standalone.new_log,
+        "Start with an existing key ring and a new log. Without this flag the start fails: if the "
+        "log's volume were missing, every sender would get 410 and forget its subscription");
+    line.add_configured(
+        line.top(), "endpoint", "Run the HTTP API for application servers, on Kafka",
+        Reader::endpoint,
+        [](Config config, const Sources&) { return run_endpoint(std::move(config), Signals{}); });
+    line.add_configured(
+        line.top(), "edge", "Run the WebSocket port for clients, on Kafka", Reader::edge,
+        [](Config config, const Sources&) { return run_edge(std::move(config), Signals{}); });
+    add_retry(line);
+    auto& reliability = line.add_configured(
+        line.top(), "reliability",
+        "Run the role that counts tracked messages and keeps their histories, on Kafka",
+        Reader::reliability, [](Config config, const Sources&) {
+            return run_reliability(std::move(config), Signals{});
+        });
+    add_reliability_commands(line, reliability);
+    line.add_configured(
+        line.top(), "console", "Run the operators' pages: lag, delay tiers, cluster, on Kafka",
+        Reader::console,
+        [](Config config, const Sources&) { return run_console(std::move(config), Signals{}); });
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,125 @@
+#include "app/roles/start_checks.hpp"
+
+#include "app/roles/console_role.hpp"
+#include "app/process/process.hpp"
+#include "net/listener.hpp"
+#include "net/tls.hpp"
+#include "retry/bridge/credentials.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace beckon::cli {
+
+namespace {
+
+struct StartPort {
+    std::string setting;  ///< "endpoint": of `endpoint.host` and `endpoint.port`
+    std::string host;
+    std::uint16_t port;
+};
+
+bool plays(Reader role, Reader part) { return role == part || role == Reader::standalone; }
+
+std::vector<StartPort> start_ports(const Config& config, Reader role) {
+    std::vector<StartPort> ports{{"ops", config.ops.host, config.ops.port}};
+    if (plays(role, Reader::endpoint)) {
+        ports.push_back({"endpoint", config.endpoint.host, config.endpoint.port});
+    }
+    if (plays(role, Reader::edge)) ports.push_back({"edge", config.edge.host, config.edge.port});
+    if (role == Reader::edge) {
+        ports.push_back({"edge.link", config.edge.link_host, config.edge.link_port});
+    }
+    if (plays(role, Reader::retry)) {
+        ports.push_back({"retry", config.retry.host, config.retry.port});
+    }
+    if (plays(role, Reader::console)) {
+        ports.push_back({"console", config.console.host, config.console.port});
+    }
+    return ports;
+}
+
+/// "edge.link" → "--edge-link-port".
+std::string port_flag(const StartPort& port) {
+    std::string flag = "--" + port.setting + "-port";
+    std::replace(flag.begin(), flag.end(), '.', '-');
+    return flag;
+}
+
+void check_start_ports(const std::vector<StartPort>& ports) {
+    std::vector<net::Descriptor> held;
+    for (auto one = ports.begin(); one != ports.end(); ++one) {
+        const auto same = std::find_if(ports.begin(), one, [&](const StartPort& other) {
+            return other.port == one->port && other.port != 0 && other.host == one->host;
+        });
+        if (same != one) {
+            throw StartupError(port_flag(*same) + " and " + port_flag(*one) + " are both " +
+                               std::to_string(one->port) + ": each needs a port of its own");
+        }
+        try {
+            for (auto& socket : net::listen_shared({.host = one->host, .port = one->port})) {
+                held.push_back(std::move(socket));
+            }
+        } catch (const std::runtime_error& error) {
+            throw StartupError(port_flag(*one) + ": " + error.what());
+        }
+    }
+}
+
+using OptionalFile = std::optional<std::filesystem::path>;
+
+void check_start_tls(const std::string& part, const OptionalFile& certificate,
+                     const OptionalFile& key) {
+    if (!certificate || !key) return;
+    const auto good = net::check({*certificate, *key});
+    if (!good) throw StartupError(part + ".tls_certificate: " + good.error().message);
+}
+
+void check_start_credentials(const retry::RoleConfig& config) {
+    const auto each = [](const char* setting, const auto& entries, const auto& load) {
+        for (const auto& entry : entries) {
+            const auto loaded = load(entry);
+            if (!loaded) throw StartupError(std::string{setting} + ": " + loaded.error().message);
+        }
+    };
+    each("retry.fcm.credentials", config.fcm_credentials, retry::load_fcm_credentials);
+    each("retry.apns.credentials", config.apns_credentials, retry::load_apns_credentials);
+    if (!config.ca_file.empty() && ::access(config.ca_file.c_str(), R_OK) != 0) {
+        throw StartupError("retry.ca_file: cannot read " + config.ca_file + ": " +
+                           std::generic_category().message(errno));
+    }
+}
+
+void check_start_files(const Config& config, Reader role) {
+    if (plays(role, Reader::endpoint)) {
+        check_start_tls("endpoint", config.endpoint.tls_certificate, config.endpoint.tls_key);
+    }
+    if (plays(role, Reader::edge)) {
+        check_start_tls("edge", config.edge.tls_certificate, config.edge.tls_key);
+    }
+    if (plays(role, Reader::retry)) {
+        check_start_tls("retry", config.retry.tls_certificate, config.retry.tls_key);
+        check_start_credentials(config.retry);
+    }
+    if (plays(role, Reader::console)) check_console_token(config);
+}
+
+}  // namespace
+
+void check_start(const Config& config, Reader role) {
+    // Whose ports it has too; this error names it.
+    if (DataDirectory::in_use(config.data)) const DataDirectory refused{config.data};
+    check_start_files(config, role);
+    check_start_ports(start_ports(config, role));
+}
+
+}  // namespace beckon::cli

@@ -1,9 +1,0 @@
-#include "cli/process/version.hpp"
-
-namespace beckon::cli {
-
-std::string version_text() { return BECKON_VERSION " (" BECKON_COMMIT ")"; }
-
-std::string commit_text() { return BECKON_COMMIT; }
-
-}  // namespace beckon::cli

@@ -1,0 +1,169 @@
+#include "console/pages/finder.hpp"
+
+#include "inspect/store/client_state.hpp"
+#include "inspect/trace/client_trace.hpp"
+#include "inspect/trace/trace_words.hpp"
+#include "core/json_text.hpp"
+#include "core/log_names.hpp"
+#include "core/milestone.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::cli {
+
+namespace {
+
+using FinderJson = nlohmann::ordered_json;
+
+constexpr int kFinderBadRequest = 400;
+constexpr int kNotFound = 404;
+constexpr int kFinderUnavailable = 503;
+constexpr std::size_t kTextMax = 2'048;
+constexpr std::chrono::seconds kBeforeFirst{1};
+
+console::Answer finder_refused(int status, const std::string& why) {
+    return {status, core::json_text(FinderJson{{"error", why}})};
+}
+
+std::string trimmed(std::string_view text) {
+    const auto begin = text.find_first_not_of(" \t\r\n");
+    if (begin == std::string_view::npos) return {};
+    return std::string{text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1)};
+}
+
+std::string text_of(const console::Parameters& asked, const char* name) {
+    const auto found = asked.find(name);
+    return found == asked.end() ? std::string{} : trimmed(found->second.substr(0, kTextMax));
+}
+
+std::optional<core::Timestamp> time_of(const std::string& text) {
+    std::int64_t ms = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), ms);
+    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return core::Timestamp{std::chrono::milliseconds{ms}};
+}
+
+FinderJson fact(const char* name, std::string value) {
+    return {{"name", name}, {"value", std::move(value)}};
+}
+
+const char* kind_text(NameKind kind) {
+    switch (kind) {
+        case NameKind::endpoint: return "endpoint URL";
+        case NameKind::message: return "message";
+        case NameKind::client: return "UAID";
+    }
+    return "UAID";
+}
+
+FinderJson facts_of(const Named& named, core::Partition partitions) {
+    auto facts = FinderJson::array();
+    if (named.message)
+        facts.push_back(fact("message in log lines", core::log_name(*named.message)));
+    if (named.channel) facts.push_back(fact("channel", core::to_dashed(*named.channel)));
+    facts.push_back(fact("client in log lines", core::log_name(named.client)));
+    facts.push_back(
+        fact("partition", std::to_string(core::partition_of(named.client, partitions))));
+    if (named.kind == NameKind::endpoint) {
+        facts.push_back(fact("bound to a VAPID key", named.bound_to_vapid_key ? "yes" : "no"));
+    }
+    return facts;
+}
+
+/// As JSON, or why the log was not read.
+using Found = core::Result<FinderJson>;
+
+Found life_of_message(log::EventLog& log, const Named& named, const TraceOptions& options) {
+    const auto trace = trace_message(log, {named.client, *named.message}, options);
+    if (!trace) return core::fail(trace.error());
+    return core::must_parse_ordered_json(trace_json(*trace));
+}
+
+Found life_of_client(log::EventLog& log, const Named& named, const TraceOptions& options,
+                     core::Timestamp since) {
+    const auto trace = trace_client(log, named.client, {.trace = options, .since = since});
+    if (!trace) return core::fail(trace.error());
+    return core::must_parse_ordered_json(trace_json(*trace));
+}
+
+/// From when on a slider makes sense: a little before the first step, within the window.
+core::Timestamp first_moment(const FinderJson& trace, core::Timestamp window_begins) {
+    if (trace.is_null() || trace["steps"].empty()) return window_begins;
+    const core::Timestamp first{
+        std::chrono::milliseconds{trace["steps"].front()["at"].get<std::int64_t>()}};
+    return std::max(first - kBeforeFirst, window_begins);
+}
+
+}  // namespace
+
+Finder::Finder(Options options, Context context)
+    : options_(options), context_(std::move(context)) {}
+
+ScanLimits Finder::limits() const {
+    return {.given_up = [this, until = context_.clock.mono() + kSearchTime] {
+        return stopped_ || context_.clock.mono() > until;
+    }};
+}
+
+/// A reliability id may be any text, also one that reads as a UAID: the log decides.
+core::Result<std::optional<Named>> Finder::named(const std::string& text,
+                                                 const ScanLimits& limits) {
+    core::Tokens tokens{context_.keys};
+    auto opened = open_name(tokens, text, context_.clock.wall());
+    if ((opened && opened->kind != NameKind::client) || !core::is_reliability_id(text)) {
+        return opened;
+    }
+    const auto tracked = find_tracked(
+        context_.log, text,
+        {.partitions = options_.partitions, .now = context_.clock.wall(), .limits = limits});
+    if (!tracked && !opened) return core::fail(tracked.error());
+    if (!tracked || !*tracked) return opened;
+    return Named{.kind = NameKind::message, .client = (*tracked)->uaid, .message = (*tracked)->key};
+}
+
+console::Answer Finder::found(const Named& named, const ScanLimits& limits) {
+    const auto now = context_.clock.wall();
+    const auto window_begins = now - options_.history_window;
+    const TraceOptions options{.partitions = options_.partitions, .now = now, .limits = limits};
+    const auto life = named.kind == NameKind::message
+                          ? life_of_message(context_.log, named, options)
+                          : life_of_client(context_.log, named, options, window_begins);
+    FinderJson page{{"kind", kind_text(named.kind)},
+                    {"facts", facts_of(named, options_.partitions)}};
+    page["trace"] = life ? *life : FinderJson(nullptr);
+    page["problem"] = life ? "" : life.error().message;
+    page["from"] = first_moment(page["trace"], window_begins).time_since_epoch().count();
+    page["until"] = now.time_since_epoch().count();
+    return {200, core::json_text(page)};
+}
+
+console::Answer Finder::find(const console::Parameters& asked) {
+    const auto limit = limits();
+    const auto what = named(text_of(asked, "q"), limit);
+    if (!what) return finder_refused(kFinderUnavailable, what.error().message);
+    if (*what) return found(**what, limit);
+    return finder_refused(
+        kNotFound,
+        "this is no endpoint URL, message URL, message id, reliability id or UAID of "
+        "this installation");
+}
+
+console::Answer Finder::state(const console::Parameters& asked) {
+    const auto at = time_of(text_of(asked, "at"));
+    if (!at) return finder_refused(kFinderBadRequest, "at must be a time in Unix milliseconds");
+    const auto limit = limits();
+    const auto what = named(text_of(asked, "q"), limit);
+    if (!what) return finder_refused(kFinderUnavailable, what.error().message);
+    if (!*what) return finder_refused(kNotFound, "nothing of this installation has this name");
+    const auto client = (*what)->client;
+    const auto state = state_of_client(context_.log, client, *at, options_.partitions, limit);
+    if (!state) return finder_refused(kFinderUnavailable, state.error().message);
+    return {200, state_json(client, *state)};
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "inspect/trace/named.hpp"
+#include "inspect/trace/scan.hpp"
+#include "console/web/web_server.hpp"
+#include "core/clock.hpp"
+#include "core/key_ring.hpp"
+#include "core/partition.hpp"
+#include "log/event_log.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace beckon::cli {
+
+/// The console's page Find: it shows the meaning of a message id or URL, an endpoint URL, a UAID or
+/// a reliability id, its life across the log topics, and the state of its client at a moment. It
+/// reads the log on the caller's thread (SearchWorkers has some), with the code of `beckon trace`
+/// and `beckon replay state`. Any thread.
+class Finder {
+public:
+    /// The most time that a search for one answer reads.
+    static constexpr std::chrono::seconds kSearchTime{20};
+
+    struct Options {
+        core::Partition partitions = 1;
+        std::chrono::seconds history_window{};
+    };
+    struct Context {
+        std::shared_ptr<const core::KeyRing> keys;
+        log::EventLog& log;
+        const core::Clock& clock;
+    };
+    Finder(Options options, Context context);
+    Finder(const Finder&) = delete;
+    Finder& operator=(const Finder&) = delete;
+
+    /// Parameter `q`. {"kind", "facts": [{"name", "value"}, …], "trace": as `beckon trace --json`
+    /// has it, or null and "problem": why the log was not read, "from", "until": between which
+    /// times state() can answer}; 404 and {"error"} for any other text.
+    console::Answer find(const console::Parameters& asked);
+    /// Parameters `q` and `at`, Unix milliseconds. Answers with the output of `beckon replay
+    /// state`.
+    console::Answer state(const console::Parameters& asked);
+    /// Ends all searches; no new one begins.
+    void stop() { stopped_ = true; }
+
+private:
+    core::Result<std::optional<Named>> named(const std::string& text, const ScanLimits& limits);
+    console::Answer found(const Named& named, const ScanLimits& limits);
+    ScanLimits limits() const;
+
+    const Options options_;
+    const Context context_;
+    std::atomic<bool> stopped_{false};
+};
+
+}  // namespace beckon::cli

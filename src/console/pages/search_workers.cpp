@@ -1,0 +1,79 @@
+#include "console/pages/search_workers.hpp"
+
+#include "core/logger.hpp"
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include <pthread.h>
+
+namespace beckon::cli {
+
+namespace {
+
+constexpr int kOthersSearch = 503;
+
+/// A search that fails (no memory) ends alone.
+console::Answer answer_of(const SearchWorkers::Search& search, const console::Parameters& asked) {
+    try {
+        return search(asked);
+    } catch (const std::exception& thrown) {
+        core::log_error("console", "search_threw", {{"error", thrown.what()}});
+        return {500, R"({"error":"the console failed at this search"})"};
+    }
+}
+
+}  // namespace
+
+SearchWorkers::SearchWorkers() {
+    for (std::size_t i = 0; i < kSearchesMax; ++i) {
+        threads_.emplace_back([this, i] { run(i); });
+    }
+}
+
+SearchWorkers::~SearchWorkers() {
+    {
+        const std::scoped_lock lock{mutex_};
+        stopping_ = true;
+    }
+    wake_.notify_all();
+    for (auto& thread : threads_) thread.join();
+}
+
+console::Ask SearchWorkers::ask(Search search) {
+    return [this, search = std::move(search)](const console::Parameters& asked,
+                                              const console::Reply& reply) {
+        if (begin({search, asked, reply})) return;
+        reply({kOthersSearch, R"({"error":"others search; try again in a moment"})"});
+    };
+}
+
+bool SearchWorkers::begin(Task task) {
+    const std::scoped_lock lock{mutex_};
+    if (under_way_ >= kSearchesMax) return false;
+    ++under_way_;
+    waiting_.push_back(std::move(task));
+    wake_.notify_one();
+    return true;
+}
+
+void SearchWorkers::run(std::size_t number) {
+    pthread_setname_np(pthread_self(), ("console-find-" + std::to_string(number)).c_str());
+    std::unique_lock lock{mutex_};
+    for (;;) {
+        wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+        if (stopping_) return;
+        const auto task = std::move(waiting_.front());
+        waiting_.pop_front();
+        lock.unlock();
+        auto answer = answer_of(task.search, task.asked);
+        lock.lock();
+        --under_way_;  // before the answer is out, after which its asker may ask again
+        lock.unlock();
+        task.reply(std::move(answer));
+        lock.lock();
+    }
+}
+
+}  // namespace beckon::cli

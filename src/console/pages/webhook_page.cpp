@@ -1,0 +1,95 @@
+#include "console/pages/webhook_page.hpp"
+
+#include "client/url.hpp"
+#include "core/json_text.hpp"
+#include "log/read_partition.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::cli {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kState = "/state";
+
+json time_or_null(const std::optional<core::Timestamp>& time) {
+    return time ? json(time->time_since_epoch().count()) : json(nullptr);
+}
+
+json attempts_json(const std::optional<AttemptSummary>& known) {
+    if (!known) return nullptr;
+    return {{"count", known->attempts},  {"delivered", known->delivered}, {"at", known->at},
+            {"outcome", known->outcome}, {"status", known->status},       {"why", known->why},
+            {"answer", known->answer}};
+}
+
+json webhook_json(const retry::Webhook& webhook, const retry::WebhookState& state,
+                  const std::optional<AttemptSummary>& attempts) {
+    const auto url = client::parse_url(webhook.url);
+    return {{"id", webhook.id},
+            {"owner", webhook.owner},
+            {"origin", url ? url->origin() : std::string{}},
+            {"types", webhook.types},
+            {"filtered", !webhook.filter.empty()},
+            {"ordered", webhook.ordered},
+            {"description", webhook.description},
+            {"created", webhook.created.time_since_epoch().count()},
+            {"enabled", state.enabled},
+            {"reason", state.reason},
+            {"failing_since", time_or_null(state.failing_since)},
+            {"attempts", attempts_json(attempts)}};
+}
+
+}  // namespace
+
+WebhookPage::WebhookPage(core::Partition partitions, std::shared_ptr<const core::KeyRing> keys,
+                         log::EventLog& log, core::Executor& executor)
+    : box_(std::move(keys)),
+      follower_(log::all_of(log::Topic::kWebhooks, partitions), log, executor,
+                [this](log::TopicPartition, const core::RecordView& record) { apply(record); }) {}
+
+void WebhookPage::apply(const core::RecordView& record) {
+    std::string id{record.key};
+    if (id.empty() || id.starts_with('!')) return;  // read barriers and leases
+    if (id.ends_with(kState)) {
+        id.resize(id.size() - kState.size());
+        const auto state = record.value ? retry::decode_webhook_state(record)
+                                        : core::Result<retry::WebhookState>{retry::WebhookState{}};
+        if (state) states_[id] = *state;
+        return;
+    }
+    if (!record.value) {
+        webhooks_.erase(id);
+        states_.erase(id);
+        return;
+    }
+    if (auto webhook = retry::decode_webhook(record, box_)) webhooks_[id] = std::move(*webhook);
+}
+
+std::optional<bool> WebhookPage::enabled(const std::string& id) const {
+    if (!webhooks_.contains(id)) return std::nullopt;
+    const auto state = states_.find(id);
+    return state == states_.end() || state->second.enabled;
+}
+
+std::set<std::string> WebhookPage::owners() const {
+    std::set<std::string> out;
+    for (const auto& [id, webhook] : webhooks_) out.insert(webhook.owner);
+    return out;
+}
+
+std::string WebhookPage::json(const AttemptPoller& attempts) const {
+    if (!follower_.complete()) return {};
+    auto reported = nlohmann::json::array();
+    for (const auto& [id, webhook] : webhooks_) {
+        const auto state = states_.find(id);
+        reported.push_back(
+            webhook_json(webhook, state == states_.end() ? retry::WebhookState{} : state->second,
+                         attempts.of(id)));
+    }
+    return core::json_text(nlohmann::json{{"webhooks", std::move(reported)}});
+}
+
+}  // namespace beckon::cli

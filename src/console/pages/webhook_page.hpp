@@ -1,0 +1,42 @@
+#pragma once
+
+#include "console/pages/attempt_poller.hpp"
+#include "console/pages/topic_follower.hpp"
+#include "core/key_ring.hpp"
+#include "core/partition.hpp"
+#include "retry/webhook/webhook.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace beckon::cli {
+
+/// Every webhook of the installation, for the console: a fold of `webhooks`. Secrets and the paths
+/// of URLs, which may be secrets, do not leave it. The executor's thread.
+class WebhookPage {
+public:
+    WebhookPage(core::Partition partitions, std::shared_ptr<const core::KeyRing> keys,
+                log::EventLog& log, core::Executor& executor);
+
+    /// {"webhooks": [{"id", "owner", "origin", "types", "filtered", "ordered", "description",
+    /// "created", "enabled", "reason", "failing_since", "attempts": {"count", "delivered", "at",
+    /// "outcome", "status", "why"} or null}, …]}; empty: not read yet.
+    std::string json(const AttemptPoller& attempts) const;
+    std::set<std::string> owners() const;
+    bool complete() const { return follower_.complete(); }
+    /// nullopt: there is no such webhook.
+    std::optional<bool> enabled(const std::string& id) const;
+
+private:
+    void apply(const core::RecordView& record);
+
+    retry::SecretBox box_;
+    std::map<std::string, retry::Webhook> webhooks_;
+    std::map<std::string, retry::WebhookState> states_;
+    TopicFollower follower_;  ///< last: it calls us
+};
+
+}  // namespace beckon::cli

@@ -1,0 +1,105 @@
+#include "inspect/backup/backup_service.hpp"
+
+#include "inspect/log/log_service.hpp"
+#include "core/json_text.hpp"
+#include "core/logger.hpp"
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+#include <pthread.h>
+
+namespace beckon::cli {
+
+namespace {
+
+constexpr int kAccepted = 202;
+constexpr int kUnauthorized = 401;
+constexpr int kNotFound = 404;
+constexpr int kBusy = 409;
+
+ops::Page refusal(int status, const std::string& why) {
+    return {.status = status, .body = core::json_text(nlohmann::json{{"error", why}})};
+}
+
+}  // namespace
+
+std::filesystem::path snapshot_of(const std::filesystem::path& data) {
+    return std::filesystem::absolute(data) / "backup";
+}
+
+struct BackupService::Impl {
+    Impl(log::EmbeddedLog& l, const std::filesystem::path& data, const core::KeyRing& keys)
+        : log(l), directory(snapshot_of(data)), proofs(keys) {
+        std::error_code ignored;
+        std::filesystem::remove_all(directory, ignored);
+    }
+
+    ops::Page answer(const ops::LateRequest& request) {
+        if (!proofs.admits(request.authorization)) {
+            return refusal(kUnauthorized, "copies need a proof of this installation's key ring");
+        }
+        if (request.path == "/start") return start();
+        if (request.path == "/state") return {.body = state_text()};
+        return refusal(kNotFound, "there are /backup/start and /backup/state");
+    }
+
+    ops::Page start() {
+        {
+            const std::scoped_lock lock{mutex};
+            if (state == "running") return refusal(kBusy, "another backup is being made");
+            state = "running";
+            error.clear();
+        }
+        worker = std::jthread{[this] { make(); }};  // the earlier one has ended
+        return {.status = kAccepted, .body = state_text()};
+    }
+
+    void make() {
+        pthread_setname_np(pthread_self(), "backup");
+        std::error_code ignored;
+        std::filesystem::remove_all(directory, ignored);
+        const auto copied = log.copy_to(directory);
+        if (copied) {
+            core::log_info("cli", "log_copied", {{"directory", directory.string()}});
+        } else {
+            core::log_error("cli", "log_not_copied",
+                            {{"directory", directory.string()}, {"error", copied.error().message}});
+        }
+        const std::scoped_lock lock{mutex};
+        state = copied ? "done" : "failed";
+        if (!copied) error = copied.error().message;
+    }
+
+    std::string state_text() const {
+        const std::scoped_lock lock{mutex};
+        return core::json_text(
+            nlohmann::json{{"state", state}, {"directory", directory.string()}, {"error", error}});
+    }
+
+    log::EmbeddedLog& log;
+    const std::filesystem::path directory;
+    const LogProofs proofs;
+    mutable std::mutex mutex;
+    std::string state = "none";  ///< under mutex, as is the next
+    std::string error;
+    std::jthread worker;              ///< of the ops port's thread
+    std::optional<ops::Mount> mount;  ///< ends first
+};
+
+BackupService::BackupService(ops::OpsServer& ops, log::EmbeddedLog& log,
+                             const std::filesystem::path& data, const core::KeyRing& keys)
+    : impl_(std::make_unique<Impl>(log, data, keys)) {
+    impl_->mount.emplace(ops.mount_late(
+        "/backup", [impl = impl_.get()](const ops::LateRequest& request, ops::PageDone done) {
+            done(impl->answer(request));
+        }));
+}
+
+BackupService::~BackupService() = default;
+
+}  // namespace beckon::cli

@@ -1,0 +1,65 @@
+#include "inspect/delivery/delivery_pages.hpp"
+
+#include "inspect/log/log_service.hpp"
+#include "core/json_text.hpp"
+#include "core/tokens.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::cli {
+
+namespace {
+
+using nlohmann::json;
+using ops::Page;
+
+constexpr int kBadRequest = 400;
+constexpr int kUnauthorized = 401;
+constexpr int kNotFound = 404;
+
+Page refusal(int status, std::string_view why) {
+    return {.status = status, .body = core::json_text(json{{"error", why}})};
+}
+
+Page page_of(const edge::DeliveryNow& now) {
+    json body{{"served", now.served}, {"connected", now.connected}, {"sent", nullptr}};
+    if (now.sent) body["sent"] = now.sent->time_since_epoch().count();
+    return {.body = core::json_text(body)};
+}
+
+/// The proofs and tokens that the page makes from the ring; of the port's thread.
+struct Keys {
+    explicit Keys(const std::shared_ptr<const core::KeyRing>& ring) : proofs(*ring), tokens(ring) {}
+    const LogProofs proofs;
+    core::Tokens tokens;
+};
+
+void answer(const edge::Edge& edge, Keys& keys, const ops::LateRequest& request,
+            ops::PageDone done) {
+    if (request.path != "/now") return done(refusal(kNotFound, "there is /delivery/now"));
+    if (!keys.proofs.admits(request.authorization)) {
+        return done(
+            refusal(kUnauthorized, "this page needs a proof of this installation's key ring"));
+    }
+    const auto id = request.query.find("message");
+    if (id == request.query.end()) return done(refusal(kBadRequest, "which message?"));
+    const auto message = keys.tokens.open_message(id->second);
+    if (!message) return done(refusal(kBadRequest, "not a message of this installation"));
+    edge.delivery_now(*message, [done = std::move(done)](const auto& now) { done(page_of(now)); });
+}
+
+}  // namespace
+
+ops::Mount mount_delivery_pages(ops::OpsServer& ops, const edge::Edge& edge,
+                                const std::shared_ptr<const core::KeyRing>& keys) {
+    return ops.mount_late("/delivery", [&edge, ours = std::make_shared<Keys>(keys)](
+                                           const ops::LateRequest& request, ops::PageDone done) {
+        answer(edge, *ours, request, std::move(done));
+    });
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,106 @@
+#include "inspect/store/store_service.hpp"
+
+#include "inspect/log/log_service.hpp"
+#include "core/json_text.hpp"
+#include "core/logger.hpp"
+#include "log/blocking_executor.hpp"
+#include "store/open_stores.hpp"
+
+#include <atomic>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+#include <pthread.h>
+
+namespace beckon::cli {
+
+namespace fs = std::filesystem;
+using ops::Page;
+
+namespace {
+
+constexpr int kUnauthorized = 401;
+constexpr int kNotFound = 404;
+constexpr int kConflict = 409;
+constexpr int kUnavailable = 503;
+constexpr auto kForever = std::chrono::hours{24 * 365};
+
+Page refusal(int status, const std::string& why) {
+    return {.status = status, .body = core::json_text(nlohmann::json{{"error", why}})};
+}
+
+}  // namespace
+
+fs::path store_copies_of(const fs::path& data) { return fs::absolute(data) / "edge-copies"; }
+
+struct StoreService::Impl {
+    Impl(ops::OpsServer& ops, const fs::path& data, const core::KeyRing& keys)
+        : edge_store(data / "edge"), copies(store_copies_of(data)), proofs(keys) {
+        std::error_code ignored;
+        fs::remove_all(copies, ignored);
+        thread = std::jthread{[this] { work(); }};
+        mount.emplace(ops.mount_late("/store", [this](const ops::LateRequest& request, auto done) {
+            if (request.path != "/copy") return done(refusal(kNotFound, "there is no such page"));
+            if (!proofs.admits(request.authorization)) {
+                return done(
+                    refusal(kUnauthorized, "copies need a proof of this installation's key ring"));
+            }
+            tasks.post([this, done = std::move(done)] { done(copy()); });
+        }));
+    }
+    ~Impl() {
+        mount.reset();
+        stopping = true;
+        tasks.post([] {});  // wakes it
+    }
+
+    void work() {
+        pthread_setname_np(pthread_self(), "store-copies");
+        tasks.wait_until([this] { return stopping.load(); }, core::SystemClock{}.mono() + kForever);
+    }
+
+    Page copy() {
+        std::error_code failed;
+        fs::create_directories(copies, failed);
+        if (failed) {
+            return refusal(kUnavailable,
+                           "cannot make " + copies.string() + ": " + failed.message());
+        }
+        const auto there =
+            std::distance(fs::directory_iterator{copies, failed}, fs::directory_iterator{});
+        if (static_cast<std::size_t>(there) >= kCopiesMax) {
+            return refusal(kConflict, copies.string() + " has " + std::to_string(there) +
+                                          " copies: remove the unused ones");
+        }
+        return copy_to(copies / std::to_string(next++));
+    }
+
+    Page copy_to(const fs::path& directory) const {
+        if (const auto copied = store::copy_open_store(edge_store, directory); !copied) {
+            core::log_error("cli", "store_not_copied", {{"error", copied.error().message}});
+            return refusal(kUnavailable, copied.error().message);
+        }
+        core::log_info("cli", "store_copied", {{"directory", directory.string()}});
+        return {.body = core::json_text(nlohmann::json{{"directory", directory.string()}})};
+    }
+
+    const fs::path edge_store;
+    const fs::path copies;
+    const LogProofs proofs;
+    std::uint64_t next = 0;  ///< of the thread
+    log::BlockingExecutor tasks;
+    std::atomic<bool> stopping = false;
+    std::optional<ops::Mount> mount;
+    std::jthread thread;
+};
+
+StoreService::StoreService(ops::OpsServer& ops, const fs::path& data, const core::KeyRing& keys)
+    : impl_(std::make_unique<Impl>(ops, data, keys)) {}
+
+StoreService::~StoreService() = default;
+
+}  // namespace beckon::cli

@@ -1,0 +1,143 @@
+#include "inspect/trace/client_trace.hpp"
+
+#include "inspect/trace/trace_words.hpp"
+#include "core/client_code.hpp"
+#include "core/codec.hpp"
+#include "core/log_key.hpp"
+#include "core/log_names.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <iterator>
+#include <utility>
+
+namespace beckon::cli {
+
+using core::RecordView;
+using log::Next;
+
+namespace {
+
+/// The newest steps of many.
+class Newest {
+public:
+    explicit Newest(std::size_t max) : max_(max) {}
+    void add(TraceStep step) {
+        steps_.push_back(std::move(step));
+        if (steps_.size() <= max_) return;
+        steps_.pop_front();
+        cut_ = true;
+    }
+    bool cut() const { return cut_; }
+    std::vector<TraceStep> take() {
+        return {std::make_move_iterator(steps_.begin()), std::make_move_iterator(steps_.end())};
+    }
+
+private:
+    const std::size_t max_;
+    std::deque<TraceStep> steps_;
+    bool cut_ = false;
+};
+
+TraceStep step_of(log::TopicPartition where, const RecordView& record, std::string what,
+                  std::string why) {
+    return {.at = record.time,
+            .topic = where.topic.name(),
+            .partition = where.partition,
+            .offset = record.offset,
+            .what = std::move(what),
+            .why = std::move(why)};
+}
+
+std::string of_message(const core::MessageKey& key, const std::string& words) {
+    return "Message " + core::log_name(key) + ": " + words;
+}
+
+/// The step that a record of the client's partition of `notifications` means; nullopt: none for
+/// people.
+std::optional<TraceStep> notification_step(log::TopicPartition where, const RecordView& record,
+                                           core::DecodeScratch& scratch) {
+    const auto event = core::decode_notification(record, scratch);
+    if (const auto* put = std::get_if<core::NotificationAccepted>(&event)) {
+        const auto expires = record.time + std::chrono::seconds{put->ttl_s};
+        return step_of(where, record, "accepted",
+                       of_message(put->key, "for channel " + core::to_dashed(put->channel) + ". " +
+                                                accepted_words(*put, expires)));
+    }
+    if (const auto* end = std::get_if<core::NotificationFinished>(&event)) {
+        return step_of(
+            where, record, "finished",
+            of_message(end->key,
+                       finished_words(end->reason, record.header(core::kClientCodeHeader))));
+    }
+    if (const auto* lease = std::get_if<core::Lease>(&event); lease && !lease->removed) {
+        return step_of(where, record, "home", home_words(lease->node, lease->epoch));
+    }
+    return std::nullopt;
+}
+
+core::Result<void> add_messages(log::EventLog& log, log::TopicPartition where,
+                                const core::Uaid& client, const ClientTraceOptions& options,
+                                Newest& steps) {
+    const auto from = log::offset_at(log, where, options.since, options.trace.limits.timeout);
+    if (!from) return core::fail(from.error());
+    const auto key = core::to_hex(client);
+    core::DecodeScratch scratch;
+    const auto sink = [&](const RecordView& record) {
+        if (record.key.starts_with(key) || record.key.starts_with(core::kLeasePrefix)) {
+            if (auto step = notification_step(where, record, scratch)) steps.add(std::move(*step));
+        }
+        return Next::go_on;
+    };
+    return scan(log, where, *from, sink, options.trace.limits);
+}
+
+}  // namespace
+
+core::Result<std::vector<TraceStep>> subscription_steps(log::EventLog& log,
+                                                        const core::Uaid& client,
+                                                        const TraceOptions& options) {
+    const log::TopicPartition where{log::Topic::kSubscriptions,
+                                    core::partition_of(client, options.partitions)};
+    const auto key = core::to_hex(client);
+    core::DecodeScratch scratch;
+    std::vector<TraceStep> steps;
+    const auto sink = [&](const RecordView& record) {
+        if (!record.key.starts_with(key)) return Next::go_on;
+        auto words = subscription_words(core::decode_subscription(record, scratch));
+        if (!words.empty()) steps.push_back(step_of(where, record, "client", std::move(words)));
+        return Next::go_on;
+    };
+    if (const auto read = scan(log, where, 0, sink, options.limits); !read) {
+        return core::fail(read.error());
+    }
+    return steps;
+}
+
+core::Result<ClientTrace> trace_client(log::EventLog& log, const core::Uaid& client,
+                                       const ClientTraceOptions& options) {
+    ClientTrace trace{.client = client,
+                      .partition = core::partition_of(client, options.trace.partitions),
+                      .steps = {}};
+    auto subscriptions = subscription_steps(log, client, options.trace);
+    if (!subscriptions) return core::fail(subscriptions.error());
+    Newest messages{options.steps_max};
+    const log::TopicPartition where{log::Topic::kNotifications, trace.partition};
+    if (const auto read = add_messages(log, where, client, options, messages); !read) {
+        return core::fail(read.error());
+    }
+    trace.steps = std::move(*subscriptions);
+    auto reported = messages.take();
+    trace.steps.insert(trace.steps.end(), std::make_move_iterator(reported.begin()),
+                       std::make_move_iterator(reported.end()));
+    std::stable_sort(trace.steps.begin(), trace.steps.end(),
+                     [](const auto& a, const auto& b) { return a.at < b.at; });
+    trace.cut = messages.cut() || trace.steps.size() > options.steps_max;
+    if (trace.steps.size() > options.steps_max) {
+        trace.steps.erase(trace.steps.begin(),
+                          trace.steps.end() - static_cast<std::ptrdiff_t>(options.steps_max));
+    }
+    return trace;
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,256 @@
+#include "inspect/trace/message_trace.hpp"
+
+#include "inspect/trace/client_trace.hpp"
+#include "inspect/trace/trace_words.hpp"
+#include "core/client_code.hpp"
+#include "core/codec.hpp"
+#include "core/log_key.hpp"
+#include "core/milestone.hpp"
+#include "log/read_partition.hpp"
+#include "reliability/history/milestone_codec.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+namespace beckon::cli {
+
+using core::Offset;
+using core::RecordView;
+using core::Timestamp;
+using log::Next;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+/// A key is made by the endpoint's clock, an append time by the log's. They are nearly the same on
+/// a host that is well; the second try is for hosts that are not.
+struct Window {
+    milliseconds before;
+    milliseconds after;
+};
+constexpr std::array kWindows{Window{seconds{2}, seconds{15}},
+                              Window{std::chrono::minutes{10}, std::chrono::minutes{10}}};
+/// Milestones of a message stand in the log a little after its put, or before it.
+constexpr milliseconds kMilestonesBefore = seconds{5};
+
+/// Collects the steps in the partition of `notifications`.
+class Notifications {
+public:
+    Notifications(log::EventLog& log, const core::MessageRef& message, const TraceOptions& options,
+                  MessageTrace& trace)
+        : log_(log),
+          options_(options),
+          trace_(trace),
+          where_{log::Topic::kNotifications, trace.partition},
+          key_(core::to_hex(message.uaid) + '/' + core::to_hex(message.key)) {}
+
+    core::Result<void> read() {
+        for (const auto& window : kWindows) {
+            if (auto found = read(window); !found) return found;
+            if (accepted_ || finished_) break;
+        }
+        return {};
+    }
+
+    std::optional<Timestamp> accepted() const { return accepted_; }
+    bool finished() const { return finished_; }
+    Timestamp expires() const { return expires_; }
+    std::string_view reason() const { return reason_; }
+
+private:
+    /// Reads from before the message was made: until the window is over, or, once its put was seen,
+    /// until its end.
+    core::Result<void> read(const Window& window) {
+        const auto made = made_at(trace_.message.key);
+        const auto from =
+            log::offset_at(log_, where_, made - window.before, options_.limits.timeout);
+        if (!from) return core::fail(from.error());
+        const auto sink = [&](const RecordView& record) {
+            take(record);
+            const bool missing = !accepted_ && record.time > made + window.after;
+            return finished_ || missing ? Next::stop : Next::go_on;
+        };
+        return scan(log_, where_, *from, sink, options_.limits);
+    }
+
+    void take(const RecordView& record) {
+        if (record.key == key_) {
+            note(record);
+        } else if (accepted_ && record.key.starts_with(core::kLeasePrefix)) {
+            note_lease(record);
+        } else if (topic_ && record.value &&
+                   record.key.starts_with(key_.substr(0, core::kHexSize))) {
+            note_newer(record);
+        }
+    }
+
+    /// Another message of the same client: it takes the place of this one if their Topics agree.
+    void note_newer(const RecordView& record) {
+        const auto event = core::decode_notification(record, scratch_);
+        const auto* put = std::get_if<core::NotificationAccepted>(&event);
+        if (!put || put->channel != channel_ || put->topic != topic_) return;
+        step(record, "newer", newer_words(*put));
+    }
+
+    void note(const RecordView& record) {
+        const auto event = core::decode_notification(record, scratch_);
+        if (const auto* put = std::get_if<core::NotificationAccepted>(&event)) {
+            accepted_ = record.time;
+            expires_ = record.time + seconds{put->ttl_s};
+            channel_ = put->channel;
+            if (put->topic) topic_ = std::string{*put->topic};
+            if (put->reliability_id) trace_.reliability_id = std::string{*put->reliability_id};
+            step(record, "accepted", accepted_words(*put, expires_));
+        } else if (const auto* end = std::get_if<core::NotificationFinished>(&event)) {
+            finished_ = true;
+            reason_ = to_string(end->reason);
+            step(record, "finished",
+                 finished_words(end->reason, record.header(core::kClientCodeHeader)));
+        }
+    }
+
+    void note_lease(const RecordView& record) {
+        const auto event = core::decode_notification(record, scratch_);
+        const auto* lease = std::get_if<core::Lease>(&event);
+        if (!lease || lease->removed) return;
+        step(record, "home", home_words(lease->node, lease->epoch));
+    }
+
+    void step(const RecordView& record, std::string what, std::string why) {
+        trace_.steps.push_back({.at = record.time,
+                                .topic = where_.topic.name(),
+                                .partition = where_.partition,
+                                .offset = record.offset,
+                                .what = std::move(what),
+                                .why = std::move(why)});
+    }
+
+    log::EventLog& log_;
+    const TraceOptions& options_;
+    MessageTrace& trace_;
+    const log::TopicPartition where_;
+    const std::string key_;
+    core::DecodeScratch scratch_;
+    std::optional<Timestamp> accepted_;
+    Timestamp expires_{};
+    core::ChannelId channel_{};
+    std::optional<std::string> topic_;
+    bool finished_ = false;
+    std::string reason_;
+};
+
+log::TopicPartition milestones_of(const std::string& id, core::Partition partitions) {
+    return {log::Topic::kReliability, core::partition_of(id, partitions)};
+}
+
+/// Adds the milestones of a tracked message, by the clocks of the hosts that report them.
+core::Result<void> add_milestones(log::EventLog& log, const TraceOptions& options, Timestamp since,
+                                  MessageTrace& trace) {
+    const auto where = milestones_of(*trace.reliability_id, options.partitions);
+    const auto from = log::offset_at(log, where, since - kMilestonesBefore, options.limits.timeout);
+    if (!from) return core::fail(from.error());
+    bool ended = false;
+    const auto sink = [&](const RecordView& record) {
+        if (record.key != *trace.reliability_id) return Next::go_on;
+        reliability::MilestonesReached event;
+        if (!reliability::decode(record, event)) return Next::go_on;
+        for (const auto& reached : event.reached) {
+            ended |= core::is_terminal(reached.milestone);
+            trace.steps.push_back({.at = reached.at,
+                                   .topic = where.topic.name(),
+                                   .partition = where.partition,
+                                   .offset = record.offset,
+                                   .what = std::string{to_string(reached.milestone)},
+                                   .why = std::string{milestone_words(reached.milestone)}});
+        }
+        return ended ? Next::stop : Next::go_on;
+    };
+    return scan(log, where, *from, sink, options.limits);
+}
+
+}  // namespace
+
+std::string_view to_string(TraceOutcome outcome) {
+    switch (outcome) {
+        case TraceOutcome::unknown: return "unknown";
+        case TraceOutcome::waiting: return "waiting";
+        case TraceOutcome::overdue: return "overdue";
+        case TraceOutcome::finished: return "finished";
+    }
+    return "unknown";
+}
+
+Timestamp made_at(const core::MessageKey& key) {
+    std::int64_t ms = 0;
+    for (std::size_t i = 0; i < 6; ++i) ms = ms << 8 | key.bytes[i];
+    return Timestamp{milliseconds{ms}};
+}
+
+core::Result<MessageTrace> trace_message(log::EventLog& log, const core::MessageRef& message,
+                                         const TraceOptions& options) {
+    MessageTrace trace;
+    trace.message = message;
+    trace.partition = core::partition_of(message.uaid, options.partitions);
+    Notifications notifications{log, message, options, trace};
+    if (const auto read = notifications.read(); !read) return core::fail(read.error());
+    if (!notifications.accepted() && !notifications.finished()) {
+        trace.verdict = unknown_words(made_at(message.key), options.now);
+        return trace;
+    }
+    if (trace.reliability_id) {
+        const auto read = add_milestones(log, options, *notifications.accepted(), trace);
+        if (!read) return core::fail(read.error());
+    }
+    auto of_client = subscription_steps(log, message.uaid, options);
+    if (!of_client) return core::fail(of_client.error());
+    trace.steps.insert(trace.steps.end(), std::make_move_iterator(of_client->begin()),
+                       std::make_move_iterator(of_client->end()));
+    const bool over = notifications.accepted() && options.now >= notifications.expires();
+    trace.outcome = notifications.finished() ? TraceOutcome::finished
+                    : over                   ? TraceOutcome::overdue
+                                             : TraceOutcome::waiting;
+    trace.verdict = verdict_words(trace.outcome, notifications.reason(), notifications.expires());
+    std::stable_sort(trace.steps.begin(), trace.steps.end(),
+                     [](const auto& a, const auto& b) { return a.at < b.at; });
+    return trace;
+}
+
+core::Result<std::optional<core::MessageRef>> find_tracked(log::EventLog& log,
+                                                           const std::string& reliability_id,
+                                                           const TraceOptions& options) {
+    std::optional<Timestamp> first;
+    const auto milestones = scan(
+        log, milestones_of(reliability_id, options.partitions), 0,
+        [&](const RecordView& record) {
+            if (record.key == reliability_id) first = record.time;
+            return first ? Next::stop : Next::go_on;
+        },
+        options.limits);
+    if (!milestones) return core::fail(milestones.error());
+    if (!first) return std::optional<core::MessageRef>{};
+    core::DecodeScratch scratch;
+    std::optional<core::MessageRef> found;
+    const auto& window = kWindows.front();
+    for (core::Partition p = 0; p < options.partitions && !found; ++p) {
+        const log::TopicPartition where{log::Topic::kNotifications, p};
+        const auto from = log::offset_at(log, where, *first - window.after, options.limits.timeout);
+        if (!from) return core::fail(from.error());
+        const auto sink = [&](const RecordView& record) {
+            if (record.header(core::header::kReliabilityId) == reliability_id) {
+                const auto event = core::decode_notification(record, scratch);
+                if (const auto* put = std::get_if<core::NotificationAccepted>(&event)) {
+                    found = core::MessageRef{put->uaid, put->key};
+                }
+            }
+            return found || record.time > *first + window.after ? Next::stop : Next::go_on;
+        };
+        const auto read = scan(log, where, *from, sink, options.limits);
+        if (!read) return core::fail(read.error());
+    }
+    return found;
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,32 @@
+#include "inspect/trace/named.hpp"
+
+namespace beckon::cli {
+
+namespace {
+
+/// `/wpush/v1/` and `/wpush/v2/` name the form of their token.
+core::Tokens::Form form_of(const std::string& url) {
+    if (url.find("/wpush/v1/") != std::string::npos) return core::Tokens::Form::v1;
+    if (url.find("/wpush/v2/") != std::string::npos) return core::Tokens::Form::v2;
+    return core::Tokens::Form::any;
+}
+
+}  // namespace
+
+std::optional<Named> open_name(core::Tokens& tokens, const std::string& text, core::Timestamp now) {
+    const auto token = text.substr(text.rfind('/') + 1);
+    if (const auto endpoint = tokens.open_endpoint(token, form_of(text), now)) {
+        return Named{.kind = NameKind::endpoint,
+                     .client = endpoint->uaid,
+                     .channel = endpoint->channel,
+                     .bound_to_vapid_key = !endpoint->vapid_sha256.empty()};
+    }
+    if (const auto message = tokens.open_message(token)) {
+        return Named{.kind = NameKind::message, .client = message->uaid, .message = message->key};
+    }
+    const auto uuid = core::parse_uuid(text);
+    if (!uuid) return std::nullopt;
+    return Named{.kind = NameKind::client, .client = core::Uaid{*uuid}};
+}
+
+}  // namespace beckon::cli

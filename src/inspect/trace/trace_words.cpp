@@ -1,0 +1,227 @@
+#include "inspect/trace/trace_words.hpp"
+
+#include "core/json_text.hpp"
+#include "core/log_names.hpp"
+
+#include <array>
+#include <cstdio>
+#include <ctime>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using core::FinishReason;
+using core::Milestone;
+using core::Timestamp;
+
+std::string quoted_list(const core::NotificationAccepted& message) {
+    std::string text =
+        std::to_string(message.body.size()) + " bytes, TTL " + std::to_string(message.ttl_s) + " s";
+    if (message.urgency) text += ", urgency " + std::string{to_string(*message.urgency)};
+    if (message.topic) text += ", Topic " + std::string{*message.topic};
+    return text;
+}
+
+std::string client_words(const core::ClientRecorded& client) {
+    return "The client was recorded: " + std::string{to_string(client.router_type)} + ", made at " +
+           time_text(client.created) + ", last seen at " + time_text(client.last_seen) + ".";
+}
+
+std::string channel_words(const core::ChannelRecorded& channel) {
+    return "The client registered the channel " + core::to_dashed(channel.channel) + ".";
+}
+
+std::string channel_gone_words(const core::ChannelRemoved& channel) {
+    return "The channel " + core::to_dashed(channel.channel) +
+           " was unregistered; senders get 410 for it.";
+}
+
+/// "+ 1.234 s", from the first step.
+std::string since_text(Timestamp at, Timestamp first) {
+    const auto ms = (at - first).count();
+    std::array<char, 48> text{};
+    std::snprintf(text.data(), text.size(), "%+10.3f s", static_cast<double>(ms) / 1000);
+    return text.data();
+}
+
+Json json_of(const TraceStep& step) {
+    Json out{{"at", step.at.time_since_epoch().count()},
+             {"time", time_text(step.at)},
+             {"topic", step.topic},
+             {"partition", step.partition}};
+    out["offset"] = step.offset ? Json(*step.offset) : Json(nullptr);
+    out["what"] = step.what;
+    out["why"] = step.why;
+    return out;
+}
+
+Json json_of(const std::vector<TraceStep>& steps) {
+    auto out = Json::array();
+    for (const auto& step : steps) out.push_back(json_of(step));
+    return out;
+}
+
+std::string dumped(const Json& value) { return core::json_text(value); }
+
+}  // namespace
+
+std::string accepted_words(const core::NotificationAccepted& message, Timestamp expires) {
+    auto text = "The endpoint " + std::string{message.source} +
+                " put the message into the log and answered 201: " + quoted_list(message) + ". ";
+    if (message.ttl_s == 0) {
+        return text + "It is delivered if the client is connected now, and not kept.";
+    }
+    return text + "It waits for the client until " + time_text(expires) + " at most.";
+}
+
+std::string_view finished_words_of(FinishReason reason) {
+    switch (reason) {
+        case FinishReason::acked: return "The client acknowledged it.";
+        case FinishReason::expired:
+            return "Its TTL ended before the client acknowledged it (a message with TTL 0 ends so "
+                   "even when it was delivered).";
+        case FinishReason::replaced: return "A newer message of the same Topic took its place.";
+        case FinishReason::dropped:
+            return "It was finished before its home had read it, so it was not delivered.";
+        case FinishReason::deleted: return "Its sender deleted it (DELETE of its Location).";
+        case FinishReason::unregistered:
+            return "The client unregistered the channel while the message waited.";
+    }
+    return "It was finished.";
+}
+
+std::string finished_words(FinishReason reason, std::optional<std::string_view> code) {
+    std::string text{finished_words_of(reason)};
+    if (!code) return text;
+    if (code == "101") return text + " It could not decrypt it (code 101).";
+    if (code == "102") return text + " It could not deliver it (code 102).";
+    return text + " It gave the code " + std::string{*code} + ".";
+}
+
+std::string home_words(std::string_view node, core::Epoch epoch) {
+    return "The edge " + std::string{node} + " became the home of the client's partition (epoch " +
+           std::to_string(epoch) + ") and delivers its waiting messages.";
+}
+
+std::string newer_words(const core::NotificationAccepted& newer) {
+    return "The sender sent a newer message of the same Topic: " + core::log_name(newer.key) + ".";
+}
+
+std::string subscription_words(const core::SubscriptionsEvent& event) {
+    return std::visit(
+        core::Overloaded{
+            [](const core::ClientRecorded& client) { return client_words(client); },
+            [](const core::ClientRemoved&) {
+                return std::string{"The client was removed, with its channels."};
+            },
+            [](const core::ChannelRecorded& channel) { return channel_words(channel); },
+            [](const core::ChannelRemoved& channel) { return channel_gone_words(channel); },
+            [](const core::BarrierRecord&) { return std::string{}; },
+            [](const core::Lease&) { return std::string{}; },
+            [](const core::Unknown& unknown) {
+                return "A record that this Beckon does not know: " + std::string{unknown.why} + ".";
+            }},
+        event);
+}
+
+std::string_view milestone_words(Milestone milestone) {
+    switch (milestone) {
+        case Milestone::received: return "The endpoint checked the request.";
+        case Milestone::stored: return "The home keeps it, since the client is away or busy.";
+        case Milestone::retrieved: return "The home read it from its store to deliver it.";
+        case Milestone::int_transmitted: return "It reached the log on its way to the home.";
+        case Milestone::int_accepted: return "The home has it and delivers it at once.";
+        case Milestone::bridge_transmitted: return "The bridge (FCM or APNs) took it.";
+        case Milestone::transmitted: return "The home handed it to the client's connection.";
+        case Milestone::accepted: return "The connection has written it to the network.";
+        case Milestone::delivered: return "The client acknowledged it.";
+        case Milestone::decryption_error:
+            return "The client could not decrypt it (code 101): the sender's keys are wrong.";
+        case Milestone::not_delivered: return "The client could not hand it to its app (code 102).";
+        case Milestone::expired: return "Its TTL ended.";
+        case Milestone::errored: return "It failed for good.";
+        case Milestone::replaced: return "A newer message of the same Topic took its place.";
+        case Milestone::deleted: return "Its sender deleted it.";
+    }
+    return "";
+}
+
+std::string verdict_words(TraceOutcome outcome, std::string_view reason, Timestamp expires) {
+    switch (outcome) {
+        case TraceOutcome::unknown: break;
+        case TraceOutcome::waiting:
+            return "It waits: the client has not acknowledged it. Its TTL ends at " +
+                   time_text(expires) + ".";
+        case TraceOutcome::overdue:
+            return "Its TTL ended at " + time_text(expires) +
+                   " and its home has not finished it yet: it is not delivered any more, and the "
+                   "home finishes it when it next drains the client's messages.";
+        case TraceOutcome::finished:
+            if (const auto known = core::parse_finish_reason(reason)) {
+                return std::string{finished_words_of(*known)};
+            }
+            return "It is finished.";
+    }
+    return "";
+}
+
+std::string unknown_words(Timestamp made, Timestamp now) {
+    const auto age = std::chrono::duration_cast<std::chrono::hours>(now - made).count();
+    return "The log has nothing of it. It was made at " + time_text(made) + " (" +
+           std::to_string(age) +
+           " h ago): either its sender was not answered 201, or it is finished and the log's "
+           "compaction has removed it since (history_window).";
+}
+
+std::string time_text(Timestamp time) {
+    const auto since = time.time_since_epoch();
+    const auto whole = std::chrono::floor<std::chrono::seconds>(since);
+    const std::time_t since_epoch = whole.count();
+    std::tm utc{};
+    gmtime_r(&since_epoch, &utc);
+    std::array<char, 64> text{};
+    const auto size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
+    std::snprintf(text.data() + size, text.size() - size, ".%03dZ",
+                  static_cast<int>((since - whole).count()));
+    return text.data();
+}
+
+std::string trace_text(const MessageTrace& trace) {
+    std::string out = "message " + core::log_name(trace.message.key) + " of client " +
+                      core::log_name(trace.message.uaid) + ", partition " +
+                      std::to_string(trace.partition) + "\n";
+    if (trace.reliability_id) out += "reliability id " + *trace.reliability_id + "\n";
+    out += trace.verdict + "\n";
+    const auto made = made_at(trace.message.key);
+    for (const auto& step : trace.steps) {
+        out += "\n" + time_text(step.at) + since_text(step.at, made) + "  " + step.topic + "/" +
+               std::to_string(step.partition) +
+               (step.offset ? "@" + std::to_string(*step.offset) : "") + "  " + step.what +
+               "\n    " + step.why;
+    }
+    return out + (trace.steps.empty() ? "" : "\n");
+}
+
+std::string trace_json(const MessageTrace& trace) {
+    Json out{{"message", core::log_name(trace.message.key)},
+             {"client", core::log_name(trace.message.uaid)},
+             {"partition", trace.partition}};
+    out["reliability_id"] = trace.reliability_id ? Json(*trace.reliability_id) : Json(nullptr);
+    out["outcome"] = to_string(trace.outcome);
+    out["verdict"] = trace.verdict;
+    out["steps"] = json_of(trace.steps);
+    return dumped(out);
+}
+
+std::string trace_json(const ClientTrace& trace) {
+    Json out{{"client", core::log_name(trace.client)}, {"partition", trace.partition}};
+    out["cut"] = trace.cut;
+    out["steps"] = json_of(trace.steps);
+    return dumped(out);
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "inspect/trace/client_trace.hpp"
+#include "inspect/trace/message_trace.hpp"
+#include "core/events.hpp"
+#include "core/milestone.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// Records explained in sentences for people, and a trace as text or JSON. Pure functions.
+namespace beckon::cli {
+
+std::string accepted_words(const core::NotificationAccepted& message, core::Timestamp expires);
+std::string_view finished_words_of(core::FinishReason reason);
+/// With the meaning of the client's code, if the tombstone has one.
+std::string finished_words(core::FinishReason reason, std::optional<std::string_view> code);
+std::string home_words(std::string_view node, core::Epoch epoch);
+std::string newer_words(const core::NotificationAccepted& newer);
+/// Empty for records that concern no client (read barriers, leases).
+std::string subscription_words(const core::SubscriptionsEvent& event);
+std::string_view milestone_words(core::Milestone milestone);
+
+/// `reason`: as in the tombstone, where there is one.
+std::string verdict_words(TraceOutcome outcome, std::string_view reason, core::Timestamp expires);
+/// The sentence for a message made at that time of which the log has no record.
+std::string unknown_words(core::Timestamp made, core::Timestamp now);
+
+/// "2026-11-22T10:00:00.123Z"
+std::string time_text(core::Timestamp time);
+
+/// Lines for people.
+std::string trace_text(const MessageTrace& trace);
+/// One JSON object in one line.
+std::string trace_json(const MessageTrace& trace);
+std::string trace_json(const ClientTrace& trace);
+
+}  // namespace beckon::cli

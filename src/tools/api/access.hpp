@@ -1,0 +1,27 @@
+#pragma once
+
+#include "client/api_client.hpp"
+#include "app/config/config.hpp"
+
+#include <memory>
+#include <string>
+
+/// How a command comes to the API of the role `retry`.
+namespace beckon::cli {
+
+struct ApiAccess {
+    std::string url{};    ///< empty: http://<retry.host>:<retry.port>
+    std::string token{};  ///< empty: made with the key ring of the configuration, for `owner`
+    std::string owner = "default";
+    std::string ca_file{};
+    bool insecure = false;
+};
+
+/// Throws StartupError: no token and no key ring that we may read, or no name of an owner.
+ApiClient::Options api_options(const Config& config, const ApiAccess& access);
+std::unique_ptr<ApiClient> open_api(const Config& config, const ApiAccess& access);
+
+/// The token of an owner, made with the key ring of the configuration. Throws StartupError.
+std::string token_of(const Config& config, const std::string& owner, bool publishes_to_all);
+
+}  // namespace beckon::cli

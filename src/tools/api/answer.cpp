@@ -1,0 +1,46 @@
+#include "tools/api/answer.hpp"
+
+#include "app/process/output.hpp"
+#include "core/json_text.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::cli {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int kFailed = 1;
+
+}  // namespace
+
+Json parsed(const ApiAnswer& answer) {
+    auto json = core::parse_ordered_json(answer.body);
+    return json.is_discarded() ? Json::object() : json;
+}
+
+std::string text_of(const Json& object, const char* name) {
+    const auto found = object.find(name);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+int print_answer(const core::Result<ApiAnswer>& answer) {
+    if (!answer || !answer->good()) return refused(answer);
+    if (!answer->body.empty()) print_line(core::json_text(parsed(*answer), 2));
+    return 0;
+}
+
+int refused(const core::Result<ApiAnswer>& answer) {
+    if (!answer) {
+        print_error("beckon: " + with_remedy(answer.error()));
+        return kFailed;
+    }
+    const auto problem = parsed(*answer);
+    const auto detail = text_of(problem, "detail");
+    print_error("beckon: " + std::to_string(answer->status) + " " + text_of(problem, "title") +
+                (detail.empty() ? "" : ": " + detail));
+    return kFailed;
+}
+
+}  // namespace beckon::cli

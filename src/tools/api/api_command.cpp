@@ -1,0 +1,30 @@
+#include "tools/api/api_command.hpp"
+
+#include "app/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace beckon::cli {
+
+void add_api_access(CLI::App& command, ApiAccess& access) {
+    command.add_option("--url", access.url, "Origin of the API; by default that of retry.port");
+    command.add_option(
+        "--token", access.token,
+        "Token of the owner (`beckon webhooks token`); by default one is made with the key ring");
+    command.add_option("--owner", access.owner, "Owner for whom that token is made")
+        ->capture_default_str();
+    command.add_option("--api-ca-file", access.ca_file, "PEM file of certificates to trust");
+    command.add_flag("--insecure", access.insecure, "Accept any TLS certificate of the API");
+}
+
+CLI::App& add_api_command(CommandLine& line, CLI::App& parent, CommandText text, ApiAccess& access,
+                          const std::function<int(ApiClient&)>& run) {
+    auto& command = line.add_configured(parent, text.name, text.help, Reader::webhooks,
+                                        [&access, run](const Config& config, const Sources&) {
+                                            return run(*open_api(config, access));
+                                        });
+    add_api_access(command, access);
+    return command;
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "tools/api/access.hpp"
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+/// The common part of the commands that ask the API of the role `retry`.
+namespace beckon::cli {
+
+class CommandLine;
+
+void add_api_access(CLI::App& command, ApiAccess& access);
+
+struct CommandText {
+    const char* name;
+    const char* help;
+};
+/// A command that opens the API and runs; `access` outlives it.
+CLI::App& add_api_command(CommandLine& line, CLI::App& parent, CommandText text, ApiAccess& access,
+                          const std::function<int(ApiClient&)>& run);
+
+}  // namespace beckon::cli

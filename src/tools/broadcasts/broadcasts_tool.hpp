@@ -1,0 +1,15 @@
+#pragma once
+
+#include "app/config/config.hpp"
+#include "edge/broadcast/broadcast_record.hpp"
+
+/// `beckon broadcasts`: on Kafka through the log, else through the running standalone, else through
+/// its log while it is stopped. All throw StartupError. The results are exit codes.
+namespace beckon::cli {
+
+/// Sets a version, or without one removes the broadcast. Returns when the log has it.
+int broadcasts_change(Config config, const edge::BroadcastSet& broadcast);
+int broadcasts_list(Config config);
+int broadcasts_token(const Config& config);
+
+}  // namespace beckon::cli

@@ -1,0 +1,143 @@
+#include "tools/dead/dead_tool.hpp"
+
+#include "tools/api/answer.hpp"
+#include "app/exit_codes.hpp"
+#include "app/process/output.hpp"
+#include "core/json_text.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::cli {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::size_t kPageMax = 1'000;
+
+std::vector<std::pair<std::string, std::string>> fields_of(const DeadWanted& wanted) {
+    std::vector<std::pair<std::string, std::string>> fields;
+    for (const auto& [name, value] :
+         {std::pair{"webhook", &wanted.webhook}, std::pair{"type", &wanted.type},
+          std::pair{"reason", &wanted.reason}, std::pair{"since", &wanted.since},
+          std::pair{"before", &wanted.before}}) {
+        if (!value->empty()) fields.emplace_back(name, *value);
+    }
+    return fields;
+}
+
+std::string percent_encoded(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+        const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' ||
+                           c == '_' || c == ':' || c == '*';
+        char coded[4];
+        std::snprintf(coded, sizeof coded, "%%%02X", static_cast<unsigned char>(c));
+        out += plain ? std::string(1, c) : coded;
+    }
+    return out;
+}
+
+void print_json(const Json& letter) { print_line(core::json_text(letter)); }
+
+void print_letter(const Json& letter) {
+    const auto redriven = letter.value("redriven", 0);
+    print_line(letter.value("died", "") + "  " + letter.value("delivery", "") + "  " +
+               letter.value("webhook", "") + "  " + letter.value("type", "") + "  " +
+               letter.value("reason", "") + " after " +
+               std::to_string(letter.value("attempts", 0)) + " attempts" +
+               (redriven == 0 ? "" : ", redriven " + std::to_string(redriven) + " times"));
+}
+
+/// Prints a page; returns the `next` of the following page, empty at the end.
+std::string print_page(const Json& page, bool json, std::size_t& left) {
+    for (const auto& letter : page.value("letters", Json::array())) {
+        if (left == 0) return "";
+        json ? print_json(letter) : print_letter(letter);
+        --left;
+    }
+    const auto next = page.find("next");
+    return next == page.end() || !next->is_string() ? "" : next->get<std::string>();
+}
+
+std::string order_of(const DeadWanted& wanted, std::size_t limit, bool dry_run) {
+    Json order{{"limit", limit}, {"dry_run", dry_run}};
+    for (const auto& [name, value] : fields_of(wanted)) order[name] = value;
+    if (!wanted.ids.empty()) order["ids"] = wanted.ids;
+    return core::json_text(order);
+}
+
+int print_dry_run(const std::string& action, const Json& page) {
+    const auto disabled = page.value("disabled", 0);
+    print_line(std::to_string(page.value("matched", 0)) + " dead letters match" +
+               (disabled == 0 ? ""
+                              : "; " + std::to_string(disabled) +
+                                    " of them are of webhooks that are disabled") +
+               ". Nothing was changed: --yes does " + action + " them.");
+    for (const auto& letter : page.value("sample", Json::array())) print_letter(letter);
+    return page.value("matched", 0) == 0 ? kNothingFound : kDone;
+}
+
+}  // namespace
+
+int list_dead(ApiClient& api, const DeadWanted& wanted) {
+    std::size_t left = wanted.limit == 0 ? static_cast<std::size_t>(-1) : wanted.limit;
+    std::string after;
+    do {
+        std::string path = "/dead?limit=" + std::to_string(std::min(left, kPageMax));
+        for (const auto& [name, value] : fields_of(wanted)) {
+            path.append("&").append(name).append("=").append(percent_encoded(value));
+        }
+        if (!after.empty()) path += "&after=" + percent_encoded(after);
+        const auto answer = api.ask({.path = path});
+        if (!answer || !answer->good()) return refused(answer);
+        const auto page = parsed(*answer);
+        after = print_page(page, wanted.json, left);
+    } while (!after.empty() && left > 0);
+    return 0;
+}
+
+int show_dead(ApiClient& api, const std::string& id) {
+    const auto answer = api.ask({.path = "/dead/" + percent_encoded(id)});
+    if (!answer || !answer->good()) return refused(answer);
+    print_line(core::json_text(parsed(*answer), 2));
+    return 0;
+}
+
+int settle_dead(ApiClient& api, const std::string& action, const DeadWanted& wanted,
+                const SettleDead& how) {
+    std::size_t left = how.limit == 0 ? static_cast<std::size_t>(-1) : how.limit;
+    std::size_t settled = 0;
+    for (;;) {
+        const auto begun = std::chrono::steady_clock::now();
+        const auto batch = std::min(left, static_cast<std::size_t>(how.rate));
+        const auto answer = api.ask({.method = "POST",
+                                     .path = "/dead/" + action,
+                                     .body = order_of(wanted, batch, !how.yes)});
+        if (!answer || !answer->good()) return refused(answer);
+        const auto page = parsed(*answer);
+        if (!how.yes) return print_dry_run(action, page);
+        const auto done = page.value("settled", std::size_t{0});
+        const auto gone = page.value("gone", std::size_t{0});
+        settled += done;
+        left -= std::min(left, done);
+        if (const auto failed = page.value("failed", std::size_t{0}); failed > 0) {
+            print_error("beckon: the log did not take " + std::to_string(failed) + " of them; " +
+                        std::to_string(settled) + " are done, the others are there still");
+            return 1;
+        }
+        if (done + gone == 0 || left == 0) break;
+        std::this_thread::sleep_until(begun + std::chrono::seconds{1});
+    }
+    print_line(action + ": " + std::to_string(settled));
+    return settled == 0 ? kNothingFound : kDone;
+}
+
+}  // namespace beckon::cli

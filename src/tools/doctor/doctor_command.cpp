@@ -1,0 +1,89 @@
+#include "tools/doctor/doctor_command.hpp"
+
+#include "app/command_line.hpp"
+#include "tools/doctor/finding.hpp"
+#include "tools/doctor/host_checks.hpp"
+#include "tools/doctor/reach_checks.hpp"
+#include "app/process/process.hpp"
+#include "core/clock.hpp"
+
+#include <array>
+#include <iostream>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+namespace beckon::cli {
+
+namespace {
+
+struct DoctorOptions {
+    std::string role;
+    bool json = false;
+};
+
+constexpr std::array<std::pair<std::string_view, Reader>, 5> kRoles{
+    {{"standalone", Reader::standalone},
+     {"endpoint", Reader::endpoint},
+     {"edge", Reader::edge},
+     {"retry", Reader::retry},
+     {"reliability", Reader::reliability}}};
+
+Reader role_of(const Config& config, const std::string& name) {
+    for (const auto& [known, reader] : kRoles) {
+        if (known == name) return reader;
+    }
+    return config.kafka.bootstrap_servers.empty() ? Reader::standalone : Reader::endpoint;
+}
+
+void add_certificates(const Config& config, Findings& findings) {
+    const auto now = core::SystemClock{}.wall();
+    const auto add = [&](const char* role, const auto& certificate, const auto& key) {
+        if (!certificate || !key) return;
+        findings.push_back(
+            check_certificate({.role = role, .certificate = *certificate, .key = *key}, now));
+    };
+    add("endpoint", config.endpoint.tls_certificate, config.endpoint.tls_key);
+    add("edge", config.edge.tls_certificate, config.edge.tls_key);
+    add("retry", config.retry.tls_certificate, config.retry.tls_key);
+}
+
+void add(Findings& findings, const Findings& more) {
+    findings.insert(findings.end(), more.begin(), more.end());
+}
+
+Findings examine(const Config& config, Reader role) {
+    const bool clients = role == Reader::standalone || role == Reader::edge;
+    Findings findings{check_configuration(config, role), check_data(config.data),
+                      check_key_ring(config), check_clock()};
+    if (clients) findings.push_back(check_descriptors(config.edge.connections_max));
+    add_certificates(config, findings);
+    add(findings, check_log(config));
+    findings.push_back(check_process(config, DataDirectory::in_use(config.data)));
+    const auto& url = config.endpoint.public_url;
+    if (!url.empty()) add(findings, check_public_url(url, core::SystemClock{}.wall()));
+    return findings;
+}
+
+}  // namespace
+
+void add_doctor_command(CommandLine& line) {
+    static DoctorOptions asked;
+    auto& command = line.add_configured(
+        line.top(), "doctor",
+        "Check configuration, keys, clocks, log, certificates and URLs, and show how to mend "
+        "faults",
+        Reader::any, [](const Config& config, const Sources&) {
+            const auto findings = examine(config, role_of(config, asked.role));
+            std::cout << (asked.json ? findings_json(findings) + "\n" : findings_text(findings));
+            return exit_code(findings);
+        });
+    command
+        .add_option("--role", asked.role,
+                    "Judge as this role: standalone, endpoint, edge, retry or reliability. By "
+                    "default standalone, or endpoint if kafka.servers is set")
+        ->check(CLI::IsMember({"standalone", "endpoint", "edge", "retry", "reliability"}));
+    command.add_flag("--json", asked.json, "One JSON array in a line");
+}
+
+}  // namespace beckon::cli

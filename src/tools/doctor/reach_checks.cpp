@@ -1,0 +1,180 @@
+#include "tools/doctor/reach_checks.hpp"
+
+#include "app/process/key_ring_guard.hpp"
+#include "app/process/process.hpp"
+#include "tools/running/ops_client.hpp"
+#include "tools/running/tool_log.hpp"
+#include "core/handle.hpp"
+#include "core/json_text.hpp"
+#include "log/topics_admin.hpp"
+
+#include <array>
+#include <exception>
+
+#include <curl/curl.h>
+
+namespace beckon::cli {
+
+namespace {
+
+constexpr long kTimeoutMs = 10'000;
+/// VAPID tokens are judged by the clock, and a TTL of seconds too.
+constexpr std::chrono::seconds kSkewMax{5};
+
+using Curl = core::Handle<CURL, curl_easy_cleanup>;
+
+std::size_t ignore_body(char*, std::size_t size, std::size_t count, void*) noexcept {
+    return size * count;
+}
+
+std::size_t note_date(char* data, std::size_t size, std::size_t count, void* user) noexcept {
+    const std::string_view line{data, size * count};
+    constexpr std::string_view kDate = "date:";
+    if (line.size() > kDate.size() && (line[0] == 'd' || line[0] == 'D') &&
+        line.substr(1, 4) == kDate.substr(1)) {
+        *static_cast<std::string*>(user) = line.substr(kDate.size());
+    }
+    return size * count;
+}
+
+Finding skew_of(const std::string& date, core::Timestamp now) {
+    const auto seconds = curl_getdate(date.c_str(), nullptr);
+    if (date.empty() || seconds < 0) {
+        return {Verdict::unknown, "clocks", "the public URL names no date", ""};
+    }
+    const auto there = core::Timestamp{std::chrono::seconds{seconds}};
+    const auto apart = std::chrono::duration_cast<std::chrono::seconds>(now - there);
+    const auto detail = "this host's is " + std::to_string(apart.count()) +
+                        " s ahead of the one behind the public URL";
+    if (std::chrono::abs(apart) <= kSkewMax) return {.what = "clocks", .detail = detail};
+    return {Verdict::doubtful, "clocks", detail, "let a time service keep both"};
+}
+
+/// The layout that the installation was made with.
+log::LayoutOptions layout_of(const Config& config, const log::Control& control) {
+    auto layout = config.layout;
+    layout.partitions = control.partitions;
+    layout.tiers = control.tiers;
+    return layout;
+}
+
+Finding fingerprint_finding(const Config& config, const log::Control& control) {
+    const auto ring = config.load_key_ring();
+    if (!ring || !control.keyring_fingerprint) {
+        return {Verdict::unknown, "key ring of the log", "there is nothing to compare", ""};
+    }
+    switch (match(*ring, *control.keyring_fingerprint)) {
+        case RingMatch::same:
+            return {.what = "key ring of the log", .detail = "it is the one that the log names"};
+        case RingMatch::grown:
+            return {Verdict::doubtful, "key ring of the log",
+                    "it has keys that the log does not name yet",
+                    "restart the roles one by one, all with this key ring"};
+        case RingMatch::other: break;
+    }
+    return {Verdict::bad, "key ring of the log",
+            "the log names another one: " + *control.keyring_fingerprint,
+            "name the installation's key ring with --key-ring; with another, every sender would "
+            "get 410, as if its subscription were gone"};
+}
+
+Findings topics_findings(const Config& config, const log::Control& control) {
+    const auto admin = log::open_kafka_admin(config.kafka);
+    const auto existing = admin->describe();
+    if (!existing) {
+        const bool forbidden = existing.error().fault == core::Fault::unauthorized;
+        return {{Verdict::bad, "log topics", existing.error().message,
+                 forbidden ? "the broker's ACLs must allow Describe and DescribeConfigs on topics "
+                             "with this prefix"
+                           : "look at the brokers"}};
+    }
+    const auto found = log::plan(log::topic_table(layout_of(config, control)), *existing);
+    Findings findings;
+    for (const auto& spec : found.missing) {
+        findings.push_back({Verdict::bad, "log topics",
+                            config.kafka.prefix + spec.topic.name() + " is missing",
+                            "beckon topics create"});
+    }
+    for (const auto& difference : found.differences) {
+        findings.push_back({difference.essential ? Verdict::bad : Verdict::doubtful, "log topics",
+                            log::to_string(difference, config.kafka.prefix),
+                            difference.essential ? "no role starts so: set it as expected"
+                                                 : "set it as expected, unless you mean it"});
+    }
+    if (findings.empty()) {
+        findings.push_back({.what = "log topics",
+                            .detail = std::to_string(existing->size()) + ", all as expected"});
+    }
+    return findings;
+}
+
+}  // namespace
+
+Findings check_log(Config config) {
+    const bool kafka = !config.kafka.bootstrap_servers.empty();
+    const std::string where = kafka ? config.kafka.bootstrap_servers : config.data.string();
+    try {
+        ToolLog log{config};
+        const auto& control = log.control();
+        Findings findings{{.what = "log",
+                           .detail = where + ": log " + control.log_id + ", " +
+                                     std::to_string(control.partitions) + " partitions"},
+                          fingerprint_finding(config, control)};
+        if (kafka) {
+            const auto topics = topics_findings(config, control);
+            findings.insert(findings.end(), topics.begin(), topics.end());
+        }
+        return findings;
+    } catch (const std::exception& error) {
+        return {{Verdict::bad, "log", where + ": " + error.what(),
+                 kafka ? "name the brokers with --kafka-servers, and look whether they run"
+                       : "name the data directory with --data, the port with --ops-port"}};
+    }
+}
+
+Finding check_process(const Config& config, bool needed) {
+    const auto reply = OpsConnection{config.ops, {}}.get("/ready");
+    if (!reply) {
+        return {needed ? Verdict::bad : Verdict::unknown, "process", reply.error().message,
+                needed ? "" : "start it, or name its port"};
+    }
+    const auto page = core::parse_json(reply->body);
+    if (reply->status == 200) {
+        return {.what = "process",
+                .detail = "ready, version " +
+                          (page.is_object() ? page.value("version", "unknown") : "unknown")};
+    }
+    const auto why = page.is_object() && page.contains("faults")
+                         ? core::json_text(page.at("faults"))
+                         : std::to_string(reply->status);
+    return {Verdict::bad, "process", "not ready: " + why,
+            "docs/operations.md explains each reason"};
+}
+
+Findings check_public_url(const std::string& origin, core::Timestamp now) {
+    const auto url = origin + "/__lbheartbeat__";
+    const Curl curl{curl_easy_init()};
+    std::string date;
+    std::array<char, CURL_ERROR_SIZE> why{};
+    curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
+    curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT_MS, kTimeoutMs);
+    curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, why.data());
+    curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, ignore_body);
+    curl_easy_setopt(curl.get(), CURLOPT_HEADERFUNCTION, note_date);
+    curl_easy_setopt(curl.get(), CURLOPT_HEADERDATA, &date);
+    if (curl_easy_perform(curl.get()) != CURLE_OK) {
+        return {{Verdict::bad, "public URL", origin + ": " + std::string{why.data()},
+                 "senders use this origin: its name, port, certificate and proxy must work from "
+                 "outside, and from here"}};
+    }
+    long status = 0;
+    curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
+    if (status != 200) {
+        return {{Verdict::bad, "public URL", origin + " answers " + std::to_string(status),
+                 "the server there is not Beckon's HTTP API, or the proxy cannot reach it"}};
+    }
+    return {{.what = "public URL", .detail = origin + " answers"}, skew_of(date, now)};
+}
+
+}  // namespace beckon::cli

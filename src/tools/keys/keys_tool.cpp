@@ -1,0 +1,272 @@
+#include "tools/keys/keys_tool.hpp"
+
+#include "app/process/installation.hpp"
+#include "app/process/key_ring_guard.hpp"
+#include "app/process/process.hpp"
+#include "client/private_file.hpp"
+#include "client/vapid.hpp"
+#include "core/base64url.hpp"
+#include "core/handle.hpp"
+#include "core/key_ring.hpp"
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include <openssl/bio.h>
+#include <openssl/core_names.h>
+#include <openssl/ec.h>
+#include <openssl/evp.h>
+#include <openssl/param_build.h>
+#include <openssl/pem.h>
+
+namespace beckon::cli {
+
+namespace {
+
+using KeyHandle = core::Handle<EVP_PKEY, EVP_PKEY_free>;
+using ContextHandle = core::Handle<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
+using BioHandle = core::Handle<BIO, BIO_free_all>;
+
+constexpr const char* kWhatDies =
+    "every endpoint URL that was made with another ring: senders receive 410 (gone) for those "
+    "subscriptions, and pages must subscribe again";
+
+core::KeyRing load(const Config& config) {
+    auto ring = config.load_key_ring();
+    if (!ring) throw StartupError(ring.error().message);
+    return std::move(*ring);
+}
+
+void save(const core::KeyRing& ring, const std::filesystem::path& file) {
+    if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
+    if (const auto saved = ring.save(file); !saved) throw StartupError(saved.error().message);
+}
+
+bool on_kafka(const Config& config) { return !config.kafka.bootstrap_servers.empty(); }
+
+void refuse_beside_log(const Config& config, const char* instead) {
+    if (on_kafka(config) || !has_embedded_log(config)) return;
+    throw StartupError((config.data / "log").string() +
+                       " holds the log of an installation, and its own key ring is not at " +
+                       config.key_ring_file().string() + ": put that back instead. " + instead);
+}
+
+void publish(Installation& installation, const core::KeyRing& ring) {
+    auto changed = installation.control();
+    changed.keyring_fingerprint = ring.fingerprint();
+    installation.write(changed);
+    std::cout << "published the fingerprint " << ring.fingerprint() << "\n";
+}
+
+std::string raw_point(EVP_PKEY* key) {
+    std::size_t size = 0;
+    if (EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, nullptr, 0, &size) != 1)
+        return {};
+    std::string point(size, '\0');
+    auto* out = reinterpret_cast<unsigned char*>(point.data());
+    if (EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, out, size, &size) != 1)
+        return {};
+    return point;
+}
+
+KeyHandle key_of_point(const std::string& point) {
+    ContextHandle context{EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr)};
+    char group[] = "prime256v1";
+    std::string copy = point;
+    const OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, group, 0),
+        OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, copy.data(), copy.size()),
+        OSSL_PARAM_construct_end()};
+    EVP_PKEY* key = nullptr;
+    if (!context || EVP_PKEY_fromdata_init(context.get()) != 1 ||
+        EVP_PKEY_fromdata(context.get(), &key, EVP_PKEY_PUBLIC_KEY,
+                          const_cast<OSSL_PARAM*>(params)) != 1) {
+        return nullptr;
+    }
+    return KeyHandle{key};
+}
+
+int pem_to_point(const std::string& pem, const std::string& file) {
+    const BioHandle bio{BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()))};
+    KeyHandle key{PEM_read_bio_PUBKEY(bio.get(), nullptr, nullptr, nullptr)};
+    if (!key) {
+        const BioHandle again{BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()))};
+        key.reset(PEM_read_bio_PrivateKey(again.get(), nullptr, nullptr, nullptr));
+    }
+    char group[64] = {};
+    std::size_t length = 0;
+    if (!key || EVP_PKEY_get_group_name(key.get(), group, sizeof group, &length) != 1 ||
+        std::string{group} != "prime256v1") {
+        throw StartupError(file + " holds no PEM key on the curve P-256 (prime256v1)");
+    }
+    // Keys are read in either point form, and written in the usual uncompressed one.
+    EVP_PKEY_set_utf8_string_param(key.get(), OSSL_PKEY_PARAM_EC_POINT_CONVERSION_FORMAT,
+                                   OSSL_PKEY_EC_POINT_CONVERSION_FORMAT_UNCOMPRESSED);
+    std::cout << core::base64url(raw_point(key.get())) << "\n";
+    return 0;
+}
+
+}  // namespace
+
+int keys_generate(const Config& config, bool force) {
+    const auto file = config.key_ring_file();
+    if (std::filesystem::exists(file)) {
+        throw StartupError(
+            file.string() +
+            " exists already; its endpoints would die with it. Use `beckon keys rotate`, "
+            "or name another file with --key-ring");
+    }
+    if (!force) {
+        refuse_beside_log(config, "If it is lost for good, --force makes a new one");
+    }
+    const auto ring = core::KeyRing::generate();
+    save(ring, file);
+    std::cout
+        << "wrote " << file.string() << " (mode 0600), fingerprint " << ring.fingerprint()
+        << "\ngive every endpoint and edge the same file; without it all endpoints are lost\n";
+    return 0;
+}
+
+int keys_list(const Config& config) {
+    const auto ring = load(config);
+    std::cout << "fingerprint " << ring.fingerprint() << "\n";
+    for (const auto& key : ring.keys()) {
+        std::cout << "key " << int{key.id} << "  created " << key.created
+                  << (&key == &ring.newest() ? "  encrypts" : "  still read") << "\n";
+    }
+    std::cout << ring.crypto_keys().size() << " Fernet keys (crypto_keys), "
+              << ring.auth_keys().size() << " auth keys\n";
+    return 0;
+}
+
+namespace {
+
+core::KeyRing rotated(const Config& config) {
+    auto ring = load(config).rotated();
+    if (!ring) throw StartupError(ring.error().message);
+    return std::move(*ring);
+}
+
+/// Only the ring that the log names may be rotated.
+void hold_to_published(const Config& config, const std::string& published) {
+    const auto ring = load(config);
+    const auto how = match(ring, published);
+    if (how == RingMatch::same) return;
+    const auto both = "the key ring " + config.key_ring_file().string() + " has the fingerprint " +
+                      ring.fingerprint() + ", the log has " + published + ": ";
+    throw StartupError(both + (how == RingMatch::grown
+                                   ? "it has keys that wait for `beckon keys publish`, which "
+                                     "ends the rotation before"
+                                   : "rotate the ring that the roles use"));
+}
+
+}  // namespace
+
+int keys_rotate(Config config) {
+    const bool kafka = on_kafka(config);
+    if (kafka || (has_embedded_log(config) && !DataDirectory::in_use(config.data))) {
+        Installation installation{config};
+        if (const auto& published = installation.control().keyring_fingerprint) {
+            hold_to_published(config, *published);
+        }
+    }
+    const auto ring = rotated(config);
+    save(ring, config.key_ring_file());
+    std::cout << "key " << int{ring.newest().id} << " is in " << config.key_ring_file().string();
+    if (kafka) {
+        std::cout << "\ncopy the file to every node and send SIGHUP to every role: then all read "
+                     "the key\nthen run `beckon keys publish`: it encrypts from then on\n";
+    } else {
+        std::cout << "; it encrypts from the next start on, or from SIGHUP on\n";
+    }
+    return 0;
+}
+
+int keys_import(const Config& config, const KeyLists& lists) {
+    if (lists.crypto_keys.empty() && lists.auth_keys.empty()) {
+        throw StartupError("give --crypto-keys, --auth-keys or both, each as [key1,key2]");
+    }
+    const auto parsed = [](const char* option, const std::string& text, auto parse) {
+        if (text.empty()) return std::vector<std::string>{};
+        auto keys = parse(text);
+        if (!keys) throw StartupError(std::string{option} + ": " + keys.error().message);
+        return std::move(*keys);
+    };
+    const auto crypto = parsed("--crypto-keys", lists.crypto_keys, core::parse_crypto_keys);
+    const auto auth = parsed("--auth-keys", lists.auth_keys, core::parse_key_list);
+    const bool made = !std::filesystem::exists(config.key_ring_file());
+    if (made) refuse_beside_log(config, "`beckon keys generate --force` makes a new one");
+    const auto ring = (made ? core::KeyRing::generate() : load(config)).imported(crypto, auth);
+    save(ring, config.key_ring_file());
+    if (made) std::cout << "made " << config.key_ring_file().string() << " (mode 0600)\n";
+    std::cout << "the ring has " << ring.crypto_keys().size() << " Fernet keys (crypto_keys) and "
+              << ring.auth_keys().size() << " auth keys now, fingerprint " << ring.fingerprint()
+              << "\nif the log exists already, publish the ring to it with `beckon keys publish`; "
+                 "copy the file to every node\n";
+    return 0;
+}
+
+int keys_publish(Config config, bool force) {
+    const auto ring = load(config);
+    Installation installation{config};
+    const auto published = installation.control().keyring_fingerprint;
+    if (published && match(ring, *published) == RingMatch::other) {
+        if (!force) {
+            throw StartupError("the key ring " + config.key_ring_file().string() +
+                               " has the fingerprint " + ring.fingerprint() +
+                               " and lacks keys of "
+                               "the published one, " +
+                               *published +
+                               ". --force publishes it all "
+                               "the same and kills " +
+                               kWhatDies);
+        }
+        std::cout << "this kills " << kWhatDies << "\n";
+    }
+    publish(installation, ring);
+    return 0;
+}
+
+int keys_vapid(const std::filesystem::path& file, const std::filesystem::path& pem) {
+    const bool made = !std::filesystem::exists(file);
+    const auto key = client::load_vapid_key(file, client::IfMissing::create);
+    if (!key) throw StartupError(key.error().message);
+    if (!pem.empty()) {
+        const auto written = client::write_private_file(pem, key->private_pem());
+        if (!written) throw StartupError(written.error().message);
+    }
+    std::cout
+        << (made ? "made " : "read ") << file.string()
+        << " (JSON with publicKey and privateKey, as npm web-push has them; keep it secret)\n";
+    if (!pem.empty()) {
+        std::cout << "wrote " << pem.string() << " (PEM, as pywebpush and py-vapid read it)\n";
+    }
+    std::cout << "applicationServerKey for pages: " << core::base64url(key->public_point()) << "\n";
+    return 0;
+}
+
+int keys_convert(const std::string& input) {
+    if (std::filesystem::exists(input)) {
+        std::ifstream in{input};
+        std::stringstream pem;
+        pem << in.rdbuf();
+        return pem_to_point(pem.str(), input);
+    }
+    const auto point = core::parse_base64_any(input);
+    const auto key = point ? key_of_point(*point) : nullptr;
+    if (!key) {
+        throw StartupError(
+            "neither a PEM file nor a P-256 point in base64url (65 bytes, 87 characters, begins "
+            "with B)");
+    }
+    const BioHandle bio{BIO_new(BIO_s_mem())};
+    PEM_write_bio_PUBKEY(bio.get(), key.get());
+    char* data = nullptr;
+    const auto size = BIO_get_mem_data(bio.get(), &data);
+    std::cout << std::string_view{data, static_cast<std::size_t>(size)};
+    return 0;
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,100 @@
+#include "tools/lag/lag_tool.hpp"
+
+#include "app/exit_codes.hpp"
+#include "app/process/output.hpp"
+#include "app/process/process.hpp"
+#include "tools/running/ops_client.hpp"
+#include "console/lag/lag_collector.hpp"
+#include "console/lag/lag_text.hpp"
+#include "core/clock.hpp"
+#include "core/json_text.hpp"
+#include "log/groups.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include <unistd.h>
+
+namespace beckon::cli {
+
+namespace {
+
+using console::LagPage;
+using console::Loss;
+using console::Status;
+
+/// Between the two polls that a rate needs, and between two tables of --watch.
+constexpr std::chrono::seconds kBetween{2};
+constexpr const char* kClearScreen = "\033[H\033[2J";
+constexpr long kOk = 200;
+
+using Sample = std::function<LagPage()>;
+
+/// Asks the brokers, without anything of ours that runs.
+Sample read_brokers(const Config& config) {
+    std::shared_ptr<log::Groups> groups = log::open_kafka_groups(config.kafka);
+    const auto table = std::make_shared<console::LagTable>();
+    return [groups, table] {
+        const core::SystemClock clock;
+        return *console::poll(*table, *groups, clock, {});
+    };
+}
+
+Sample read_process(const Config& config) {
+    return [ops = config.ops] {
+        const auto reply = ask_ops_port(ops, "/lag/now");
+        if (reply.status != kOk) {
+            throw StartupError("the process at the ops port " + std::to_string(ops.port) +
+                               " reports no lag: it has no console, or has just started");
+        }
+        auto page = console::parse_lag_page(core::json_text(reply.body));
+        if (!page) throw StartupError(page.error().message);
+        return *std::move(page);
+    };
+}
+
+int exit_code_of(const LagPage& page) {
+    const bool bad = std::any_of(page.rows.begin(), page.rows.end(), [](const auto& row) {
+        return row.status >= Status::stalled || row.loss != Loss::none;
+    });
+    if (bad) return kBehind;
+    return page.rows.empty() && !page.problems.empty() ? kFailed : kDone;
+}
+
+void show(const LagPage& page, const LagOptions& options) {
+    if (options.json) return print_line(console::to_json(page));
+    const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+    auto text = console::to_text(page, {.color = terminal, .only_behind = options.only_behind});
+    text.pop_back();  // print_line() adds it
+    if (options.watch && terminal) text.insert(0, kClearScreen);
+    print_line(text);
+}
+
+LagPage chosen(LagPage page, const LagOptions& options) {
+    std::erase_if(page.rows, [&](const auto& row) {
+        return !options.group.empty() && row.group != options.group;
+    });
+    return page;
+}
+
+}  // namespace
+
+int show_lag(const Config& config, const LagOptions& options) {
+    const bool brokers = !config.kafka.bootstrap_servers.empty();
+    const auto poll = brokers ? read_brokers(config) : read_process(config);
+    auto page = chosen(poll(), options);
+    if (brokers) {
+        std::this_thread::sleep_for(kBetween);
+        page = chosen(poll(), options);
+    }
+    show(page, options);
+    while (options.watch) {
+        std::this_thread::sleep_for(kBetween);
+        show(chosen(poll(), options), options);
+    }
+    return exit_code_of(page);
+}
+
+}  // namespace beckon::cli

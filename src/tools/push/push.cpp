@@ -1,0 +1,175 @@
+#include "tools/push/push.hpp"
+
+#include "app/exit_codes.hpp"
+#include "app/process/output.hpp"
+#include "client/application_server.hpp"
+#include "client/private_file.hpp"
+#include "client/user_agent.hpp"
+#include "core/json_text.hpp"
+
+#include <array>
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::cli {
+
+namespace {
+
+using core::Fault;
+using core::Result;
+using nlohmann::json;
+
+std::string standard_input() {
+    return {std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}};
+}
+
+/// A subscription, or an endpoint URL without keys.
+using Target = std::variant<client::Subscription, std::string>;
+
+Result<Target> read_target(const std::string& option) {
+    if (option.starts_with("http://") || option.starts_with("https://")) {
+        if (const auto url = client::parse_url(option); !url) return core::fail(url.error());
+        return Target{option};
+    }
+    std::string text = option;
+    if (option == "-") {
+        text = standard_input();
+    } else if (!option.starts_with('{')) {
+        auto file = client::read_text_file(option);
+        if (!file) {
+            return core::fail(Fault::invalid,
+                              "the target must be a subscription's JSON, a file that holds it, - "
+                              "for standard input, or an endpoint URL: " +
+                                  file.error().message);
+        }
+        text = std::move(*file);
+    }
+    auto state = client::subscription_in_state(text);
+    auto subscription = state ? std::move(*state) : client::parse_subscription(text);
+    if (!subscription) return core::fail(subscription.error());
+    return Target{std::move(*subscription)};
+}
+
+template <std::size_t N>
+Result<void> one_of(const std::string& name, const std::string& value,
+                    const std::array<std::string_view, N>& allowed) {
+    std::string list;
+    for (const auto choice : allowed) {
+        if (value == choice) return {};
+        list += (list.empty() ? "" : ", ") + std::string{choice};
+    }
+    return core::fail(Fault::invalid, name + " is '" + value + "', it must be one of " + list);
+}
+
+Result<void> check(const PushOptions& options) {
+    if (auto ok = one_of("--encoding", options.encoding,
+                         std::array<std::string_view, 2>{"aes128gcm", "aesgcm"});
+        !ok) {
+        return ok;
+    }
+    if (auto ok = one_of("--vapid-scheme", options.vapid_scheme,
+                         std::array<std::string_view, 2>{"vapid", "webpush"});
+        !ok) {
+        return ok;
+    }
+    if (!options.urgency.empty()) {
+        if (auto ok = one_of("--urgency", options.urgency,
+                             std::array<std::string_view, 4>{"very-low", "low", "normal", "high"});
+            !ok) {
+            return ok;
+        }
+    }
+    if (options.message == "-" && options.target == "-") {
+        return core::fail(Fault::invalid, "only one of target and message can be standard input");
+    }
+    return {};
+}
+
+Result<client::ApplicationServerOptions> sender_options(const PushOptions& options) {
+    client::ApplicationServerOptions out;
+    out.scheme = options.vapid_scheme == "webpush" ? client::VapidScheme::webpush
+                                                   : client::VapidScheme::vapid;
+    out.subject = options.subject;
+    out.tls = {options.insecure, options.ca_file.value_or("")};
+    out.timeout = options.timeout;
+    if (options.vapid_file) {
+        auto key = client::load_vapid_key(*options.vapid_file, client::IfMissing::create);
+        if (!key) return core::fail(key.error());
+        out.vapid = std::move(*key);
+    }
+    return out;
+}
+
+client::PushMessage message_of(const PushOptions& options) {
+    client::PushMessage message;
+    message.text = options.message == "-" ? standard_input() : options.message;
+    message.ttl_s = options.ttl_s;
+    message.topic = options.topic;
+    message.urgency = options.urgency;
+    message.encoding = *client::parse_encoding(options.encoding);
+    message.padding_bytes = options.padding_bytes;
+    return message;
+}
+
+void show(const PushOptions& options, const client::PushReply& reply, const std::string& location) {
+    const double ms = std::chrono::duration<double, std::milli>{reply.took}.count();
+    if (options.json) {
+        json line{{"status", reply.status},
+                  {"ms", ms},
+                  {"location", location},
+                  {"headers", reply.headers},
+                  {"explanation", client::explain(reply)}};
+        if (reply.error) {
+            line["error"] = {{"errno", reply.error->number ? json(*reply.error->number) : json{}},
+                             {"message", reply.error->message}};
+        }
+        print_line(core::json_text(line));
+        return;
+    }
+    std::array<char, 32> took{};
+    std::snprintf(took.data(), took.size(), "%.1f ms, ", ms);
+    print_line(took.data() + client::explain(reply));
+    if (!location.empty()) print_line("message  " + location);
+    if (const auto ttl = reply.header("ttl"); !ttl.empty()) print_line("ttl      " + ttl + " s");
+}
+
+int wrong(const core::Error& error) {
+    print_error(error.message);
+    return kWrongOptions;
+}
+
+int report(const PushOptions& options, const std::string& endpoint,
+           const Result<client::PushReply>& reply) {
+    if (!reply) {
+        print_error(with_remedy(reply.error()));
+        const auto fault = reply.error().fault;
+        return fault == Fault::invalid || fault == Fault::too_large ? kWrongOptions : kFailed;
+    }
+    const auto location = client::message_url(endpoint, *reply);
+    show(options, *reply, location ? *location : "");
+    return reply->accepted() ? kDone : kFailed;
+}
+
+}  // namespace
+
+int run_push(const PushOptions& options) {
+    if (auto ok = check(options); !ok) return wrong(ok.error());
+    const auto sender = sender_options(options);
+    if (!sender) return wrong(sender.error());
+    client::ApplicationServer server{*sender};
+    if (options.remove) return report(options, options.target, server.remove(options.target));
+    const auto target = read_target(options.target);
+    if (!target) return wrong(target.error());
+    const auto message = message_of(options);
+    if (const auto* url = std::get_if<std::string>(&*target)) {
+        return report(options, *url, server.send(*url, message));
+    }
+    const auto& subscription = std::get<client::Subscription>(*target);
+    return report(options, subscription.endpoint, server.send(subscription, message));
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,27 @@
+#include "tools/reference/reference_command.hpp"
+
+#include "app/command_line.hpp"
+#include "app/process/version.hpp"
+#include "tools/reference/command_reference.hpp"
+
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+namespace beckon::cli {
+
+void add_reference_command(CommandLine& line) {
+    auto& group =
+        line.add_group("reference", "The files that a package installs beside the binary");
+    group.group("");
+    line.add(group, "man", "beckon(1)", [&line] {
+        std::cout << man_page(line.top(), version_text());
+        return 0;
+    });
+    line.add(group, "bash", "Completion for bash", [&line] {
+        std::cout << bash_completion(line.top());
+        return 0;
+    });
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,99 @@
+#include "tools/reliability/reliability_command.hpp"
+
+#include "app/command_line.hpp"
+#include "tools/reliability/reliability_text.hpp"
+
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <httplib.h>
+
+namespace beckon::cli {
+
+namespace {
+
+constexpr const char* kOps = "http://127.0.0.1:9090";
+
+struct ReliabilityOptions {
+    std::string ops = kOps;
+    bool json = false;
+    std::string id;
+    std::string day;
+    bool from_log = false;
+};
+
+/// Between two queries whether a report is made; and for how long it is asked.
+constexpr std::chrono::milliseconds kAskAgain{200};
+constexpr int kAskMax = 5 * 600;  // ten minutes
+
+/// Asks until the page is there; 202: it is being made.
+httplib::Result get(httplib::Client& client, const std::string& path) {
+    auto reply = client.Get(path.c_str());
+    for (int i = 0; i < kAskMax && reply && reply->status == 202; ++i) {
+        std::this_thread::sleep_for(kAskAgain);
+        reply = client.Get(path.c_str());
+    }
+    return reply;
+}
+
+/// Gets a page and prints it: as it is, or made readable. Exit code 1 if there is none.
+int show_reliability(const ReliabilityOptions& asked, const std::string& path,
+                     const std::function<std::string(const std::string&)>& readable) {
+    httplib::Client client{asked.ops};
+    client.set_connection_timeout(5);
+    const auto reply = get(client, path);
+    if (!reply) {
+        std::cerr << "beckon: no process answers at " << asked.ops << ": "
+                  << httplib::to_string(reply.error()) << " (--ops URL)\n";
+        return 1;
+    }
+    if (reply->status != 200) {
+        std::cerr << "beckon: " << error_text(reply->body) << "\n";
+        return 1;
+    }
+    std::cout << (asked.json ? reply->body + "\n" : readable(reply->body));
+    return 0;
+}
+
+}  // namespace
+
+void add_reliability_commands(CommandLine& line, CLI::App& role) {
+    static ReliabilityOptions asked;
+    const auto command = [&](const char* name, const char* help,
+                             CommandLine::Run run) -> CLI::App& {
+        auto& added = line.add(role, name, help, std::move(run));
+        added.add_option("--ops", asked.ops, "Ops port of a process with the role reliability")
+            ->capture_default_str();
+        added.add_flag("--json", asked.json, "As JSON");
+        return added;
+    };
+    command("counts",
+            "Show the number of tracked messages at each milestone, and how long their steps take",
+            [] {
+                const int code = show_reliability(asked, "/reliability/counts", counts_text);
+                return code != 0 ? code : show_reliability(asked, "/reliability/flow", flow_text);
+            });
+    command(
+        "show", "Show the life of one message",
+        [] { return show_reliability(asked, "/reliability/history/" + asked.id, history_text); })
+        .add_option("ID", asked.id, "Its reliability id")
+        ->required();
+    auto& report = command("report", "Show the report of a day", [] {
+        if (asked.day.empty()) asked.day = last_day_text(asked.ops);
+        auto path = "/reliability/report?day=" + asked.day;
+        if (asked.from_log) path += "&from=log";
+        return show_reliability(asked, asked.json ? path : path + "&format=md",
+                                [](const std::string& text) { return text; });
+    });
+    report.add_option("--day", asked.day, "YYYY-MM-DD (UTC); the last one if not given");
+    report.add_flag(
+        "--from-log", asked.from_log,
+        "Make it again from the log topic, also for a day that is not over; reads the whole topic");
+}
+
+}  // namespace beckon::cli

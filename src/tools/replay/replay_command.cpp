@@ -1,0 +1,275 @@
+#include "tools/replay/replay_command.hpp"
+
+#include "app/command_line.hpp"
+#include "tools/dead/replay_redrive.hpp"
+#include "app/exit_codes.hpp"
+#include "app/process/key_ring_guard.hpp"
+#include "app/process/output.hpp"
+#include "app/process/process.hpp"
+#include "inspect/store/client_state.hpp"
+#include "tools/replay/replay_tool.hpp"
+#include "inspect/store/store_service.hpp"
+#include "tools/replay/verify.hpp"
+#include "inspect/log/log_service.hpp"
+#include "tools/running/ops_client.hpp"
+#include "tools/running/tool_log.hpp"
+#include "core/json_text.hpp"
+#include "core/tokens.hpp"
+
+#include <atomic>
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+
+namespace beckon::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds kReplayTimeout{10'000};
+
+/// From the options.
+struct ReplayFlags {
+    std::string topic = "notifications";
+    int partition = -1;
+    std::int64_t from = 0;
+    std::int64_t until = -1;
+    std::string since;
+    std::string to;
+    std::string endpoint;
+    std::string uaid;
+    std::string channel;
+    std::string message;
+    std::string key;
+    bool values = false;
+    bool count = false;
+    std::uint64_t limit = 0;
+    std::uint64_t rate = 0;
+    std::string at = "-0s";
+};
+
+[[noreturn]] void refuse(const std::string& why) { throw StartupError(why, kWrongOptions); }
+
+core::Timestamp time_of(const std::string& option, const std::string& text) {
+    const auto time = parse_time(text, core::SystemClock{}.wall());
+    if (!time) {
+        refuse(option + ": '" + text +
+               "' is no time: write 2026-11-22T10:00:00Z, @MILLISECONDS, or -15m, -2h, -3d");
+    }
+    return *time;
+}
+
+template <class Id>
+Id id_of(const std::string& option, const std::string& text) {
+    const auto bytes = core::parse_uuid(text);
+    if (!bytes) refuse(option + ": '" + text + "' is no UUID");
+    return Id{*bytes};
+}
+
+/// An endpoint URL names a client and its channel.
+void apply_endpoint(const Config& config, const std::string& url, Selection& selection) {
+    core::Tokens tokens{load_key_ring(config)};
+    const auto opened = tokens.open_endpoint(url.substr(url.rfind('/') + 1),
+                                             core::Tokens::Form::any, core::SystemClock{}.wall());
+    if (!opened) refuse("--endpoint: not an endpoint URL of this installation");
+    selection.client = opened->uaid;
+    selection.channel = opened->channel;
+}
+
+/// The Location of a 201 names a client and its message; 32 hex digits the message alone.
+void apply_message(const Config& config, const std::string& text, Selection& selection) {
+    if (const auto key = core::parse_hex16(text)) {
+        selection.message = core::MessageKey{*key};
+        return;
+    }
+    core::Tokens tokens{load_key_ring(config)};
+    const auto opened = tokens.open_message(text.substr(text.rfind('/') + 1));
+    if (!opened) refuse("--message: not a message of this installation");
+    selection.client = opened->uaid;
+    selection.message = opened->key;
+}
+
+Selection selection_of(const Config& config, const ReplayFlags& asked) {
+    Selection selection;
+    const auto topic = log::Topic::parse(asked.topic);
+    if (!topic) refuse("--topic: there is no log topic '" + asked.topic + "'");
+    selection.topic = *topic;
+    if (asked.partition >= 0) selection.partition = asked.partition;
+    selection.from = asked.from;
+    if (asked.until >= 0) selection.until = asked.until;
+    if (!asked.since.empty()) selection.since = time_of("--since", asked.since);
+    if (!asked.to.empty()) selection.to = time_of("--to", asked.to);
+    if (!asked.endpoint.empty()) apply_endpoint(config, asked.endpoint, selection);
+    if (!asked.uaid.empty()) selection.client = id_of<core::Uaid>("--uaid", asked.uaid);
+    if (!asked.channel.empty()) {
+        selection.channel = id_of<core::ChannelId>("--channel", asked.channel);
+    }
+    if (!asked.message.empty()) apply_message(config, asked.message, selection);
+    selection.key = asked.key;
+    const bool of_clients = selection.topic == log::Topic::kNotifications ||
+                            selection.topic == log::Topic::kSubscriptions;
+    if (!of_clients && (selection.client || selection.channel || selection.message)) {
+        refuse(
+            "clients, channels and messages are in the log topics notifications and "
+            "subscriptions; choose by --key elsewhere");
+    }
+    return selection;
+}
+
+ReplayOptions replay_options_of(const Config& config, const ReplayFlags& asked,
+                                core::Partition partitions) {
+    ReplayOptions options{.selection = selection_of(config, asked),
+                          .partitions = partitions,
+                          .json = {.values = asked.values},
+                          .rate = asked.rate,
+                          .timeout = kReplayTimeout};
+    if (asked.limit > 0) options.limit = asked.limit;
+    return options;
+}
+
+bool write_out(std::string_view lines) {
+    return std::fwrite(lines.data(), 1, lines.size(), stdout) == lines.size() &&
+           std::fflush(stdout) == 0;
+}
+
+using Replay = core::Result<ReplayCounts> (*)(log::EventLog&, const ReplayOptions&, const LineSink&,
+                                              const std::atomic<bool>&);
+
+int run_replay(Config config, const ReplayFlags& asked, Replay replay) {
+    selection_of(config, asked);  // wrong options are refused before a broker is asked
+    ToolLog log{config};
+    std::atomic<bool> stop = false;
+    const StopSignals signals{[&stop] { stop = true; }};
+    const auto options = replay_options_of(config, asked, log.control().partitions);
+    const LineSink quiet = [](std::string_view) { return true; };
+    const auto counts = replay(log.log(), options, asked.count ? quiet : LineSink{write_out}, stop);
+    if (!counts) throw StartupError(counts.error().message);
+    asked.count ? print_line(counts_json(*counts)) : print_error(counts_json(*counts));
+    if (signals.exit_code() != 0) return signals.exit_code();
+    return counts->shown > 0 ? kDone : kNothingFound;
+}
+
+int run_state(Config config, const ReplayFlags& asked) {
+    const auto selection = selection_of(config, asked);
+    if (!selection.client) refuse("no client is named: use --uaid, --endpoint or --message");
+    ToolLog log{config};
+    const auto state = state_of_client(log.log(), *selection.client, time_of("--at", asked.at),
+                                       log.control().partitions, {.timeout = kReplayTimeout});
+    if (!state) throw StartupError(state.error().message);
+    print_line(state_json(*selection.client, *state));
+    return state->client ? kDone : kNothingFound;
+}
+
+/// Lets the process that uses the store make a copy of it.
+std::filesystem::path copy_by_process(const Config& config) {
+    OpsConnection connection{config.ops, log_proof(*load_key_ring(config))};
+    const auto reply = connection.get("/store/copy");
+    if (!reply) throw StartupError(reply.error().message);
+    const auto body = core::parse_json(reply->body);
+    const std::string port = "the process at the ops port " + std::to_string(config.ops.port);
+    if (reply->status != 200 || !body.is_object()) {
+        const auto why = body.is_object() ? body.value("error", "") : "";
+        throw StartupError(why.empty() ? port + " has no edge: see --ops-port" : why);
+    }
+    std::filesystem::path made = body.value("directory", "");
+    std::error_code error;
+    if (!std::filesystem::equivalent(made.parent_path(), store_copies_of(config.data), error)) {
+        throw StartupError(port + " keeps its copies in " + made.parent_path().string() +
+                           ", not in " + config.data.string() + ": see --ops-port and --data");
+    }
+    return made;
+}
+
+enum class Store : std::uint8_t { at_rest, in_use };
+
+core::Result<std::unique_ptr<ScratchStore>> copy_of_store(const Config& config, Store store,
+                                                          const std::string& log_id) {
+    switch (store) {
+        case Store::at_rest: return ScratchStore::copy_of(config.data / "edge", log_id);
+        case Store::in_use: return ScratchStore::take_over(copy_by_process(config), log_id);
+    }
+    return core::fail(core::Fault::invalid, "a store is at rest or in use");
+}
+
+/// Every partition that the edge of the data directory has; all must agree.
+int run_verify(Config config, const ReplayFlags& asked) {
+    // Before this tool itself uses the directory, to read a log that is in it.
+    const auto store = DataDirectory::in_use(config.data) ? Store::in_use : Store::at_rest;
+    ToolLog log{config};
+    const VerifyOptions options{.now = core::SystemClock{}.wall(), .timeout = kReplayTimeout};
+    const auto copy = copy_of_store(config, store, log.control().log_id);
+    if (!copy) throw StartupError(copy.error().message);
+    bool agree = true;
+    std::size_t verified = 0;
+    for (core::Partition p = 0; p < log.control().partitions; ++p) {
+        if (asked.partition >= 0 && asked.partition != p) continue;
+        const auto found = verify_partition(log.log(), **copy, p, options);
+        if (!found) throw StartupError(found.error().message);
+        if (!*found) continue;
+        ++verified;
+        agree = agree && (*found)->agree();
+        print_line(verified_json(**found));
+    }
+    return !agree ? kFailed : verified > 0 ? kDone : kNothingFound;
+}
+
+void add_client_options(CLI::App& command, ReplayFlags& asked) {
+    command.add_option("--endpoint", asked.endpoint,
+                       "Only records of the client and channel of an endpoint URL");
+    command.add_option("--uaid", asked.uaid, "Of one client");
+    command.add_option("--message", asked.message,
+                       "Only records of one message: the Location of a 201, or its key in hex");
+}
+
+void add_selection(CLI::App& command, ReplayFlags& asked) {
+    command.add_option("--topic", asked.topic, "The log topic")->capture_default_str();
+    command.add_option("--partition", asked.partition, "One partition of it")
+        ->check(CLI::Range(0, 65'535));
+    command.add_option("--from", asked.from, "From this offset on")->check(CLI::NonNegativeNumber);
+    command.add_option("--until", asked.until, "Below this offset")->check(CLI::NonNegativeNumber);
+    command.add_option("--since", asked.since,
+                       "Appended at this time or later: 2026-11-22T10:00:00Z, @MILLISECONDS, -15m");
+    command.add_option("--to", asked.to, "Appended before this time");
+    add_client_options(command, asked);
+    command.add_option("--channel", asked.channel, "Of one channel");
+    command.add_option("--key", asked.key, "With exactly this key");
+    command.add_flag("--values", asked.values, "With values, in base64url");
+    command.add_option("--limit", asked.limit, "Show at most so many records");
+    command.add_option("--rate", asked.rate, "Read at most so many records a second");
+}
+
+}  // namespace
+
+void add_replay_commands(CommandLine& line) {
+    static ReplayFlags asked;
+    auto& group = line.add_group(
+        "replay", "Read the log: records, and the state at a moment; and redrive dead letters");
+    const auto replay = [&](const char* name, const char* help, Replay run) -> CLI::App& {
+        auto& command = line.add_configured(group, name, help, Reader::log,
+                                            [run](Config config, const Sources&) {
+                                                return run_replay(std::move(config), asked, run);
+                                            });
+        add_selection(command, asked);
+        return command;
+    };
+    replay("show", "Show records as lines of JSON; counts go to standard error", show)
+        .add_flag("--count", asked.count, "Only the counts, to standard output");
+    replay("follow", "Show records as they are appended, until Ctrl-C", follow);
+    auto& state = line.add_configured(
+        group, "state",
+        "Show the state of a client at a moment: its channels, and messages that waited",
+        Reader::log,
+        [](Config config, const Sources&) { return run_state(std::move(config), asked); });
+    state.add_option("--at", asked.at, "The moment; now if not given");
+    add_client_options(state, asked);
+    line.add_configured(
+            group, "verify",
+            "Compare an edge's store (--data, --ops-port) with the state folded from its log; the "
+            "edge may run",
+            Reader::log,
+            [](Config config, const Sources&) { return run_verify(std::move(config), asked); })
+        .add_option("--partition", asked.partition, "Only this one")
+        ->check(CLI::Range(0, 65'535));
+    add_replay_redrive(line, group);
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,134 @@
+#include "tools/replay/selection.hpp"
+
+#include "core/codec.hpp"
+#include "core/partition.hpp"
+#include "log/read_partition.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <ctime>
+#include <utility>
+
+namespace beckon::cli {
+
+using core::RecordView;
+using core::Timestamp;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::size_t kHexSize = 32;
+
+std::optional<std::int64_t> number(std::string_view text) {
+    std::int64_t value = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+std::optional<milliseconds> parse_age(std::string_view text) {
+    if (text.size() < 2) return std::nullopt;
+    const auto count = number(text.substr(0, text.size() - 1));
+    if (!count || *count < 0) return std::nullopt;
+    switch (text.back()) {
+        case 's': return std::chrono::seconds{*count};
+        case 'm': return std::chrono::minutes{*count};
+        case 'h': return std::chrono::hours{*count};
+        case 'd': return std::chrono::days{*count};
+    }
+    return std::nullopt;
+}
+
+std::optional<Timestamp> parse_date(const std::string& text) {
+    std::tm utc{};
+    const char* rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &utc);
+    if (!rest) return std::nullopt;
+    milliseconds fraction{};
+    std::string_view tail{rest};
+    if (tail.size() == 5 && tail.front() == '.') {
+        const auto ms = number(tail.substr(1, 3));
+        if (!ms) return std::nullopt;
+        fraction = milliseconds{*ms};
+        tail.remove_prefix(4);
+    }
+    if (tail != "Z") return std::nullopt;
+    return Timestamp{std::chrono::seconds{timegm(&utc)} + fraction};
+}
+
+}  // namespace
+
+std::vector<log::TopicPartition> partitions_of(const Selection& selection,
+                                               core::Partition partitions) {
+    if (selection.partition) return {{selection.topic, *selection.partition}};
+    if (selection.client) {
+        return {{selection.topic, core::partition_of(*selection.client, partitions)}};
+    }
+    return log::all_of(selection.topic, partitions);
+}
+
+core::Result<std::vector<SelectedRange>> ranges_of(log::EventLog& log, const Selection& selection,
+                                                   core::Partition partitions,
+                                                   milliseconds timeout) {
+    const auto wanted = partitions_of(selection, partitions);
+    const auto ends = log::ends_of(log, wanted, timeout);
+    if (!ends) return core::fail(ends.error());
+    if (ends->empty()) {
+        return core::fail(core::Fault::not_found,
+                          "no such partition of the log topic " + selection.topic.name());
+    }
+    std::vector<SelectedRange> out;
+    for (const auto& [where, at] : *ends) {
+        SelectedRange range{.where = where,
+                            .from = std::max(selection.from, at.start),
+                            .until = std::min(selection.until, at.end)};
+        if (selection.since) {
+            const auto from = log::offset_at(log, where, *selection.since, timeout);
+            if (!from) return core::fail(from.error());
+            range.from = std::max(range.from, *from);
+        }
+        if (range.from < range.until) out.push_back(range);
+    }
+    return out;
+}
+
+Filter::Filter(Selection selection)
+    : selection_(std::move(selection)),
+      client_(selection_.client ? core::to_hex(*selection_.client) : ""),
+      channel_(selection_.channel ? core::to_dashed(*selection_.channel) : ""),
+      message_(selection_.message ? core::to_hex(*selection_.message) : "") {}
+
+bool Filter::admits(const RecordView& record) {
+    if (selection_.since && record.time < *selection_.since) return false;
+    if (is_past(record)) return false;
+    if (!selection_.key.empty() && record.key != selection_.key) return false;
+    if (!client_.empty() && !record.key.starts_with(client_)) return false;
+    if (!message_.empty() &&
+        (record.key.size() != 2 * kHexSize + 1 || record.key.substr(kHexSize + 1) != message_)) {
+        return false;
+    }
+    return channel_.empty() || names_channel(record);
+}
+
+bool Filter::names_channel(const RecordView& record) {
+    if (record.key.ends_with(channel_)) return true;  // in `subscriptions`
+    if (record.header(core::header::kSubject) == channel_) {
+        if (keys_.size() < kKeysMax) keys_.emplace(record.key);
+        return true;
+    }
+    return !record.value && keys_.erase(std::string{record.key}) > 0;
+}
+
+std::optional<Timestamp> parse_time(std::string_view text, Timestamp now) {
+    if (text.starts_with('@')) {
+        const auto ms = number(text.substr(1));
+        return ms ? std::optional{Timestamp{milliseconds{*ms}}} : std::nullopt;
+    }
+    if (text.starts_with('-')) {
+        const auto age = parse_age(text.substr(1));
+        return age ? std::optional{now - *age} : std::nullopt;
+    }
+    return parse_date(std::string{text});
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,37 @@
+#include "tools/running/tool_log.hpp"
+
+#include "app/process/key_ring_guard.hpp"
+#include "inspect/log/log_service.hpp"
+#include "tools/running/running_log.hpp"
+
+namespace beckon::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds kControlTimeout{10'000};
+
+bool is_served(const Config& config) {
+    return config.kafka.bootstrap_servers.empty() && DataDirectory::in_use(config.data);
+}
+
+}  // namespace
+
+ToolLog::ToolLog(Config& config) {
+    if (is_served(config)) {
+        running_ = open_running_log(config.ops, log_proof(*load_key_ring(config)));
+    } else {
+        installation_.emplace(config);
+    }
+}
+
+const log::Control& ToolLog::control() {
+    if (installation_) return installation_->control();
+    if (!control_) {
+        auto read = log::read_control(*running_, kControlTimeout);
+        if (!read) throw StartupError("cannot read control: " + read.error().message);
+        control_ = std::move(*read);
+    }
+    return *control_;
+}
+
+}  // namespace beckon::cli

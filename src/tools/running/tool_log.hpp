@@ -1,0 +1,31 @@
+#pragma once
+
+#include "app/config/config.hpp"
+#include "app/process/installation.hpp"
+#include "log/control.hpp"
+#include "log/event_log.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace beckon::cli {
+
+/// The log of an installation, for tools that only read it: Kafka if kafka.servers is set; else
+/// that of the standalone which holds the data directory, through its ops port; else the log in the
+/// data directory. One thread.
+class ToolLog {
+public:
+    /// Throws StartupError: no log there, no key ring for the proof, no process answers.
+    explicit ToolLog(Config& config);
+
+    log::EventLog& log() { return running_ ? *running_ : installation_->log(); }
+    /// Throws StartupError.
+    const log::Control& control();
+
+private:
+    std::unique_ptr<log::EventLog> running_;  ///< one of the two
+    std::optional<Installation> installation_;
+    std::optional<log::Control> control_;
+};
+
+}  // namespace beckon::cli

@@ -1,0 +1,33 @@
+#include "tools/subscriptions/subscriptions_command.hpp"
+
+#include "app/command_line.hpp"
+#include "tools/subscriptions/subscriptions_show.hpp"
+#include "tools/subscriptions/subscriptions_tool.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace beckon::cli {
+
+void add_subscriptions_command(CommandLine& line) {
+    static std::string file;
+    auto& group = line.add_group("subscriptions", "The log's clients and channels");
+    line.add_configured(group, "import", "Import the clients of another installation",
+                        Reader::subscriptions,
+                        [](Config config, const Sources&) {
+                            return subscriptions_import(std::move(config), file);
+                        })
+        .add_option("FILE", file, "JSON lines, one client each; - for standard input")
+        ->required();
+
+    static std::string whom;
+    static bool json = false;
+    auto& show =
+        line.add_configured(group, "show", "Show a client: its channels and its waiting messages",
+                            Reader::log, [](Config config, const Sources&) {
+                                return subscriptions_show(std::move(config), whom, json);
+                            });
+    show.add_option("CLIENT", whom, "A UAID, or an endpoint URL of the client")->required();
+    show.add_flag("--json", json, "One JSON object in a line");
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,114 @@
+#include "tools/subscriptions/subscriptions_show.hpp"
+
+#include "app/exit_codes.hpp"
+#include "app/process/key_ring_guard.hpp"
+#include "app/process/output.hpp"
+#include "app/process/process.hpp"
+#include "tools/running/tool_log.hpp"
+#include "inspect/trace/trace_words.hpp"
+#include "core/log_names.hpp"
+#include "core/tokens.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+
+namespace beckon::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds kTimeout{10'000};
+constexpr std::size_t kMessagesShown = 20;
+
+struct Whom {
+    core::Uaid client;
+    std::optional<core::ChannelId> channel;
+};
+
+Whom parse_whom(const Config& config, const std::string& text) {
+    if (const auto uaid = core::parse_uuid(text)) return {core::Uaid{*uaid}, std::nullopt};
+    core::Tokens tokens{load_key_ring(config)};
+    const auto endpoint = tokens.open_endpoint(text.substr(text.rfind('/') + 1),
+                                               core::Tokens::Form::any, core::SystemClock{}.wall());
+    if (!endpoint) {
+        throw StartupError("'" + text + "' is neither a UAID (32 hex digits, dashes allowed) " +
+                               "nor an endpoint URL of this installation",
+                           kWrongOptions);
+    }
+    return {endpoint->uaid, endpoint->channel};
+}
+
+std::string seconds_text(core::Timestamp from, core::Timestamp to) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(to - from).count()) +
+           " s";
+}
+
+std::string client_line(const std::optional<store::StoredClient>& client) {
+    if (!client) {
+        return "The log has no such client: it never registered, was removed, or is purged.\n";
+    }
+    return "It speaks " + std::string{to_string(client->router_type)} + ", was made at " +
+           time_text(client->created) + " and last seen at " + time_text(client->last_seen) + ".\n";
+}
+
+std::string channel_line(const store::StoredChannel& channel, bool asked) {
+    return "  channel " + core::to_dashed(channel.channel) + ", made at " +
+           time_text(channel.created) +
+           (channel.vapid_sha256.empty() ? "" : ", for one VAPID key only") +
+           (asked ? "  <- the endpoint's\n" : "\n");
+}
+
+std::string message_line(const WaitingMessage& message, core::Timestamp now) {
+    return "  message " + core::log_name(message.key) + " for channel " +
+           core::to_dashed(message.channel) + ": " + std::to_string(message.bytes) +
+           " bytes, accepted " + seconds_text(message.appended, now) + " ago, expires in " +
+           seconds_text(now, message.expires) +
+           (message.topic.empty() ? "\n" : ", Topic " + message.topic + "\n");
+}
+
+std::string waiting_lines(const ClientState& state) {
+    if (state.waiting.empty()) return "Nothing waits for it.\n";
+    std::string text = std::to_string(state.waiting.size()) + " messages wait for it:\n";
+    const auto shown = std::min(state.waiting.size(), kMessagesShown);
+    for (std::size_t i = 0; i < shown; ++i) text += message_line(state.waiting[i], state.at);
+    if (shown < state.waiting.size()) {
+        text += "  and " + std::to_string(state.waiting.size() - shown) +
+                " more: beckon replay state shows all\n";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string state_text(const core::Uaid& client, const std::optional<core::ChannelId>& asked,
+                       const ClientState& state) {
+    auto text =
+        "Log lines call this client " + core::log_name(client) + ".\n" + client_line(state.client);
+    if (!state.client) return text;
+    bool found = false;
+    text += "It has " + std::to_string(state.channels.size()) + " channels" +
+            (state.channels.empty() ? ".\n" : ":\n");
+    for (const auto& channel : state.channels) {
+        const bool is_asked = asked == channel.channel;
+        found = found || is_asked;
+        text += channel_line(channel, is_asked);
+    }
+    if (asked && !found) {
+        text += "The endpoint's channel " + core::to_dashed(*asked) +
+                " is not among them: senders get 410 for it.\n";
+    }
+    return text + waiting_lines(state);
+}
+
+int subscriptions_show(Config config, const std::string& whom, bool json) {
+    const auto named = parse_whom(config, whom);  // refused before a broker is asked
+    ToolLog log{config};
+    const auto state = state_of_client(log.log(), named.client, core::SystemClock{}.wall(),
+                                       log.control().partitions, {.timeout = kTimeout});
+    if (!state) throw StartupError(state.error().message);
+    std::cout << (json ? state_json(named.client, *state) + "\n"
+                       : state_text(named.client, named.channel, *state));
+    return state->client ? kDone : kNothingFound;
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,183 @@
+#include "tools/topics/topics_tool.hpp"
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+#include "log/control.hpp"
+
+#include <ctime>
+#include <utility>
+#include <vector>
+
+namespace beckon::cli {
+
+using core::Fault;
+using log::Control;
+using log::EventLog;
+using log::Existing;
+using log::Topic;
+using log::TopicsAdmin;
+using log::TopicsPlan;
+
+namespace {
+
+std::string timestamp(core::Timestamp time) {
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(
+        std::chrono::time_point_cast<std::chrono::system_clock::duration>(time));
+    std::tm utc{};
+    gmtime_r(&seconds, &utc);
+    char text[32];
+    const auto size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return {text, size};
+}
+
+std::string text_of(const std::vector<std::chrono::seconds>& tiers) {
+    std::string text;
+    for (const auto delay : tiers) {
+        text += (text.empty() ? "" : " ") + std::to_string(delay.count()) + "s";
+    }
+    return text.empty() ? "none" : text;
+}
+
+std::string text_of(const std::optional<std::string>& fingerprint) {
+    return fingerprint.value_or("none");
+}
+
+/// The settings with which the topics were made beside those of the configuration.
+std::string mismatch(const Control& control, const TopicsToolOptions& options) {
+    std::string text;
+    const auto compare = [&](const std::string& what, const std::string& is,
+                             const std::string& asked) {
+        if (is != asked) {
+            text += (text.empty() ? "" : "; ") + what + ": " + is + " in control, " + asked +
+                    " asked for";
+        }
+    };
+    compare("partitions", std::to_string(control.partitions),
+            std::to_string(options.layout.partitions));
+    compare("tiers", text_of(control.tiers), text_of(options.layout.tiers));
+    if (options.keyring_fingerprint && control.keyring_fingerprint) {
+        compare("key ring", text_of(control.keyring_fingerprint),
+                text_of(options.keyring_fingerprint));
+    }
+    return text;
+}
+
+/// `control` as it is; nullopt before the first create.
+core::Result<std::optional<Control>> known_control(EventLog& log, const Existing& existing,
+                                                   std::chrono::milliseconds timeout) {
+    if (!existing.contains(Topic::kControl)) return std::optional<Control>{};
+    auto control = log::read_control(log, timeout);
+    if (control) return std::optional{std::move(*control)};
+    if (control.error().fault == Fault::not_found) return std::optional<Control>{};
+    return core::fail(control.error());
+}
+
+void print(const Control& control, std::ostream& out) {
+    out << "log id " << control.log_id << ", created " << control.created << ", "
+        << control.partitions << " partitions, tiers " << text_of(control.tiers) << ", key ring "
+        << text_of(control.keyring_fingerprint) << '\n';
+}
+
+}  // namespace
+
+core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
+                                 const TopicsToolOptions& options, std::ostream& out) {
+    const auto existing = admin.describe();
+    if (!existing) return core::fail(existing.error());
+    const auto previous = known_control(log, *existing, options.timeout);
+    if (!previous) return core::fail(previous.error());
+    if (*previous) {
+        if (const auto text = mismatch(**previous, options); !text.empty()) {
+            return core::fail(Fault::conflict,
+                              "the log topics were made otherwise, nothing is changed: " + text);
+        }
+    }
+    if (!*previous && options.no_new_log) return core::fail(Fault::invalid, *options.no_new_log);
+    const auto planned = log::plan(log::topic_table(options.layout), *existing);
+    out << to_string(planned, options.prefix);
+    if (options.layout.replication_factor == 1) {
+        out << "note: one copy of each partition is for a trial: messages that were answered 201 "
+               "are lost with their broker. Every role then needs --replication-factor 1\n";
+    }
+    if (const auto text = log::essential_differences(planned, options.prefix); !text.empty()) {
+        return core::fail(
+            Fault::conflict,
+            "existing log topics are not as Beckon needs them, nothing is changed: " + text);
+    }
+    Control control{.log_id = core::to_hex(core::random_uuid4()),
+                    .created = timestamp(core::SystemClock{}.wall()),
+                    .partitions = options.layout.partitions,
+                    .tiers = options.layout.tiers,
+                    .keyring_fingerprint = options.keyring_fingerprint};
+    if (*previous) {
+        auto fingerprint = std::exchange(control, **previous).keyring_fingerprint;
+        if (!control.keyring_fingerprint) control.keyring_fingerprint = std::move(fingerprint);
+    }
+    if (options.dry_run) {
+        out << (control == *previous ? "control stays as it is\n" : "control would be written\n")
+            << "dry run: nothing was changed\n";
+        return {};
+    }
+    if (auto created = admin.create(planned.missing); !created) return created;
+    auto written = log::write_control(log, control, *previous, options.timeout);
+    if (!written) return written;
+    print(control, out);
+    return {};
+}
+
+core::Result<void> describe_topics(TopicsAdmin& admin, EventLog& log,
+                                   const TopicsToolOptions& options, std::ostream& out) {
+    const auto existing = admin.describe();
+    if (!existing) return core::fail(existing.error());
+    const auto control = known_control(log, *existing, options.timeout);
+    if (!control) return core::fail(control.error());
+    auto layout = options.layout;
+    if (*control) {
+        print(**control, out);
+        layout.partitions = (**control).partitions;
+        layout.tiers = (**control).tiers;
+    }
+    for (const auto& [topic, spec] : *existing) out << to_string(spec, options.prefix) << '\n';
+    const auto found = log::plan(log::topic_table(layout), *existing);
+    for (const auto& difference : found.differences) {
+        out << (difference.essential ? "WRONG   " : "differs ")
+            << to_string(difference, options.prefix) << '\n';
+    }
+    std::string missing;
+    for (const auto& spec : found.missing) {
+        missing += (missing.empty() ? "" : ", ") + options.prefix + spec.topic.name();
+    }
+    if (!missing.empty()) {
+        return core::fail(Fault::not_found,
+                          "log topics are missing: " + missing + ": run `beckon topics create`");
+    }
+    if (const auto wrong = log::essential_differences(found, options.prefix); !wrong.empty()) {
+        return core::fail(Fault::conflict, "log topics are not as Beckon needs them: " + wrong);
+    }
+    return {};
+}
+
+core::Result<void> destroy_topics(TopicsAdmin& admin, const TopicsToolOptions& options,
+                                  std::ostream& out) {
+    if (!options.prefix.starts_with("test")) {
+        return core::fail(Fault::invalid, "the prefix '" + options.prefix +
+                                              "' does not start with 'test': only the log topics "
+                                              "of tests can be destroyed");
+    }
+    const auto existing = admin.describe();
+    if (!existing) return core::fail(existing.error());
+    std::vector<Topic> topics;
+    for (const auto& [topic, spec] : *existing) {
+        topics.push_back(topic);
+        out << (options.dry_run ? "would destroy " : "destroy ") << options.prefix << topic.name()
+            << '\n';
+    }
+    if (topics.empty()) out << "there are no log topics with the prefix " << options.prefix << '\n';
+    if (options.dry_run) {
+        out << "dry run: nothing was changed\n";
+        return {};
+    }
+    return admin.destroy(topics);
+}
+
+}  // namespace beckon::cli

@@ -1,0 +1,157 @@
+#include "tools/webhooks/webhooks_tool.hpp"
+
+#include "tools/api/answer.hpp"
+#include "app/process/output.hpp"
+#include "app/process/process.hpp"
+#include "core/ids.hpp"
+#include "core/json_parts.hpp"
+#include "core/json_text.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::cli {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::string read_filter(const std::string& text) {
+    if (!text.starts_with('@')) return text;
+    std::ifstream in{text.substr(1)};
+    if (!in) throw StartupError("cannot read " + text.substr(1));
+    std::stringstream all;
+    all << in.rdbuf();
+    return all.str();
+}
+
+std::string usage_line(const Json& usage) {
+    const auto number = [&](const char* name) {
+        return std::to_string(usage.value(name, std::uint64_t{0}));
+    };
+    return "used of this process: " + number("attempts") + " attempts (" + number("delivered") +
+           " delivered), " + number("attempt_ms") + " ms, " + number("sent_bytes") + " bytes; " +
+           number("under_way") + " under way, " + number("waiting") + " waiting, " +
+           number("requeued") + " requeued for a full share";
+}
+
+Json attachments_of(const std::vector<std::string>& texts) {
+    Json all = Json::object();
+    for (const auto& text : texts) {
+        const auto equals = text.find('=');
+        if (equals == std::string::npos) {
+            throw StartupError("--attach '" + text + "': NAME=EXPRESSION is expected");
+        }
+        all[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    return all;
+}
+
+/// A peer's text as a string of ASCII: it cannot move a terminal's cursor.
+std::string quoted(const std::string& answer) { return core::json_text(Json(answer)); }
+
+std::string joined(const Json& types) {
+    std::string out;
+    for (const auto& type : types) out += (out.empty() ? "" : " ") + type.get<std::string>();
+    return out.empty() ? "(every type)" : out;
+}
+
+}  // namespace
+
+std::string body_of(const CreateWebhook& wanted) {
+    Json body{{"url", wanted.url}};
+    if (!wanted.types.empty()) body["types"] = wanted.types;
+    if (!wanted.filter.empty()) {
+        auto filter = core::parse_ordered_json(read_filter(wanted.filter));
+        if (filter.is_discarded()) throw StartupError("--filter is no JSON");
+        body["filter"] = std::move(filter);
+    }
+    if (!wanted.attachments.empty()) body["attachments"] = attachments_of(wanted.attachments);
+    if (!wanted.secret.empty()) body["secret"] = wanted.secret;
+    if (!wanted.description.empty()) body["description"] = wanted.description;
+    if (!wanted.mode.empty()) body["mode"] = wanted.mode;
+    if (wanted.ordered) body["ordered"] = true;
+    if (wanted.timeout_s) body["timeout_s"] = *wanted.timeout_s;
+    return core::json_text(body);
+}
+
+int create_webhook(ApiClient& api, const CreateWebhook& wanted) {
+    return print_answer(api.ask({.method = "POST", .path = "/webhooks", .body = body_of(wanted)}));
+}
+
+int list_webhooks(ApiClient& api) {
+    const auto answer = api.ask({.path = "/webhooks"});
+    if (!answer || !answer->good()) return refused(answer);
+    const auto page = parsed(*answer);
+    for (const auto& webhook : page.value("webhooks", Json::array())) {
+        const bool enabled = webhook.value("enabled", true);
+        print_line(text_of(webhook, "id") + "  " +
+                   (enabled ? "enabled " : "disabled (" + text_of(webhook, "reason") + ") ") +
+                   text_of(webhook, "url") + "  " + joined(webhook.value("types", Json::array())));
+    }
+    if (page.contains("usage")) print_line(usage_line(page["usage"]));
+    return 0;
+}
+
+int show_webhook(ApiClient& api, const std::string& id) {
+    return print_answer(api.ask({.path = "/webhooks/" + id}));
+}
+
+int act_on_webhook(ApiClient& api, const std::string& id, const std::string& action) {
+    return print_answer(api.ask({.method = "POST", .path = "/webhooks/" + id + "/" + action}));
+}
+
+int change_webhook(ApiClient& api, const std::string& id, const std::string& json) {
+    return print_answer(api.ask({.method = "PATCH", .path = "/webhooks/" + id, .body = json}));
+}
+
+int delete_webhook(ApiClient& api, const std::string& id) {
+    return print_answer(api.ask({.method = "DELETE", .path = "/webhooks/" + id}));
+}
+
+int show_attempts(ApiClient& api, const std::string& id) {
+    const auto answer = api.ask({.path = "/webhooks/" + id + "/attempts"});
+    if (!answer || !answer->good()) return refused(answer);
+    const auto page = parsed(*answer);
+    for (const auto& one : page.value("attempts", Json::array())) {
+        const auto status = one.value("status", 0);
+        print_line(text_of(one, "at") + "  " + text_of(one, "delivery") + "  attempt " +
+                   std::to_string(one.value("number", 0) + 1) + "  " + text_of(one, "outcome") +
+                   (status == 0 ? "" : " " + std::to_string(status)) + "  " +
+                   std::to_string(one.value("took_ms", 0)) + " ms  " + text_of(one, "why"));
+        if (const auto received = text_of(one, "answer"); !received.empty()) {
+            print_line("    it answered " + quoted(received));
+        }
+    }
+    return 0;
+}
+
+int send_event(ApiClient& api, const SendEvent& event) {
+    Json body{{"specversion", "1.0"},
+              {"id", event.id.empty() ? core::to_hex(core::random_uuid4()) : event.id},
+              {"source", event.source},
+              {"type", event.type}};
+    if (!event.subject.empty()) body["subject"] = event.subject;
+    if (!event.for_owner.empty()) body["beckonowner"] = event.for_owner;
+    auto text = core::json_text(body);
+    if (!event.data.empty()) {
+        const auto data = core::json_value(event.data);  // as it was written
+        const auto as_string = [&] { return core::json_text(Json(event.data)); };
+        text = core::with_json_member(text, "data", data ? std::string{*data} : as_string());
+    }
+    const auto wait = std::to_string(event.wait.count());
+    return print_answer(api.ask(
+        {.method = "POST",
+         .path = event.wait > event.wait.zero() ? "/events?wait=" + wait : std::string{"/events"},
+         .body = std::move(text),
+         .content_type = "application/cloudevents+json"}));
+}
+
+int print_token(const Config& config, const std::string& owner, bool publishes_to_all) {
+    print_line(token_of(config, owner, publishes_to_all));
+    return 0;
+}
+
+}  // namespace beckon::cli

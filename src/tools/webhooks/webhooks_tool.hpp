@@ -1,0 +1,50 @@
+#pragma once
+
+#include "tools/api/access.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+/// The commands `beckon webhooks` and `beckon events`: each asks the API and prints its answer.
+/// Exit codes: 0, and 1 with one line on standard error.
+namespace beckon::cli {
+
+struct CreateWebhook {
+    std::string url;
+    std::vector<std::string> types{};
+    std::string filter{};                    ///< JSON, or @file
+    std::vector<std::string> attachments{};  ///< NAME=EXPRESSION
+    std::string secret{};
+    std::string description{};
+    std::string mode{};  ///< empty: structured
+    bool ordered = false;
+    std::optional<int> timeout_s{};
+};
+/// The body of the request. Throws StartupError: the filter is no JSON, an attachment has no =.
+std::string body_of(const CreateWebhook& wanted);
+
+int create_webhook(ApiClient& api, const CreateWebhook& wanted);
+int list_webhooks(ApiClient& api);
+int show_webhook(ApiClient& api, const std::string& id);
+/// `method`, and the part behind the id in the path: enable, disable, secret, test, attempts.
+int act_on_webhook(ApiClient& api, const std::string& id, const std::string& action);
+int change_webhook(ApiClient& api, const std::string& id, const std::string& json);
+int delete_webhook(ApiClient& api, const std::string& id);
+int show_attempts(ApiClient& api, const std::string& id);
+
+struct SendEvent {
+    std::string type;
+    std::string data;  ///< JSON; other data are sent as text; empty: none
+    std::string source = "/cli";
+    std::string id;  ///< empty: a random one
+    std::string subject;
+    std::string for_owner;
+    std::chrono::seconds wait{};  ///< for the first attempts; zero: not at all
+};
+int send_event(ApiClient& api, const SendEvent& event);
+
+/// Prints the token of an owner.
+int print_token(const Config& config, const std::string& owner, bool publishes_to_all);
+
+}  // namespace beckon::cli

@@ -1,0 +1,45 @@
+#include "app/config/config_values.hpp"
+#include "support/temp_dir.hpp"
+
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon::cli;
+
+TEST_CASE("tables of a file become dotted names with their lines", "[config]") {
+    const beckon::test::TempDir directory;
+    const auto file = directory / "beckon.toml";
+    std::ofstream{file} << "partitions = 4\n[edge]\nport = 1234\n[kafka.librdkafka]\n"
+                           "\"security.protocol\" = \"ssl\"\n[endpoint]\nself_signed = true\n"
+                           "extra_audiences = [\"https://a\", \"https://b\"]\n";
+    const auto values = read_config_file(file);
+    REQUIRE(values.has_value());
+    Config config;
+    Sources sources;
+    CHECK(apply(*values, config, sources).empty());
+    CHECK(config.layout.partitions == 4);
+    CHECK(config.edge.port == 1234);
+    CHECK(config.endpoint_self_signed);
+    CHECK(config.endpoint.extra_audiences == std::vector<std::string>{"https://a", "https://b"});
+    CHECK(config.kafka.librdkafka.at("security.protocol") == "ssl");
+    CHECK(sources.at("edge.port") == file.string() + ":3");
+}
+
+TEST_CASE("a file that is missing or not TOML is named", "[config]") {
+    const beckon::test::TempDir directory;
+    const auto missing = read_config_file(directory / "none.toml");
+    REQUIRE_FALSE(missing.has_value());
+    CHECK_THAT(missing.error().message, Catch::Contains("none.toml"));
+    std::ofstream{directory / "bad.toml"} << "a = \n";
+    const auto bad = read_config_file(directory / "bad.toml");
+    REQUIRE_FALSE(bad.has_value());
+    CHECK_THAT(bad.error().message, Catch::Contains("bad.toml:1: not TOML"));
+}
+
+TEST_CASE("a directory is no config file", "[config]") {
+    const beckon::test::TempDir directory;
+    const auto read = read_config_file(directory.path());
+    REQUIRE_FALSE(read.has_value());
+    CHECK_THAT(read.error().message, Catch::Contains("is a directory"));
+}

@@ -1,0 +1,161 @@
+#include "app/config/config.hpp"
+
+#include "app/config/config_faults.hpp"
+#include "app/config/config_text.hpp"
+#include "app/config/fault_of.hpp"
+#include "app/config/reader.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace beckon::cli;
+using beckon::test::fault_of;
+using namespace std::chrono_literals;
+
+TEST_CASE("later sources win over earlier ones, and each value knows where it came from",
+          "[config]") {
+    Config config;
+    Sources sources;
+    const auto faults = apply({{"edge.port", "1000", "beckon.toml:2"},
+                               {"edge.port", "2000", "BECKON_EDGE_PORT"},
+                               {"edge.port", "3000", "--edge-port"},
+                               {"ops.port", "4000", "beckon.toml:5"}},
+                              config, sources);
+    CHECK(faults.empty());
+    CHECK(config.edge.port == 3000);
+    CHECK(sources.at("edge.port") == "--edge-port");
+    CHECK(sources.at("ops.port") == "beckon.toml:5");
+    CHECK_THAT(print_config(config, sources), Catch::Contains("\nport = 3000  # --edge-port"));
+    CHECK_THAT(print_config(config, sources), Catch::Contains("\nhost = \"127.0.0.1\"  # default"));
+}
+
+TEST_CASE("an unknown option names the nearest known one", "[config]") {
+    CHECK(fault_of({{"edge.prot", "1", "beckon.toml:3"}}) ==
+          "beckon.toml:3: unknown option 'edge.prot'; did you mean 'edge.port'?");
+    CHECK(fault_of({{"zzzzzzzzzzzz", "1", "beckon.toml:3"}}) ==
+          "beckon.toml:3: unknown option 'zzzzzzzzzzzz'");
+}
+
+TEST_CASE("the error about a value names the allowed values", "[config]") {
+    CHECK(fault_of({{"edge.port", "70000", "--edge-port"}}) ==
+          "--edge-port: edge.port = '70000': not a whole number from 0 to 65535 (allowed: 0 to "
+          "65535)");
+    CHECK_THAT(fault_of({{"embedded.sync", "sometimes", "x"}}),
+               Catch::Contains("not one of always | interval | never"));
+    CHECK_THAT(fault_of({{"endpoint.drain", "5s", "x"}, {"stop_timeout", "5s", "x"}}),
+               Catch::Contains("stop_timeout: must be longer than endpoint.drain"));
+    CHECK_THAT(fault_of({{"endpoint.url", "push.example.org/path", "x"}}),
+               Catch::Contains("not an origin"));
+    CHECK_THAT(fault_of({{"tiers", "5s,1s", "x"}}), Catch::Contains("rising"));
+    for (const auto& path : {std::string{"push"}, std::string{"/a b"}, std::string{"/a?b"},
+                             "/" + std::string(127, 'a')}) {
+        CHECK_THAT(fault_of({{"edge.path", path, "x"}}), Catch::Contains("it begins with /"));
+    }
+    CHECK_THAT(fault_of({{"endpoint.tls_key", "key.pem", "x"}}), Catch::Contains("give both"));
+}
+
+TEST_CASE("an origin does not name its scheme's own port", "[config]") {
+    const auto origin = [](const char* text) {
+        Config config;
+        Sources sources;
+        CHECK(apply({{"endpoint.url", text, "x"}}, config, sources).empty());
+        return config.endpoint.public_url;
+    };
+    CHECK(origin("https://push.example.org:443/") == "https://push.example.org");
+    CHECK(origin("http://push.example.org:80") == "http://push.example.org");
+    CHECK(origin("https://push.example.org:80") == "https://push.example.org:80");
+    CHECK(origin("https://push.example.org:8443") == "https://push.example.org:8443");
+}
+
+TEST_CASE("an origin is kept as senders' URL parsers write it", "[config]") {
+    const auto origin = [](const char* text) {
+        Config config;
+        Sources sources;
+        CHECK(apply({{"endpoint.url", text, "x"}}, config, sources).empty());
+        return config.endpoint.public_url;
+    };
+    CHECK(origin("HTTPS://Push.Example.ORG") == "https://push.example.org");
+    CHECK(origin("https://xn--psh-hoa.example/") == "https://xn--psh-hoa.example");
+    CHECK(origin("http://[::1]:8082") == "http://[::1]:8082");
+    CHECK(origin("http://my_service:8082") == "http://my_service:8082");
+    CHECK(origin("https://push.example.org.") == "https://push.example.org.");
+}
+
+TEST_CASE("an origin that no sender can use is refused and says why", "[config]") {
+    for (const auto& [text, why] : std::vector<std::pair<std::string, std::string>>{
+             {"https://p\xc3\xbcsh.example", "as DNS has it (xn--"},
+             {"https://push.example:99999", "from 1 to 65535"},
+             {"https://push.example:", "from 1 to 65535"},
+             {"https://push.example:0", "from 1 to 65535"},
+             {"https://me@push.example", "user info"},
+             {"https://push.example/path", "no path"},
+             {"https://push.example?x", "no path"},
+             {"https://push.example#x", "fragment"},
+             {"https://push..example", "no host name"},
+             {"https://push%20.example", "no host name"},
+             {"https://push,example", "no host name"},
+             {"https://" + std::string(64, 'a') + ".example", "no host name"},
+             {"https://push .example", "blanks"},
+             {"https://", "host is missing"},
+             {"ftp://push.example", "http"},
+             {"wss://push.example", "http:// or https://"},
+             {"push.example", "no scheme"},
+             {"http://0.0.0.0:8082", "is an address to listen on"}}) {
+        CAPTURE(text);
+        CHECK_THAT(fault_of({{"endpoint.url", text, "x"}}), Catch::Contains(why));
+    }
+}
+
+TEST_CASE("all faults are reported, not only the first", "[config]") {
+    Config config;
+    Sources sources;
+    const auto faults = apply(
+        {{"edge.port", "x", "a"}, {"nonsense.name", "1", "b"}, {"data", "", "c"}}, config, sources);
+    CHECK(faults.size() == 3);
+}
+
+TEST_CASE("proxy_protocol needs trusted_proxies", "[config]") {
+    Config config = defaults_of(Reader::edge);
+    config.endpoint.public_url = "https://push.example.org";
+    config.edge.proxy_protocol = true;
+    const auto faults = faults_of(config, Reader::edge);
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0].where == "edge.proxy_protocol");
+    config.edge.trusted_proxies = {"10.0.0.0/8"};
+    CHECK(faults_of(config, Reader::edge).empty());
+}
+
+TEST_CASE("a setting has an effect on the commands that read it", "[config]") {
+    CHECK_FALSE(has_effect("kafka.servers", Reader::standalone));
+    CHECK_FALSE(has_effect("partitions", Reader::edge));
+    CHECK(has_effect("partitions", Reader::topics));
+    CHECK_FALSE(has_effect("edge.port", Reader::endpoint));
+    CHECK(has_effect("endpoint.url", Reader::edge));
+    CHECK(has_effect("kafka.librdkafka.sasl.password", Reader::keys));
+}
+
+TEST_CASE("a public URL must be given wherever others could not use the address", "[config]") {
+    const auto fault = [](const std::vector<RawValue>& values, Reader reader) {
+        Config config = defaults_of(reader);
+        Sources sources;
+        const auto faults = apply(values, config, sources, reader);
+        return faults.empty() ? std::string{} : faults[0].where + ": " + faults[0].what;
+    };
+    CHECK(fault({}, Reader::standalone).empty());
+    CHECK_THAT(fault({{"endpoint.host", "0.0.0.0", "x"}}, Reader::standalone),
+               Catch::Contains("endpoint.url: must be given"));
+    CHECK_THAT(fault({{"edge.host", "::", "x"}}, Reader::standalone),
+               Catch::Contains("endpoint.url: must be given"));
+    CHECK_THAT(fault({}, Reader::edge), Catch::Contains("endpoint.url: must be given"));
+    CHECK(fault({{"endpoint.url", "https://push.example.org", "x"}}, Reader::edge).empty());
+    for (const char* any : {"http://0.0.0.0:8082", "http://[::]:8082"}) {
+        CHECK_THAT(fault({{"endpoint.url", any, "x"}}, Reader::edge),
+                   Catch::Contains("an address to listen on"));
+    }
+}
+
+TEST_CASE("the defaults of two roles on one host do not collide", "[config]") {
+    const auto endpoint = defaults_of(Reader::endpoint);
+    const auto edge = defaults_of(Reader::edge);
+    CHECK(endpoint.data != edge.data);
+    CHECK(endpoint.ops.port != edge.ops.port);
+}

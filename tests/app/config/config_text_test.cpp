@@ -1,0 +1,47 @@
+#include "app/config/config_text.hpp"
+
+#include "support/temp_dir.hpp"
+
+#include <fstream>
+#include <iterator>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon::cli;
+
+TEST_CASE("the output of config print is TOML that gives the same configuration", "[config]") {
+    const beckon::test::TempDir directory;
+    Config config;
+    Sources sources;
+    REQUIRE(apply({{"edge.port", "3000", "x"},
+                   {"endpoint.extra_audiences", "https://a,https://b", "x"},
+                   {"kafka.librdkafka.client.rack", "a \"b\"", "x"},
+                   {"kafka.servers", "k:9092", "x"}},
+                  config, sources)
+                .empty());
+    std::ofstream{directory / "printed.toml"} << print_config(config, sources);
+    const auto values = read_config_file(directory / "printed.toml");
+    REQUIRE(values.has_value());
+    Config again;
+    Sources from;
+    CHECK(apply(*values, again, from).empty());
+    CHECK(print_config(again, sources) == print_config(config, sources));
+}
+
+TEST_CASE("secrets are masked, and a warning names the promise that is given up", "[config]") {
+    Config config;
+    Sources sources;
+    CHECK(
+        apply({{"kafka.librdkafka.sasl.password", "hunter2", "x"}, {"embedded.sync", "never", "x"}},
+              config, sources)
+            .empty());
+    const auto text = print_config(config, sources);
+    CHECK_THAT(text, !Catch::Contains("hunter2"));
+    CHECK_THAT(text, Catch::Contains("gives up promise 1 for a power loss"));
+}
+
+TEST_CASE("the committed reference of all options agrees with the code", "[config]") {
+    std::ifstream file{BECKON_SOURCE_DIR "/docs/configuration.md"};
+    const std::string committed{std::istreambuf_iterator<char>{file}, {}};
+    CHECK(committed == config_reference());  // beckon config reference > docs/configuration.md
+}

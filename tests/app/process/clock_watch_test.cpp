@@ -1,0 +1,32 @@
+#include "app/process/clock_watch.hpp"
+
+#include "support/manual_clock.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using cli::ClockWatch;
+
+TEST_CASE("a wall clock that is set is noticed once, forwards and backwards", "[cli][clock]") {
+    test::ManualClock clock;
+    ClockWatch watch{clock};
+    CHECK_FALSE(watch.poll());
+    clock.advance(1h);
+    CHECK_FALSE(watch.poll());
+    clock.step_wall(30s);
+    clock.advance(1s);
+    CHECK(watch.poll() == core::Duration{30s});
+    CHECK_FALSE(watch.poll());
+    clock.step_wall(-24h);
+    CHECK(watch.poll() == core::Duration{-24h});
+}
+
+TEST_CASE("a clock that is kept right by small corrections is not worth a line", "[cli][clock]") {
+    test::ManualClock clock;
+    ClockWatch watch{clock};
+    for (int i = 0; i < 100; ++i) {
+        clock.step_wall(500ms);
+        CHECK_FALSE(watch.poll());
+    }
+}

@@ -1,0 +1,38 @@
+#include "console/pages/attempt_poller.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using cli::AttemptSummary;
+using cli::parse_attempts;
+
+TEST_CASE("the attempts that a process reports are read", "[console]") {
+    const auto reported = parse_attempts(
+        R"({"webhooks": [{"webhook": "a", "attempts": 100, "delivered": 97,
+            "last": {"at": "2026-11-22T10:00:00.000Z", "outcome": "refused", "status": 500,
+                     "why": "the receiver answered 500"}},
+           {"webhook": "b", "attempts": 0, "delivered": 0, "last": null}]})");
+    CHECK(reported.at("a") == AttemptSummary{.attempts = 100,
+                                             .delivered = 97,
+                                             .at = "2026-11-22T10:00:00.000Z",
+                                             .outcome = "refused",
+                                             .status = 500,
+                                             .why = "the receiver answered 500"});
+    CHECK(reported.at("b") == AttemptSummary{});
+}
+
+TEST_CASE("an answer of another form reports no attempt", "[console]") {
+    for (const auto* text :
+         {"", "[]", "{}", R"({"webhooks": [1, {}, {"webhook": 5}]})", "<html>"}) {
+        CAPTURE(text);
+        CHECK(parse_attempts(text).empty());
+    }
+    CHECK(parse_attempts(R"({"webhooks": [{"webhook": "a", "attempts": "many", "last": 7}]})")
+              .at("a") == AttemptSummary{});
+}
+
+TEST_CASE("without a process to ask nothing is known and nothing waits", "[console]") {
+    cli::AttemptPoller poller{{}, nullptr};
+    poller.use_owners({"shop"});
+    CHECK_FALSE(poller.of("a"));
+}

@@ -1,0 +1,137 @@
+#include "console/pages/finder.hpp"
+
+#include "core/codec.hpp"
+#include "core/log_names.hpp"
+#include "core/tokens.hpp"
+#include "log/blocking_executor.hpp"
+#include "support/locked_log.hpp"
+#include "support/manual_clock.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+namespace {
+
+constexpr core::Partition kPartitions = 4;
+
+/// A log with a client, its channel and a message, and the finder.
+struct World {
+    World() {
+        core::ClientRecorded client;
+        client.uaid = uaid;
+        client.created = client.last_seen = clock.wall();
+        write(log::Topic::kSubscriptions, core::encode(client));
+        clock.advance(1s);
+        core::NotificationAccepted put;
+        put.uaid = uaid;
+        put.key = key;
+        put.message_id = "id";
+        put.channel = channel;
+        put.ttl_s = 3'600;
+        put.reliability_id = "track-1";
+        put.source = "endpoint-1";
+        put.body = "body";
+        write(log::Topic::kNotifications, core::encode(put));
+        accepted = clock.wall();
+        clock.advance(10s);
+    }
+    void write(log::Topic topic, const core::Record& record) {
+        bool done = false;
+        publisher->publish({topic, core::partition_of(uaid, kPartitions)}, record,
+                           [&](const auto& appended) { done = appended.has_value(); });
+        REQUIRE(executor.wait_until([&] { return done; }, core::SystemClock{}.mono() + 5s));
+    }
+    json found(const std::string& text) {
+        const auto answer = finder.find({{"q", text}});
+        CAPTURE(answer.json);
+        REQUIRE(answer.status == 200);
+        return json::parse(answer.json);
+    }
+    json state(core::Timestamp at) {
+        const auto answer = finder.state(
+            {{"q", core::to_dashed(uaid)}, {"at", std::to_string(at.time_since_epoch().count())}});
+        CAPTURE(answer.json);
+        REQUIRE(answer.status == 200);
+        return json::parse(answer.json);
+    }
+
+    test::ManualClock clock;
+    log::BlockingExecutor executor;
+    /// Searches are made on threads of their own.
+    test::LockedLog log{log::make_memory_log({.partitions = kPartitions, .clock = &clock})};
+    std::unique_ptr<log::Publisher> publisher = log.open_publisher(executor);
+    const std::shared_ptr<const core::KeyRing> keys =
+        std::make_shared<const core::KeyRing>(core::KeyRing::generate());
+    core::Tokens tokens{keys};
+    const core::Uaid uaid{core::random_uuid4()};
+    const core::ChannelId channel{core::random_uuid4()};
+    const core::MessageKey key = core::new_message_key(clock.wall());
+    core::Timestamp accepted{};
+    cli::Finder finder{{.partitions = kPartitions, .history_window = 24h}, {keys, log, clock}};
+};
+
+std::vector<std::string> whats(const json& page) {
+    std::vector<std::string> out;
+    for (const auto& step : page["trace"]["steps"]) out.push_back(step["what"]);
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("a message is found with its life, by its id and by its URL", "[console]") {
+    World world;
+    const auto id = world.tokens.seal_message({world.uaid, world.key});
+    for (const auto& text : {id, "https://push.example.org/m/" + id, "  " + id + "\n"}) {
+        const auto page = world.found(text);
+        CHECK(page["kind"] == "message");
+        CHECK(whats(page) == std::vector<std::string>{"client", "accepted"});
+        CHECK(page["trace"]["outcome"] == "waiting");
+    }
+}
+
+TEST_CASE("an endpoint URL and a UAID are found with the life of their client", "[console]") {
+    World world;
+    const auto url =
+        "https://push.example.org/wpush/" + world.tokens.seal_endpoint(world.uaid, world.channel);
+    for (const auto& [text, kind] :
+         {std::pair{url, "endpoint URL"}, std::pair{core::to_dashed(world.uaid), "UAID"}}) {
+        const auto page = world.found(text);
+        CHECK(page["kind"] == kind);
+        CHECK(whats(page) == std::vector<std::string>{"client", "accepted"});
+        CHECK(page["facts"].dump().find(core::log_name(world.uaid)) != std::string::npos);
+        CHECK(page["until"] > page["from"]);
+    }
+}
+
+TEST_CASE(
+    "a text that is not of this installation is refused, and the error names the allowed forms",
+    "[console]") {
+    World world;
+    const auto answer = world.finder.find({{"q", "no such thing"}});
+    CHECK(answer.status == 404);
+    CHECK_THAT(answer.json, Catch::Contains("reliability id"));
+    CHECK(world.finder.find({}).status == 404);
+    CHECK(world.finder.find({{"q", "track-2"}}).status == 404);
+}
+
+TEST_CASE("the state of a client is that of the moment", "[console]") {
+    World world;
+    CHECK(world.state(world.accepted - 2s)["known"].is_null());
+    const auto before = world.state(world.accepted - 500ms);
+    CHECK_FALSE(before["known"].is_null());
+    CHECK(before["waiting"].empty());
+    CHECK(world.state(world.accepted)["waiting"].size() == 1);
+    CHECK(world.finder.state({{"q", core::to_dashed(world.uaid)}, {"at", "now"}}).status == 400);
+}
+
+TEST_CASE("a finder that is stopped reads no longer", "[console]") {
+    World world;
+    world.finder.stop();
+    const auto page = world.found(core::to_dashed(world.uaid));
+    CHECK(page["trace"].is_null());
+    CHECK_THAT(page["problem"].get<std::string>(), Catch::Contains("not read to its end"));
+}

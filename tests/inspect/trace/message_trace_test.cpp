@@ -1,0 +1,255 @@
+#include "inspect/trace/message_trace.hpp"
+
+#include "inspect/trace/client_trace.hpp"
+#include "inspect/trace/trace_words.hpp"
+#include "core/client_code.hpp"
+#include "core/codec.hpp"
+#include "log/blocking_executor.hpp"
+#include "reliability/history/milestone_codec.hpp"
+#include "support/manual_clock.hpp"
+#include "support/memory_log.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+using cli::TraceOutcome;
+using core::FinishReason;
+
+namespace {
+
+constexpr core::Partition kPartitions = 4;
+
+/// A log, and a client in it.
+struct World {
+    void write(log::Topic topic, const core::Record& record) {
+        const auto partition = topic == log::Topic::kReliability
+                                   ? core::partition_of(record.key, kPartitions)
+                                   : core::partition_of(uaid, kPartitions);
+        bool done = false;
+        publisher->publish({topic, partition}, record,
+                           [&](const auto& appended) { done = appended.has_value(); });
+        REQUIRE(executor.wait_until([&] { return done; }, core::SystemClock{}.mono() + 5s));
+    }
+    core::MessageRef put(std::optional<std::string_view> topic = std::nullopt,
+                         std::optional<std::string_view> tracked = std::nullopt) {
+        const core::MessageRef message{uaid, core::new_message_key(clock.wall())};
+        clock.advance(3ms);  // between the request and the log's append
+        core::NotificationAccepted event;
+        event.uaid = uaid;
+        event.key = message.key;
+        event.message_id = "id";
+        event.channel = channel;
+        event.ttl_s = 60;
+        event.topic = topic;
+        event.reliability_id = tracked;
+        event.source = "endpoint-1";
+        event.body = "body";
+        write(log::Topic::kNotifications, core::encode(event));
+        return message;
+    }
+    void finish(const core::MessageRef& message, FinishReason reason,
+                std::optional<std::uint32_t> code = std::nullopt) {
+        core::NotificationFinished event;
+        event.uaid = message.uaid;
+        event.key = message.key;
+        event.reason = reason;
+        auto tombstone = core::encode(event);
+        core::add_client_code(tombstone, code);
+        write(log::Topic::kNotifications, std::move(tombstone));
+    }
+    cli::TraceOptions options() const {
+        return {.partitions = kPartitions, .now = clock.wall(), .limits = {.timeout = 5'000ms}};
+    }
+    cli::MessageTrace trace(const core::MessageRef& message) {
+        const auto trace = cli::trace_message(*log, message, options());
+        REQUIRE(trace);
+        return *trace;
+    }
+
+    test::ManualClock clock;
+    log::BlockingExecutor executor;
+    std::unique_ptr<log::MemoryLog> log =
+        log::make_memory_log({.partitions = kPartitions, .clock = &clock});
+    std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
+    const core::Uaid uaid{core::random_uuid4()};
+    const core::ChannelId channel{core::random_uuid4()};
+};
+
+std::vector<std::string> whats(const cli::MessageTrace& trace) {
+    std::vector<std::string> out;
+    for (const auto& step : trace.steps) out.push_back(step.what);
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("a message key says when it was made", "[trace]") {
+    const test::ManualClock clock;
+    CHECK(cli::made_at(core::new_message_key(clock.wall())) == clock.wall());
+}
+
+TEST_CASE("the life of a message is its put, its end, and who was home", "[trace]") {
+    World world;
+    const auto message = world.put();
+    world.clock.advance(2s);
+    world.write(log::Topic::kNotifications,
+                core::encode(core::Lease{.epoch = 7, .node = "edge-2", .role = "edge"}));
+    world.clock.advance(1s);
+    world.finish(message, FinishReason::acked);
+    world.finish(world.put(), FinishReason::expired);  // another message
+    const auto trace = world.trace(message);
+    CHECK(trace.outcome == TraceOutcome::finished);
+    CHECK(whats(trace) == std::vector<std::string>{"accepted", "home", "finished"});
+    CHECK(trace.steps[2].at - trace.steps[0].at == 3s);
+    CHECK_THAT(trace.steps[1].why, Catch::Contains("edge-2") && Catch::Contains("epoch 7"));
+}
+
+TEST_CASE("a trace distinguishes a message that waits from an expired one", "[trace]") {
+    World world;
+    const auto message = world.put();
+    CHECK(world.trace(message).outcome == TraceOutcome::waiting);
+    world.clock.advance(61s);
+    CHECK(world.trace(message).outcome == TraceOutcome::overdue);
+}
+
+TEST_CASE("a trace shows an ack by which the client could not read the message", "[trace]") {
+    World world;
+    const auto message = world.put();
+    world.finish(message, FinishReason::acked, 101);
+    CHECK_THAT(world.trace(message).steps[1].why, Catch::Contains("could not decrypt it"));
+}
+
+TEST_CASE("a replaced message names the one that took its place", "[trace]") {
+    World world;
+    const auto message = world.put("news");
+    world.put("other");
+    const auto newer = world.put("news");
+    world.finish(message, FinishReason::replaced);
+    const auto trace = world.trace(message);
+    CHECK(whats(trace) == std::vector<std::string>{"accepted", "newer", "finished"});
+    CHECK_THAT(trace.steps[1].why, Catch::Contains(core::to_hex(newer.key)));
+}
+
+TEST_CASE("milestones of a tracked message are on its time line", "[trace]") {
+    World world;
+    const auto message = world.put({}, "track-1");
+    const auto reached = world.clock.wall() + 1s;
+    world.clock.advance(2s);
+    world.write(log::Topic::kReliability,
+                reliability::encode({.id = "track-1",
+                                     .expires = reached + 1h,
+                                     .source = "edge-1",
+                                     .reached = {{core::Milestone::delivered, reached}}}));
+    world.finish(message, FinishReason::acked);
+    const auto trace = world.trace(message);
+    CHECK(whats(trace) == std::vector<std::string>{"accepted", "delivered", "finished"});
+    CHECK(trace.reliability_id == "track-1");
+    const auto found = cli::find_tracked(*world.log, "track-1", world.options());
+    REQUIRE(found);
+    CHECK(*found == message);
+    CHECK(*cli::find_tracked(*world.log, "track-2", world.options()) == std::nullopt);
+}
+
+TEST_CASE("the client's own changes are on the time line too", "[trace]") {
+    World world;
+    core::ChannelRecorded channel;
+    channel.uaid = world.uaid;
+    channel.channel = world.channel;
+    world.write(log::Topic::kSubscriptions, core::encode(channel));
+    world.clock.advance(1s);
+    const auto message = world.put();
+    CHECK(whats(world.trace(message)) == std::vector<std::string>{"client", "accepted"});
+}
+
+TEST_CASE("a message is found though the endpoint's clock is minutes off", "[trace]") {
+    World world;
+    for (const auto apart : {-5min, 5min}) {
+        const core::MessageRef message{world.uaid,
+                                       core::new_message_key(world.clock.wall() + apart)};
+        core::NotificationAccepted event;
+        event.uaid = message.uaid;
+        event.key = message.key;
+        event.message_id = "id";
+        event.ttl_s = 60;
+        world.write(log::Topic::kNotifications, core::encode(event));
+        CHECK(world.trace(message).outcome == TraceOutcome::waiting);
+        world.clock.advance(1h);
+    }
+}
+
+TEST_CASE("a trace shows the end of a message that compaction has removed", "[trace]") {
+    World world;
+    const auto message = world.put();
+    world.finish(message, FinishReason::acked);
+    const log::TopicPartition where{log::Topic::kNotifications,
+                                    core::partition_of(world.uaid, kPartitions)};
+    world.log->compact(where, 2, false);
+    const auto trace = world.trace(message);
+    CHECK(whats(trace) == std::vector<std::string>{"finished"});
+    world.log->compact(where, 2, true);
+    CHECK(world.trace(message).outcome == TraceOutcome::unknown);
+}
+
+TEST_CASE("a trace is text for people and JSON for scripts", "[trace]") {
+    World world;
+    const auto message = world.put();
+    world.clock.advance(1s);
+    world.finish(message, FinishReason::deleted);
+    const auto trace = world.trace(message);
+    const auto text = cli::trace_text(trace);
+    CHECK_THAT(text, Catch::Contains("Its sender deleted it"));
+    CHECK_THAT(text, Catch::Contains("+1.003 s  notifications/"));
+    CHECK_THAT(cli::trace_json(trace), Catch::Contains(R"("outcome":"finished")"));
+    CHECK_THAT(cli::trace_json(trace), !Catch::Contains("\n"));
+}
+
+TEST_CASE("the life of a client is its registrations, its messages and their ends", "[trace]") {
+    World world;
+    core::ChannelRecorded channel;
+    channel.uaid = world.uaid;
+    channel.channel = world.channel;
+    world.write(log::Topic::kSubscriptions, core::encode(channel));
+    world.clock.advance(1s);
+    const auto message = world.put();
+    world.clock.advance(1s);
+    world.finish(message, FinishReason::acked);
+    const auto trace = cli::trace_client(*world.log, world.uaid, {.trace = world.options()});
+    REQUIRE(trace);
+    std::vector<std::string> whats;
+    for (const auto& step : trace->steps) whats.push_back(step.what);
+    CHECK(whats == std::vector<std::string>{"client", "accepted", "finished"});
+    CHECK_THAT(trace->steps[2].why,
+               Catch::Contains(core::to_hex(message.key)) && Catch::Contains("acknowledged"));
+    CHECK_FALSE(trace->cut);
+}
+
+TEST_CASE("of a long life the newest steps are kept, and older messages left out", "[trace]") {
+    World world;
+    for (int i = 0; i < 5; ++i) {
+        world.put();
+        world.clock.advance(1s);
+    }
+    const cli::ClientTraceOptions some{.trace = world.options(), .steps_max = 2};
+    const auto newest = cli::trace_client(*world.log, world.uaid, some);
+    REQUIRE(newest);
+    CHECK(newest->cut);
+    REQUIRE(newest->steps.size() == 2);
+    CHECK(newest->steps[1].offset == 4);
+    const cli::ClientTraceOptions late{.trace = world.options(), .since = newest->steps[0].at};
+    CHECK(cli::trace_client(*world.log, world.uaid, late)->steps.size() == 2);
+}
+
+TEST_CASE("a search that is given up says so", "[trace]") {
+    World world;
+    world.put();
+    auto options = world.options();
+    options.limits.given_up = [] { return true; };
+    const auto trace = cli::trace_client(*world.log, world.uaid, {.trace = options});
+    REQUIRE_FALSE(trace);
+    CHECK(trace.error().fault == core::Fault::timed_out);
+}

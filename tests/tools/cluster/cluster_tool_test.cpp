@@ -1,0 +1,92 @@
+#include "tools/cluster/cluster_tool.hpp"
+
+#include "cluster/ownership.hpp"
+#include "core/clock.hpp"
+#include "log/blocking_executor.hpp"
+#include "support/memory_log.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+using cluster::ControllerClaim;
+using cluster::EpochRecord;
+using cluster::NodeRecord;
+using cluster::PlacementRecord;
+
+namespace {
+
+constexpr core::Partition kPartitions = 2;
+const core::NodeId kOne{"1111111111111111"};
+const core::NodeId kTwo{"2222222222222222"};
+
+/// A log with the node records of two edges.
+struct World {
+    World()
+        : log(log::make_memory_log({.partitions = kPartitions, .clock = &clock})),
+          publisher(log->open_publisher(executor)) {}
+
+    void write(log::TopicPartition where, core::Record record) {
+        bool done = false;
+        publisher->publish(where, std::move(record), [&](const auto&) { done = true; });
+        REQUIRE(executor.wait_until([&] { return done; }, clock.mono() + 5s));
+    }
+    void own(core::Record record) { write({log::Topic::kOwnership, 0}, std::move(record)); }
+    /// Two edges; the second is about to take partition 1.
+    void two_edges() {
+        own(encode(ControllerClaim{"edge", 1, kOne}));
+        own(encode(NodeRecord{"edge", kOne, "10.0.0.1:8081", {0, 1}, false, 7, {kTwo}}));
+        own(encode(NodeRecord{"edge", kTwo, "10.0.0.2:8081", {1}}));
+        own(encode(NodeRecord{"retry", kOne, "", {}}));
+        own(encode(PlacementRecord{"edge", 0, kOne, {kTwo}, 1}));
+        own(encode(PlacementRecord{"edge", 1, kTwo, {kOne}, 1}));
+        own(encode(EpochRecord{"edge", 0, 3, kOne}));
+        own(encode(EpochRecord{"edge", 1, 4, kOne}));
+    }
+    cli::ClusterView view() {
+        const auto view = cli::read_cluster(*log, "edge", kPartitions, 5s);
+        REQUIRE(view);
+        return *view;
+    }
+
+    core::SystemClock clock;
+    log::BlockingExecutor executor;
+    std::unique_ptr<log::MemoryLog> log;
+    std::unique_ptr<log::Publisher> publisher;
+};
+
+}  // namespace
+
+TEST_CASE("lag is what the home has not committed", "[cluster]") {
+    World world;
+    world.two_edges();
+    const log::TopicPartition where{log::Topic::kNotifications, 0};
+    for (int i = 0; i < 5; ++i) world.write(where, {std::to_string(i), "", {}});
+    bool done = false;
+    world.log->commit("edge", {{where, 2}}, world.executor, [&](const auto&) { done = true; });
+    REQUIRE(world.executor.wait_until([&] { return done; }, world.clock.mono() + 5s));
+    const auto view = world.view();
+    CHECK(view.lags == std::map<core::Partition, std::int64_t>{{0, 3}});  // nobody else reports
+}
+
+TEST_CASE("a cluster that never was says so", "[cluster]") {
+    World world;
+    CHECK(cli::cluster_table(world.view()) ==
+          "No node of the role edge has ever run on this log.\n");
+    CHECK(cli::cluster_json(world.view()) == R"({"role":"edge","nodes":[],"partitions":[]})");
+}
+
+TEST_CASE("the table of a cluster has a row for each node and partition", "[cluster]") {
+    World world;
+    world.two_edges();
+    CHECK(cli::cluster_table(world.view()) ==
+          "NODE              LINK ADDRESS   CLIENTS  LINKS   HOME OF  STANDBY OF  \n"
+          "1111111111111111  10.0.0.1:8081  7        1 of 1  1        1           controller\n"
+          "2222222222222222  10.0.0.2:8081  -        0 of 1  1        1           \n"
+          "\n"
+          "PARTITION  HOME                                                 EPOCH  LAG  STANDBYS\n"
+          "0          1111111111111111                                     3      -    "
+          "2222222222222222 (warming up)\n"
+          "1          2222222222222222 (takes over from 1111111111111111)  4      -    "
+          "1111111111111111 (ready)\n");
+}

@@ -1,0 +1,99 @@
+#include "tools/lookup/lookup_tool.hpp"
+
+#include "app/process/process.hpp"
+#include "core/log_names.hpp"
+#include "core/tokens.hpp"
+#include "support/temp_dir.hpp"
+
+#include <chrono>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+
+namespace {
+
+constexpr core::Timestamp kAccepted{std::chrono::milliseconds{1'700'000'000'000}};
+constexpr core::Timestamp kLater{std::chrono::milliseconds{1'700'000'001'500}};
+const std::string kFirstLines = "The verdict.\naccepted  2023-11-14T22:13:20.000Z\n";
+
+cli::TraceStep step(core::Timestamp at, std::string what) {
+    return {.at = at, .topic = "notifications", .offset = {}, .what = std::move(what), .why = "."};
+}
+
+cli::MessageTrace trace(cli::TraceOutcome outcome, std::vector<cli::TraceStep> after = {}) {
+    cli::MessageTrace trace;
+    trace.outcome = outcome;
+    trace.verdict = "The verdict.";
+    trace.steps = std::move(after);
+    trace.steps.insert(trace.steps.begin(), step(kAccepted, "accepted"));
+    return trace;
+}
+
+std::string waiting(const cli::EdgeAnswer& edge) {
+    return cli::message_text(trace(cli::TraceOutcome::waiting), edge);
+}
+
+}  // namespace
+
+TEST_CASE("beckon message prints the names of a message and its client in log lines", "[cli]") {
+    const test::TempDir directory;
+    cli::Config config;
+    config.key_ring = directory / "keys.json";
+    const auto ring = core::KeyRing::generate();
+    REQUIRE(ring.save(*config.key_ring));
+    core::Tokens tokens{std::make_shared<const core::KeyRing>(ring)};
+    const core::Uaid uaid{core::random_uuid4()};
+    const auto key = core::new_message_key(core::SystemClock{}.wall());
+    const auto client = "client=" + core::log_name(uaid);
+
+    std::ostringstream out;
+    const auto id = tokens.seal_message({uaid, key});
+    const core::MessageRef message{uaid, key};
+    CHECK(cli::print_names(config, "https://push.example.org/m/" + id, out) == message);
+    CHECK(cli::print_names(config, id, out) == message);
+    const auto line = "message=" + core::log_name(key) + " " + client + "\n";
+    CHECK(out.str() == line + line);
+
+    out.str("");
+    const core::ChannelId channel{core::random_uuid4()};
+    const auto url = "https://push.example.org/wpush/" + tokens.seal_endpoint(uaid, channel);
+    CHECK_FALSE(cli::print_names(config, url, out));
+    CHECK(out.str() == client + " channel=" + core::to_dashed(channel) + "\n");
+
+    CHECK_THROWS_AS(cli::print_names(config, "https://push.example.org/m/nonsense", out),
+                    cli::StartupError);
+}
+
+TEST_CASE("beckon message shows the state of a waiting message at its edge", "[cli]") {
+    using edge::DeliveryNow;
+    CHECK(waiting({.now = DeliveryNow{.served = true, .connected = true, .sent = kLater},
+                   .why_not = {}}) ==
+          kFirstLines +
+              "sent      2023-11-14T22:13:21.500Z, and the client has not answered yet\n");
+    CHECK(waiting({.now = DeliveryNow{.served = true, .connected = true}, .why_not = {}}) ==
+          kFirstLines +
+              "sent      not yet: the client is connected, and has not answered earlier ones\n");
+    CHECK(waiting({.now = DeliveryNow{.served = true}, .why_not = {}}) ==
+          kFirstLines + "sent      not yet: the client is not connected\n");
+    CHECK(waiting({.now = DeliveryNow{}, .why_not = {}})
+              .starts_with(kFirstLines + "sent      not known: the edge at the ops port does not"));
+    CHECK(waiting({.now = std::nullopt, .why_not = "nobody answers"}) ==
+          kFirstLines + "sent      not known: nobody answers\n");
+}
+
+TEST_CASE("beckon message says when a message ended, and when a tracked one was sent", "[cli]") {
+    using cli::TraceOutcome;
+    const auto end = "finished  2023-11-14T22:13:21.500Z\n";
+    CHECK(cli::message_text(trace(TraceOutcome::finished, {step(kLater, "finished")}),
+                            std::nullopt) == kFirstLines + end);
+    CHECK(
+        cli::message_text(
+            trace(TraceOutcome::finished, {step(kLater, "transmitted"), step(kLater, "finished")}),
+            std::nullopt) == kFirstLines + "sent      2023-11-14T22:13:21.500Z\n" + end);
+}

@@ -1,0 +1,94 @@
+#pragma once
+
+#include "tools/keys/keys_tool.hpp"
+#include "app/process/installation.hpp"
+#include "core/clock.hpp"
+#include "core/key_ring.hpp"
+#include "core/partition.hpp"
+#include "log/blocking_executor.hpp"
+#include "support/temp_dir.hpp"
+
+#include <functional>
+#include <iostream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace beckon::test {
+
+/// Keeps the output of the tools, which is for a person, off the terminal.
+class Quiet {
+public:
+    Quiet() : before_(std::cout.rdbuf(output_.rdbuf())) {}
+    ~Quiet() { std::cout.rdbuf(before_); }
+    std::string output() const { return output_.str(); }
+
+private:
+    std::ostringstream output_;
+    std::streambuf* before_;
+};
+
+/// A data directory with a key ring and a log, as a first start leaves it.
+struct NewInstallation {
+    NewInstallation() {
+        config.data = dir.path();
+        config.layout.partitions = 4;
+        cli::keys_generate(config, false);
+        config.embedded.directory = config.data / "log";
+        config.embedded.clock = &clock;
+        config.embedded.partitions = 4;
+        const auto log = log::open_embedded_log(config.embedded);
+        const auto written = log::write_control(*log,
+                                                {.log_id = "a",
+                                                 .created = "b",
+                                                 .partitions = 4,
+                                                 .tiers = {},
+                                                 .keyring_fingerprint = {}},
+                                                std::nullopt, std::chrono::seconds{10});
+        REQUIRE(written);
+    }
+
+    core::KeyRing ring() const { return *core::KeyRing::load(config.key_ring_file()); }
+
+    /// Everything in the client's partition of `subscriptions`.
+    std::vector<core::Record> subscriptions_of(const core::Uaid& uaid) {
+        cli::Installation installation{config};
+        log::BlockingExecutor executor;
+        std::vector<core::Record> found;
+        bool drained = false;
+        std::unique_ptr<log::PartitionReader> reader;
+        reader = installation.log().open_reader(
+            {log::Topic::kSubscriptions, core::partition_of(uaid, 4)}, 0, executor, [&] {
+                const auto taken = reader->take(100, [&](const core::RecordView& view) {
+                    auto& record = found.emplace_back();
+                    record.key = view.key;
+                    record.value = std::string{view.value.value_or("")};
+                    for (const auto& h : view.headers) {
+                        record.headers.push_back({lasting(h.name), std::string{h.value}});
+                    }
+                });
+                drained = !taken || taken->drained;
+            });
+        const auto until = core::SystemClock{}.mono() + std::chrono::seconds{10};
+        REQUIRE(executor.wait_until([&] { return drained; }, until));
+        return found;
+    }
+
+    TempDir dir;
+    core::SystemClock clock;
+    cli::Config config;
+    Quiet quiet;
+
+private:
+    /// The name of a header in a Record lasts as long as the process.
+    static std::string_view lasting(std::string_view name) {
+        static std::set<std::string, std::less<>> names;
+        return *names.emplace(name).first;
+    }
+};
+
+}  // namespace beckon::test

@@ -1,0 +1,147 @@
+#include "tools/replay/selection.hpp"
+
+#include "tools/replay/record_json.hpp"
+#include "tools/replay/replay_tool.hpp"
+#include "core/codec.hpp"
+#include "log/blocking_executor.hpp"
+#include "support/manual_clock.hpp"
+#include "support/memory_log.hpp"
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+using core::Timestamp;
+
+namespace {
+
+constexpr core::Partition kPartitions = 4;
+const core::Uaid kClient{*core::parse_hex16("11111111111111111111111111111111")};
+const core::Uaid kOther{*core::parse_hex16("22222222222222222222222222222222")};
+
+/// A log to which a record is appended each second.
+struct World {
+    core::MessageKey put(const core::Uaid& client, const core::ChannelId& to) {
+        const auto key = core::new_message_key(clock.wall());
+        core::NotificationAccepted event;
+        event.uaid = client;
+        event.key = key;
+        event.message_id = "id";
+        event.channel = to;
+        event.body = "body";
+        write(client, core::encode(event));
+        return key;
+    }
+    void finish(const core::Uaid& client, const core::MessageKey& key) {
+        core::NotificationFinished event;
+        event.uaid = client;
+        event.key = key;
+        write(client, core::encode(event));
+    }
+    void write(const core::Uaid& client, const core::Record& record) {
+        bool done = false;
+        publisher->publish({log::Topic::kNotifications, core::partition_of(client, kPartitions)},
+                           record, [&](const auto& appended) { done = appended.has_value(); });
+        REQUIRE(executor.wait_until([&] { return done; }, core::SystemClock{}.mono() + 5s));
+        clock.advance(1s);
+    }
+    cli::ReplayCounts show(const cli::Selection& selection, std::uint64_t limit = 1'000) {
+        text.clear();
+        const std::atomic<bool> stop = false;
+        const auto counts = cli::show(
+            *log, {.selection = selection, .partitions = kPartitions, .limit = limit},
+            [this](std::string_view lines) {
+                text += lines;
+                return true;
+            },
+            stop);
+        REQUIRE(counts);
+        return *counts;
+    }
+
+    test::ManualClock clock;
+    const Timestamp start = clock.wall();
+    log::BlockingExecutor executor;
+    std::unique_ptr<log::MemoryLog> log =
+        log::make_memory_log({.partitions = kPartitions, .clock = &clock});
+    std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
+    const core::ChannelId channel{core::random_uuid4()};
+    const core::ChannelId another{core::random_uuid4()};
+    std::string text;
+};
+
+}  // namespace
+
+TEST_CASE("records are chosen by client, channel and message", "[replay]") {
+    World world;
+    const auto first = world.put(kClient, world.channel);
+    const auto second = world.put(kClient, world.another);
+    world.put(kOther, world.channel);
+    world.finish(kClient, second);
+    world.finish(kClient, first);
+    CHECK(world.show({}).shown == 5);
+    CHECK(world.show({.client = kClient}).shown == 4);
+    CHECK(world.show({.message = first}).shown == 2);
+    CHECK(world.show({.client = kClient, .channel = world.another}).shown == 2);
+    CHECK(world.show({.client = kClient, .channel = world.channel}).shown == 2);
+}
+
+TEST_CASE("records are chosen by time and offset", "[replay]") {
+    World world;
+    for (int i = 0; i < 10; ++i) world.put(kClient, world.channel);
+    const auto partition = core::partition_of(kClient, kPartitions);
+    CHECK(world.show({.since = world.start + 4s, .to = world.start + 7s}).shown == 3);
+    CHECK(world.show({.since = world.start + 20s}).shown == 0);
+    CHECK(world.show({.partition = partition, .from = 8}).shown == 2);
+    CHECK(world.show({.partition = partition, .from = 2, .until = 5}).shown == 3);
+    CHECK(world.show({}, 4).shown == 4);
+}
+
+TEST_CASE("records are counted by type", "[replay]") {
+    World world;
+    world.finish(kClient, world.put(kClient, world.channel));
+    const auto counts = world.show({});
+    CHECK(counts.by_type ==
+          std::map<std::string, std::uint64_t>{{"beckon.notification.accepted.v1", 1},
+                                               {"beckon.notification.finished.v1", 1}});
+    CHECK(counts.first == world.start);
+    CHECK(counts.last == world.start + 1s);
+    CHECK_THAT(cli::counts_json(counts), Catch::StartsWith(R"({"read":2,"shown":2,)"));
+}
+
+TEST_CASE("a record is one line of JSON, whatever its bytes", "[replay]") {
+    const std::vector<core::HeaderView> headers{{"ce_type", "a\"b\\c\n\x01\xff"}};
+    core::RecordView record;
+    record.offset = 7;
+    record.time = Timestamp{5ms};
+    record.key = "k";
+    record.value = "v";
+    record.headers = headers;
+    std::string line;
+    cli::append_json(line, {log::Topic::kNotifications, 3}, record, {.values = true});
+    CHECK(line ==
+          R"({"topic":"notifications","partition":3,"offset":7,"time":5,"key":"k","bytes":1,)"
+          R"("headers":{"ce_type":"a\"b\\c\u000a\u0001\u00ff"},"value":"dg"})"
+          "\n");
+    record.value.reset();
+    line.clear();
+    cli::append_json(line, {log::Topic::kNotifications, 3}, record, {.values = true});
+    CHECK_THAT(line, Catch::Contains(R"("bytes":null)") && !Catch::Contains("value"));
+}
+
+TEST_CASE("times are dates, milliseconds or ages", "[replay]") {
+    const Timestamp now{1'790'000'000'000ms};
+    CHECK(cli::parse_time("2026-11-22T10:00:00Z", now) == Timestamp{1'795'341'600'000ms});
+    CHECK(cli::parse_time("2026-11-22T10:00:00.250Z", now) == Timestamp{1'795'341'600'250ms});
+    CHECK(cli::parse_time("@123", now) == Timestamp{123ms});
+    CHECK(cli::parse_time("-15m", now) == now - 15min);
+    CHECK(cli::parse_time("-2d", now) == now - 48h);
+    for (const auto* wrong : {"", "yesterday", "2026-11-22", "2026-11-22T10:00:00", "-", "-5", "@x",
+                              "-5w", "--5m", "2026-11-22T10:00:00.2Z"}) {
+        CAPTURE(wrong);
+        CHECK_FALSE(cli::parse_time(wrong, now));
+    }
+}

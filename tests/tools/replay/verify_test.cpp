@@ -1,0 +1,153 @@
+#include "tools/replay/verify.hpp"
+
+#include "core/codec.hpp"
+#include "log/blocking_executor.hpp"
+#include "support/manual_clock.hpp"
+#include "support/memory_log.hpp"
+#include "support/record_view.hpp"
+#include "support/temp_dir.hpp"
+
+#include <string>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr core::Partition kPartition = 0;
+
+std::unique_ptr<cli::ScratchStore> empty_store() {
+    auto opened = cli::ScratchStore::open(kPartition);
+    REQUIRE(opened);
+    return std::move(*opened);
+}
+
+/// A log of one partition, and the store of its home.
+struct World {
+    World() {
+        const auto record = core::encode(
+            core::ClientRecorded{.uaid = uaid, .created = clock.wall(), .last_seen = clock.wall()});
+        write(log::Topic::kSubscriptions, record);
+        fold(log::Topic::kSubscriptions, record, 0);
+    }
+    core::Record message(std::string_view body) {
+        core::NotificationAccepted event;
+        event.uaid = uaid;
+        event.key = core::new_message_key(clock.wall());
+        event.message_id = "id";
+        event.channel = channel;
+        event.ttl_s = 3600;
+        event.source = "endpoint-1";
+        event.body = body;
+        return core::encode(event);
+    }
+    void write(const core::Record& record) { write(log::Topic::kNotifications, record); }
+    void write(log::Topic topic, const core::Record& record) {
+        bool done = false;
+        publisher->publish({topic, kPartition}, record,
+                           [&](const auto& appended) { done = appended.has_value(); });
+        REQUIRE(executor.wait_until([&] { return done; }, core::SystemClock{}.mono() + 5s));
+    }
+    /// The home folds the record, whether or not the log has it.
+    void fold(const core::Record& record, core::Offset offset) {
+        fold(log::Topic::kNotifications, record, offset);
+    }
+    void fold(log::Topic topic, const core::Record& record, core::Offset offset) {
+        stored->fold(topic, *test::ReadBack{record, offset, clock.wall()});
+        const auto source = topic == log::Topic::kNotifications ? store::Source::notifications
+                                                                : store::Source::subscriptions;
+        stored->partition().advance(source, offset + 1, std::nullopt);
+        REQUIRE(stored->partition().commit());
+    }
+    cli::Verified verify() {
+        const auto found = cli::verify_partition(*log, *stored, kPartition,
+                                                 {.now = clock.wall(), .timeout = 5'000ms});
+        REQUIRE(found);
+        REQUIRE(*found);
+        return **found;
+    }
+
+    test::ManualClock clock;
+    log::BlockingExecutor executor;
+    std::unique_ptr<log::MemoryLog> log = log::make_memory_log({.partitions = 1, .clock = &clock});
+    std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
+    std::unique_ptr<cli::ScratchStore> stored = empty_store();
+    const core::Uaid uaid{core::random_uuid4()};
+    const core::ChannelId channel{core::random_uuid4()};
+};
+
+}  // namespace
+
+TEST_CASE("a store that folded the log agrees with it, however far it has come", "[verify]") {
+    World world;
+    const auto first = world.message("one");
+    world.write(first);
+    world.fold(first, 0);
+    world.write(world.message("two"));  // not folded yet
+    const auto found = world.verify();
+    CHECK(found.agree());
+    CHECK(found.differences.empty());
+}
+
+TEST_CASE("rows that only the store has, or only the log, are named", "[verify]") {
+    World world;
+    const auto real = world.message("in the log");
+    world.write(real);
+    world.fold(world.message("of nowhere"), 0);  // in place of the real one
+    const auto found = world.verify();
+    CHECK_FALSE(found.agree());
+    REQUIRE(found.differ == 2);
+    CHECK(found.differences[0].kind == "message");
+    CHECK(found.differences[0].what == "only the store has it");
+    CHECK(found.differences[0].row.starts_with(core::to_hex(world.uaid) + '/'));
+    CHECK(found.differences[1].what == "the store lacks it");
+    CHECK_THAT(cli::verified_json(found),
+               Catch::Contains("\"agree\":false") && Catch::Contains("the store lacks it"));
+}
+
+TEST_CASE("a copy is read as its store is laid out", "[verify]") {
+    const auto rotation =
+        GENERATE(store::Rotation::monthly, store::Rotation::daily, store::Rotation::off);
+    const test::TempDir directory;
+    const core::Uaid uaid{core::random_uuid4()};
+    const auto now = core::SystemClock{}.wall();
+    {
+        store::EdgeStoreOptions options;
+        options.directory = directory.path() / "edge";
+        options.log_id = "a log";
+        options.rotation = rotation;
+        const auto stored = store::EdgeStore::open(options);
+        REQUIRE(stored);
+        const auto partition = (*stored)->open_partition(kPartition);
+        partition->put_client({.uaid = uaid, .created = now, .last_seen = now});
+        REQUIRE(partition->commit());
+    }
+    const auto copy = cli::ScratchStore::copy_of(directory.path() / "edge", "a log");
+    REQUIRE(copy);
+    (*copy)->use(kPartition);
+    CHECK((*copy)->partition().client(uaid).has_value());
+}
+
+TEST_CASE("a copy that is not of an edge's store is refused", "[verify]") {
+    const test::TempDir directory;
+    const auto copy = cli::ScratchStore::copy_of(directory.path(), "a log");
+    REQUIRE_FALSE(copy);
+    CHECK_THAT(copy.error().message, Catch::Contains("store "));
+}
+
+TEST_CASE("only the first differences are listed, and all are counted", "[verify]") {
+    World world;
+    const auto real = world.message("in the log");
+    world.write(real);
+    world.fold(real, 0);
+    for (core::Offset offset = 1; offset <= 30; ++offset) {
+        world.write(core::encode(core::BarrierRecord{}));
+        world.fold(world.message("of nowhere"), offset);
+    }
+    const auto found = world.verify();
+    CHECK(found.differ == 30);
+    CHECK(found.differences.size() == cli::Verified::kDifferencesMax);
+    CHECK(found.differences[0].what == "only the store has it");
+}
