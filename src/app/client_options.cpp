@@ -7,7 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 void add_duration(CLI::App& command, const char* name, const char* help,
                   std::function<void(std::chrono::milliseconds)> set) {
@@ -29,4 +29,4 @@ void add_trust(CLI::App& command, bool& insecure, std::optional<std::filesystem:
         ->check(CLI::ExistingFile);
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

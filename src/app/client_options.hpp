@@ -10,7 +10,7 @@ class App;
 }
 
 /// Options that the commands of both other ends share: `listen`, `push`, `demo`.
-namespace beckon::cli {
+namespace beckon::app {
 
 /// A duration in the notation of the configuration ("5s").
 void add_duration(CLI::App& command, const char* name, const char* help,
@@ -19,4 +19,4 @@ void add_duration(CLI::App& command, const char* name, const char* help,
 /// --insecure and --ca-file.
 void add_trust(CLI::App& command, bool& insecure, std::optional<std::filesystem::path>& ca_file);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -12,7 +12,7 @@
 
 extern char** environ;
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -263,4 +263,4 @@ int CommandLine::run(int argc, const char* const* argv) {
     return impl_->chosen ? impl_->chosen() : kWrongCommandLine;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

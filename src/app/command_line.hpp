@@ -11,7 +11,7 @@ namespace CLI {
 class App;
 }
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// The command line: each folder of src/tools adds its commands to one of these, and main runs it.
 /// The variables that a command binds to its CLI::App must live as long as the process, since CLI11
@@ -46,4 +46,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

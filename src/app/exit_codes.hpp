@@ -1,6 +1,6 @@
 #pragma once
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// The exit codes of commands. After a signal: 128 + its number.
 inline constexpr int kDone = 0;
@@ -9,4 +9,4 @@ inline constexpr int kWrongOptions = 2;
 /// `trace`, `replay`: the log has no matching record.
 inline constexpr int kNothingFound = 3;
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-namespace beckon::cli {
+namespace beckon::client {
 
 using std::chrono::steady_clock;
 
@@ -67,4 +67,4 @@ core::Result<ApiAnswer> ApiClient::ask(const Query& query) {
     }
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::client

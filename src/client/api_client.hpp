@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::client {
 
 /// An answer of the API of the role `retry`.
 struct ApiAnswer {
@@ -46,4 +46,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::client

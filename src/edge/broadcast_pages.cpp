@@ -1,7 +1,7 @@
 #include "edge/broadcast_pages.hpp"
 
-#include "edge/broadcast/broadcast_token.hpp"
 #include "core/json_text.hpp"
+#include "edge/broadcast/broadcast_token.hpp"
 
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::edge {
 
 namespace {
 
@@ -65,4 +65,4 @@ ops::Mount mount_broadcast_pages(ops::OpsServer& ops, edge::Edge& edge,
     });
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::edge

@@ -12,10 +12,10 @@
 ///   /broadcasts/delete?id=ID&token=T            the same
 /// 400 names the fault, 401: the token is wrong (`beckon broadcasts token` prints it), 409 that
 /// there are too many.
-namespace beckon::cli {
+namespace beckon::edge {
 
 /// Serves the pages for as long as the returned object lives; `edge` outlives it.
 [[nodiscard]] ops::Mount mount_broadcast_pages(ops::OpsServer& ops, edge::Edge& edge,
                                                std::shared_ptr<const core::KeyRing> keys);
 
-}  // namespace beckon::cli
+}  // namespace beckon::edge

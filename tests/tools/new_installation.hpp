@@ -1,12 +1,12 @@
 #pragma once
 
-#include "tools/keys/keys_tool.hpp"
 #include "app/process/installation.hpp"
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
 #include "core/partition.hpp"
 #include "log/blocking_executor.hpp"
 #include "support/temp_dir.hpp"
+#include "tools/keys/keys_tool.hpp"
 
 #include <functional>
 #include <iostream>
@@ -37,7 +37,7 @@ struct NewInstallation {
     NewInstallation() {
         config.data = dir.path();
         config.layout.partitions = 4;
-        cli::keys_generate(config, false);
+        tools::keys_generate(config, false);
         config.embedded.directory = config.data / "log";
         config.embedded.clock = &clock;
         config.embedded.partitions = 4;
@@ -56,7 +56,7 @@ struct NewInstallation {
 
     /// Everything in the client's partition of `subscriptions`.
     std::vector<core::Record> subscriptions_of(const core::Uaid& uaid) {
-        cli::Installation installation{config};
+        app::Installation installation{config};
         log::BlockingExecutor executor;
         std::vector<core::Record> found;
         bool drained = false;
@@ -80,7 +80,7 @@ struct NewInstallation {
 
     TempDir dir;
     core::SystemClock clock;
-    cli::Config config;
+    app::Config config;
     Quiet quiet;
 
 private:

@@ -2,7 +2,7 @@
 
 #include "app/config/origin_setting.hpp"
 
-namespace beckon::cli {
+namespace beckon::app {
 
 using namespace std::chrono_literals;
 using std::chrono::hours;
@@ -444,4 +444,4 @@ std::vector<Setting> settings_of(Config& c) {
     return all;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -21,7 +21,7 @@
 
 /// The configuration of a process: flags win over the environment, that over the file, that over
 /// the default. Filled and validated once in main; every fault is reported, not only the first.
-namespace beckon::cli {
+namespace beckon::app {
 
 /// Values in force. The parts are the structs of the roles themselves: their defaults stand there.
 struct Config {
@@ -65,4 +65,4 @@ Config defaults_of(Reader reader);
 /// Every option, bound to `config`, in the order of the reference.
 std::vector<Setting> settings_of(Config& config);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -7,7 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -54,4 +54,4 @@ void add_config_command(CommandLine& line) {
     });
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

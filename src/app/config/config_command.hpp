@@ -1,10 +1,10 @@
 #pragma once
 
-namespace beckon::cli {
+namespace beckon::app {
 
 class CommandLine;
 
 /// Adds `config` and its commands.
 void add_config_command(CommandLine& line);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

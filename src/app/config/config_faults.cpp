@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -174,4 +174,4 @@ std::vector<ConfigFault> faults_of(const Config& config, Reader reader) {
     return faults;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 struct ConfigFault {
     std::string where;  ///< "beckon.toml:3", "BECKON_EDGE_PORT", "--edge-port"
@@ -19,4 +19,4 @@ std::string app_of(const std::string& entry);
 /// shows.
 std::vector<ConfigFault> faults_of(const Config& config, Reader reader);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -5,7 +5,7 @@
 
 #include <toml++/toml.h>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -62,4 +62,4 @@ core::Result<std::vector<RawValue>> read_config_file(const std::filesystem::path
     }
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

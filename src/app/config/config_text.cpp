@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string_view>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -125,4 +125,4 @@ std::string config_reference() {
     return out.str();
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

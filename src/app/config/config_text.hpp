@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// `config print`: TOML with each value and where it came from, secrets masked, warnings where a
 /// value gives up a promise.
@@ -12,4 +12,4 @@ std::string print_config(Config& config, const Sources& sources);
 /// docs/configuration.md.
 std::string config_reference();
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

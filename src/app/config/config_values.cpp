@@ -4,7 +4,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -81,4 +81,4 @@ std::vector<ConfigFault> apply(const std::vector<RawValue>& values, Config& conf
     return faults;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

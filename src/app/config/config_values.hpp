@@ -10,7 +10,7 @@
 
 /// From text to values in force: the file, the environment, and the values collected from them and
 /// from the command line.
-namespace beckon::cli {
+namespace beckon::app {
 
 /// The prefix of librdkafka's options; its own name of the option follows.
 inline constexpr std::string_view kPassThrough = "kafka.librdkafka.";
@@ -48,4 +48,4 @@ std::vector<ConfigFault> apply(const std::vector<RawValue>& values, Config& conf
 /// "unknown option 'edge.prot'", and the name among `known` that it may mean.
 std::string unknown_name(const std::string& name, const std::vector<std::string>& known);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

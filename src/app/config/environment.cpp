@@ -4,7 +4,7 @@
 #include <cctype>
 #include <string_view>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -73,4 +73,4 @@ Environment read_environment(const char* const* environment, const std::vector<S
     return out;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -76,4 +76,4 @@ Setting origin_setting(std::string name, std::string& target, std::string help) 
     return setting;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// The one text of an origin (RFC 6454 section 6.1): lower case, without a slash at its end and
 /// without its scheme's own port. Errors (invalid) name the fault: no http or https URL, a path, a
@@ -19,4 +19,4 @@ Setting origin_setting(std::string name, std::string& target, std::string help);
 /// 0.0.0.0 and ::, which a process can listen on and cannot connect to.
 bool is_any_address(std::string_view host);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

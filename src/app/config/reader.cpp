@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -77,4 +77,4 @@ std::string why_without_effect(std::string_view name, Reader reader) {
     return "";
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

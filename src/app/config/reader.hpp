@@ -4,7 +4,7 @@
 #include <string_view>
 
 /// The commands that read a configuration, and the settings that have an effect on each.
-namespace beckon::cli {
+namespace beckon::app {
 
 /// Decides about defaults, and about the settings that have an effect. `running` asks a process of
 /// this installation; `log` reads the log, if need be through one; `lag` asks a process or the
@@ -32,4 +32,4 @@ bool has_effect(std::string_view name, Reader reader);
 /// The remedy, beginning with ": "; empty if there is none.
 std::string why_without_effect(std::string_view name, Reader reader);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 using core::fail;
 using core::Fault;
@@ -306,4 +306,4 @@ std::optional<std::string> nearest(std::string_view unknown,
     return best;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -14,7 +14,7 @@
 /// One option of the configuration: its name in the file (`edge.port`), hence its flag
 /// (`--edge-port`) and environment variable (`BECKON_EDGE_PORT`), its text form and its help. The
 /// reference in docs/configuration.md is generated from these.
-namespace beckon::cli {
+namespace beckon::app {
 
 struct Setting {
     enum class Kind { text, number, boolean, list };
@@ -96,4 +96,4 @@ Setting duration_setting(std::string name, D& target, D least, D most, std::stri
         [&target] { return duration_cast<milliseconds>(target); }, std::move(help));
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -1,6 +1,6 @@
 #include "app/process/authority.hpp"
 
-namespace beckon::cli {
+namespace beckon::app {
 
 std::string authority(const std::string& host, std::uint16_t port) {
     const bool any = host == "0.0.0.0" || host == "::";
@@ -9,4 +9,4 @@ std::string authority(const std::string& host, std::uint16_t port) {
     return name + ":" + std::to_string(port);
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

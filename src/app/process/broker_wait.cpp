@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -38,4 +38,4 @@ void BrokerWait::after(const core::Error& why) {
     }
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

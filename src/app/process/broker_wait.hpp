@@ -6,7 +6,7 @@
 #include <chrono>
 #include <functional>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// The wait of a start, or of a command, for a broker: one line each 5 s, not longer than
 /// `startup_timeout`. Main thread only.
@@ -27,4 +27,4 @@ private:
     std::chrono::steady_clock::time_point next_line_{};
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 std::optional<core::Duration> ClockWatch::poll() {
     const auto before = clock_.mono();
@@ -41,4 +41,4 @@ ClockWatcher::ClockWatcher(const core::Clock& clock)
           }
       }) {}
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

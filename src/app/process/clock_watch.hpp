@@ -5,7 +5,7 @@
 #include <optional>
 #include <thread>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// Notices that a person, or time synchronisation, has set the host's wall clock: it then differs
 /// from the time since boot.
@@ -38,4 +38,4 @@ private:
     std::jthread thread_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -7,7 +7,7 @@
 #include <string>
 #include <system_error>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -50,4 +50,4 @@ void await_disk_space(const std::filesystem::path& data, ops::Health& health,
     core::log_info("cli", "space_again", {{"data", data.string()}});
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

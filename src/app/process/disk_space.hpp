@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// Bytes that the databases of a process may write before they are open: each first writes the
 /// records of its write-ahead log into tables.
@@ -19,4 +19,4 @@ inline constexpr std::uintmax_t kSpaceToStart = std::uintmax_t{64} << 20;
 void await_disk_space(const std::filesystem::path& data, ops::Health& health,
                       const Signals& signals);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

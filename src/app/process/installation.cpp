@@ -4,7 +4,7 @@
 #include "core/ids.hpp"
 #include "core/time_guard.hpp"
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -47,4 +47,4 @@ void Installation::write(const log::Control& changed) {
     control_ = changed;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

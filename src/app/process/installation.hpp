@@ -8,7 +8,7 @@
 
 #include <memory>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// The installation's log for a tool: Kafka if kafka.servers is set, else the embedded log of the
 /// data directory, which is locked meanwhile (standalone stopped). One thread.
@@ -31,4 +31,4 @@ private:
     std::optional<log::Control> control_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <ctime>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -173,4 +173,4 @@ void hold_to_embedded_log(log::EventLog& log, log::Control& control, const core:
     core::log_info("cli", "key_ring_published", {{"fingerprint", ring.fingerprint()}});
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

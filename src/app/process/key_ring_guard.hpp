@@ -14,7 +14,7 @@
 /// sender would receive 410 and forget its subscription for ever. So an operator's slip (a volume
 /// that is not mounted, a lost or mistaken keys.json) ends the start instead. All throw
 /// StartupError.
-namespace beckon::cli {
+namespace beckon::app {
 
 /// How a ring relates to the fingerprint that the log holds.
 enum class RingMatch {
@@ -59,4 +59,4 @@ void hold_to_cluster_log(log::EventLog& log, log::Control& control, core::KeyRin
 void hold_to_embedded_log(log::EventLog& log, log::Control& control, const core::KeyRing& ring,
                           const Config& config);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

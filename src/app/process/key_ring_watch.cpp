@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -138,4 +138,4 @@ void KeyRingWatch::warn(const char* what, const std::string& why) {
     if (!why.empty()) core::log_warn("cli", what, {{"why", why}});
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// Rotates the key ring of a running process without a moment in which one process refuses
 /// another's tokens. The process reads new keys from the file at SIGHUP, or when the log names a
@@ -70,4 +70,4 @@ private:
     std::jthread thread_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <thread>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 struct LogReadiness::Impl {
     Impl(log::EventLog& log, const core::Clock& clock, ops::Health& health)
@@ -37,4 +37,4 @@ LogReadiness::LogReadiness(log::EventLog& log, const core::Clock& clock, ops::He
 
 LogReadiness::~LogReadiness() = default;
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

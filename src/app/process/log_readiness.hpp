@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// Readiness of the roles on Kafka that do not watch the log themselves (retry, reliability,
 /// console): Health's part "log" is off while the log has not answered for three seconds, with the
@@ -25,4 +25,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -4,7 +4,7 @@
 #include "core/ids.hpp"
 #include "core/logger.hpp"
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -27,4 +27,4 @@ std::string node_name(const std::filesystem::path& data) {
     return name;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// The name of the node whose data directory this is: made at its first start and kept in the file
 /// `node-name`. A restarted process is a new node to the others; through its name it gets back the
@@ -11,4 +11,4 @@ namespace beckon::cli {
 /// a new name at its next start.
 std::string node_name(const std::filesystem::path& data);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -25,4 +25,4 @@ void remember_origin(log::EventLog& log, const ingest::EndpointConfig& config,
                    {{"origin", endpoint.origin()}, {"error", written.error().message}});
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

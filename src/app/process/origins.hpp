@@ -3,7 +3,7 @@
 #include "ingest/endpoint.hpp"
 #include "log/event_log.hpp"
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// Endpoint URLs live for years, and the VAPID tokens for them name the origin that they begin
 /// with. So the log remembers every origin of an installation. Writes the one that `endpoint` has
@@ -12,4 +12,4 @@ namespace beckon::cli {
 void remember_origin(log::EventLog& log, const ingest::EndpointConfig& config,
                      const ingest::Endpoint& endpoint);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -56,4 +56,4 @@ StopSignals::StopSignals(std::function<void()> on_stop) {
 
 StopSignals::~StopSignals() = default;
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// Prints one line on standard output and flushes it: the next line may take long, and the reader
 /// may be a pipe.
@@ -38,4 +38,4 @@ private:
     std::jthread thread_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -138,4 +138,4 @@ StopWatchdog::~StopWatchdog() {
     impl_->thread.join();
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

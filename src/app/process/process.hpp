@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// Ends a start-up: main prints the line and exits with the code.
 struct StartupError : std::exception {
@@ -63,4 +63,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

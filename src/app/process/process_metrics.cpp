@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -147,4 +147,4 @@ ProcessMetrics::ProcessMetrics(ops::OpsServer& ops, ops::Metrics& metrics, const
 
 ProcessMetrics::~ProcessMetrics() = default;
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

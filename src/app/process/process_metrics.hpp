@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// The metrics of the process itself, its data directory and its certificates, read at each
 /// `/metrics`.
@@ -23,4 +23,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -56,4 +56,4 @@ void use_self_made_certificate(Config& config) {
     }
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

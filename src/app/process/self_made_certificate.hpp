@@ -2,7 +2,7 @@
 
 #include "app/config/config.hpp"
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// Where `endpoint.self_signed` or `edge.self_signed` is set, makes the role use the certificate in
 /// <data>/tls. It is made at the first start and stays the same, since senders and clients were
@@ -10,4 +10,4 @@ namespace beckon::cli {
 /// StartupError.
 void use_self_made_certificate(Config& config);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -1,9 +1,9 @@
 #include "app/process/version.hpp"
 
-namespace beckon::cli {
+namespace beckon::app {
 
 std::string version_text() { return BECKON_VERSION " (" BECKON_COMMIT ")"; }
 
 std::string commit_text() { return BECKON_COMMIT; }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -2,11 +2,11 @@
 
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// "0.1.0 (commit)".
 std::string version_text();
 /// The commit of the build alone; "unknown" where it was built outside of a checkout.
 std::string commit_text();
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -11,15 +11,16 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
 /// The number of dead letters; the page queries the letters themselves. Keeps their fold.
 class DeadPage {
 public:
-    DeadPage(DeadLetters& dead, core::Partition partitions, DeadFold::Context context)
-        : dead_(dead), fold_(std::make_shared<DeadFold>(partitions, std::move(context))) {
+    DeadPage(console::DeadLetters& dead, core::Partition partitions,
+             console::DeadFold::Context context)
+        : dead_(dead), fold_(std::make_shared<console::DeadFold>(partitions, std::move(context))) {
         dead_.use(fold_);
     }
     ~DeadPage() { dead_.use(nullptr); }
@@ -38,8 +39,8 @@ public:
     }
 
 private:
-    DeadLetters& dead_;
-    const std::shared_ptr<DeadFold> fold_;
+    console::DeadLetters& dead_;
+    const std::shared_ptr<console::DeadFold> fold_;
 };
 
 template <class Page>
@@ -50,19 +51,21 @@ console::PageSource source(const char* name, std::shared_ptr<Page> page) {
 }  // namespace
 
 std::function<std::vector<console::PageSource>(core::Executor&)> console_pages(
-    const Config& config, const ConsoleParts& parts, DeadLetters& dead, AttemptPoller& attempts) {
+    const Config& config, const ConsoleParts& parts, console::DeadLetters& dead,
+    console::AttemptPoller& attempts) {
     return [tiers = config.retry.tiers, partitions = config.retry.partitions, parts, &dead,
             &attempts](core::Executor& executor) {
         const auto webhooks =
-            std::make_shared<WebhookPage>(partitions, parts.keys, parts.log, executor);
+            std::make_shared<console::WebhookPage>(partitions, parts.keys, parts.log, executor);
         const auto letters = std::make_shared<DeadPage>(
-            dead, partitions, DeadFold::Context{parts.log, executor, parts.clock, webhooks});
-        const auto waiting =
-            std::make_shared<TierPage>(tiers, partitions, parts.log, executor, parts.clock);
+            dead, partitions,
+            console::DeadFold::Context{parts.log, executor, parts.clock, webhooks});
+        const auto waiting = std::make_shared<console::TierPage>(tiers, partitions, parts.log,
+                                                                 executor, parts.clock);
         return std::vector<console::PageSource>{
             {"tiers", [waiting, letters] { return waiting->json(letters->letters()); }},
-            source("milestones",
-                   std::make_shared<MilestonePage>(parts.node, parts.log, executor, parts.clock)),
+            source("milestones", std::make_shared<console::MilestonePage>(parts.node, parts.log,
+                                                                          executor, parts.clock)),
             {"webhooks",
              [webhooks, &attempts] {
                  attempts.use_owners(webhooks->owners());
@@ -73,4 +76,4 @@ std::function<std::vector<console::PageSource>(core::Executor&)> console_pages(
     };
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -1,19 +1,20 @@
 #pragma once
 
 #include "app/config/config.hpp"
-#include "console/pages/attempt_poller.hpp"
 #include "app/roles/console_role.hpp"
-#include "console/pages/dead_letters.hpp"
 #include "console/console.hpp"
+#include "console/pages/attempt_poller.hpp"
+#include "console/pages/dead_letters.hpp"
 
 #include <functional>
 #include <vector>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// Opens the pages that fold other roles' topics: "tiers", "milestones", "webhooks", "dead", and
 /// gives `dead` its fold. The arguments outlive the pages.
 std::function<std::vector<console::PageSource>(core::Executor&)> console_pages(
-    const Config& config, const ConsoleParts& parts, DeadLetters& dead, AttemptPoller& attempts);
+    const Config& config, const ConsoleParts& parts, console::DeadLetters& dead,
+    console::AttemptPoller& attempts);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -1,11 +1,11 @@
 #include "app/roles/console_role.hpp"
 
-#include "console/pages/finder.hpp"
-#include "app/roles/console_pages.hpp"
-#include "console/pages/search_workers.hpp"
 #include "app/process/process.hpp"
+#include "app/roles/console_pages.hpp"
 #include "client/private_file.hpp"
 #include "console/canary/canary.hpp"
+#include "console/pages/finder.hpp"
+#include "console/pages/search_workers.hpp"
 #include "console/web/login.hpp"
 #include "log/read_partition.hpp"
 
@@ -13,7 +13,7 @@
 #include <mutex>
 #include <optional>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -50,7 +50,7 @@ std::map<std::string, std::chrono::milliseconds> retention_in(const log::LayoutO
     return found;
 }
 
-AttemptPoller::Options retry_processes(const Config& config, const ConsoleParts& parts) {
+console::AttemptPoller::Options retry_processes(const Config& config, const ConsoleParts& parts) {
     if (!parts.retry_origin.empty()) return {.origins = {parts.retry_origin}, .insecure = true};
     return {.origins = config.console_retry_urls};
 }
@@ -104,10 +104,10 @@ struct ConsoleRole::Impl {
     }
 
     const std::unique_ptr<log::Groups> groups;
-    Finder finder;
-    SearchWorkers searches;  ///< which use the finder
-    DeadLetters dead;
-    AttemptPoller attempts;
+    console::Finder finder;
+    console::SearchWorkers searches;  ///< which use the finder
+    console::DeadLetters dead;
+    console::AttemptPoller attempts;
     std::mutex canary_mutex;
     std::optional<console::Canary> canary;  ///< under canary_mutex; publishes pages of `console`
     console::Console console;
@@ -134,4 +134,4 @@ std::unique_ptr<log::Groups> groups_of_standalone(const Config& config, log::Eve
         retention_in(config.layout));
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

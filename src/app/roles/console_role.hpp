@@ -10,7 +10,7 @@
 
 /// The console, put together with the parts of other roles that only the composition root may
 /// include.
-namespace beckon::cli {
+namespace beckon::app {
 
 /// Throws StartupError: the token file cannot be read, or holds none.
 void check_console_token(const Config& config);
@@ -49,4 +49,4 @@ private:
 std::unique_ptr<log::Groups> groups_of_standalone(const Config& config, log::EventLog& log,
                                                   core::Partition partitions);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -2,21 +2,21 @@
 
 #include "app/client_options.hpp"
 #include "app/command_line.hpp"
-#include "tools/demo/demo.hpp"
 #include "app/roles/demo_server.hpp"
+#include "tools/demo/demo.hpp"
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 void add_demo_command(CommandLine& line) {
-    static DemoOptions o;  // CLI11 keeps references to the values that it fills
+    static tools::DemoOptions o;  // CLI11 keeps references to the values that it fills
     static const CLI::Option* url = nullptr;
     auto& command = line.add_configured(
         line.top(), "demo", "Send one push through a server, and show each step", Reader::webhooks,
         [](const Config& config, const Sources&) {
             if (o.webhooks) return run_webhook_demo_anywhere(config, o);
-            return url->count() ? run_demo(o) : run_demo_anywhere(o);
+            return url->count() ? tools::run_demo(o) : run_demo_anywhere(o);
         });
     url = command
               .add_option("URL", o.url,
@@ -35,4 +35,4 @@ void add_demo_command(CommandLine& line) {
     command.add_flag("--json", o.json, "One JSON object at the end");
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -1,13 +1,13 @@
 #include "app/roles/demo_server.hpp"
 
-#include "tools/api/access.hpp"
-#include "tools/demo/webhook_demo.hpp"
 #include "app/process/authority.hpp"
 #include "app/process/output.hpp"
 #include "app/roles/roles.hpp"
 #include "client/url.hpp"
 #include "core/handle.hpp"
 #include "core/logger.hpp"
+#include "tools/api/access.hpp"
+#include "tools/demo/webhook_demo.hpp"
 
 #include <cstring>
 
@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -64,7 +64,7 @@ bool something_listens(const client::Url& url) {
     return false;
 }
 
-int run_with_own_server(const DemoOptions& options, const std::string& where) {
+int run_with_own_server(const tools::DemoOptions& options, const std::string& where) {
     const TemporaryDirectory directory;
     Config config = defaults_of(Reader::standalone);
     config.data = directory.path();
@@ -82,22 +82,22 @@ int run_with_own_server(const DemoOptions& options, const std::string& where) {
 
 }  // namespace
 
-int run_demo_anywhere(const DemoOptions& options) {
+int run_demo_anywhere(const tools::DemoOptions& options) {
     const auto url = client::parse_url(options.url);
-    if (!url || something_listens(*url)) return run_demo(options);
+    if (!url || something_listens(*url)) return tools::run_demo(options);
     return run_with_own_server(options, options.url);
 }
 
-int run_webhook_demo_anywhere(const Config& config, const DemoOptions& options) {
+int run_webhook_demo_anywhere(const Config& config, const tools::DemoOptions& options) {
     const auto origin = "http://" + authority(config.retry.host, config.retry.port);
     const auto url = client::parse_url(origin);
     if (url && !something_listens(*url)) return run_with_own_server(options, origin);
-    return run_webhook_demo(
-        {.api = api_options(config, {.url = origin,
-                                     .ca_file = options.ca_file.value_or("").string(),
-                                     .insecure = options.insecure}),
+    return tools::run_webhook_demo(
+        {.api = tools::api_options(config, {.url = origin,
+                                            .ca_file = options.ca_file.value_or("").string(),
+                                            .insecure = options.insecure}),
          .timeout = options.timeout,
          .json = options.json});
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -1,11 +1,6 @@
 #include "app/roles/roles.hpp"
 
-#include "inspect/backup/backup_service.hpp"
-#include "edge/broadcast_pages.hpp"
 #include "app/config/config_faults.hpp"
-#include "app/roles/console_role.hpp"
-#include "tools/demo/banner.hpp"
-#include "inspect/delivery/delivery_pages.hpp"
 #include "app/process/authority.hpp"
 #include "app/process/broker_wait.hpp"
 #include "app/process/clock_watch.hpp"
@@ -18,15 +13,19 @@
 #include "app/process/process_metrics.hpp"
 #include "app/process/self_made_certificate.hpp"
 #include "app/process/version.hpp"
-#include "inspect/totals/reliability_pages.hpp"
-#include "inspect/store/store_service.hpp"
+#include "app/roles/console_role.hpp"
 #include "app/roles/start_checks.hpp"
-#include "inspect/log/log_service.hpp"
 #include "core/clock.hpp"
 #include "core/logger.hpp"
 #include "core/time_guard.hpp"
+#include "edge/broadcast_pages.hpp"
 #include "edge/edge.hpp"
 #include "ingest/endpoint.hpp"
+#include "inspect/backup/backup_service.hpp"
+#include "inspect/delivery/delivery_pages.hpp"
+#include "inspect/log/log_service.hpp"
+#include "inspect/store/store_service.hpp"
+#include "inspect/totals/reliability_pages.hpp"
 #include "log/control.hpp"
 #include "log/topics_admin.hpp"
 #include "ops/metric_names.hpp"
@@ -36,6 +35,7 @@
 #include "reliability/tracking/tracking.hpp"
 #include "retry/role/role.hpp"
 #include "rocks/memory.hpp"
+#include "tools/demo/banner.hpp"
 
 #include <condition_variable>
 #include <mutex>
@@ -44,7 +44,7 @@
 
 #include <unistd.h>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -319,14 +319,14 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     if (first) control = write_first_control(*log, config, *keys);
     hold_to_embedded_log(*log, *control, *keys, config);
     adopt(config, *control, process);
-    const BackupService backup{*process.ops, *log, config.data, *keys};
-    const LogService log_service{*process.ops, *log, *keys};
+    const inspect::BackupService backup{*process.ops, *log, config.data, *keys};
+    const inspect::LogService log_service{*process.ops, *log, *keys};
 
     config.reliability.decides_readiness =
         false;  // the roles that deliver do not wait for the one that counts
     reliability::Role reliability{config.reliability, *log, process.clock, process.metrics,
                                   process.health};
-    const auto reliability_pages = mount_reliability_pages(*process.ops, reliability);
+    const auto reliability_pages = inspect::mount_reliability_pages(*process.ops, reliability);
     reliability::Tracking tracking{tracking_options(config, process, Shows::counts), *log,
                                    process.clock, process.metrics};
     track(config.endpoint, tracking);
@@ -342,9 +342,9 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     remember_origin(*log, config.endpoint, endpoint);
     config.edge.endpoint_url = origin_of(config.endpoint, endpoint.port());
     edge::Edge edge{config.edge, *log, keys, process.clock, process.metrics, process.health};
-    const auto broadcast_pages = mount_broadcast_pages(*process.ops, edge, keys);
-    const auto delivery_pages = mount_delivery_pages(*process.ops, edge, keys);
-    const StoreService store_service{*process.ops, config.data, *keys};
+    const auto broadcast_pages = edge::mount_broadcast_pages(*process.ops, edge, keys);
+    const auto delivery_pages = inspect::mount_delivery_pages(*process.ops, edge, keys);
+    const inspect::StoreService store_service{*process.ops, config.data, *keys};
     const auto webhooks = (config.retry.tls_certificate ? "https://" : "http://") +
                           authority(config.retry.host, retry.port());
     const ConsoleRole console{config,
@@ -352,15 +352,15 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
                               groups_of_standalone(config, *log, control->partitions),
                               ""};
 
-    const Addresses addresses{.endpoint = config.edge.endpoint_url,
-                              .websocket = (config.edge.tls_certificate ? "wss://" : "ws://") +
-                                           authority(config.edge.host, edge.port()) +
-                                           config.edge.path,
-                              .webhooks = webhooks,
-                              .ops = ops_origin(config, process),
-                              .console = "http://" + authority(config.console.host, console.port()),
-                              .self_signed = config.endpoint_self_signed || config.edge_self_signed,
-                              .data = config.data};
+    const tools::Addresses addresses{
+        .endpoint = config.edge.endpoint_url,
+        .websocket = (config.edge.tls_certificate ? "wss://" : "ws://") +
+                     authority(config.edge.host, edge.port()) + config.edge.path,
+        .webhooks = webhooks,
+        .ops = ops_origin(config, process),
+        .console = "http://" + authority(config.console.host, console.port()),
+        .self_signed = config.endpoint_self_signed || config.edge_self_signed,
+        .data = config.data};
     process.health.set_ready("process", true);
     core::log_info("cli", "listening",
                    {{"endpoint", addresses.endpoint},
@@ -371,13 +371,13 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     std::jthread show;
     if (options.demo) {
         show = std::jthread{[&process, addresses](const std::stop_token& stop) {
-            show_first_push(addresses, process.health, stop);
+            tools::show_first_push(addresses, process.health, stop);
         }};
     }
     int exit_code = 0;
     if (options.only_demo) {
         show = std::jthread{[&](const std::stop_token& stop) {
-            exit_code = show_demo(addresses, *options.only_demo, process.health, stop);
+            exit_code = tools::show_demo(addresses, *options.only_demo, process.health, stop);
             Signals::request_stop();
         }};
     }
@@ -421,9 +421,9 @@ int run_edge(Config config, const Signals& signals) {
                                    process.clock, process.metrics};
     config.edge.milestones = &tracking.sink();
     edge::Edge edge{config.edge, *on.log, on.keys, process.clock, process.metrics, process.health};
-    const auto broadcast_pages = mount_broadcast_pages(*process.ops, edge, on.keys);
-    const auto delivery_pages = mount_delivery_pages(*process.ops, edge, on.keys);
-    const StoreService store_service{*process.ops, config.data, *on.keys};
+    const auto broadcast_pages = edge::mount_broadcast_pages(*process.ops, edge, on.keys);
+    const auto delivery_pages = inspect::mount_delivery_pages(*process.ops, edge, on.keys);
+    const inspect::StoreService store_service{*process.ops, config.data, *on.keys};
     process.health.set_ready("process", true);
     core::log_info("cli", "listening",
                    {{"websocket_port", edge.port()},
@@ -454,7 +454,7 @@ int run_reliability(Config config, const Signals& signals) {
     const LogReadiness log_readiness{*on.log, process.clock, process.health};
     reliability::Role role{config.reliability, *on.log, process.clock, process.metrics,
                            process.health};
-    const auto pages = mount_reliability_pages(*process.ops, role);
+    const auto pages = inspect::mount_reliability_pages(*process.ops, role);
     process.health.set_ready("process", true);
     core::log_info("cli", "serving", {{"role", "reliability"}, {"ops_port", process.ops->port()}});
     return on.serve([] {});
@@ -475,4 +475,4 @@ int run_console(Config config, const Signals& signals) {
     return on.serve([] {});
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -2,8 +2,8 @@
 
 #include "app/command_line.hpp"
 #include "app/config/setting.hpp"
-#include "tools/reliability/reliability_command.hpp"
 #include "app/roles/roles.hpp"
+#include "tools/reliability/reliability_command.hpp"
 
 #include <chrono>
 #include <optional>
@@ -11,7 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -68,11 +68,11 @@ void add_roles_commands(CommandLine& line) {
         Reader::reliability, [](Config config, const Sources&) {
             return run_reliability(std::move(config), Signals{});
         });
-    add_reliability_commands(line, reliability);
+    tools::add_reliability_commands(line, reliability);
     line.add_configured(
         line.top(), "console", "Run the operators' pages: lag, delay tiers, cluster, on Kafka",
         Reader::console,
         [](Config config, const Sources&) { return run_console(std::move(config), Signals{}); });
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -1,10 +1,10 @@
 #pragma once
 
-namespace beckon::cli {
+namespace beckon::app {
 
 class CommandLine;
 
 /// Adds `standalone`, `endpoint` and `edge`.
 void add_roles_commands(CommandLine& line);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

@@ -1,7 +1,7 @@
 #include "app/roles/start_checks.hpp"
 
-#include "app/roles/console_role.hpp"
 #include "app/process/process.hpp"
+#include "app/roles/console_role.hpp"
 #include "net/listener.hpp"
 #include "net/tls.hpp"
 #include "retry/bridge/credentials.hpp"
@@ -18,7 +18,7 @@
 
 #include <unistd.h>
 
-namespace beckon::cli {
+namespace beckon::app {
 
 namespace {
 
@@ -122,4 +122,4 @@ void check_start(const Config& config, Reader role) {
     check_start_ports(start_ports(config, role));
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

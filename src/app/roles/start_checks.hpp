@@ -3,7 +3,7 @@
 #include "app/config/config.hpp"
 #include "app/config/reader.hpp"
 
-namespace beckon::cli {
+namespace beckon::app {
 
 /// Checks, before a role makes anything (data directory, key ring, leases), the things that would
 /// end its start later: the files that settings name, and that every port to listen on is free. A
@@ -14,4 +14,4 @@ namespace beckon::cli {
 /// themselves before.
 void check_start(const Config& config, Reader role);
 
-}  // namespace beckon::cli
+}  // namespace beckon::app

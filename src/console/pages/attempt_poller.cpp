@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <pthread.h>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 namespace {
 
@@ -85,12 +85,12 @@ std::map<std::string, AttemptSummary> AttemptPoller::ask(const std::string& orig
     const auto token =
         retry::make_token(keys_->keys().front(), {.owner = owner, .publishes_to_all = false});
     if (!token) return {};
-    ApiClient api{{.origin = origin,
-                   .token = *token,
-                   .ca_file = {},
-                   .insecure = options_.insecure,
-                   .timeout = kTimeout,
-                   .patience = std::chrono::milliseconds{0}}};
+    client::ApiClient api{{.origin = origin,
+                           .token = *token,
+                           .ca_file = {},
+                           .insecure = options_.insecure,
+                           .timeout = kTimeout,
+                           .patience = std::chrono::milliseconds{0}}};
     const auto answer = api.ask({.path = "/attempts"});
     return answer && answer->good() ? parse_attempts(answer->body)
                                     : std::map<std::string, AttemptSummary>{};
@@ -122,4 +122,4 @@ void AttemptPoller::run(const std::stop_token& stop) {
     }
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

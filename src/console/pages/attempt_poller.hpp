@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 /// The last known attempts at one webhook.
 struct AttemptSummary {
@@ -65,4 +65,4 @@ private:
 /// The summaries in an answer to GET /attempts; empty if it is none. Pure.
 std::map<std::string, AttemptSummary> parse_attempts(const std::string& json);
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 using Json = nlohmann::json;
 using retry::DeadLetter;
@@ -181,4 +181,4 @@ console::Act DeadLetters::redrive() {
             }};
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

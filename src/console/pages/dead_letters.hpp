@@ -17,7 +17,7 @@
 #include <optional>
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 /// The dead letters of all owners: the fold of `retry.dead`, and their redrive with the code of the
 /// API of the role `retry`. Letters of webhooks that are gone, and of bridged messages, are not
@@ -86,4 +86,4 @@ private:
     std::optional<core::Lifetime::Remote> remote_;  ///< of its thread
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

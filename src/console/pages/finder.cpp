@@ -1,11 +1,11 @@
 #include "console/pages/finder.hpp"
 
-#include "inspect/store/client_state.hpp"
-#include "inspect/trace/client_trace.hpp"
-#include "inspect/trace/trace_words.hpp"
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"
 #include "core/milestone.hpp"
+#include "inspect/store/client_state.hpp"
+#include "inspect/trace/client_trace.hpp"
+#include "inspect/trace/trace_words.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -14,7 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 namespace {
 
@@ -52,16 +52,16 @@ FinderJson fact(const char* name, std::string value) {
     return {{"name", name}, {"value", std::move(value)}};
 }
 
-const char* kind_text(NameKind kind) {
+const char* kind_text(inspect::NameKind kind) {
     switch (kind) {
-        case NameKind::endpoint: return "endpoint URL";
-        case NameKind::message: return "message";
-        case NameKind::client: return "UAID";
+        case inspect::NameKind::endpoint: return "endpoint URL";
+        case inspect::NameKind::message: return "message";
+        case inspect::NameKind::client: return "UAID";
     }
     return "UAID";
 }
 
-FinderJson facts_of(const Named& named, core::Partition partitions) {
+FinderJson facts_of(const inspect::Named& named, core::Partition partitions) {
     auto facts = FinderJson::array();
     if (named.message)
         facts.push_back(fact("message in log lines", core::log_name(*named.message)));
@@ -69,7 +69,7 @@ FinderJson facts_of(const Named& named, core::Partition partitions) {
     facts.push_back(fact("client in log lines", core::log_name(named.client)));
     facts.push_back(
         fact("partition", std::to_string(core::partition_of(named.client, partitions))));
-    if (named.kind == NameKind::endpoint) {
+    if (named.kind == inspect::NameKind::endpoint) {
         facts.push_back(fact("bound to a VAPID key", named.bound_to_vapid_key ? "yes" : "no"));
     }
     return facts;
@@ -78,17 +78,18 @@ FinderJson facts_of(const Named& named, core::Partition partitions) {
 /// As JSON, or why the log was not read.
 using Found = core::Result<FinderJson>;
 
-Found life_of_message(log::EventLog& log, const Named& named, const TraceOptions& options) {
-    const auto trace = trace_message(log, {named.client, *named.message}, options);
+Found life_of_message(log::EventLog& log, const inspect::Named& named,
+                      const inspect::TraceOptions& options) {
+    const auto trace = inspect::trace_message(log, {named.client, *named.message}, options);
     if (!trace) return core::fail(trace.error());
-    return core::must_parse_ordered_json(trace_json(*trace));
+    return core::must_parse_ordered_json(inspect::trace_json(*trace));
 }
 
-Found life_of_client(log::EventLog& log, const Named& named, const TraceOptions& options,
-                     core::Timestamp since) {
-    const auto trace = trace_client(log, named.client, {.trace = options, .since = since});
+Found life_of_client(log::EventLog& log, const inspect::Named& named,
+                     const inspect::TraceOptions& options, core::Timestamp since) {
+    const auto trace = inspect::trace_client(log, named.client, {.trace = options, .since = since});
     if (!trace) return core::fail(trace.error());
-    return core::must_parse_ordered_json(trace_json(*trace));
+    return core::must_parse_ordered_json(inspect::trace_json(*trace));
 }
 
 /// From when on a slider makes sense: a little before the first step, within the window.
@@ -104,33 +105,35 @@ core::Timestamp first_moment(const FinderJson& trace, core::Timestamp window_beg
 Finder::Finder(Options options, Context context)
     : options_(options), context_(std::move(context)) {}
 
-ScanLimits Finder::limits() const {
+inspect::ScanLimits Finder::limits() const {
     return {.given_up = [this, until = context_.clock.mono() + kSearchTime] {
         return stopped_ || context_.clock.mono() > until;
     }};
 }
 
 /// A reliability id may be any text, also one that reads as a UAID: the log decides.
-core::Result<std::optional<Named>> Finder::named(const std::string& text,
-                                                 const ScanLimits& limits) {
+core::Result<std::optional<inspect::Named>> Finder::named(const std::string& text,
+                                                          const inspect::ScanLimits& limits) {
     core::Tokens tokens{context_.keys};
-    auto opened = open_name(tokens, text, context_.clock.wall());
-    if ((opened && opened->kind != NameKind::client) || !core::is_reliability_id(text)) {
+    auto opened = inspect::open_name(tokens, text, context_.clock.wall());
+    if ((opened && opened->kind != inspect::NameKind::client) || !core::is_reliability_id(text)) {
         return opened;
     }
-    const auto tracked = find_tracked(
+    const auto tracked = inspect::find_tracked(
         context_.log, text,
         {.partitions = options_.partitions, .now = context_.clock.wall(), .limits = limits});
     if (!tracked && !opened) return core::fail(tracked.error());
     if (!tracked || !*tracked) return opened;
-    return Named{.kind = NameKind::message, .client = (*tracked)->uaid, .message = (*tracked)->key};
+    return inspect::Named{
+        .kind = inspect::NameKind::message, .client = (*tracked)->uaid, .message = (*tracked)->key};
 }
 
-console::Answer Finder::found(const Named& named, const ScanLimits& limits) {
+console::Answer Finder::found(const inspect::Named& named, const inspect::ScanLimits& limits) {
     const auto now = context_.clock.wall();
     const auto window_begins = now - options_.history_window;
-    const TraceOptions options{.partitions = options_.partitions, .now = now, .limits = limits};
-    const auto life = named.kind == NameKind::message
+    const inspect::TraceOptions options{
+        .partitions = options_.partitions, .now = now, .limits = limits};
+    const auto life = named.kind == inspect::NameKind::message
                           ? life_of_message(context_.log, named, options)
                           : life_of_client(context_.log, named, options, window_begins);
     FinderJson page{{"kind", kind_text(named.kind)},
@@ -161,9 +164,10 @@ console::Answer Finder::state(const console::Parameters& asked) {
     if (!what) return finder_refused(kFinderUnavailable, what.error().message);
     if (!*what) return finder_refused(kNotFound, "nothing of this installation has this name");
     const auto client = (*what)->client;
-    const auto state = state_of_client(context_.log, client, *at, options_.partitions, limit);
+    const auto state =
+        inspect::state_of_client(context_.log, client, *at, options_.partitions, limit);
     if (!state) return finder_refused(kFinderUnavailable, state.error().message);
-    return {200, state_json(client, *state)};
+    return {200, inspect::state_json(client, *state)};
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "inspect/trace/named.hpp"
-#include "inspect/trace/scan.hpp"
 #include "console/web/web_server.hpp"
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
 #include "core/partition.hpp"
+#include "inspect/trace/named.hpp"
+#include "inspect/trace/scan.hpp"
 #include "log/event_log.hpp"
 
 #include <atomic>
@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 /// The console's page Find: it shows the meaning of a message id or URL, an endpoint URL, a UAID or
 /// a reliability id, its life across the log topics, and the state of its client at a moment. It
@@ -48,13 +48,14 @@ public:
     void stop() { stopped_ = true; }
 
 private:
-    core::Result<std::optional<Named>> named(const std::string& text, const ScanLimits& limits);
-    console::Answer found(const Named& named, const ScanLimits& limits);
-    ScanLimits limits() const;
+    core::Result<std::optional<inspect::Named>> named(const std::string& text,
+                                                      const inspect::ScanLimits& limits);
+    console::Answer found(const inspect::Named& named, const inspect::ScanLimits& limits);
+    inspect::ScanLimits limits() const;
 
     const Options options_;
     const Context context_;
     std::atomic<bool> stopped_{false};
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

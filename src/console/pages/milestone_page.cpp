@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 MilestonePage::MilestonePage(const core::NodeId& node, log::EventLog& log, core::Executor& executor,
                              const core::Clock& clock)
@@ -20,4 +20,4 @@ std::string MilestonePage::json() const {
     return core::json_text(reported);
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 /// The counts of the role reliability, for the console: a fold of `reliability.totals`. The
 /// executor's thread.
@@ -27,4 +27,4 @@ private:
     reliability::TotalsView totals_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 namespace {
 
@@ -76,4 +76,4 @@ void SearchWorkers::run(std::size_t number) {
     }
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 /// The threads of searches (`console-find-N`): each reads the log until it knows, and meanwhile the
 /// console's port serves others. Thread-safe.
@@ -48,4 +48,4 @@ private:
     std::vector<std::thread> threads_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

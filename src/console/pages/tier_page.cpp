@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 namespace {
 
@@ -160,4 +160,4 @@ std::string TierPage::json(const std::optional<std::size_t>& dead) {
                                           {"dead", dead ? nlohmann::json(*dead) : nullptr}});
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

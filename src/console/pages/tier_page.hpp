@@ -1,7 +1,7 @@
 #pragma once
 
-#include "console/pages/topic_follower.hpp"
 #include "console/lag/position_times.hpp"
+#include "console/pages/topic_follower.hpp"
 #include "core/clock.hpp"
 #include "core/partition.hpp"
 #include "retry/tiers/done_record.hpp"
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 /// How many deliveries wait in each delay topic, how many of them are due, and since when, for the
 /// console: from `retry.done`, the ends of the topics, and the append time of the first record that
@@ -66,4 +66,4 @@ private:
     TopicFollower follower_;                          ///< last: it calls us
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 namespace {
 
@@ -38,4 +38,4 @@ bool TopicFollower::complete() const {
                        [](const auto& input) { return input.complete; });
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

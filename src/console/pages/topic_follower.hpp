@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 /// Reads some partitions from their start and goes on as they grow, for pages that only show a
 /// topic: no read barrier proves that the folded state is current. The executor's thread.
@@ -37,4 +37,4 @@ private:
     std::vector<Input> inputs_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 namespace {
 
@@ -92,4 +92,4 @@ std::string WebhookPage::json(const AttemptPoller& attempts) const {
     return core::json_text(nlohmann::json{{"webhooks", std::move(reported)}});
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::console {
 
 /// Every webhook of the installation, for the console: a fold of `webhooks`. Secrets and the paths
 /// of URLs, which may be secrets, do not leave it. The executor's thread.
@@ -39,4 +39,4 @@ private:
     TopicFollower follower_;  ///< last: it calls us
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::console

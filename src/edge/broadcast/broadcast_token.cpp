@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace beckon::cli {
+namespace beckon::edge {
 
 namespace {
 
@@ -24,4 +24,4 @@ bool is_broadcast_token(const core::KeyRing& keys, std::string_view token) {
                        [&](const auto& key) { return core::same_proof(token_of(key), token); });
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::edge

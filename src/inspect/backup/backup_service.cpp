@@ -1,8 +1,8 @@
 #include "inspect/backup/backup_service.hpp"
 
-#include "inspect/log/log_service.hpp"
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
+#include "inspect/log/log_service.hpp"
 
 #include <mutex>
 #include <optional>
@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <pthread.h>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 namespace {
 
@@ -102,4 +102,4 @@ BackupService::BackupService(ops::OpsServer& ops, log::EmbeddedLog& log,
 
 BackupService::~BackupService() = default;
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <memory>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 /// Where a running process puts a copy of its log for `beckon backup` to take away.
 std::filesystem::path snapshot_of(const std::filesystem::path& data);
@@ -33,4 +33,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

@@ -1,8 +1,8 @@
 #include "inspect/delivery/delivery_pages.hpp"
 
-#include "inspect/log/log_service.hpp"
 #include "core/json_text.hpp"
 #include "core/tokens.hpp"
+#include "inspect/log/log_service.hpp"
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 namespace {
 
@@ -62,4 +62,4 @@ ops::Mount mount_delivery_pages(ops::OpsServer& ops, const edge::Edge& edge,
     });
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

@@ -11,10 +11,10 @@
 ///                              null}; ID as in the `Location` of a 201
 /// 400 where ID is no message of this installation; 401 without `Authorization: Bearer
 /// <log_proof()>`.
-namespace beckon::cli {
+namespace beckon::inspect {
 
 /// Serves the page for as long as the returned object lives; `edge` outlives it.
 [[nodiscard]] ops::Mount mount_delivery_pages(ops::OpsServer& ops, const edge::Edge& edge,
                                               const std::shared_ptr<const core::KeyRing>& keys);
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

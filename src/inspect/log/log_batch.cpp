@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 using core::Fault;
 
@@ -71,4 +71,4 @@ core::Result<void> LogBatchReader::take(const log::RecordSink& sink) {
     return {};
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

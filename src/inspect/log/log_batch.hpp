@@ -16,7 +16,7 @@
 ///
 /// `next` is the offset that the next record will have at least, `drained`: there were no more
 /// records. The body is as the embedded log writes it (log/embedded/record_format.hpp).
-namespace beckon::cli {
+namespace beckon::inspect {
 
 /// Collects a batch.
 class LogBatchWriter {
@@ -50,4 +50,4 @@ private:
     std::vector<core::HeaderView> headers_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

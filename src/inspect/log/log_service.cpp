@@ -1,10 +1,10 @@
 #include "inspect/log/log_service.hpp"
 
-#include "inspect/log/log_batch.hpp"
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
 #include "core/hmac.hpp"
 #include "core/json_text.hpp"
+#include "inspect/log/log_batch.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/read_partition.hpp"
 
@@ -19,7 +19,7 @@
 #include <nlohmann/json.hpp>
 #include <pthread.h>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 using core::Fault;
 using core::Offset;
@@ -216,4 +216,4 @@ LogService::LogService(ops::OpsServer& ops, log::EventLog& log, const core::KeyR
 
 LogService::~LogService() = default;
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 /// Proves at `/log` of the ops port that the caller has the installation's key ring: a person who
 /// may read metrics may not yet read records.
@@ -54,4 +54,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

@@ -1,15 +1,15 @@
 #include "inspect/store/client_state.hpp"
 
-#include "inspect/store/scratch_store.hpp"
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"
+#include "inspect/store/scratch_store.hpp"
 
 #include <limits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 using core::RecordView;
 using core::Timestamp;
@@ -101,4 +101,4 @@ std::string state_json(const core::Uaid& client, const ClientState& state) {
     return core::json_text(out);
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "inspect/trace/scan.hpp"
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
+#include "inspect/trace/scan.hpp"
 #include "log/event_log.hpp"
 #include "store/edge_store.hpp"
 
@@ -15,7 +15,7 @@
 #include <vector>
 
 /// The state of one client at any moment of the history window. Blocking.
-namespace beckon::cli {
+namespace beckon::inspect {
 
 /// A message that waited.
 struct WaitingMessage {
@@ -46,4 +46,4 @@ core::Result<ClientState> state_of_client(log::EventLog& log, const core::Uaid& 
 /// One JSON object in one line. Names clients as log lines do.
 std::string state_json(const core::Uaid& client, const ClientState& state);
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

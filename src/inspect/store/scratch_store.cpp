@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <system_error>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 namespace {
 
@@ -118,4 +118,4 @@ void ScratchStore::fold_subscription(const core::RecordView& record) {
                core::decode_subscription(record, scratch_));
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

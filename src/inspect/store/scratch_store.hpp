@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 /// A store in a temporary directory, which its destructor removes. One partition at a time is in
 /// use. One thread.
@@ -52,4 +52,4 @@ private:
     core::DecodeScratch scratch_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

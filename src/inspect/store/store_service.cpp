@@ -1,8 +1,8 @@
 #include "inspect/store/store_service.hpp"
 
-#include "inspect/log/log_service.hpp"
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
+#include "inspect/log/log_service.hpp"
 #include "log/blocking_executor.hpp"
 #include "store/open_stores.hpp"
 
@@ -16,7 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <pthread.h>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 namespace fs = std::filesystem;
 using ops::Page;
@@ -103,4 +103,4 @@ StoreService::StoreService(ops::OpsServer& ops, const fs::path& data, const core
 
 StoreService::~StoreService() = default;
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <memory>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 /// Where a running process puts copies of its edge's store for `beckon replay verify`, each in a
 /// directory of its own.
@@ -32,4 +32,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

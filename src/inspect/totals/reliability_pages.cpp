@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 namespace {
 
@@ -79,4 +79,4 @@ ops::Mount mount_reliability_pages(ops::OpsServer& ops, reliability::Role& role)
     });
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

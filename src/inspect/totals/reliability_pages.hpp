@@ -6,9 +6,9 @@
 /// The JSON API of the role `reliability` on the ops port: /reliability/counts, /flow, /days,
 /// /report?day=YYYY-MM-DD[&format=md][&from=log] and /history/<id>. docs/reliability.md#api
 /// describes it.
-namespace beckon::cli {
+namespace beckon::inspect {
 
 /// Serves the pages for as long as the returned object lives; `role` outlives it.
 [[nodiscard]] ops::Mount mount_reliability_pages(ops::OpsServer& ops, reliability::Role& role);
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

@@ -1,17 +1,17 @@
 #include "inspect/trace/client_trace.hpp"
 
-#include "inspect/trace/trace_words.hpp"
 #include "core/client_code.hpp"
 #include "core/codec.hpp"
 #include "core/log_key.hpp"
 #include "core/log_names.hpp"
+#include "inspect/trace/trace_words.hpp"
 
 #include <algorithm>
 #include <deque>
 #include <iterator>
 #include <utility>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 using core::RecordView;
 using log::Next;
@@ -140,4 +140,4 @@ core::Result<ClientTrace> trace_client(log::EventLog& log, const core::Uaid& cli
     return trace;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 /// The life of one client, as the log topics have it. Blocking.
-namespace beckon::cli {
+namespace beckon::inspect {
 
 struct ClientTrace {
     core::Uaid client;
@@ -30,4 +30,4 @@ core::Result<std::vector<TraceStep>> subscription_steps(log::EventLog& log,
                                                         const core::Uaid& client,
                                                         const TraceOptions& options);
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

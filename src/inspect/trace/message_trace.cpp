@@ -1,11 +1,11 @@
 #include "inspect/trace/message_trace.hpp"
 
-#include "inspect/trace/client_trace.hpp"
-#include "inspect/trace/trace_words.hpp"
 #include "core/client_code.hpp"
 #include "core/codec.hpp"
 #include "core/log_key.hpp"
 #include "core/milestone.hpp"
+#include "inspect/trace/client_trace.hpp"
+#include "inspect/trace/trace_words.hpp"
 #include "log/read_partition.hpp"
 #include "reliability/history/milestone_codec.hpp"
 
@@ -14,7 +14,7 @@
 #include <iterator>
 #include <utility>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 using core::Offset;
 using core::RecordView;
@@ -253,4 +253,4 @@ core::Result<std::optional<core::MessageRef>> find_tracked(log::EventLog& log,
     return found;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

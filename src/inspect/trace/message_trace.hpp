@@ -1,11 +1,11 @@
 #pragma once
 
-#include "inspect/trace/scan.hpp"
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "core/tokens.hpp"
+#include "inspect/trace/scan.hpp"
 #include "log/event_log.hpp"
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include <vector>
 
 /// The life of one message, as the log topics have it. Blocking.
-namespace beckon::cli {
+namespace beckon::inspect {
 
 /// One step of it. `offset` is absent where the step follows from others and has no record.
 struct TraceStep {
@@ -67,4 +67,4 @@ core::Result<std::optional<core::MessageRef>> find_tracked(log::EventLog& log,
 /// When a message key was made (UUIDv7, RFC 9562 §5.7).
 core::Timestamp made_at(const core::MessageKey& key);
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

@@ -1,6 +1,6 @@
 #include "inspect/trace/named.hpp"
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 namespace {
 
@@ -29,4 +29,4 @@ std::optional<Named> open_name(core::Tokens& tokens, const std::string& text, co
     return Named{.kind = NameKind::client, .client = core::Uaid{*uuid}};
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

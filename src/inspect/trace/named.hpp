@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 enum class NameKind : std::uint8_t { endpoint, message, client };
 
@@ -25,4 +25,4 @@ struct Named {
 /// without its URL. nullopt: none of these, or of another installation.
 std::optional<Named> open_name(core::Tokens& tokens, const std::string& text, core::Timestamp now);
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

@@ -1,6 +1,6 @@
 #include "inspect/trace/scan.hpp"
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 core::Result<void> scan(log::EventLog& log, log::TopicPartition where, core::Offset from,
                         const log::ScanSink& sink, const ScanLimits& limits) {
@@ -16,4 +16,4 @@ core::Result<void> scan(log::EventLog& log, log::TopicPartition where, core::Off
                       "the log topic " + where.topic.name() + " was not read to its end in time");
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

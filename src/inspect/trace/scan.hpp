@@ -7,7 +7,7 @@
 #include <chrono>
 #include <functional>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 /// How long a tool waits, and until when it goes on.
 struct ScanLimits {
@@ -21,4 +21,4 @@ struct ScanLimits {
 core::Result<void> scan(log::EventLog& log, log::TopicPartition where, core::Offset from,
                         const log::ScanSink& sink, const ScanLimits& limits);
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::inspect {
 
 namespace {
 
@@ -224,4 +224,4 @@ std::string trace_json(const ClientTrace& trace) {
     return dumped(out);
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

@@ -1,16 +1,16 @@
 #pragma once
 
-#include "inspect/trace/client_trace.hpp"
-#include "inspect/trace/message_trace.hpp"
 #include "core/events.hpp"
 #include "core/milestone.hpp"
+#include "inspect/trace/client_trace.hpp"
+#include "inspect/trace/message_trace.hpp"
 
 #include <optional>
 #include <string>
 #include <string_view>
 
 /// Records explained in sentences for people, and a trace as text or JSON. Pure functions.
-namespace beckon::cli {
+namespace beckon::inspect {
 
 std::string accepted_words(const core::NotificationAccepted& message, core::Timestamp expires);
 std::string_view finished_words_of(core::FinishReason reason);
@@ -36,4 +36,4 @@ std::string trace_text(const MessageTrace& trace);
 std::string trace_json(const MessageTrace& trace);
 std::string trace_json(const ClientTrace& trace);
 
-}  // namespace beckon::cli
+}  // namespace beckon::inspect

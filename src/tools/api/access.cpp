@@ -6,46 +6,46 @@
 
 #include <utility>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
-core::KeyRing key_ring_of(const Config& config) {
+core::KeyRing key_ring_of(const app::Config& config) {
     auto keys = config.load_key_ring();
     if (keys) return std::move(*keys);
-    throw StartupError(
+    throw app::StartupError(
         "there is no --token, and no key ring to make one with: " + keys.error().message +
         " (--data or --key-ring names the one of the installation)");
 }
 
 }  // namespace
 
-ApiClient::Options api_options(const Config& config, const ApiAccess& access) {
-    ApiClient::Options options{
+client::ApiClient::Options api_options(const app::Config& config, const ApiAccess& access) {
+    client::ApiClient::Options options{
         .origin = access.url, .token = access.token, .ca_file = access.ca_file};
     options.insecure = access.insecure;
     if (options.origin.empty()) {
-        options.origin = "http://" + authority(config.retry.host, config.retry.port);
+        options.origin = "http://" + app::authority(config.retry.host, config.retry.port);
     }
     if (options.origin.ends_with('/')) options.origin.pop_back();
     if (!options.token.empty()) return options;
     // For one call to a process that may have started before the ring was rotated.
     auto token = retry::make_token(key_ring_of(config).keys().front(),
                                    {.owner = access.owner, .publishes_to_all = true});
-    if (!token) throw StartupError(token.error().message);
+    if (!token) throw app::StartupError(token.error().message);
     options.token = std::move(*token);
     return options;
 }
 
-std::unique_ptr<ApiClient> open_api(const Config& config, const ApiAccess& access) {
-    return std::make_unique<ApiClient>(api_options(config, access));
+std::unique_ptr<client::ApiClient> open_api(const app::Config& config, const ApiAccess& access) {
+    return std::make_unique<client::ApiClient>(api_options(config, access));
 }
 
-std::string token_of(const Config& config, const std::string& owner, bool publishes_to_all) {
+std::string token_of(const app::Config& config, const std::string& owner, bool publishes_to_all) {
     auto token = retry::make_token(key_ring_of(config),
                                    {.owner = owner, .publishes_to_all = publishes_to_all});
-    if (!token) throw StartupError(token.error().message);
+    if (!token) throw app::StartupError(token.error().message);
     return *token;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "client/api_client.hpp"
 #include "app/config/config.hpp"
+#include "client/api_client.hpp"
 
 #include <memory>
 #include <string>
 
 /// How a command comes to the API of the role `retry`.
-namespace beckon::cli {
+namespace beckon::tools {
 
 struct ApiAccess {
     std::string url{};    ///< empty: http://<retry.host>:<retry.port>
@@ -18,10 +18,10 @@ struct ApiAccess {
 };
 
 /// Throws StartupError: no token and no key ring that we may read, or no name of an owner.
-ApiClient::Options api_options(const Config& config, const ApiAccess& access);
-std::unique_ptr<ApiClient> open_api(const Config& config, const ApiAccess& access);
+client::ApiClient::Options api_options(const app::Config& config, const ApiAccess& access);
+std::unique_ptr<client::ApiClient> open_api(const app::Config& config, const ApiAccess& access);
 
 /// The token of an owner, made with the key ring of the configuration. Throws StartupError.
-std::string token_of(const Config& config, const std::string& owner, bool publishes_to_all);
+std::string token_of(const app::Config& config, const std::string& owner, bool publishes_to_all);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

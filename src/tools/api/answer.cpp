@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 using Json = nlohmann::ordered_json;
 
@@ -15,7 +15,7 @@ constexpr int kFailed = 1;
 
 }  // namespace
 
-Json parsed(const ApiAnswer& answer) {
+Json parsed(const client::ApiAnswer& answer) {
     auto json = core::parse_ordered_json(answer.body);
     return json.is_discarded() ? Json::object() : json;
 }
@@ -25,22 +25,22 @@ std::string text_of(const Json& object, const char* name) {
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-int print_answer(const core::Result<ApiAnswer>& answer) {
+int print_answer(const core::Result<client::ApiAnswer>& answer) {
     if (!answer || !answer->good()) return refused(answer);
-    if (!answer->body.empty()) print_line(core::json_text(parsed(*answer), 2));
+    if (!answer->body.empty()) app::print_line(core::json_text(parsed(*answer), 2));
     return 0;
 }
 
-int refused(const core::Result<ApiAnswer>& answer) {
+int refused(const core::Result<client::ApiAnswer>& answer) {
     if (!answer) {
-        print_error("beckon: " + with_remedy(answer.error()));
+        app::print_error("beckon: " + app::with_remedy(answer.error()));
         return kFailed;
     }
     const auto problem = parsed(*answer);
     const auto detail = text_of(problem, "detail");
-    print_error("beckon: " + std::to_string(answer->status) + " " + text_of(problem, "title") +
-                (detail.empty() ? "" : ": " + detail));
+    app::print_error("beckon: " + std::to_string(answer->status) + " " + text_of(problem, "title") +
+                     (detail.empty() ? "" : ": " + detail));
     return kFailed;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

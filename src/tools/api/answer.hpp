@@ -7,16 +7,16 @@
 #include <nlohmann/json_fwd.hpp>
 
 /// Prints the API's answers for commands.
-namespace beckon::cli {
+namespace beckon::tools {
 
 /// The body; an empty object where it is no JSON.
-nlohmann::ordered_json parsed(const ApiAnswer& answer);
+nlohmann::ordered_json parsed(const client::ApiAnswer& answer);
 /// A text of an object; empty where there is none of that name.
 std::string text_of(const nlohmann::ordered_json& object, const char* name);
 
 /// Prints a good answer as JSON for people, any other like refused(); returns the exit code.
-int print_answer(const core::Result<ApiAnswer>& answer);
+int print_answer(const core::Result<client::ApiAnswer>& answer);
 /// Prints an answer that is not good, for people; returns the exit code.
-int refused(const core::Result<ApiAnswer>& answer);
+int refused(const core::Result<client::ApiAnswer>& answer);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

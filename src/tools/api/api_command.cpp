@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 void add_api_access(CLI::App& command, ApiAccess& access) {
     command.add_option("--url", access.url, "Origin of the API; by default that of retry.port");
@@ -17,14 +17,15 @@ void add_api_access(CLI::App& command, ApiAccess& access) {
     command.add_flag("--insecure", access.insecure, "Accept any TLS certificate of the API");
 }
 
-CLI::App& add_api_command(CommandLine& line, CLI::App& parent, CommandText text, ApiAccess& access,
-                          const std::function<int(ApiClient&)>& run) {
-    auto& command = line.add_configured(parent, text.name, text.help, Reader::webhooks,
-                                        [&access, run](const Config& config, const Sources&) {
-                                            return run(*open_api(config, access));
-                                        });
+CLI::App& add_api_command(app::CommandLine& line, CLI::App& parent, CommandText text,
+                          ApiAccess& access, const std::function<int(client::ApiClient&)>& run) {
+    auto& command =
+        line.add_configured(parent, text.name, text.help, app::Reader::webhooks,
+                            [&access, run](const app::Config& config, const app::Sources&) {
+                                return run(*open_api(config, access));
+                            });
     add_api_access(command, access);
     return command;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

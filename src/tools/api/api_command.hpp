@@ -8,10 +8,12 @@ namespace CLI {
 class App;
 }
 
-/// The common part of the commands that ask the API of the role `retry`.
-namespace beckon::cli {
-
+namespace beckon::app {
 class CommandLine;
+}
+
+/// The common part of the commands that ask the API of the role `retry`.
+namespace beckon::tools {
 
 void add_api_access(CLI::App& command, ApiAccess& access);
 
@@ -20,7 +22,7 @@ struct CommandText {
     const char* help;
 };
 /// A command that opens the API and runs; `access` outlives it.
-CLI::App& add_api_command(CommandLine& line, CLI::App& parent, CommandText text, ApiAccess& access,
-                          const std::function<int(ApiClient&)>& run);
+CLI::App& add_api_command(app::CommandLine& line, CLI::App& parent, CommandText text,
+                          ApiAccess& access, const std::function<int(client::ApiClient&)>& run);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -1,10 +1,12 @@
 #pragma once
 
-namespace beckon::cli {
-
+namespace beckon::app {
 class CommandLine;
+}
+
+namespace beckon::tools {
 
 /// Adds `backup`.
-void add_backup_command(CommandLine& line);
+void add_backup_command(app::CommandLine& line);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -1,12 +1,12 @@
 #include "tools/backup/backup_tool.hpp"
 
-#include "inspect/backup/backup_service.hpp"
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
-#include "inspect/log/log_service.hpp"
-#include "tools/running/ops_client.hpp"
 #include "core/json_text.hpp"
+#include "inspect/backup/backup_service.hpp"
+#include "inspect/log/log_service.hpp"
 #include "net/descriptor.hpp"
+#include "tools/running/ops_client.hpp"
 
 #include <cerrno>
 #include <chrono>
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -32,7 +32,7 @@ constexpr long kReplyUnauthorized = 401;
 constexpr long kReplyNotFound = 404;
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int why) {
-    throw StartupError(std::string{what} + " " + path.string() + ": " + std::strerror(why));
+    throw app::StartupError(std::string{what} + " " + path.string() + ": " + std::strerror(why));
 }
 
 /// Gives the copy to the original's owner; only root can give files to another user.
@@ -58,8 +58,8 @@ void copy_one(const fs::path& from, const fs::path& to) {
     std::error_code error;
     fs::copy_file(from, to, error);
     if (error) {
-        throw StartupError("cannot copy " + from.string() + " to " + to.string() + ": " +
-                           error.message());
+        throw app::StartupError("cannot copy " + from.string() + " to " + to.string() + ": " +
+                                error.message());
     }
     take_owner(to, from);
     sync_to_disk(to);
@@ -78,27 +78,30 @@ void copy_log(const fs::path& from, const fs::path& to) {
 /// Lets the process that has the log make a copy beside it.
 class Snapshot {
 public:
-    explicit Snapshot(const Config& config)
-        : directory_(snapshot_of(config.data)),
-          process_(config.ops, log_proof(load_key_ring(config)->newest())) {
+    explicit Snapshot(const app::Config& config)
+        : directory_(inspect::snapshot_of(config.data)),
+          process_(config.ops, inspect::log_proof(app::load_key_ring(config)->newest())) {
         const auto started = ask("/backup/start");
         if (started.status == kReplyUnauthorized) {
-            throw StartupError("the process at the ops port " + std::to_string(config.ops.port) +
-                               " has not the key ring " + config.key_ring_file().string() +
-                               ": see --ops-port, --data and --key-ring");
+            throw app::StartupError("the process at the ops port " +
+                                    std::to_string(config.ops.port) + " has not the key ring " +
+                                    config.key_ring_file().string() +
+                                    ": see --ops-port, --data and --key-ring");
         }
         if (started.status == kReplyNotFound || !started.body.is_object()) {
-            throw StartupError(
+            throw app::StartupError(
                 "the process at the ops port " + std::to_string(config.ops.port) +
                 " has no embedded log: --ops-port names that of `beckon standalone`");
         }
-        if (started.status != kReplyAccepted) throw StartupError("another backup is being made");
+        if (started.status != kReplyAccepted)
+            throw app::StartupError("another backup is being made");
         const auto made = started.body.value("directory", "");
         std::error_code error;
         if (!fs::equivalent(fs::path{made}.parent_path(), config.data, error)) {
-            throw StartupError("the process at the ops port " + std::to_string(config.ops.port) +
-                               " keeps its data in " + fs::path{made}.parent_path().string() +
-                               ", not in " + config.data.string() + ": see --ops-port and --data");
+            throw app::StartupError("the process at the ops port " +
+                                    std::to_string(config.ops.port) + " keeps its data in " +
+                                    fs::path{made}.parent_path().string() + ", not in " +
+                                    config.data.string() + ": see --ops-port and --data");
         }
         await();
     }
@@ -113,7 +116,7 @@ public:
 private:
     OpsReply ask(const std::string& target) {
         const auto raw = process_.get(target);
-        if (!raw) throw StartupError(raw.error().message);
+        if (!raw) throw app::StartupError(raw.error().message);
         return {.status = raw->status, .body = core::parse_json(raw->body)};
     }
 
@@ -124,11 +127,12 @@ private:
             const auto state = now.is_object() ? now.value("state", "") : "";
             if (state == "done") return;
             if (state != "running") {
-                throw StartupError("the log could not be copied: " + now.value("error", state));
+                throw app::StartupError("the log could not be copied: " +
+                                        now.value("error", state));
             }
             std::this_thread::sleep_for(kAskAgain);
         }
-        throw StartupError("the log was not copied within 10 minutes");
+        throw app::StartupError("the log was not copied within 10 minutes");
     }
 
     const fs::path directory_;
@@ -141,8 +145,8 @@ public:
     Unfinished(fs::path target, const fs::path& original)
         : target_(std::move(target)), path_(target_.string() + ".partial") {
         if (fs::exists(target_)) {
-            throw StartupError(target_.string() +
-                               " exists already: name a directory for this copy");
+            throw app::StartupError(target_.string() +
+                                    " exists already: name a directory for this copy");
         }
         fs::remove_all(path_);
         make_directory(path_, original);
@@ -173,17 +177,17 @@ fs::path without_slash(const fs::path& path) {
 
 }  // namespace
 
-int run_backup(const Config& config, const fs::path& target) {
-    if (!has_embedded_log(config)) {
-        throw StartupError("there is no log in " + (config.data / "log").string() +
-                           ": --data names the directory (a log on Kafka is backed up there)");
+int run_backup(const app::Config& config, const fs::path& target) {
+    if (!app::has_embedded_log(config)) {
+        throw app::StartupError("there is no log in " + (config.data / "log").string() +
+                                ": --data names the directory (a log on Kafka is backed up there)");
     }
     Unfinished copy{without_slash(target), config.data};
-    if (DataDirectory::in_use(config.data)) {
+    if (app::DataDirectory::in_use(config.data)) {
         const Snapshot snapshot{config};
         copy_log(snapshot.directory(), copy.path() / "log");
     } else {
-        const DataDirectory held{config.data};
+        const app::DataDirectory held{config.data};
         copy_log(config.data / "log", copy.path() / "log");
     }
     // After the log: a ring may have gained keys meanwhile, which a start publishes to the log.
@@ -194,4 +198,4 @@ int run_backup(const Config& config, const fs::path& target) {
     return 0;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

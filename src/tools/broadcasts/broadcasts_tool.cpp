@@ -1,12 +1,12 @@
 #include "tools/broadcasts/broadcasts_tool.hpp"
 
-#include "edge/broadcast/broadcast_token.hpp"
 #include "app/process/installation.hpp"
 #include "app/process/key_ring_guard.hpp"
-#include "tools/running/ops_client.hpp"
 #include "core/codec.hpp"
+#include "edge/broadcast/broadcast_token.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/newest_values.hpp"
+#include "tools/running/ops_client.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -14,7 +14,7 @@
 #include <optional>
 #include <thread>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -26,13 +26,13 @@ constexpr milliseconds kAskAgain{20};
 constexpr long kOk = 200;
 constexpr long kBroadcastAccepted = 202;
 
-bool is_running_standalone(const Config& config) {
-    return config.kafka.bootstrap_servers.empty() && DataDirectory::in_use(config.data);
+bool is_running_standalone(const app::Config& config) {
+    return config.kafka.bootstrap_servers.empty() && app::DataDirectory::in_use(config.data);
 }
 
-log::NewestValues read_log(Installation& installation) {
+log::NewestValues read_log(app::Installation& installation) {
     auto values = log::read_newest_values(installation.log(), kBroadcasts, kAnswerTimeout);
-    if (!values) throw StartupError(values.error().message);
+    if (!values) throw app::StartupError(values.error().message);
     std::erase_if(*values, [](const auto& entry) { return core::is_control_key(entry.first); });
     return std::move(*values);
 }
@@ -41,11 +41,11 @@ void refuse_too_many(const log::NewestValues& now, const edge::BroadcastSet& bro
     if (!broadcast.version || now.contains(broadcast.id) || now.size() < edge::kBroadcastsMax) {
         return;
     }
-    throw StartupError("there are " + std::to_string(edge::kBroadcastsMax) +
-                       " broadcasts, and no more are allowed: delete one");
+    throw app::StartupError("there are " + std::to_string(edge::kBroadcastsMax) +
+                            " broadcasts, and no more are allowed: delete one");
 }
 
-void change_log(Installation& installation, const edge::BroadcastSet& broadcast) {
+void change_log(app::Installation& installation, const edge::BroadcastSet& broadcast) {
     refuse_too_many(read_log(installation), broadcast);
     log::BlockingExecutor executor;
     const auto publisher = installation.log().open_publisher(executor);
@@ -54,56 +54,58 @@ void change_log(Installation& installation, const edge::BroadcastSet& broadcast)
                        [&answer](const auto& result) { answer = result; });
     const auto until = core::SystemClock{}.mono() + kAnswerTimeout;
     if (!executor.wait_until([&] { return answer.has_value(); }, until)) {
-        throw StartupError("the log does not answer");
+        throw app::StartupError("the log does not answer");
     }
-    if (!*answer) throw StartupError("the log refused the record: " + answer->error().message);
+    if (!*answer) throw app::StartupError("the log refused the record: " + answer->error().message);
 }
 
 /// The broadcasts of the process that runs here.
-nlohmann::json ask_list(const Config& config) {
+nlohmann::json ask_list(const app::Config& config) {
     const auto reply = ask_ops_port(config.ops, "/broadcasts/list");
     const bool good = reply.status == kOk && reply.body.is_object() &&
                       reply.body.value("complete", false) && reply.body.contains("broadcasts");
     if (good) return reply.body["broadcasts"];
-    throw StartupError("the process at the ops port " + std::to_string(config.ops.port) +
-                       " does not know the broadcasts (yet): --ops-port names that of a process "
-                       "with an edge");
+    throw app::StartupError(
+        "the process at the ops port " + std::to_string(config.ops.port) +
+        " does not know the broadcasts (yet): --ops-port names that of a process "
+        "with an edge");
 }
 
-void change_running(const Config& config, const edge::BroadcastSet& broadcast) {
+void change_running(const app::Config& config, const edge::BroadcastSet& broadcast) {
     std::string target = broadcast.version ? "/broadcasts/set" : "/broadcasts/delete";
-    target += "?token=" + broadcast_token(*load_key_ring(config)) +
+    target += "?token=" + edge::broadcast_token(*app::load_key_ring(config)) +
               "&id=" + percent_encoded(broadcast.id);
     if (broadcast.version) target += "&version=" + percent_encoded(*broadcast.version);
     const auto reply = ask_ops_port(config.ops, target);
     if (reply.status != kBroadcastAccepted) {
-        throw StartupError(
+        throw app::StartupError(
             "the process at the ops port " + std::to_string(config.ops.port) +
             " refused it: " + (reply.body.is_object() ? reply.body.value("error", "") : ""));
     }
     const auto until = std::chrono::steady_clock::now() + kAnswerTimeout;
     while (ask_list(config).value(broadcast.id, "") != broadcast.version.value_or("")) {
         if (std::chrono::steady_clock::now() > until) {
-            throw StartupError("the log did not take it in time; the process's log has the reason");
+            throw app::StartupError(
+                "the log did not take it in time; the process's log has the reason");
         }
         std::this_thread::sleep_for(kAskAgain);
     }
 }
 
-log::NewestValues broadcasts_of(Config& config) {
+log::NewestValues broadcasts_of(app::Config& config) {
     if (is_running_standalone(config)) return ask_list(config).get<log::NewestValues>();
-    Installation installation{config};
+    app::Installation installation{config};
     return read_log(installation);
 }
 
 }  // namespace
 
-int broadcasts_change(Config config, const edge::BroadcastSet& broadcast) {
-    if (const auto good = check(broadcast); !good) throw StartupError(good.error().message);
+int broadcasts_change(app::Config config, const edge::BroadcastSet& broadcast) {
+    if (const auto good = check(broadcast); !good) throw app::StartupError(good.error().message);
     if (is_running_standalone(config)) {
         change_running(config, broadcast);
     } else {
-        Installation installation{config};
+        app::Installation installation{config};
         change_log(installation, broadcast);
     }
     std::cout << (broadcast.version ? "set " + broadcast.id + " to " + *broadcast.version
@@ -112,15 +114,15 @@ int broadcasts_change(Config config, const edge::BroadcastSet& broadcast) {
     return 0;
 }
 
-int broadcasts_list(Config config) {
+int broadcasts_list(app::Config config) {
     for (const auto& [id, version] : broadcasts_of(config))
         std::cout << id << "\t" << version << "\n";
     return 0;
 }
 
-int broadcasts_token(const Config& config) {
-    std::cout << broadcast_token(*load_key_ring(config)) << "\n";
+int broadcasts_token(const app::Config& config) {
+    std::cout << edge::broadcast_token(*app::load_key_ring(config)) << "\n";
     return 0;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

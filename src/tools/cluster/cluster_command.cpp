@@ -1,10 +1,10 @@
 #include "tools/cluster/cluster_command.hpp"
 
-#include "tools/cluster/cluster_tool.hpp"
 #include "app/command_line.hpp"
 #include "app/process/output.hpp"
-#include "tools/running/tool_log.hpp"
 #include "core/clock.hpp"
+#include "tools/cluster/cluster_tool.hpp"
+#include "tools/running/tool_log.hpp"
 
 #include <condition_variable>
 #include <iostream>
@@ -12,7 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -51,23 +51,23 @@ private:
 bool show_cluster(log::EventLog& log, const ClusterOptions& options, core::Partition partitions) {
     const auto view = read_cluster(log, options.role, partitions, kTimeout);
     if (!view) {
-        print_error("beckon: " + view.error().message);
+        app::print_error("beckon: " + view.error().message);
         return false;
     }
     if (options.json) {
-        print_line(cluster_json(*view));
+        app::print_line(cluster_json(*view));
     } else {
         std::cout << (options.watch ? kClear : "") << cluster_table(*view) << std::flush;
     }
     return true;
 }
 
-int run_cluster(Config config, const ClusterOptions& options) {
+int run_cluster(app::Config config, const ClusterOptions& options) {
     ToolLog log{config};
     const auto partitions = log.control().partitions;
     if (!options.watch) return show_cluster(log.log(), options, partitions) ? 0 : 1;
     Pause pause;
-    const StopSignals signals{[&pause] { pause.stop(); }};
+    const app::StopSignals signals{[&pause] { pause.stop(); }};
     do {
         show_cluster(log.log(), options, partitions);
     } while (pause.wait());
@@ -76,16 +76,17 @@ int run_cluster(Config config, const ClusterOptions& options) {
 
 }  // namespace
 
-void add_cluster_command(CommandLine& line) {
+void add_cluster_command(app::CommandLine& line) {
     static ClusterOptions options;
     auto& command = line.add_configured(
         line.top(), "cluster", "Show the nodes of a role, and the home of each partition",
-        Reader::log,
-        [](Config config, const Sources&) { return run_cluster(std::move(config), options); });
+        app::Reader::log, [](app::Config config, const app::Sources&) {
+            return run_cluster(std::move(config), options);
+        });
     command.add_option("--role", options.role, "edge, retry or reliability")
         ->check(CLI::IsMember({"edge", "retry", "reliability"}));
     command.add_flag("--json", options.json, "One JSON object in a line");
     command.add_flag("--watch", options.watch, "Show it again every second, until Ctrl-C");
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

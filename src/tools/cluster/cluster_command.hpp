@@ -1,10 +1,12 @@
 #pragma once
 
-namespace beckon::cli {
-
+namespace beckon::app {
 class CommandLine;
+}
+
+namespace beckon::tools {
 
 /// Adds `cluster`.
-void add_cluster_command(CommandLine& line);
+void add_cluster_command(app::CommandLine& line);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

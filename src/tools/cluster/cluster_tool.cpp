@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -180,4 +180,4 @@ std::string cluster_json(const ClusterView& view) {
                                 {"partitions", std::move(partitions)}});
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -12,7 +12,7 @@
 
 /// The page of `beckon cluster`: nodes and partitions of a role, as the log has them. Blocking,
 /// main thread only.
-namespace beckon::cli {
+namespace beckon::tools {
 
 struct ClusterView {
     cluster::RoleOverview role;
@@ -32,4 +32,4 @@ std::string cluster_table(const ClusterView& view);
 /// One JSON object in one line.
 std::string cluster_json(const ClusterView& view);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

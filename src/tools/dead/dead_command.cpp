@@ -1,7 +1,7 @@
 #include "tools/dead/dead_command.hpp"
 
-#include "tools/api/api_command.hpp"
 #include "app/command_line.hpp"
+#include "tools/api/api_command.hpp"
 #include "tools/dead/dead_tool.hpp"
 #include "tools/dead/replay_redrive.hpp"
 
@@ -9,7 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -39,11 +39,11 @@ void add_pace(CLI::App& command, SettleDead& settle) {
     command.add_option("--limit", settle.limit, "At most so many; 0: all");
 }
 
-void add_settling(CommandLine& line, CLI::App& group, const char* name, const char* help,
+void add_settling(app::CommandLine& line, CLI::App& group, const char* name, const char* help,
                   DeadOptions& o) {
     auto& command = add_api_command(
         line, group, {name, help}, o.access,
-        [&o, name](ApiClient& api) { return settle_dead(api, name, o.wanted, o.settle); });
+        [&o, name](client::ApiClient& api) { return settle_dead(api, name, o.wanted, o.settle); });
     command.add_option("ID", o.wanted.ids, "Ids of deliveries; without them the filters choose");
     add_filter(command, o.wanted);
     add_pace(command, o.settle);
@@ -56,35 +56,35 @@ DeadOptions& options() {
 
 }  // namespace
 
-void add_dead_commands(CommandLine& line) {
+void add_dead_commands(app::CommandLine& line) {
     auto& o = options();
     auto& group = line.add_group("dead", "Deliveries to webhooks that were given up");
     auto& list = add_api_command(
         line, group, {"list", "Show one line for each dead letter, the oldest first"}, o.access,
-        [&o](ApiClient& api) { return list_dead(api, o.wanted); });
+        [&o](client::ApiClient& api) { return list_dead(api, o.wanted); });
     add_filter(list, o.wanted);
     list.add_option("--limit", o.wanted.limit, "At most so many; 0: all");
     list.add_flag("--json", o.wanted.json, "Print a JSON object in each line");
     add_api_command(line, group, {"show", "Show a dead letter with its event and history"},
-                    o.access, [&o](ApiClient& api) { return show_dead(api, o.id); })
+                    o.access, [&o](client::ApiClient& api) { return show_dead(api, o.id); })
         .add_option("ID", o.id, "Of the delivery")
         ->required();
     add_settling(line, group, "redrive", "Deliver dead letters again, under their old ids", o);
     add_settling(line, group, "drop", "Drop dead letters for good", o);
 }
 
-void add_replay_redrive(CommandLine& line, CLI::App& group) {
+void add_replay_redrive(app::CommandLine& line, CLI::App& group) {
     add_settling(line, group, "redrive", "Deliver dead letters again, like `dead redrive`",
                  options());
 }
 
-void add_webhook_redrive(CommandLine& line, CLI::App& group) {
+void add_webhook_redrive(app::CommandLine& line, CLI::App& group) {
     auto& o = options();
     auto& command = add_api_command(
         line, group, {"redrive", "Deliver its dead letters again"}, o.access,
-        [&o](ApiClient& api) { return settle_dead(api, "redrive", o.wanted, o.settle); });
+        [&o](client::ApiClient& api) { return settle_dead(api, "redrive", o.wanted, o.settle); });
     command.add_option("ID", o.wanted.webhook, "Of the webhook")->required();
     add_pace(command, o.settle);
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

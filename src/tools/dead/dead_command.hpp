@@ -4,13 +4,15 @@ namespace CLI {
 class App;
 }
 
-namespace beckon::cli {
-
+namespace beckon::app {
 class CommandLine;
+}
+
+namespace beckon::tools {
 
 /// `beckon dead list|show|redrive|drop`.
-void add_dead_commands(CommandLine& line);
+void add_dead_commands(app::CommandLine& line);
 /// `beckon webhooks redrive ID`.
-void add_webhook_redrive(CommandLine& line, CLI::App& group);
+void add_webhook_redrive(app::CommandLine& line, CLI::App& group);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

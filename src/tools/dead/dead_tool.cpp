@@ -1,9 +1,9 @@
 #include "tools/dead/dead_tool.hpp"
 
-#include "tools/api/answer.hpp"
 #include "app/exit_codes.hpp"
 #include "app/process/output.hpp"
 #include "core/json_text.hpp"
+#include "tools/api/answer.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -14,7 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 using Json = nlohmann::ordered_json;
 
@@ -45,15 +45,15 @@ std::string percent_encoded(const std::string& text) {
     return out;
 }
 
-void print_json(const Json& letter) { print_line(core::json_text(letter)); }
+void print_json(const Json& letter) { app::print_line(core::json_text(letter)); }
 
 void print_letter(const Json& letter) {
     const auto redriven = letter.value("redriven", 0);
-    print_line(letter.value("died", "") + "  " + letter.value("delivery", "") + "  " +
-               letter.value("webhook", "") + "  " + letter.value("type", "") + "  " +
-               letter.value("reason", "") + " after " +
-               std::to_string(letter.value("attempts", 0)) + " attempts" +
-               (redriven == 0 ? "" : ", redriven " + std::to_string(redriven) + " times"));
+    app::print_line(letter.value("died", "") + "  " + letter.value("delivery", "") + "  " +
+                    letter.value("webhook", "") + "  " + letter.value("type", "") + "  " +
+                    letter.value("reason", "") + " after " +
+                    std::to_string(letter.value("attempts", 0)) + " attempts" +
+                    (redriven == 0 ? "" : ", redriven " + std::to_string(redriven) + " times"));
 }
 
 /// Prints a page; returns the `next` of the following page, empty at the end.
@@ -76,18 +76,18 @@ std::string order_of(const DeadWanted& wanted, std::size_t limit, bool dry_run) 
 
 int print_dry_run(const std::string& action, const Json& page) {
     const auto disabled = page.value("disabled", 0);
-    print_line(std::to_string(page.value("matched", 0)) + " dead letters match" +
-               (disabled == 0 ? ""
-                              : "; " + std::to_string(disabled) +
-                                    " of them are of webhooks that are disabled") +
-               ". Nothing was changed: --yes does " + action + " them.");
+    app::print_line(std::to_string(page.value("matched", 0)) + " dead letters match" +
+                    (disabled == 0 ? ""
+                                   : "; " + std::to_string(disabled) +
+                                         " of them are of webhooks that are disabled") +
+                    ". Nothing was changed: --yes does " + action + " them.");
     for (const auto& letter : page.value("sample", Json::array())) print_letter(letter);
-    return page.value("matched", 0) == 0 ? kNothingFound : kDone;
+    return page.value("matched", 0) == 0 ? app::kNothingFound : app::kDone;
 }
 
 }  // namespace
 
-int list_dead(ApiClient& api, const DeadWanted& wanted) {
+int list_dead(client::ApiClient& api, const DeadWanted& wanted) {
     std::size_t left = wanted.limit == 0 ? static_cast<std::size_t>(-1) : wanted.limit;
     std::string after;
     do {
@@ -104,14 +104,14 @@ int list_dead(ApiClient& api, const DeadWanted& wanted) {
     return 0;
 }
 
-int show_dead(ApiClient& api, const std::string& id) {
+int show_dead(client::ApiClient& api, const std::string& id) {
     const auto answer = api.ask({.path = "/dead/" + percent_encoded(id)});
     if (!answer || !answer->good()) return refused(answer);
-    print_line(core::json_text(parsed(*answer), 2));
+    app::print_line(core::json_text(parsed(*answer), 2));
     return 0;
 }
 
-int settle_dead(ApiClient& api, const std::string& action, const DeadWanted& wanted,
+int settle_dead(client::ApiClient& api, const std::string& action, const DeadWanted& wanted,
                 const SettleDead& how) {
     std::size_t left = how.limit == 0 ? static_cast<std::size_t>(-1) : how.limit;
     std::size_t settled = 0;
@@ -129,15 +129,16 @@ int settle_dead(ApiClient& api, const std::string& action, const DeadWanted& wan
         settled += done;
         left -= std::min(left, done);
         if (const auto failed = page.value("failed", std::size_t{0}); failed > 0) {
-            print_error("beckon: the log did not take " + std::to_string(failed) + " of them; " +
-                        std::to_string(settled) + " are done, the others are there still");
+            app::print_error("beckon: the log did not take " + std::to_string(failed) +
+                             " of them; " + std::to_string(settled) +
+                             " are done, the others are there still");
             return 1;
         }
         if (done + gone == 0 || left == 0) break;
         std::this_thread::sleep_until(begun + std::chrono::seconds{1});
     }
-    print_line(action + ": " + std::to_string(settled));
-    return settled == 0 ? kNothingFound : kDone;
+    app::print_line(action + ": " + std::to_string(settled));
+    return settled == 0 ? app::kNothingFound : app::kDone;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

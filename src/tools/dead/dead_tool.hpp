@@ -8,7 +8,7 @@
 
 /// The command `beckon dead`: asks the API and prints its answer. Exit codes: 0; 1 with one line on
 /// standard error; 3 where a redrive or drop finds nothing that matches.
-namespace beckon::cli {
+namespace beckon::tools {
 
 /// Selects dead letters; an empty field selects all.
 struct DeadWanted {
@@ -22,8 +22,8 @@ struct DeadWanted {
     bool json = false;        ///< of a list: a JSON object in each line
 };
 
-int list_dead(ApiClient& api, const DeadWanted& wanted);
-int show_dead(ApiClient& api, const std::string& id);
+int list_dead(client::ApiClient& api, const DeadWanted& wanted);
+int show_dead(client::ApiClient& api, const std::string& id);
 
 struct SettleDead {
     bool yes = false;  ///< without it nothing is changed
@@ -31,7 +31,7 @@ struct SettleDead {
     std::size_t limit = 0;
 };
 /// `action`: redrive or drop.
-int settle_dead(ApiClient& api, const std::string& action, const DeadWanted& wanted,
+int settle_dead(client::ApiClient& api, const std::string& action, const DeadWanted& wanted,
                 const SettleDead& how);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -4,11 +4,13 @@ namespace CLI {
 class App;
 }
 
-namespace beckon::cli {
-
+namespace beckon::app {
 class CommandLine;
+}
+
+namespace beckon::tools {
 
 /// `beckon replay redrive`, which is `beckon dead redrive`.
-void add_replay_redrive(CommandLine& line, CLI::App& group);
+void add_replay_redrive(app::CommandLine& line, CLI::App& group);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <thread>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -24,7 +24,7 @@ bool wait_until_ready(const ops::Health& health, const std::stop_token& stop) {
 }
 
 int show_webhook_demo(const Addresses& addresses, const DemoOptions& demo) {
-    Config config;
+    app::Config config;
     config.data = addresses.data;
     return run_webhook_demo(
         {.api = api_options(config, {.url = addresses.webhooks, .insecure = demo.insecure}),
@@ -70,4 +70,4 @@ int show_demo(const Addresses& addresses, DemoOptions demo, const ops::Health& h
     return run_demo(demo);
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

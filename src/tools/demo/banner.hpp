@@ -1,13 +1,13 @@
 #pragma once
 
-#include "tools/demo/demo.hpp"
 #include "ops/health.hpp"
+#include "tools/demo/demo.hpp"
 
 #include <filesystem>
 #include <stop_token>
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 /// The addresses of a running standalone.
 struct Addresses {
@@ -32,4 +32,4 @@ void show_first_push(const Addresses& addresses, const ops::Health& health,
 /// The addresses, and commands to try next, as show_first_push() prints them.
 std::string what_to_try(const Addresses& addresses);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

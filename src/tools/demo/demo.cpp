@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -50,7 +50,7 @@ private:
     }
 
     void title(const std::string& text) {
-        if (!options_.json) print_line("\n" + text);
+        if (!options_.json) app::print_line("\n" + text);
     }
     void step(const std::string& name, double ms, const std::string& detail = "");
     void step(const std::string& name, steady_clock::time_point from,
@@ -81,7 +81,7 @@ void Demo::step(const std::string& name, double ms, const std::string& detail) {
     if (options_.json) return;
     std::array<char, 256> line{};
     std::snprintf(line.data(), line.size(), "  %-22s %9.2f ms  ", name.c_str(), ms);
-    print_line(line.data() + detail);
+    app::print_line(line.data() + detail);
 }
 
 Result<void> Demo::connect_and_hello(bool must_be_known) {
@@ -192,14 +192,14 @@ int Demo::run() {
     agent_.close();
     if (options_.json) {
         json report{{"ok", done.has_value()}, {"url", options_.url}, {"steps", steps_}};
-        if (!done) report["problem"] = with_remedy(done.error());
-        print_line(core::json_text(report));
+        if (!done) report["problem"] = app::with_remedy(done.error());
+        app::print_line(core::json_text(report));
     } else if (done) {
-        print_line("\nEverything arrived as it was sent.");
+        app::print_line("\nEverything arrived as it was sent.");
     } else {
-        print_error("\nThe demo failed: " + with_remedy(done.error()));
+        app::print_error("\nThe demo failed: " + app::with_remedy(done.error()));
     }
-    return done ? kDone : kFailed;
+    return done ? app::kDone : app::kFailed;
 }
 
 }  // namespace
@@ -207,8 +207,8 @@ int Demo::run() {
 int run_demo(const DemoOptions& options) {
     const auto url = client::parse_ws_url(options.url);
     if (!url) {
-        print_error(url.error().message);
-        return kWrongOptions;
+        app::print_error(url.error().message);
+        return app::kWrongOptions;
     }
     client::UserAgentOptions agent;
     agent.url = *url;
@@ -218,4 +218,4 @@ int run_demo(const DemoOptions& options) {
     return Demo{options, std::move(agent)}.run();
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

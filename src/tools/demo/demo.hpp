@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 /// `beckon demo`: one push travels, with the time of each step; then one that is sent while the
 /// client is away.
@@ -23,4 +23,4 @@ struct DemoOptions {
 /// 0 only if every step succeeded and every text arrived unchanged.
 int run_demo(const DemoOptions& options);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

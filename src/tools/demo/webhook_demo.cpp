@@ -2,9 +2,9 @@
 
 #include "app/exit_codes.hpp"
 #include "app/process/output.hpp"
-#include "tools/webhooks/receiver.hpp"
 #include "core/ids.hpp"
 #include "core/json_text.hpp"
+#include "tools/webhooks/receiver.hpp"
 
 #include <array>
 #include <condition_variable>
@@ -16,7 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -30,7 +30,7 @@ constexpr int kWebhookAccepted = 202;
 /// A role that is just starting reads all webhooks first.
 constexpr std::chrono::seconds kPatience{60};
 
-ApiClient::Options patient(ApiClient::Options options) {
+client::ApiClient::Options patient(client::ApiClient::Options options) {
     options.patience = kPatience;
     return options;
 }
@@ -87,7 +87,7 @@ private:
     };
 
     void title(const std::string& text) {
-        if (!options_.json) print_line("\n" + text);
+        if (!options_.json) app::print_line("\n" + text);
     }
     void step(const std::string& name, steady_clock::duration took, const std::string& detail);
     void subscribe();
@@ -100,7 +100,7 @@ private:
     Result<void> everything();
 
     const WebhookDemoOptions& options_;
-    ApiClient api_;
+    client::ApiClient api_;
     Arrivals arrivals_;
     WebhookReceiver receiver_;
     std::optional<OwnWebhook> webhook_;
@@ -114,7 +114,7 @@ void WebhookDemo::step(const std::string& name, steady_clock::duration took,
     if (options_.json) return;
     std::array<char, 256> line{};
     std::snprintf(line.data(), line.size(), "  %-22s %9.2f ms  ", name.c_str(), ms);
-    print_line(line.data() + detail);
+    app::print_line(line.data() + detail);
 }
 
 void WebhookDemo::subscribe() {
@@ -213,14 +213,14 @@ int WebhookDemo::run() {
     webhook_.reset();
     if (options_.json) {
         Json report{{"ok", done.has_value()}, {"api", options_.api.origin}, {"steps", steps_}};
-        if (!done) report["problem"] = with_remedy(done.error());
-        print_line(core::json_text(report));
+        if (!done) report["problem"] = app::with_remedy(done.error());
+        app::print_line(core::json_text(report));
     } else if (done) {
-        print_line("\nEvery event arrived as it was posted.");
+        app::print_line("\nEvery event arrived as it was posted.");
     } else {
-        print_error("\nThe demo failed: " + with_remedy(done.error()));
+        app::print_error("\nThe demo failed: " + app::with_remedy(done.error()));
     }
-    return done ? kDone : kFailed;
+    return done ? app::kDone : app::kFailed;
 }
 
 }  // namespace
@@ -229,9 +229,9 @@ int run_webhook_demo(const WebhookDemoOptions& options) {
     try {
         return WebhookDemo{options}.run();
     } catch (const std::exception& fault) {
-        print_error(std::string{"beckon: "} + fault.what());
-        return kFailed;
+        app::print_error(std::string{"beckon: "} + fault.what());
+        return app::kFailed;
     }
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

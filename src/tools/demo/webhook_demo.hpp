@@ -4,12 +4,12 @@
 
 #include <chrono>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 /// `beckon demo --webhooks`: an event travels to a webhook, with the time of each step; then one
 /// whose receiver fails at first.
 struct WebhookDemoOptions {
-    ApiClient::Options api;
+    client::ApiClient::Options api;
     std::chrono::milliseconds timeout{15'000};  ///< for each step
     bool json = false;                          ///< one JSON object at the end, no steps
 };
@@ -17,4 +17,4 @@ struct WebhookDemoOptions {
 /// 0 only if every event arrived as it was posted, and signed.
 int run_webhook_demo(const WebhookDemoOptions& options);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -1,11 +1,11 @@
 #include "tools/doctor/doctor_command.hpp"
 
 #include "app/command_line.hpp"
+#include "app/process/process.hpp"
+#include "core/clock.hpp"
 #include "tools/doctor/finding.hpp"
 #include "tools/doctor/host_checks.hpp"
 #include "tools/doctor/reach_checks.hpp"
-#include "app/process/process.hpp"
-#include "core/clock.hpp"
 
 #include <array>
 #include <iostream>
@@ -13,7 +13,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -22,21 +22,21 @@ struct DoctorOptions {
     bool json = false;
 };
 
-constexpr std::array<std::pair<std::string_view, Reader>, 5> kRoles{
-    {{"standalone", Reader::standalone},
-     {"endpoint", Reader::endpoint},
-     {"edge", Reader::edge},
-     {"retry", Reader::retry},
-     {"reliability", Reader::reliability}}};
+constexpr std::array<std::pair<std::string_view, app::Reader>, 5> kRoles{
+    {{"standalone", app::Reader::standalone},
+     {"endpoint", app::Reader::endpoint},
+     {"edge", app::Reader::edge},
+     {"retry", app::Reader::retry},
+     {"reliability", app::Reader::reliability}}};
 
-Reader role_of(const Config& config, const std::string& name) {
+app::Reader role_of(const app::Config& config, const std::string& name) {
     for (const auto& [known, reader] : kRoles) {
         if (known == name) return reader;
     }
-    return config.kafka.bootstrap_servers.empty() ? Reader::standalone : Reader::endpoint;
+    return config.kafka.bootstrap_servers.empty() ? app::Reader::standalone : app::Reader::endpoint;
 }
 
-void add_certificates(const Config& config, Findings& findings) {
+void add_certificates(const app::Config& config, Findings& findings) {
     const auto now = core::SystemClock{}.wall();
     const auto add = [&](const char* role, const auto& certificate, const auto& key) {
         if (!certificate || !key) return;
@@ -52,14 +52,14 @@ void add(Findings& findings, const Findings& more) {
     findings.insert(findings.end(), more.begin(), more.end());
 }
 
-Findings examine(const Config& config, Reader role) {
-    const bool clients = role == Reader::standalone || role == Reader::edge;
+Findings examine(const app::Config& config, app::Reader role) {
+    const bool clients = role == app::Reader::standalone || role == app::Reader::edge;
     Findings findings{check_configuration(config, role), check_data(config.data),
                       check_key_ring(config), check_clock()};
     if (clients) findings.push_back(check_descriptors(config.edge.connections_max));
     add_certificates(config, findings);
     add(findings, check_log(config));
-    findings.push_back(check_process(config, DataDirectory::in_use(config.data)));
+    findings.push_back(check_process(config, app::DataDirectory::in_use(config.data)));
     const auto& url = config.endpoint.public_url;
     if (!url.empty()) add(findings, check_public_url(url, core::SystemClock{}.wall()));
     return findings;
@@ -67,13 +67,13 @@ Findings examine(const Config& config, Reader role) {
 
 }  // namespace
 
-void add_doctor_command(CommandLine& line) {
+void add_doctor_command(app::CommandLine& line) {
     static DoctorOptions asked;
     auto& command = line.add_configured(
         line.top(), "doctor",
         "Check configuration, keys, clocks, log, certificates and URLs, and show how to mend "
         "faults",
-        Reader::any, [](const Config& config, const Sources&) {
+        app::Reader::any, [](const app::Config& config, const app::Sources&) {
             const auto findings = examine(config, role_of(config, asked.role));
             std::cout << (asked.json ? findings_json(findings) + "\n" : findings_text(findings));
             return exit_code(findings);
@@ -86,4 +86,4 @@ void add_doctor_command(CommandLine& line) {
     command.add_flag("--json", asked.json, "One JSON array in a line");
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

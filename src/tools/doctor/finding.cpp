@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -60,4 +60,4 @@ int exit_code(const Findings& findings) {
     return bad ? 1 : 0;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 enum class Verdict : std::uint8_t {
     good,
@@ -32,4 +32,4 @@ std::string findings_json(const Findings& findings);
 /// 0: nothing is bad; 1 otherwise.
 int exit_code(const Findings& findings);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

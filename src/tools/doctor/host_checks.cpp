@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -50,8 +50,8 @@ std::optional<int> days_left(const X509& certificate, core::Timestamp now) {
 
 }  // namespace
 
-Finding check_configuration(const Config& config, Reader role) {
-    const auto faults = faults_of(config, role);
+Finding check_configuration(const app::Config& config, app::Reader role) {
+    const auto faults = app::faults_of(config, role);
     if (faults.empty()) return {.what = "configuration", .detail = "nothing contradicts itself"};
     std::string detail;
     for (const auto& fault : faults) {
@@ -78,7 +78,8 @@ Finding check_data(const std::filesystem::path& data) {
     struct statvfs disk {};
     const bool known = ::statvfs(data.c_str(), &disk) == 0;
     const auto free = known ? std::uintmax_t{disk.f_bavail} * disk.f_frsize : 0;
-    const auto held = DataDirectory::in_use(data) ? ", a process holds it" : ", nobody holds it";
+    const auto held =
+        app::DataDirectory::in_use(data) ? ", a process holds it" : ", nobody holds it";
     const auto detail = data.string() + ", " + megabytes(free) + " free" + held;
     if (known && free < kFreeBytesWanted) {
         return {Verdict::doubtful, kWhat, detail, "a full disk ends in 503: give it space"};
@@ -86,7 +87,7 @@ Finding check_data(const std::filesystem::path& data) {
     return {.what = kWhat, .detail = detail};
 }
 
-Finding check_key_ring(const Config& config) {
+Finding check_key_ring(const app::Config& config) {
     const auto ring = config.load_key_ring();
     if (ring) {
         return {.what = "key ring",
@@ -146,4 +147,4 @@ Finding check_certificate(const CertificateFiles& files, core::Timestamp now) {
     return {.what = what, .detail = detail};
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -2,18 +2,18 @@
 
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
-#include "tools/running/ops_client.hpp"
-#include "tools/running/tool_log.hpp"
 #include "core/handle.hpp"
 #include "core/json_text.hpp"
 #include "log/topics_admin.hpp"
+#include "tools/running/ops_client.hpp"
+#include "tools/running/tool_log.hpp"
 
 #include <array>
 #include <exception>
 
 #include <curl/curl.h>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -51,26 +51,26 @@ Finding skew_of(const std::string& date, core::Timestamp now) {
 }
 
 /// The layout that the installation was made with.
-log::LayoutOptions layout_of(const Config& config, const log::Control& control) {
+log::LayoutOptions layout_of(const app::Config& config, const log::Control& control) {
     auto layout = config.layout;
     layout.partitions = control.partitions;
     layout.tiers = control.tiers;
     return layout;
 }
 
-Finding fingerprint_finding(const Config& config, const log::Control& control) {
+Finding fingerprint_finding(const app::Config& config, const log::Control& control) {
     const auto ring = config.load_key_ring();
     if (!ring || !control.keyring_fingerprint) {
         return {Verdict::unknown, "key ring of the log", "there is nothing to compare", ""};
     }
-    switch (match(*ring, *control.keyring_fingerprint)) {
-        case RingMatch::same:
+    switch (app::match(*ring, *control.keyring_fingerprint)) {
+        case app::RingMatch::same:
             return {.what = "key ring of the log", .detail = "it is the one that the log names"};
-        case RingMatch::grown:
+        case app::RingMatch::grown:
             return {Verdict::doubtful, "key ring of the log",
                     "it has keys that the log does not name yet",
                     "restart the roles one by one, all with this key ring"};
-        case RingMatch::other: break;
+        case app::RingMatch::other: break;
     }
     return {Verdict::bad, "key ring of the log",
             "the log names another one: " + *control.keyring_fingerprint,
@@ -78,7 +78,7 @@ Finding fingerprint_finding(const Config& config, const log::Control& control) {
             "get 410, as if its subscription were gone"};
 }
 
-Findings topics_findings(const Config& config, const log::Control& control) {
+Findings topics_findings(const app::Config& config, const log::Control& control) {
     const auto admin = log::open_kafka_admin(config.kafka);
     const auto existing = admin->describe();
     if (!existing) {
@@ -110,7 +110,7 @@ Findings topics_findings(const Config& config, const log::Control& control) {
 
 }  // namespace
 
-Findings check_log(Config config) {
+Findings check_log(app::Config config) {
     const bool kafka = !config.kafka.bootstrap_servers.empty();
     const std::string where = kafka ? config.kafka.bootstrap_servers : config.data.string();
     try {
@@ -132,7 +132,7 @@ Findings check_log(Config config) {
     }
 }
 
-Finding check_process(const Config& config, bool needed) {
+Finding check_process(const app::Config& config, bool needed) {
     const auto reply = OpsConnection{config.ops, {}}.get("/ready");
     if (!reply) {
         return {needed ? Verdict::bad : Verdict::unknown, "process", reply.error().message,
@@ -177,4 +177,4 @@ Findings check_public_url(const std::string& origin, core::Timestamp now) {
     return {{.what = "public URL", .detail = origin + " answers"}, skew_of(date, now)};
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

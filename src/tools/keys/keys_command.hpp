@@ -1,10 +1,12 @@
 #pragma once
 
-namespace beckon::cli {
-
+namespace beckon::app {
 class CommandLine;
+}
+
+namespace beckon::tools {
 
 /// Adds `keys` and its commands.
-void add_keys_command(CommandLine& line);
+void add_keys_command(app::CommandLine& line);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -21,7 +21,7 @@
 #include <openssl/param_build.h>
 #include <openssl/pem.h>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -33,27 +33,28 @@ constexpr const char* kWhatDies =
     "every endpoint URL that was made with another ring: senders receive 410 (gone) for those "
     "subscriptions, and pages must subscribe again";
 
-core::KeyRing load(const Config& config) {
+core::KeyRing load(const app::Config& config) {
     auto ring = config.load_key_ring();
-    if (!ring) throw StartupError(ring.error().message);
+    if (!ring) throw app::StartupError(ring.error().message);
     return std::move(*ring);
 }
 
 void save(const core::KeyRing& ring, const std::filesystem::path& file) {
     if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
-    if (const auto saved = ring.save(file); !saved) throw StartupError(saved.error().message);
+    if (const auto saved = ring.save(file); !saved) throw app::StartupError(saved.error().message);
 }
 
-bool on_kafka(const Config& config) { return !config.kafka.bootstrap_servers.empty(); }
+bool on_kafka(const app::Config& config) { return !config.kafka.bootstrap_servers.empty(); }
 
-void refuse_beside_log(const Config& config, const char* instead) {
-    if (on_kafka(config) || !has_embedded_log(config)) return;
-    throw StartupError((config.data / "log").string() +
-                       " holds the log of an installation, and its own key ring is not at " +
-                       config.key_ring_file().string() + ": put that back instead. " + instead);
+void refuse_beside_log(const app::Config& config, const char* instead) {
+    if (on_kafka(config) || !app::has_embedded_log(config)) return;
+    throw app::StartupError((config.data / "log").string() +
+                            " holds the log of an installation, and its own key ring is not at " +
+                            config.key_ring_file().string() + ": put that back instead. " +
+                            instead);
 }
 
-void publish(Installation& installation, const core::KeyRing& ring) {
+void publish(app::Installation& installation, const core::KeyRing& ring) {
     auto changed = installation.control();
     changed.keyring_fingerprint = ring.fingerprint();
     installation.write(changed);
@@ -99,7 +100,7 @@ int pem_to_point(const std::string& pem, const std::string& file) {
     std::size_t length = 0;
     if (!key || EVP_PKEY_get_group_name(key.get(), group, sizeof group, &length) != 1 ||
         std::string{group} != "prime256v1") {
-        throw StartupError(file + " holds no PEM key on the curve P-256 (prime256v1)");
+        throw app::StartupError(file + " holds no PEM key on the curve P-256 (prime256v1)");
     }
     // Keys are read in either point form, and written in the usual uncompressed one.
     EVP_PKEY_set_utf8_string_param(key.get(), OSSL_PKEY_PARAM_EC_POINT_CONVERSION_FORMAT,
@@ -110,10 +111,10 @@ int pem_to_point(const std::string& pem, const std::string& file) {
 
 }  // namespace
 
-int keys_generate(const Config& config, bool force) {
+int keys_generate(const app::Config& config, bool force) {
     const auto file = config.key_ring_file();
     if (std::filesystem::exists(file)) {
-        throw StartupError(
+        throw app::StartupError(
             file.string() +
             " exists already; its endpoints would die with it. Use `beckon keys rotate`, "
             "or name another file with --key-ring");
@@ -129,7 +130,7 @@ int keys_generate(const Config& config, bool force) {
     return 0;
 }
 
-int keys_list(const Config& config) {
+int keys_list(const app::Config& config) {
     const auto ring = load(config);
     std::cout << "fingerprint " << ring.fingerprint() << "\n";
     for (const auto& key : ring.keys()) {
@@ -143,31 +144,31 @@ int keys_list(const Config& config) {
 
 namespace {
 
-core::KeyRing rotated(const Config& config) {
+core::KeyRing rotated(const app::Config& config) {
     auto ring = load(config).rotated();
-    if (!ring) throw StartupError(ring.error().message);
+    if (!ring) throw app::StartupError(ring.error().message);
     return std::move(*ring);
 }
 
 /// Only the ring that the log names may be rotated.
-void hold_to_published(const Config& config, const std::string& published) {
+void hold_to_published(const app::Config& config, const std::string& published) {
     const auto ring = load(config);
-    const auto how = match(ring, published);
-    if (how == RingMatch::same) return;
+    const auto how = app::match(ring, published);
+    if (how == app::RingMatch::same) return;
     const auto both = "the key ring " + config.key_ring_file().string() + " has the fingerprint " +
                       ring.fingerprint() + ", the log has " + published + ": ";
-    throw StartupError(both + (how == RingMatch::grown
-                                   ? "it has keys that wait for `beckon keys publish`, which "
-                                     "ends the rotation before"
-                                   : "rotate the ring that the roles use"));
+    throw app::StartupError(both + (how == app::RingMatch::grown
+                                        ? "it has keys that wait for `beckon keys publish`, which "
+                                          "ends the rotation before"
+                                        : "rotate the ring that the roles use"));
 }
 
 }  // namespace
 
-int keys_rotate(Config config) {
+int keys_rotate(app::Config config) {
     const bool kafka = on_kafka(config);
-    if (kafka || (has_embedded_log(config) && !DataDirectory::in_use(config.data))) {
-        Installation installation{config};
+    if (kafka || (app::has_embedded_log(config) && !app::DataDirectory::in_use(config.data))) {
+        app::Installation installation{config};
         if (const auto& published = installation.control().keyring_fingerprint) {
             hold_to_published(config, *published);
         }
@@ -184,14 +185,14 @@ int keys_rotate(Config config) {
     return 0;
 }
 
-int keys_import(const Config& config, const KeyLists& lists) {
+int keys_import(const app::Config& config, const KeyLists& lists) {
     if (lists.crypto_keys.empty() && lists.auth_keys.empty()) {
-        throw StartupError("give --crypto-keys, --auth-keys or both, each as [key1,key2]");
+        throw app::StartupError("give --crypto-keys, --auth-keys or both, each as [key1,key2]");
     }
     const auto parsed = [](const char* option, const std::string& text, auto parse) {
         if (text.empty()) return std::vector<std::string>{};
         auto keys = parse(text);
-        if (!keys) throw StartupError(std::string{option} + ": " + keys.error().message);
+        if (!keys) throw app::StartupError(std::string{option} + ": " + keys.error().message);
         return std::move(*keys);
     };
     const auto crypto = parsed("--crypto-keys", lists.crypto_keys, core::parse_crypto_keys);
@@ -208,20 +209,20 @@ int keys_import(const Config& config, const KeyLists& lists) {
     return 0;
 }
 
-int keys_publish(Config config, bool force) {
+int keys_publish(app::Config config, bool force) {
     const auto ring = load(config);
-    Installation installation{config};
+    app::Installation installation{config};
     const auto published = installation.control().keyring_fingerprint;
-    if (published && match(ring, *published) == RingMatch::other) {
+    if (published && app::match(ring, *published) == app::RingMatch::other) {
         if (!force) {
-            throw StartupError("the key ring " + config.key_ring_file().string() +
-                               " has the fingerprint " + ring.fingerprint() +
-                               " and lacks keys of "
-                               "the published one, " +
-                               *published +
-                               ". --force publishes it all "
-                               "the same and kills " +
-                               kWhatDies);
+            throw app::StartupError("the key ring " + config.key_ring_file().string() +
+                                    " has the fingerprint " + ring.fingerprint() +
+                                    " and lacks keys of "
+                                    "the published one, " +
+                                    *published +
+                                    ". --force publishes it all "
+                                    "the same and kills " +
+                                    kWhatDies);
         }
         std::cout << "this kills " << kWhatDies << "\n";
     }
@@ -232,10 +233,10 @@ int keys_publish(Config config, bool force) {
 int keys_vapid(const std::filesystem::path& file, const std::filesystem::path& pem) {
     const bool made = !std::filesystem::exists(file);
     const auto key = client::load_vapid_key(file, client::IfMissing::create);
-    if (!key) throw StartupError(key.error().message);
+    if (!key) throw app::StartupError(key.error().message);
     if (!pem.empty()) {
         const auto written = client::write_private_file(pem, key->private_pem());
-        if (!written) throw StartupError(written.error().message);
+        if (!written) throw app::StartupError(written.error().message);
     }
     std::cout
         << (made ? "made " : "read ") << file.string()
@@ -257,7 +258,7 @@ int keys_convert(const std::string& input) {
     const auto point = core::parse_base64_any(input);
     const auto key = point ? key_of_point(*point) : nullptr;
     if (!key) {
-        throw StartupError(
+        throw app::StartupError(
             "neither a PEM file nor a P-256 point in base64url (65 bytes, 87 characters, begins "
             "with B)");
     }
@@ -269,4 +270,4 @@ int keys_convert(const std::string& input) {
     return 0;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

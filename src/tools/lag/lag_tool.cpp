@@ -3,12 +3,12 @@
 #include "app/exit_codes.hpp"
 #include "app/process/output.hpp"
 #include "app/process/process.hpp"
-#include "tools/running/ops_client.hpp"
 #include "console/lag/lag_collector.hpp"
 #include "console/lag/lag_text.hpp"
 #include "core/clock.hpp"
 #include "core/json_text.hpp"
 #include "log/groups.hpp"
+#include "tools/running/ops_client.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -17,7 +17,7 @@
 
 #include <unistd.h>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -33,7 +33,7 @@ constexpr long kOk = 200;
 using Sample = std::function<LagPage()>;
 
 /// Asks the brokers, without anything of ours that runs.
-Sample read_brokers(const Config& config) {
+Sample read_brokers(const app::Config& config) {
     std::shared_ptr<log::Groups> groups = log::open_kafka_groups(config.kafka);
     const auto table = std::make_shared<console::LagTable>();
     return [groups, table] {
@@ -42,15 +42,15 @@ Sample read_brokers(const Config& config) {
     };
 }
 
-Sample read_process(const Config& config) {
+Sample read_process(const app::Config& config) {
     return [ops = config.ops] {
         const auto reply = ask_ops_port(ops, "/lag/now");
         if (reply.status != kOk) {
-            throw StartupError("the process at the ops port " + std::to_string(ops.port) +
-                               " reports no lag: it has no console, or has just started");
+            throw app::StartupError("the process at the ops port " + std::to_string(ops.port) +
+                                    " reports no lag: it has no console, or has just started");
         }
         auto page = console::parse_lag_page(core::json_text(reply.body));
-        if (!page) throw StartupError(page.error().message);
+        if (!page) throw app::StartupError(page.error().message);
         return *std::move(page);
     };
 }
@@ -60,16 +60,16 @@ int exit_code_of(const LagPage& page) {
         return row.status >= Status::stalled || row.loss != Loss::none;
     });
     if (bad) return kBehind;
-    return page.rows.empty() && !page.problems.empty() ? kFailed : kDone;
+    return page.rows.empty() && !page.problems.empty() ? app::kFailed : app::kDone;
 }
 
 void show(const LagPage& page, const LagOptions& options) {
-    if (options.json) return print_line(console::to_json(page));
+    if (options.json) return app::print_line(console::to_json(page));
     const bool terminal = ::isatty(STDOUT_FILENO) == 1;
     auto text = console::to_text(page, {.color = terminal, .only_behind = options.only_behind});
     text.pop_back();  // print_line() adds it
     if (options.watch && terminal) text.insert(0, kClearScreen);
-    print_line(text);
+    app::print_line(text);
 }
 
 LagPage chosen(LagPage page, const LagOptions& options) {
@@ -81,7 +81,7 @@ LagPage chosen(LagPage page, const LagOptions& options) {
 
 }  // namespace
 
-int show_lag(const Config& config, const LagOptions& options) {
+int show_lag(const app::Config& config, const LagOptions& options) {
     const bool brokers = !config.kafka.bootstrap_servers.empty();
     const auto poll = brokers ? read_brokers(config) : read_process(config);
     auto page = chosen(poll(), options);
@@ -97,4 +97,4 @@ int show_lag(const Config& config, const LagOptions& options) {
     return exit_code_of(page);
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 struct LagOptions {
     bool watch = false;
@@ -19,6 +19,6 @@ inline constexpr int kBehind = 3;
 
 /// Prints the lag of all groups. Polls the brokers twice, since one poll gives no rates. Throws
 /// StartupError: no process and no broker answers.
-int show_lag(const Config& config, const LagOptions& options);
+int show_lag(const app::Config& config, const LagOptions& options);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

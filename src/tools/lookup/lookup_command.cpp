@@ -9,33 +9,34 @@
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
-int run(Config config, const Sources& sources, const std::string& id, bool only_names) {
+int run(app::Config config, const app::Sources& sources, const std::string& id, bool only_names) {
     if (only_names) {
         print_names(config, id, std::cout);
-        return kDone;
+        return app::kDone;
     }
     const bool on_kafka = !config.kafka.bootstrap_servers.empty();
     if (on_kafka && !sources.contains("ops.port")) {
-        config.ops.port = defaults_of(Reader::edge).ops.port;
+        config.ops.port = app::defaults_of(app::Reader::edge).ops.port;
     }
     return look_up(std::move(config), id, std::cout);
 }
 
 }  // namespace
 
-void add_lookup_commands(CommandLine& line) {
+void add_lookup_commands(app::CommandLine& line) {
     static std::string id;
     static bool only_names = false;
-    auto& command = line.add_configured(line.top(), "message",
-                                        "Show the present state of a message, and the names that "
-                                        "log lines have for it and its client",
-                                        Reader::log, [](Config config, const Sources& sources) {
-                                            return run(std::move(config), sources, id, only_names);
-                                        });
+    auto& command =
+        line.add_configured(line.top(), "message",
+                            "Show the present state of a message, and the names that "
+                            "log lines have for it and its client",
+                            app::Reader::log, [](app::Config config, const app::Sources& sources) {
+                                return run(std::move(config), sources, id, only_names);
+                            });
     command
         .add_option("ID", id,
                     "The Location of a 201, its last part (`version`), or an endpoint URL")
@@ -43,4 +44,4 @@ void add_lookup_commands(CommandLine& line) {
     command.add_flag("--names", only_names, "Only the names in log lines; queries no process");
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -1,18 +1,18 @@
 #include "tools/lookup/lookup_tool.hpp"
 
 #include "app/exit_codes.hpp"
-#include "inspect/trace/named.hpp"
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
-#include "inspect/log/log_service.hpp"
-#include "tools/running/ops_client.hpp"
-#include "tools/running/tool_log.hpp"
-#include "inspect/trace/trace_words.hpp"
 #include "core/clock.hpp"
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"
 #include "core/milestone.hpp"
 #include "core/tokens.hpp"
+#include "inspect/log/log_service.hpp"
+#include "inspect/trace/named.hpp"
+#include "inspect/trace/trace_words.hpp"
+#include "tools/running/ops_client.hpp"
+#include "tools/running/tool_log.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -20,7 +20,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -36,8 +36,8 @@ edge::DeliveryNow parse(const nlohmann::json& page) {
     return now;
 }
 
-EdgeAnswer ask_edge(const Config& config, const std::string& token) {
-    OpsConnection process{config.ops, log_proof(*load_key_ring(config))};
+EdgeAnswer ask_edge(const app::Config& config, const std::string& token) {
+    OpsConnection process{config.ops, inspect::log_proof(*app::load_key_ring(config))};
     const auto answer = process.get("/delivery/now?message=" + percent_encoded(token));
     if (!answer) return {.now = std::nullopt, .why_not = answer.error().message};
     const auto page = core::parse_json(answer->body);
@@ -54,7 +54,7 @@ std::string route_to_client(const EdgeAnswer& edge) {
         return "not known: the edge at the ops port does not serve its client. `beckon cluster` "
                "shows the edge that does; name its ops port with --ops-host and --ops-port";
     }
-    if (now->sent) return time_text(*now->sent) + ", and the client has not answered yet";
+    if (now->sent) return inspect::time_text(*now->sent) + ", and the client has not answered yet";
     if (now->connected)
         return "not yet: the client is connected, and has not answered earlier ones";
     return "not yet: the client is not connected";
@@ -66,7 +66,7 @@ std::string line(std::string name, const std::string& value) {
     return name + value + "\n";
 }
 
-const TraceStep* step(const MessageTrace& trace, std::string_view what) {
+const inspect::TraceStep* step(const inspect::MessageTrace& trace, std::string_view what) {
     for (const auto& one : trace.steps) {
         if (one.what == what) return &one;
     }
@@ -74,65 +74,66 @@ const TraceStep* step(const MessageTrace& trace, std::string_view what) {
 }
 
 /// Of a tracked message the log has the time at which it was sent.
-std::string sent_line(const MessageTrace& trace, const std::optional<EdgeAnswer>& edge) {
+std::string sent_line(const inspect::MessageTrace& trace, const std::optional<EdgeAnswer>& edge) {
     if (edge) return line("sent", route_to_client(*edge));
     const auto* sent = step(trace, to_string(core::Milestone::transmitted));
-    return sent ? line("sent", time_text(sent->at)) : "";
+    return sent ? line("sent", inspect::time_text(sent->at)) : "";
 }
 
 }  // namespace
 
-std::string message_text(const MessageTrace& trace, const std::optional<EdgeAnswer>& edge) {
+std::string message_text(const inspect::MessageTrace& trace,
+                         const std::optional<EdgeAnswer>& edge) {
     auto text = trace.verdict + "\n";
     if (const auto* accepted = step(trace, "accepted")) {
-        text += line("accepted", time_text(accepted->at));
+        text += line("accepted", inspect::time_text(accepted->at));
     }
     text += sent_line(trace, edge);
     if (const auto* finished = step(trace, "finished")) {
-        text += line("finished", time_text(finished->at));
+        text += line("finished", inspect::time_text(finished->at));
     }
     return text;
 }
 
-std::optional<core::MessageRef> print_names(const Config& config, const std::string& id,
+std::optional<core::MessageRef> print_names(const app::Config& config, const std::string& id,
                                             std::ostream& out) {
-    core::Tokens tokens{load_key_ring(config)};
-    const auto named = open_name(tokens, id, core::SystemClock{}.wall());
-    if (named && named->kind == NameKind::endpoint) {
+    core::Tokens tokens{app::load_key_ring(config)};
+    const auto named = inspect::open_name(tokens, id, core::SystemClock{}.wall());
+    if (named && named->kind == inspect::NameKind::endpoint) {
         out << "client=" << core::log_name(named->client)
             << " channel=" << core::to_dashed(*named->channel) << "\n";
         return std::nullopt;
     }
     if (id.find("/wpush/") != std::string::npos) {
-        throw StartupError("not an endpoint URL of this installation: " + id);
+        throw app::StartupError("not an endpoint URL of this installation: " + id);
     }
-    if (!named || named->kind != NameKind::message) {
-        throw StartupError("not a message of this installation: " + id);
+    if (!named || named->kind != inspect::NameKind::message) {
+        throw app::StartupError("not a message of this installation: " + id);
     }
     out << "message=" << core::log_name(*named->message)
         << " client=" << core::log_name(named->client) << "\n";
     return core::MessageRef{named->client, *named->message};
 }
 
-int look_up(Config config, const std::string& id, std::ostream& out) {
+int look_up(app::Config config, const std::string& id, std::ostream& out) {
     const auto message = print_names(config, id, out);
     if (!message) {
         out << "That is an endpoint URL. Its client and the client's waiting messages: beckon "
                "subscriptions show URL\n";
-        return kDone;
+        return app::kDone;
     }
     out.flush();  // shown before the log is read, which may take long
     ToolLog log{config};
-    const auto trace =
-        trace_message(log.log(), *message,
-                      {.partitions = log.control().partitions, .now = core::SystemClock{}.wall()});
-    if (!trace) throw StartupError(trace.error().message);
+    const auto trace = inspect::trace_message(
+        log.log(), *message,
+        {.partitions = log.control().partitions, .now = core::SystemClock{}.wall()});
+    if (!trace) throw app::StartupError(trace.error().message);
     std::optional<EdgeAnswer> edge;
-    if (trace->outcome == TraceOutcome::waiting) {
+    if (trace->outcome == inspect::TraceOutcome::waiting) {
         edge = ask_edge(config, id.substr(id.rfind('/') + 1));
     }
     out << message_text(*trace, edge);
-    return trace->outcome == TraceOutcome::unknown ? kNothingFound : kDone;
+    return trace->outcome == inspect::TraceOutcome::unknown ? app::kNothingFound : app::kDone;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -19,7 +19,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -126,9 +126,9 @@ void Listener::stop() {
 /// standard output holds only the subscription and the messages.
 void Listener::print(const std::string& text, const json& event) {
     if (options_.json) {
-        print_line(core::json_text(event));
+        app::print_line(core::json_text(event));
     } else {
-        print_error(text);
+        app::print_error(text);
     }
 }
 
@@ -160,7 +160,7 @@ Result<void> Listener::come_back() {
                        {"channel", channel->id},
                        {"subscription", core::must_parse_json(subscription)}});
         } else {
-            print_line(subscription);
+            app::print_line(subscription);
         }
     }
     backoff_ = kFirstBackoff;
@@ -187,7 +187,7 @@ void Listener::show(const client::Notification& notification) {
     if (options_.json) {
         print("", event);
     } else {
-        print_line(line);
+        app::print_line(line);
     }
 }
 
@@ -231,11 +231,11 @@ bool Listener::wait_before_retry() {
 int Listener::leave() {
     if (options_.unsubscribe && agent_.open() && !stopping()) {
         for (const auto& [id, channel] : std::map{agent_.state().channels}) {
-            if (auto done = agent_.unregister(id); !done) print_error(done.error().message);
+            if (auto done = agent_.unregister(id); !done) app::print_error(done.error().message);
         }
     }
     agent_.close();
-    return finished() ? kDone : kFailed;
+    return finished() ? app::kDone : app::kFailed;
 }
 
 int Listener::run() {
@@ -243,7 +243,7 @@ int Listener::run() {
         auto done = come_back();
         if (done) done = listen();
         if (done || stopping()) return leave();
-        const auto why = with_remedy(done.error());
+        const auto why = app::with_remedy(done.error());
         print(why, {{"event", "disconnected"}, {"reason", why}});
         if (!options_.reconnect || !wait_before_retry()) return leave();
     }
@@ -254,24 +254,25 @@ int Listener::run() {
 int run_listen(const ListenOptions& options) {
     const auto url = client::parse_ws_url(options.url);
     if (!url) {
-        print_error(url.error().message);
-        return kWrongOptions;
+        app::print_error(url.error().message);
+        return app::kWrongOptions;
     }
     auto vapid = vapid_point(options.vapid);
     if (!vapid) {
-        print_error(vapid.error().message);
-        return kWrongOptions;
+        app::print_error(vapid.error().message);
+        return app::kWrongOptions;
     }
     client::UserAgentState state;
     std::optional<StateLock> lock;
     if (options.state_file) {
         lock.emplace(*options.state_file);
         if (!lock->held()) {
-            print_error(options.state_file->string() +
-                        " is in use by another `listen`: the server closes the older connection "
-                        "of a client, so two would displace each other for ever. Use another "
-                        "file");
-            return kWrongOptions;
+            app::print_error(
+                options.state_file->string() +
+                " is in use by another `listen`: the server closes the older connection "
+                "of a client, so two would displace each other for ever. Use another "
+                "file");
+            return app::kWrongOptions;
         }
         auto loaded = client::load_state(*options.state_file);
         if (loaded && !loaded->url.empty() && loaded->url != url->text()) {
@@ -280,8 +281,8 @@ int run_listen(const ListenOptions& options) {
                                                      "; use another file for " + url->text());
         }
         if (!loaded) {
-            print_error(loaded.error().message);
-            return kWrongOptions;
+            app::print_error(loaded.error().message);
+            return app::kWrongOptions;
         }
         state = std::move(*loaded);
     }
@@ -290,9 +291,9 @@ int run_listen(const ListenOptions& options) {
     agent_options.socket.tls = {options.insecure, options.ca_file.value_or("")};
     agent_options.state_file = options.state_file;
     Listener listener{options, std::move(agent_options), std::move(state), std::move(*vapid)};
-    const StopSignals signals{[&] { listener.stop(); }};
+    const app::StopSignals signals{[&] { listener.stop(); }};
     const int code = listener.run();
-    return code == kFailed && signals.exit_code() != 0 ? signals.exit_code() : code;
+    return code == app::kFailed && signals.exit_code() != 0 ? signals.exit_code() : code;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 /// `beckon listen`: be a user agent. Subscribes, prints the subscription as JSON that sender
 /// libraries read, then prints each message, decrypted, and acknowledges it. When the connection
@@ -32,4 +32,4 @@ struct ListenOptions {
 /// wrong options or a state file that another `listen` uses.
 int run_listen(const ListenOptions& options);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

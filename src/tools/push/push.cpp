@@ -15,7 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -127,31 +127,33 @@ void show(const PushOptions& options, const client::PushReply& reply, const std:
             line["error"] = {{"errno", reply.error->number ? json(*reply.error->number) : json{}},
                              {"message", reply.error->message}};
         }
-        print_line(core::json_text(line));
+        app::print_line(core::json_text(line));
         return;
     }
     std::array<char, 32> took{};
     std::snprintf(took.data(), took.size(), "%.1f ms, ", ms);
-    print_line(took.data() + client::explain(reply));
-    if (!location.empty()) print_line("message  " + location);
-    if (const auto ttl = reply.header("ttl"); !ttl.empty()) print_line("ttl      " + ttl + " s");
+    app::print_line(took.data() + client::explain(reply));
+    if (!location.empty()) app::print_line("message  " + location);
+    if (const auto ttl = reply.header("ttl"); !ttl.empty())
+        app::print_line("ttl      " + ttl + " s");
 }
 
 int wrong(const core::Error& error) {
-    print_error(error.message);
-    return kWrongOptions;
+    app::print_error(error.message);
+    return app::kWrongOptions;
 }
 
 int report(const PushOptions& options, const std::string& endpoint,
            const Result<client::PushReply>& reply) {
     if (!reply) {
-        print_error(with_remedy(reply.error()));
+        app::print_error(app::with_remedy(reply.error()));
         const auto fault = reply.error().fault;
-        return fault == Fault::invalid || fault == Fault::too_large ? kWrongOptions : kFailed;
+        return fault == Fault::invalid || fault == Fault::too_large ? app::kWrongOptions
+                                                                    : app::kFailed;
     }
     const auto location = client::message_url(endpoint, *reply);
     show(options, *reply, location ? *location : "");
-    return reply->accepted() ? kDone : kFailed;
+    return reply->accepted() ? app::kDone : app::kFailed;
 }
 
 }  // namespace
@@ -172,4 +174,4 @@ int run_push(const PushOptions& options) {
     return report(options, subscription.endpoint, server.send(subscription, message));
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

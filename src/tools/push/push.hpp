@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 /// `beckon push`: be an application server and send one message.
 struct PushOptions {
@@ -33,4 +33,4 @@ struct PushOptions {
 /// 0 if the push service accepted (2xx), 1 if it did not or was not reached, 2 for wrong options.
 int run_push(const PushOptions& options);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -9,16 +9,16 @@
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
-void add_push_listen(CommandLine& line, ListenOptions& o) {
+void add_push_listen(app::CommandLine& line, ListenOptions& o) {
     auto& command = line.add(line.top(), "listen",
                              "Be a user agent: subscribe, then print and acknowledge each message",
                              [&o] { return run_listen(o); });
     command.add_option("URL", o.url, "WebSocket URL of an edge, ws or wss")->capture_default_str();
-    add_trust(command, o.insecure, o.ca_file);
+    app::add_trust(command, o.insecure, o.ca_file);
     command.add_option("--state", o.state_file,
                        "File that keeps the subscription for the next run");
     command.add_option("--vapid", o.vapid,
@@ -26,8 +26,8 @@ void add_push_listen(CommandLine& line, ListenOptions& o) {
     command.add_option("--count", o.count, "Stop after this many messages; 0 means never");
     command.add_flag_function(
         "--once", [&o](std::int64_t) { o.count = 1; }, "Stop after one message");
-    add_duration(command, "--timeout", "Stop after this time, with exit code 1 (e.g. 10s)",
-                 [&o](auto value) { o.timeout = value; });
+    app::add_duration(command, "--timeout", "Stop after this time, with exit code 1 (e.g. 10s)",
+                      [&o](auto value) { o.timeout = value; });
     command.add_flag_function(
         "--no-ack", [&o](std::int64_t) { o.acknowledge = false; },
         "Do not acknowledge: messages come again at the next connection");
@@ -38,7 +38,7 @@ void add_push_listen(CommandLine& line, ListenOptions& o) {
     command.add_flag("--json", o.json, "JSON lines instead of text");
 }
 
-void add_push(CommandLine& line, PushOptions& o) {
+void add_push(app::CommandLine& line, PushOptions& o) {
     auto& command =
         line.add(line.top(), "push", "Be an application server: encrypt and send one message",
                  [&o] { return run_push(o); });
@@ -71,9 +71,9 @@ void add_push(CommandLine& line, PushOptions& o) {
     command
         .add_option("--subject", o.subject, "Where the operator of the service may write to you")
         ->capture_default_str();
-    add_trust(command, o.insecure, o.ca_file);
-    add_duration(command, "--timeout", "Time limit of the whole request (e.g. 30s)",
-                 [&o](auto value) { o.timeout = value; });
+    app::add_trust(command, o.insecure, o.ca_file);
+    app::add_duration(command, "--timeout", "Time limit of the whole request (e.g. 30s)",
+                      [&o](auto value) { o.timeout = value; });
     command.add_flag("--delete", o.remove,
                      "TARGET is a message URL (the Location of a 201): delete that message");
     command.add_flag("--json", o.json, "One JSON object instead of text");
@@ -81,7 +81,7 @@ void add_push(CommandLine& line, PushOptions& o) {
 
 }  // namespace
 
-void add_push_commands(CommandLine& line) {
+void add_push_commands(app::CommandLine& line) {
     // CLI11 keeps references to the values that it fills: these live as long as the process.
     static ListenOptions listen;
     static PushOptions push;
@@ -89,4 +89,4 @@ void add_push_commands(CommandLine& line) {
     add_push(line, push);
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

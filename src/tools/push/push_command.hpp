@@ -1,10 +1,12 @@
 #pragma once
 
-namespace beckon::cli {
-
+namespace beckon::app {
 class CommandLine;
+}
+
+namespace beckon::tools {
 
 /// Adds `listen` and `push`.
-void add_push_commands(CommandLine& line);
+void add_push_commands(app::CommandLine& line);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

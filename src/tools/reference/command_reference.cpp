@@ -8,7 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -77,10 +77,10 @@ std::string settings_troff() {
         ".SH SETTINGS\nAs flags, in the environment (BECKON_EDGE_PORT is edge.port), "
         "or in a TOML file that \\-\\-config names. Each command's \\-\\-help lists "
         "those that have an effect for it.\n";
-    Config defaults = defaults_of(Reader::any);
-    for (const auto& setting : settings_of(defaults)) {
+    app::Config defaults = app::defaults_of(app::Reader::any);
+    for (const auto& setting : app::settings_of(defaults)) {
         const auto value = setting.get();
-        out += ".TP\n\\fB" + troff(flag_of(setting)) + "\\fR " + troff(setting.name) +
+        out += ".TP\n\\fB" + troff(app::flag_of(setting)) + "\\fR " + troff(setting.name) +
                (value.empty() ? "" : " [" + troff(value) + "]") + "\n" + troff(setting.help) + "\n";
     }
     return out;
@@ -148,4 +148,4 @@ std::string bash_completion(const CLI::App& top) {
            "complete -o default -F _beckon beckon\n";
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

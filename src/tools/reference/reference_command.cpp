@@ -8,14 +8,14 @@
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
-void add_reference_command(CommandLine& line) {
+void add_reference_command(app::CommandLine& line) {
     auto& group =
         line.add_group("reference", "The files that a package installs beside the binary");
     group.group("");
     line.add(group, "man", "beckon(1)", [&line] {
-        std::cout << man_page(line.top(), version_text());
+        std::cout << man_page(line.top(), app::version_text());
         return 0;
     });
     line.add(group, "bash", "Completion for bash", [&line] {
@@ -24,4 +24,4 @@ void add_reference_command(CommandLine& line) {
     });
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

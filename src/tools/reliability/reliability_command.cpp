@@ -13,7 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <httplib.h>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -62,10 +62,10 @@ int show_reliability(const ReliabilityOptions& asked, const std::string& path,
 
 }  // namespace
 
-void add_reliability_commands(CommandLine& line, CLI::App& role) {
+void add_reliability_commands(app::CommandLine& line, CLI::App& role) {
     static ReliabilityOptions asked;
     const auto command = [&](const char* name, const char* help,
-                             CommandLine::Run run) -> CLI::App& {
+                             app::CommandLine::Run run) -> CLI::App& {
         auto& added = line.add(role, name, help, std::move(run));
         added.add_option("--ops", asked.ops, "Ops port of a process with the role reliability")
             ->capture_default_str();
@@ -96,4 +96,4 @@ void add_reliability_commands(CommandLine& line, CLI::App& role) {
         "Make it again from the log topic, also for a day that is not over; reads the whole topic");
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

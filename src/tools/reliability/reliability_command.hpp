@@ -4,12 +4,14 @@ namespace CLI {
 class App;
 }
 
-namespace beckon::cli {
-
+namespace beckon::app {
 class CommandLine;
+}
+
+namespace beckon::tools {
 
 /// Adds `counts`, `show` and `report` to `beckon reliability`, which is a role by itself. They ask
 /// the ops port of a process with that role.
-void add_reliability_commands(CommandLine& line, CLI::App& role);
+void add_reliability_commands(app::CommandLine& line, CLI::App& role);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

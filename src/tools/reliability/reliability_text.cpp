@@ -9,7 +9,7 @@
 #include <httplib.h>
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -94,4 +94,4 @@ std::string last_day_text(const std::string& ops) {
     return days.empty() ? std::string{} : days.back().get<std::string>();
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

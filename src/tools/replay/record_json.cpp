@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstdint>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -85,4 +85,4 @@ void append_json(std::string& out, log::TopicPartition where, const core::Record
     out += "}\n";
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

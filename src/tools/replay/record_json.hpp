@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 struct RecordJsonOptions {
     bool values = false;  ///< the values too, in base64url
@@ -21,4 +21,4 @@ struct RecordJsonOptions {
 void append_json(std::string& out, log::TopicPartition where, const core::RecordView& record,
                  const RecordJsonOptions& options);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -1,27 +1,27 @@
 #include "tools/replay/replay_command.hpp"
 
 #include "app/command_line.hpp"
-#include "tools/dead/replay_redrive.hpp"
 #include "app/exit_codes.hpp"
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/output.hpp"
 #include "app/process/process.hpp"
-#include "inspect/store/client_state.hpp"
-#include "tools/replay/replay_tool.hpp"
-#include "inspect/store/store_service.hpp"
-#include "tools/replay/verify.hpp"
-#include "inspect/log/log_service.hpp"
-#include "tools/running/ops_client.hpp"
-#include "tools/running/tool_log.hpp"
 #include "core/json_text.hpp"
 #include "core/tokens.hpp"
+#include "inspect/log/log_service.hpp"
+#include "inspect/store/client_state.hpp"
+#include "inspect/store/store_service.hpp"
+#include "tools/dead/replay_redrive.hpp"
+#include "tools/replay/replay_tool.hpp"
+#include "tools/replay/verify.hpp"
+#include "tools/running/ops_client.hpp"
+#include "tools/running/tool_log.hpp"
 
 #include <atomic>
 #include <cstdio>
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -47,7 +47,9 @@ struct ReplayFlags {
     std::string at = "-0s";
 };
 
-[[noreturn]] void refuse(const std::string& why) { throw StartupError(why, kWrongOptions); }
+[[noreturn]] void refuse(const std::string& why) {
+    throw app::StartupError(why, app::kWrongOptions);
+}
 
 core::Timestamp time_of(const std::string& option, const std::string& text) {
     const auto time = parse_time(text, core::SystemClock{}.wall());
@@ -66,8 +68,8 @@ Id id_of(const std::string& option, const std::string& text) {
 }
 
 /// An endpoint URL names a client and its channel.
-void apply_endpoint(const Config& config, const std::string& url, Selection& selection) {
-    core::Tokens tokens{load_key_ring(config)};
+void apply_endpoint(const app::Config& config, const std::string& url, Selection& selection) {
+    core::Tokens tokens{app::load_key_ring(config)};
     const auto opened = tokens.open_endpoint(url.substr(url.rfind('/') + 1),
                                              core::Tokens::Form::any, core::SystemClock{}.wall());
     if (!opened) refuse("--endpoint: not an endpoint URL of this installation");
@@ -76,19 +78,19 @@ void apply_endpoint(const Config& config, const std::string& url, Selection& sel
 }
 
 /// The Location of a 201 names a client and its message; 32 hex digits the message alone.
-void apply_message(const Config& config, const std::string& text, Selection& selection) {
+void apply_message(const app::Config& config, const std::string& text, Selection& selection) {
     if (const auto key = core::parse_hex16(text)) {
         selection.message = core::MessageKey{*key};
         return;
     }
-    core::Tokens tokens{load_key_ring(config)};
+    core::Tokens tokens{app::load_key_ring(config)};
     const auto opened = tokens.open_message(text.substr(text.rfind('/') + 1));
     if (!opened) refuse("--message: not a message of this installation");
     selection.client = opened->uaid;
     selection.message = opened->key;
 }
 
-Selection selection_of(const Config& config, const ReplayFlags& asked) {
+Selection selection_of(const app::Config& config, const ReplayFlags& asked) {
     Selection selection;
     const auto topic = log::Topic::parse(asked.topic);
     if (!topic) refuse("--topic: there is no log topic '" + asked.topic + "'");
@@ -115,7 +117,7 @@ Selection selection_of(const Config& config, const ReplayFlags& asked) {
     return selection;
 }
 
-ReplayOptions replay_options_of(const Config& config, const ReplayFlags& asked,
+ReplayOptions replay_options_of(const app::Config& config, const ReplayFlags& asked,
                                 core::Partition partitions) {
     ReplayOptions options{.selection = selection_of(config, asked),
                           .partitions = partitions,
@@ -134,82 +136,86 @@ bool write_out(std::string_view lines) {
 using Replay = core::Result<ReplayCounts> (*)(log::EventLog&, const ReplayOptions&, const LineSink&,
                                               const std::atomic<bool>&);
 
-int run_replay(Config config, const ReplayFlags& asked, Replay replay) {
+int run_replay(app::Config config, const ReplayFlags& asked, Replay replay) {
     selection_of(config, asked);  // wrong options are refused before a broker is asked
     ToolLog log{config};
     std::atomic<bool> stop = false;
-    const StopSignals signals{[&stop] { stop = true; }};
+    const app::StopSignals signals{[&stop] { stop = true; }};
     const auto options = replay_options_of(config, asked, log.control().partitions);
     const LineSink quiet = [](std::string_view) { return true; };
     const auto counts = replay(log.log(), options, asked.count ? quiet : LineSink{write_out}, stop);
-    if (!counts) throw StartupError(counts.error().message);
-    asked.count ? print_line(counts_json(*counts)) : print_error(counts_json(*counts));
+    if (!counts) throw app::StartupError(counts.error().message);
+    asked.count ? app::print_line(counts_json(*counts)) : app::print_error(counts_json(*counts));
     if (signals.exit_code() != 0) return signals.exit_code();
-    return counts->shown > 0 ? kDone : kNothingFound;
+    return counts->shown > 0 ? app::kDone : app::kNothingFound;
 }
 
-int run_state(Config config, const ReplayFlags& asked) {
+int run_state(app::Config config, const ReplayFlags& asked) {
     const auto selection = selection_of(config, asked);
     if (!selection.client) refuse("no client is named: use --uaid, --endpoint or --message");
     ToolLog log{config};
-    const auto state = state_of_client(log.log(), *selection.client, time_of("--at", asked.at),
-                                       log.control().partitions, {.timeout = kReplayTimeout});
-    if (!state) throw StartupError(state.error().message);
-    print_line(state_json(*selection.client, *state));
-    return state->client ? kDone : kNothingFound;
+    const auto state =
+        inspect::state_of_client(log.log(), *selection.client, time_of("--at", asked.at),
+                                 log.control().partitions, {.timeout = kReplayTimeout});
+    if (!state) throw app::StartupError(state.error().message);
+    app::print_line(inspect::state_json(*selection.client, *state));
+    return state->client ? app::kDone : app::kNothingFound;
 }
 
 /// Lets the process that uses the store make a copy of it.
-std::filesystem::path copy_by_process(const Config& config) {
-    OpsConnection connection{config.ops, log_proof(*load_key_ring(config))};
+std::filesystem::path copy_by_process(const app::Config& config) {
+    OpsConnection connection{config.ops, inspect::log_proof(*app::load_key_ring(config))};
     const auto reply = connection.get("/store/copy");
-    if (!reply) throw StartupError(reply.error().message);
+    if (!reply) throw app::StartupError(reply.error().message);
     const auto body = core::parse_json(reply->body);
     const std::string port = "the process at the ops port " + std::to_string(config.ops.port);
     if (reply->status != 200 || !body.is_object()) {
         const auto why = body.is_object() ? body.value("error", "") : "";
-        throw StartupError(why.empty() ? port + " has no edge: see --ops-port" : why);
+        throw app::StartupError(why.empty() ? port + " has no edge: see --ops-port" : why);
     }
     std::filesystem::path made = body.value("directory", "");
     std::error_code error;
-    if (!std::filesystem::equivalent(made.parent_path(), store_copies_of(config.data), error)) {
-        throw StartupError(port + " keeps its copies in " + made.parent_path().string() +
-                           ", not in " + config.data.string() + ": see --ops-port and --data");
+    if (!std::filesystem::equivalent(made.parent_path(), inspect::store_copies_of(config.data),
+                                     error)) {
+        throw app::StartupError(port + " keeps its copies in " + made.parent_path().string() +
+                                ", not in " + config.data.string() + ": see --ops-port and --data");
     }
     return made;
 }
 
 enum class Store : std::uint8_t { at_rest, in_use };
 
-core::Result<std::unique_ptr<ScratchStore>> copy_of_store(const Config& config, Store store,
-                                                          const std::string& log_id) {
+core::Result<std::unique_ptr<inspect::ScratchStore>> copy_of_store(const app::Config& config,
+                                                                   Store store,
+                                                                   const std::string& log_id) {
     switch (store) {
-        case Store::at_rest: return ScratchStore::copy_of(config.data / "edge", log_id);
-        case Store::in_use: return ScratchStore::take_over(copy_by_process(config), log_id);
+        case Store::at_rest: return inspect::ScratchStore::copy_of(config.data / "edge", log_id);
+        case Store::in_use:
+            return inspect::ScratchStore::take_over(copy_by_process(config), log_id);
     }
     return core::fail(core::Fault::invalid, "a store is at rest or in use");
 }
 
 /// Every partition that the edge of the data directory has; all must agree.
-int run_verify(Config config, const ReplayFlags& asked) {
+int run_verify(app::Config config, const ReplayFlags& asked) {
     // Before this tool itself uses the directory, to read a log that is in it.
-    const auto store = DataDirectory::in_use(config.data) ? Store::in_use : Store::at_rest;
+    const auto store = app::DataDirectory::in_use(config.data) ? Store::in_use : Store::at_rest;
     ToolLog log{config};
     const VerifyOptions options{.now = core::SystemClock{}.wall(), .timeout = kReplayTimeout};
     const auto copy = copy_of_store(config, store, log.control().log_id);
-    if (!copy) throw StartupError(copy.error().message);
+    if (!copy) throw app::StartupError(copy.error().message);
     bool agree = true;
     std::size_t verified = 0;
     for (core::Partition p = 0; p < log.control().partitions; ++p) {
         if (asked.partition >= 0 && asked.partition != p) continue;
         const auto found = verify_partition(log.log(), **copy, p, options);
-        if (!found) throw StartupError(found.error().message);
+        if (!found) throw app::StartupError(found.error().message);
         if (!*found) continue;
         ++verified;
         agree = agree && (*found)->agree();
-        print_line(verified_json(**found));
+        app::print_line(verified_json(**found));
     }
-    return !agree ? kFailed : verified > 0 ? kDone : kNothingFound;
+    return !agree ? app::kFailed : verified > 0 ? app::kDone : app::kNothingFound;
 }
 
 void add_client_options(CLI::App& command, ReplayFlags& asked) {
@@ -239,13 +245,13 @@ void add_selection(CLI::App& command, ReplayFlags& asked) {
 
 }  // namespace
 
-void add_replay_commands(CommandLine& line) {
+void add_replay_commands(app::CommandLine& line) {
     static ReplayFlags asked;
     auto& group = line.add_group(
         "replay", "Read the log: records, and the state at a moment; and redrive dead letters");
     const auto replay = [&](const char* name, const char* help, Replay run) -> CLI::App& {
-        auto& command = line.add_configured(group, name, help, Reader::log,
-                                            [run](Config config, const Sources&) {
+        auto& command = line.add_configured(group, name, help, app::Reader::log,
+                                            [run](app::Config config, const app::Sources&) {
                                                 return run_replay(std::move(config), asked, run);
                                             });
         add_selection(command, asked);
@@ -257,19 +263,22 @@ void add_replay_commands(CommandLine& line) {
     auto& state = line.add_configured(
         group, "state",
         "Show the state of a client at a moment: its channels, and messages that waited",
-        Reader::log,
-        [](Config config, const Sources&) { return run_state(std::move(config), asked); });
+        app::Reader::log, [](app::Config config, const app::Sources&) {
+            return run_state(std::move(config), asked);
+        });
     state.add_option("--at", asked.at, "The moment; now if not given");
     add_client_options(state, asked);
     line.add_configured(
             group, "verify",
             "Compare an edge's store (--data, --ops-port) with the state folded from its log; the "
             "edge may run",
-            Reader::log,
-            [](Config config, const Sources&) { return run_verify(std::move(config), asked); })
+            app::Reader::log,
+            [](app::Config config, const app::Sources&) {
+                return run_verify(std::move(config), asked);
+            })
         .add_option("--partition", asked.partition, "Only this one")
         ->check(CLI::Range(0, 65'535));
     add_replay_redrive(line, group);
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 using core::RecordView;
 using log::Next;
@@ -175,4 +175,4 @@ std::string counts_json(const ReplayCounts& counts) {
     return core::json_text(out);
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "tools/replay/record_json.hpp"
-#include "tools/replay/selection.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
+#include "tools/replay/record_json.hpp"
+#include "tools/replay/selection.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -16,7 +16,7 @@
 #include <string_view>
 
 /// The tool `beckon replay`. It only reads. Blocking, main thread only.
-namespace beckon::cli {
+namespace beckon::tools {
 
 struct ReplayOptions {
     Selection selection = {};
@@ -53,4 +53,4 @@ core::Result<ReplayCounts> follow(log::EventLog& log, const ReplayOptions& optio
 /// One JSON object in one line.
 std::string counts_json(const ReplayCounts& counts);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -10,7 +10,7 @@
 #include <ctime>
 #include <utility>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 using core::RecordView;
 using core::Timestamp;
@@ -131,4 +131,4 @@ std::optional<Timestamp> parse_time(std::string_view text, Timestamp now) {
     return parse_date(std::string{text});
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -14,7 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 /// A selection of a log topic's records. A member that is not given does not restrict it.
 struct Selection {
@@ -78,4 +78,4 @@ private:
 /// "-2h", "-3d": so long before `now`. nullopt for anything else.
 std::optional<core::Timestamp> parse_time(std::string_view text, core::Timestamp now);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -88,4 +88,4 @@ StoreRows rows_of(store::PartitionStore& partition, core::Timestamp now) {
     return rows;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

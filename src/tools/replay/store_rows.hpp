@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 /// Kind and name of each row, and a hash of the rest. Kinds: client, channel, message,
 /// pending_tombstone. Names are `<uaid>`, or `<uaid>/<channel or message key>`, in hex.
@@ -18,4 +18,4 @@ using StoreRows = std::map<std::pair<std::string, std::string>, std::size_t>;
 /// have not expired by `now`; and all pending tombstones. All rows are in memory.
 StoreRows rows_of(store::PartitionStore& partition, core::Timestamp now);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -1,8 +1,8 @@
 #include "tools/replay/verify.hpp"
 
-#include "tools/replay/store_rows.hpp"
 #include "core/json_text.hpp"
 #include "log/read_partition.hpp"
+#include "tools/replay/store_rows.hpp"
 
 #include <array>
 #include <map>
@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 using store::Source;
 
@@ -38,8 +38,9 @@ core::Result<EndOffsets> ends_now(log::EventLog& log, core::Partition partition,
 }
 
 /// From the store's checkpoints to these ends.
-core::Result<void> fold_rest(log::EventLog& log, core::Partition partition, ScratchStore& store,
-                             const EndOffsets& ends, std::chrono::milliseconds timeout) {
+core::Result<void> fold_rest(log::EventLog& log, core::Partition partition,
+                             inspect::ScratchStore& store, const EndOffsets& ends,
+                             std::chrono::milliseconds timeout) {
     for (const auto& [topic, source] : kInputs) {
         const auto checkpoint = store.partition().checkpoint(source);
         core::Result<void> committed;
@@ -94,12 +95,13 @@ nlohmann::ordered_json json_of(const Difference& one) {
 
 }  // namespace
 
-core::Result<std::optional<Verified>> verify_partition(log::EventLog& log, ScratchStore& copy,
+core::Result<std::optional<Verified>> verify_partition(log::EventLog& log,
+                                                       inspect::ScratchStore& copy,
                                                        core::Partition partition,
                                                        const VerifyOptions& options) {
     copy.use(partition);
     if (!copy.partition().checkpoint(Source::notifications)) return std::optional<Verified>{};
-    const auto rebuilt = ScratchStore::open(partition);
+    const auto rebuilt = inspect::ScratchStore::open(partition);
     if (!rebuilt) return core::fail(rebuilt.error());
     const auto ends = ends_now(log, partition, options.timeout);
     if (!ends) return core::fail(ends.error());
@@ -132,4 +134,4 @@ std::string verified_json(const Verified& verified) {
     return core::json_text(out);
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

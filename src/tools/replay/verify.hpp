@@ -1,9 +1,9 @@
 #pragma once
 
-#include "inspect/store/scratch_store.hpp"
 #include "core/clock.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
+#include "inspect/store/scratch_store.hpp"
 #include "log/event_log.hpp"
 
 #include <chrono>
@@ -13,7 +13,7 @@
 #include <vector>
 
 /// Checks an edge's store against its log. Blocking, main thread only.
-namespace beckon::cli {
+namespace beckon::tools {
 
 struct VerifyOptions {
     core::Timestamp now{};
@@ -49,11 +49,12 @@ struct Verified {
 /// (PartitionStore::digest). Decisions of the home that are not in the log yet count for both.
 /// nullopt: the store has nothing of this partition. Errors: those of log/read_partition.hpp and of
 /// the store.
-core::Result<std::optional<Verified>> verify_partition(log::EventLog& log, ScratchStore& copy,
+core::Result<std::optional<Verified>> verify_partition(log::EventLog& log,
+                                                       inspect::ScratchStore& copy,
                                                        core::Partition partition,
                                                        const VerifyOptions& options);
 
 /// One JSON object in one line.
 std::string verified_json(const Verified& verified);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <utility>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -19,7 +19,7 @@ constexpr std::size_t kReplyBytesMax = 16U << 20;
 
 struct OpsConnection::Impl {
     Impl(const ops::OpsConfig& ops, const std::string& bearer)
-        : origin("http://" + authority(ops.host, ops.port)) {
+        : origin("http://" + app::authority(ops.host, ops.port)) {
         if (!bearer.empty()) headers.add("Authorization: Bearer " + bearer);
     }
 
@@ -52,7 +52,7 @@ core::Result<OpsConnection::Raw> OpsConnection::get(const std::string& target) {
 
 OpsReply ask_ops_port(const ops::OpsConfig& ops, const std::string& target) {
     auto raw = OpsConnection{ops, {}}.get(target);
-    if (!raw) throw StartupError(raw.error().message);
+    if (!raw) throw app::StartupError(raw.error().message);
     return {.status = raw->status, .body = core::parse_json(raw->body)};
 }
 
@@ -64,4 +64,4 @@ std::string percent_encoded(const std::string& text) {
     return out;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 /// The queries of commands to a process of this installation, at its ops port.
-namespace beckon::cli {
+namespace beckon::tools {
 
 struct OpsReply {
     long status = 0;
@@ -44,4 +44,4 @@ private:
 /// Percent-encodes the characters that a path or a query may not hold.
 std::string percent_encoded(const std::string& text);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -1,9 +1,9 @@
 #include "tools/running/running_log.hpp"
 
-#include "inspect/log/log_batch.hpp"
-#include "tools/running/ops_client.hpp"
 #include "core/json_text.hpp"
 #include "core/lifetime.hpp"
+#include "inspect/log/log_batch.hpp"
+#include "tools/running/ops_client.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 using core::Fault;
 using core::Offset;
@@ -133,8 +133,8 @@ private:
         auto bytes = kFirstBytes;
         while (wait_for_capacity(stop)) {
             auto body = body_of(connection_, records_target(where_, from, bytes));
-            auto batch = body ? LogBatchReader::open(std::move(*body))
-                              : core::Result<LogBatchReader>{core::fail(body.error())};
+            auto batch = body ? inspect::LogBatchReader::open(std::move(*body))
+                              : core::Result<inspect::LogBatchReader>{core::fail(body.error())};
             const bool again = batch ? batch->drained() : batch.error().retryable();
             if (batch) from = batch->next();
             const bool useless = !batch && !again;
@@ -156,7 +156,7 @@ private:
         std::unique_lock lock{mutex_};
         wake_.wait_for(lock, stop, kAskAgain, [] { return false; });
     }
-    void keep(core::Result<LogBatchReader> batch) {
+    void keep(core::Result<inspect::LogBatchReader> batch) {
         const std::scoped_lock lock{mutex_};
         failed_ = batch ? std::nullopt : std::optional{batch.error()};
         if (batch) fetched_.push_back(std::move(*batch));
@@ -171,11 +171,11 @@ private:
     // of the owner's thread
     Offset position_;
     bool paused_ = false;
-    std::optional<LogBatchReader> batch_;  ///< partly taken
+    std::optional<inspect::LogBatchReader> batch_;  ///< partly taken
 
     std::mutex mutex_;
     std::condition_variable_any wake_;
-    std::deque<LogBatchReader> fetched_;  ///< under the mutex, as is the next
+    std::deque<inspect::LogBatchReader> fetched_;  ///< under the mutex, as is the next
     std::optional<core::Error> failed_;
 
     core::Lifetime lifetime_;
@@ -276,4 +276,4 @@ std::unique_ptr<log::EventLog> open_running_log(const ops::OpsConfig& ops, std::
     return std::make_unique<RunningLog>(ops, std::move(proof));
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 /// The log of a running process, read through its ops port (log_service.hpp), so that tools which
 /// read a log work beside a standalone as they do on Kafka. Read only: publishes and commits are
@@ -14,4 +14,4 @@ namespace beckon::cli {
 /// `proof`: log_proof() of a key of the installation.
 std::unique_ptr<log::EventLog> open_running_log(const ops::OpsConfig& ops, std::string proof);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -4,21 +4,21 @@
 #include "inspect/log/log_service.hpp"
 #include "tools/running/running_log.hpp"
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
 constexpr std::chrono::milliseconds kControlTimeout{10'000};
 
-bool is_served(const Config& config) {
-    return config.kafka.bootstrap_servers.empty() && DataDirectory::in_use(config.data);
+bool is_served(const app::Config& config) {
+    return config.kafka.bootstrap_servers.empty() && app::DataDirectory::in_use(config.data);
 }
 
 }  // namespace
 
-ToolLog::ToolLog(Config& config) {
+ToolLog::ToolLog(app::Config& config) {
     if (is_served(config)) {
-        running_ = open_running_log(config.ops, log_proof(*load_key_ring(config)));
+        running_ = open_running_log(config.ops, inspect::log_proof(*app::load_key_ring(config)));
     } else {
         installation_.emplace(config);
     }
@@ -28,10 +28,10 @@ const log::Control& ToolLog::control() {
     if (installation_) return installation_->control();
     if (!control_) {
         auto read = log::read_control(*running_, kControlTimeout);
-        if (!read) throw StartupError("cannot read control: " + read.error().message);
+        if (!read) throw app::StartupError("cannot read control: " + read.error().message);
         control_ = std::move(*read);
     }
     return *control_;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

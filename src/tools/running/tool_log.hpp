@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 /// The log of an installation, for tools that only read it: Kafka if kafka.servers is set; else
 /// that of the standalone which holds the data directory, through its ops port; else the log in the
@@ -16,7 +16,7 @@ namespace beckon::cli {
 class ToolLog {
 public:
     /// Throws StartupError: no log there, no key ring for the proof, no process answers.
-    explicit ToolLog(Config& config);
+    explicit ToolLog(app::Config& config);
 
     log::EventLog& log() { return running_ ? *running_ : installation_->log(); }
     /// Throws StartupError.
@@ -24,8 +24,8 @@ public:
 
 private:
     std::unique_ptr<log::EventLog> running_;  ///< one of the two
-    std::optional<Installation> installation_;
+    std::optional<app::Installation> installation_;
     std::optional<log::Control> control_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

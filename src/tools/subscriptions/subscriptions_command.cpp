@@ -6,14 +6,14 @@
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
-void add_subscriptions_command(CommandLine& line) {
+void add_subscriptions_command(app::CommandLine& line) {
     static std::string file;
     auto& group = line.add_group("subscriptions", "The log's clients and channels");
     line.add_configured(group, "import", "Import the clients of another installation",
-                        Reader::subscriptions,
-                        [](Config config, const Sources&) {
+                        app::Reader::subscriptions,
+                        [](app::Config config, const app::Sources&) {
                             return subscriptions_import(std::move(config), file);
                         })
         .add_option("FILE", file, "JSON lines, one client each; - for standard input")
@@ -23,11 +23,11 @@ void add_subscriptions_command(CommandLine& line) {
     static bool json = false;
     auto& show =
         line.add_configured(group, "show", "Show a client: its channels and its waiting messages",
-                            Reader::log, [](Config config, const Sources&) {
+                            app::Reader::log, [](app::Config config, const app::Sources&) {
                                 return subscriptions_show(std::move(config), whom, json);
                             });
     show.add_option("CLIENT", whom, "A UAID, or an endpoint URL of the client")->required();
     show.add_flag("--json", json, "One JSON object in a line");
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -1,10 +1,12 @@
 #pragma once
 
-namespace beckon::cli {
-
+namespace beckon::app {
 class CommandLine;
+}
+
+namespace beckon::tools {
 
 /// Adds `subscriptions` and its commands.
-void add_subscriptions_command(CommandLine& line);
+void add_subscriptions_command(app::CommandLine& line);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -4,16 +4,16 @@
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/output.hpp"
 #include "app/process/process.hpp"
-#include "tools/running/tool_log.hpp"
-#include "inspect/trace/trace_words.hpp"
 #include "core/log_names.hpp"
 #include "core/tokens.hpp"
+#include "inspect/trace/trace_words.hpp"
+#include "tools/running/tool_log.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <iostream>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -25,15 +25,16 @@ struct Whom {
     std::optional<core::ChannelId> channel;
 };
 
-Whom parse_whom(const Config& config, const std::string& text) {
+Whom parse_whom(const app::Config& config, const std::string& text) {
     if (const auto uaid = core::parse_uuid(text)) return {core::Uaid{*uaid}, std::nullopt};
-    core::Tokens tokens{load_key_ring(config)};
+    core::Tokens tokens{app::load_key_ring(config)};
     const auto endpoint = tokens.open_endpoint(text.substr(text.rfind('/') + 1),
                                                core::Tokens::Form::any, core::SystemClock{}.wall());
     if (!endpoint) {
-        throw StartupError("'" + text + "' is neither a UAID (32 hex digits, dashes allowed) " +
-                               "nor an endpoint URL of this installation",
-                           kWrongOptions);
+        throw app::StartupError("'" + text +
+                                    "' is neither a UAID (32 hex digits, dashes allowed) " +
+                                    "nor an endpoint URL of this installation",
+                                app::kWrongOptions);
     }
     return {endpoint->uaid, endpoint->channel};
 }
@@ -48,17 +49,18 @@ std::string client_line(const std::optional<store::StoredClient>& client) {
         return "The log has no such client: it never registered, was removed, or is purged.\n";
     }
     return "It speaks " + std::string{to_string(client->router_type)} + ", was made at " +
-           time_text(client->created) + " and last seen at " + time_text(client->last_seen) + ".\n";
+           inspect::time_text(client->created) + " and last seen at " +
+           inspect::time_text(client->last_seen) + ".\n";
 }
 
 std::string channel_line(const store::StoredChannel& channel, bool asked) {
     return "  channel " + core::to_dashed(channel.channel) + ", made at " +
-           time_text(channel.created) +
+           inspect::time_text(channel.created) +
            (channel.vapid_sha256.empty() ? "" : ", for one VAPID key only") +
            (asked ? "  <- the endpoint's\n" : "\n");
 }
 
-std::string message_line(const WaitingMessage& message, core::Timestamp now) {
+std::string message_line(const inspect::WaitingMessage& message, core::Timestamp now) {
     return "  message " + core::log_name(message.key) + " for channel " +
            core::to_dashed(message.channel) + ": " + std::to_string(message.bytes) +
            " bytes, accepted " + seconds_text(message.appended, now) + " ago, expires in " +
@@ -66,7 +68,7 @@ std::string message_line(const WaitingMessage& message, core::Timestamp now) {
            (message.topic.empty() ? "\n" : ", Topic " + message.topic + "\n");
 }
 
-std::string waiting_lines(const ClientState& state) {
+std::string waiting_lines(const inspect::ClientState& state) {
     if (state.waiting.empty()) return "Nothing waits for it.\n";
     std::string text = std::to_string(state.waiting.size()) + " messages wait for it:\n";
     const auto shown = std::min(state.waiting.size(), kMessagesShown);
@@ -81,7 +83,7 @@ std::string waiting_lines(const ClientState& state) {
 }  // namespace
 
 std::string state_text(const core::Uaid& client, const std::optional<core::ChannelId>& asked,
-                       const ClientState& state) {
+                       const inspect::ClientState& state) {
     auto text =
         "Log lines call this client " + core::log_name(client) + ".\n" + client_line(state.client);
     if (!state.client) return text;
@@ -100,15 +102,15 @@ std::string state_text(const core::Uaid& client, const std::optional<core::Chann
     return text + waiting_lines(state);
 }
 
-int subscriptions_show(Config config, const std::string& whom, bool json) {
+int subscriptions_show(app::Config config, const std::string& whom, bool json) {
     const auto named = parse_whom(config, whom);  // refused before a broker is asked
     ToolLog log{config};
-    const auto state = state_of_client(log.log(), named.client, core::SystemClock{}.wall(),
-                                       log.control().partitions, {.timeout = kTimeout});
-    if (!state) throw StartupError(state.error().message);
-    std::cout << (json ? state_json(named.client, *state) + "\n"
+    const auto state = inspect::state_of_client(log.log(), named.client, core::SystemClock{}.wall(),
+                                                log.control().partitions, {.timeout = kTimeout});
+    if (!state) throw app::StartupError(state.error().message);
+    std::cout << (json ? inspect::state_json(named.client, *state) + "\n"
                        : state_text(named.client, named.channel, *state));
-    return state->client ? kDone : kNothingFound;
+    return state->client ? app::kDone : app::kNothingFound;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

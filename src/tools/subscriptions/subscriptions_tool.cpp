@@ -17,7 +17,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -105,7 +105,7 @@ core::Result<ImportedClient> parse_client(const std::string& line) {
 /// Publishes clients, a bounded number of records at a time.
 class Importer {
 public:
-    explicit Importer(Installation& installation)
+    explicit Importer(app::Installation& installation)
         : partitions_(installation.control().partitions),
           now_(core::SystemClock{}.wall()),
           publisher_(installation.log().open_publisher(executor_), executor_,
@@ -154,9 +154,9 @@ private:
     void wait_below(std::size_t limit) {
         const auto until = core::SystemClock{}.mono() + kAnswerTimeout;
         if (!executor_.wait_until([&] { return failed_ || unanswered_ < limit; }, until)) {
-            throw StartupError("the log does not answer");
+            throw app::StartupError("the log does not answer");
         }
-        if (failed_) throw StartupError("the log refused a record: " + failed_->message);
+        if (failed_) throw app::StartupError("the log refused a record: " + failed_->message);
     }
 
     const core::Partition partitions_;
@@ -171,15 +171,15 @@ private:
 
 }  // namespace
 
-int subscriptions_import(Config config, const std::string& file) {
+int subscriptions_import(app::Config config, const std::string& file) {
     std::ifstream opened;
     if (file != "-") {
         opened.open(file);
-        if (!opened) throw StartupError("cannot read " + file);
+        if (!opened) throw app::StartupError("cannot read " + file);
     }
     std::istream& in = file == "-" ? std::cin : opened;
 
-    Installation installation{config};
+    app::Installation installation{config};
     Importer importer{installation};
     std::string line;
     for (std::size_t number = 1; std::getline(in, line); ++number) {
@@ -187,8 +187,9 @@ int subscriptions_import(Config config, const std::string& file) {
         const auto client = parse_client(line);
         if (!client) {
             importer.finish();
-            throw StartupError(file + ":" + std::to_string(number) + ": " + client.error().message +
-                               "; the lines before it are imported already");
+            throw app::StartupError(file + ":" + std::to_string(number) + ": " +
+                                    client.error().message +
+                                    "; the lines before it are imported already");
         }
         importer.add(*client);
     }
@@ -198,4 +199,4 @@ int subscriptions_import(Config config, const std::string& file) {
     return 0;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

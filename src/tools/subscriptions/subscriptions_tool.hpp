@@ -5,7 +5,7 @@
 #include <string>
 
 /// `beckon subscriptions`: clients of an installation that moves here.
-namespace beckon::cli {
+namespace beckon::tools {
 
 /// Publishes the clients and channels of a file (`-`: standard input) to the log topic
 /// `subscriptions`, so that their endpoints, made with imported `crypto_keys`, go on working. JSON
@@ -13,6 +13,6 @@ namespace beckon::cli {
 /// over an import, so repeating it changes nothing; of a bridged client the later record wins, as
 /// always. Throws StartupError with the number of the line that it could not import; the lines
 /// before it are imported.
-int subscriptions_import(Config config, const std::string& file);
+int subscriptions_import(app::Config config, const std::string& file);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

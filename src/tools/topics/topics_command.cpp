@@ -4,23 +4,23 @@
 #include "app/process/broker_wait.hpp"
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
-#include "tools/topics/topics_tool.hpp"
 #include "core/key_ring.hpp"
+#include "tools/topics/topics_tool.hpp"
 
 #include <iostream>
 #include <thread>
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
 /// The broker, which answers, and the tool's options.
 struct Topics {
-    Topics(Config config, bool dry_run) {
+    Topics(app::Config config, bool dry_run) {
         if (config.kafka.bootstrap_servers.empty()) {
-            throw StartupError(
+            throw app::StartupError(
                 "kafka.servers is not set: name the brokers with --kafka-servers HOST:PORT");
         }
         config.kafka.client_id = core::NodeId::random().text;
@@ -37,11 +37,11 @@ struct Topics {
 
 private:
     /// A broker that was started beside this command may need a moment.
-    void await_broker(const Config& config) const {
-        BrokerWait wait{config, [](std::chrono::milliseconds pause) {
-                            std::this_thread::sleep_for(pause);
-                            return 0;  // a signal ends the command
-                        }};
+    void await_broker(const app::Config& config) const {
+        app::BrokerWait wait{config, [](std::chrono::milliseconds pause) {
+                                 std::this_thread::sleep_for(pause);
+                                 return 0;  // a signal ends the command
+                             }};
         for (auto asked = admin->describe(); !asked; asked = admin->describe()) {
             wait.after(asked.error());
         }
@@ -59,16 +59,16 @@ struct CreateOptions {
     bool new_log = false;
 };
 
-int topics_create(Config config, const CreateOptions& create) {
+int topics_create(app::Config config, const CreateOptions& create) {
     // Without a ring there is nothing that the roles could be held to: topics can be made first.
     const auto ring = config.load_key_ring();
     if (!ring && ring.error().fault != core::Fault::not_found) {
-        throw StartupError(ring.error().message);
+        throw app::StartupError(ring.error().message);
     }
     const auto file = config.key_ring_file().string();
     Topics topics{std::move(config), create.dry_run};
     if (ring) topics.options.keyring_fingerprint = ring->fingerprint();
-    if (ring && !create.new_log && is_older_than_log(*ring, now_text())) {
+    if (ring && !create.new_log && app::is_older_than_log(*ring, app::now_text())) {
         topics.options.no_new_log =
             "there are no log topics with this prefix, but the key ring " + file +
             " is older than a new log would be: on an empty log every sender would get 410, as if "
@@ -78,31 +78,33 @@ int topics_create(Config config, const CreateOptions& create) {
     return exit_code(create_topics(*topics.admin, *topics.log, topics.options, std::cout));
 }
 
-int topics_describe(Config config) {
+int topics_describe(app::Config config) {
     Topics topics{std::move(config), false};
     return exit_code(describe_topics(*topics.admin, *topics.log, topics.options, std::cout));
 }
 
-int topics_destroy(Config config, bool dry_run) {
+int topics_destroy(app::Config config, bool dry_run) {
     Topics topics{std::move(config), dry_run};
     return exit_code(destroy_topics(*topics.admin, topics.options, std::cout));
 }
 
-void add_topics_create(CommandLine& line, CLI::App& topics) {
+void add_topics_create(app::CommandLine& line, CLI::App& topics) {
     static CreateOptions options;
     auto& command = line.add_configured(
-        topics, "create", "Create missing topics; a second call changes nothing", Reader::topics,
-        [](Config config, const Sources&) { return topics_create(std::move(config), options); });
+        topics, "create", "Create missing topics; a second call changes nothing",
+        app::Reader::topics, [](app::Config config, const app::Sources&) {
+            return topics_create(std::move(config), options);
+        });
     command.add_flag("--dry-run", options.dry_run, "Only show what would be done");
     command.add_flag("--new-log", options.new_log,
                      "Make a new log for a key ring that was in use before");
 }
 
-void add_destroy(CommandLine& line, CLI::App& topics) {
+void add_destroy(app::CommandLine& line, CLI::App& topics) {
     static bool dry_run = false;
     line.add_configured(topics, "destroy", "Delete all topics of a prefix that begins with 'test'",
-                        Reader::topics,
-                        [](Config config, const Sources&) {
+                        app::Reader::topics,
+                        [](app::Config config, const app::Sources&) {
                             return topics_destroy(std::move(config), dry_run);
                         })
         .add_flag("--dry-run", dry_run, "Only show what would be done");
@@ -110,13 +112,13 @@ void add_destroy(CommandLine& line, CLI::App& topics) {
 
 }  // namespace
 
-void add_topics_command(CommandLine& line) {
+void add_topics_command(app::CommandLine& line) {
     auto& topics = line.add_group("topics", "Create, describe or destroy the log topics on Kafka");
     add_topics_create(line, topics);
     line.add_configured(
-        topics, "describe", "Show topics, settings and differences", Reader::topics,
-        [](Config config, const Sources&) { return topics_describe(std::move(config)); });
+        topics, "describe", "Show topics, settings and differences", app::Reader::topics,
+        [](app::Config config, const app::Sources&) { return topics_describe(std::move(config)); });
     add_destroy(line, topics);
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

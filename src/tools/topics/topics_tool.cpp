@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 using core::Fault;
 using log::Control;
@@ -180,4 +180,4 @@ core::Result<void> destroy_topics(TopicsAdmin& admin, const TopicsToolOptions& o
     return admin.destroy(topics);
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -11,7 +11,7 @@
 
 /// The tool `beckon topics create | describe | destroy`: text to `out`, the outcome as a Result.
 /// Blocking, main thread only.
-namespace beckon::cli {
+namespace beckon::tools {
 
 struct TopicsToolOptions {
     std::string prefix;
@@ -40,4 +40,4 @@ core::Result<void> describe_topics(log::TopicsAdmin& admin, log::EventLog& log,
 core::Result<void> destroy_topics(log::TopicsAdmin& admin, const TopicsToolOptions& options,
                                   std::ostream& out);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

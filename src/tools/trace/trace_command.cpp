@@ -4,16 +4,16 @@
 #include "app/exit_codes.hpp"
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/output.hpp"
-#include "tools/running/tool_log.hpp"
+#include "core/milestone.hpp"
 #include "inspect/trace/message_trace.hpp"
 #include "inspect/trace/trace_words.hpp"
-#include "core/milestone.hpp"
+#include "tools/running/tool_log.hpp"
 
 #include <iostream>
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -24,48 +24,51 @@ struct TraceFlags {
 
 /// The message that a Location, a message id or a reliability id names; nullopt: the log has none
 /// with that reliability id.
-std::optional<core::MessageRef> find(const Config& config, const std::string& id,
-                                     log::EventLog& log, const TraceOptions& options) {
-    core::Tokens tokens{load_key_ring(config)};
+std::optional<core::MessageRef> find(const app::Config& config, const std::string& id,
+                                     log::EventLog& log, const inspect::TraceOptions& options) {
+    core::Tokens tokens{app::load_key_ring(config)};
     if (id.find("/wpush/") != std::string::npos) {
-        throw StartupError(
+        throw app::StartupError(
             "that is an endpoint URL: it names a channel, not a message. The log's records of its "
             "client: beckon replay show --endpoint URL");
     }
     if (const auto message = tokens.open_message(id.substr(id.rfind('/') + 1))) return *message;
     if (!core::is_reliability_id(id)) {
-        throw StartupError("not a message of this installation, and not a reliability id either: " +
-                           id);
+        throw app::StartupError(
+            "not a message of this installation, and not a reliability id either: " + id);
     }
-    const auto found = find_tracked(log, id, options);
-    if (!found) throw StartupError(found.error().message);
+    const auto found = inspect::find_tracked(log, id, options);
+    if (!found) throw app::StartupError(found.error().message);
     return *found;
 }
 
-int run_trace(Config config, const TraceFlags& asked) {
+int run_trace(app::Config config, const TraceFlags& asked) {
     ToolLog log{config};
-    const TraceOptions options{.partitions = log.control().partitions,
-                               .now = core::SystemClock{}.wall()};
+    const inspect::TraceOptions options{.partitions = log.control().partitions,
+                                        .now = core::SystemClock{}.wall()};
     const auto message = find(config, asked.id, log.log(), options);
     if (!message) {
-        print_error("beckon: '" + asked.id +
-                    "' is no Location that this installation gave a message, nor its last part; "
-                    "and the log has no message with it as its reliability id");
-        return kNothingFound;
+        app::print_error(
+            "beckon: '" + asked.id +
+            "' is no Location that this installation gave a message, nor its last part; "
+            "and the log has no message with it as its reliability id");
+        return app::kNothingFound;
     }
-    const auto trace = trace_message(log.log(), *message, options);
-    if (!trace) throw StartupError(trace.error().message);
-    std::cout << (asked.json ? trace_json(*trace) + "\n" : trace_text(*trace));
-    return trace->outcome == TraceOutcome::unknown ? kNothingFound : kDone;
+    const auto trace = inspect::trace_message(log.log(), *message, options);
+    if (!trace) throw app::StartupError(trace.error().message);
+    std::cout << (asked.json ? inspect::trace_json(*trace) + "\n" : inspect::trace_text(*trace));
+    return trace->outcome == inspect::TraceOutcome::unknown ? app::kNothingFound : app::kDone;
 }
 
 }  // namespace
 
-void add_trace_command(CommandLine& line) {
+void add_trace_command(app::CommandLine& line) {
     static TraceFlags asked;
-    auto& command = line.add_configured(
-        line.top(), "trace", "Show the life of one message, step by step", Reader::log,
-        [](Config config, const Sources&) { return run_trace(std::move(config), asked); });
+    auto& command =
+        line.add_configured(line.top(), "trace", "Show the life of one message, step by step",
+                            app::Reader::log, [](app::Config config, const app::Sources&) {
+                                return run_trace(std::move(config), asked);
+                            });
     command
         .add_option("ID", asked.id,
                     "The Location of a 201, its last part, or the message's reliability id")
@@ -73,4 +76,4 @@ void add_trace_command(CommandLine& line) {
     command.add_flag("--json", asked.json, "One JSON object in a line");
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

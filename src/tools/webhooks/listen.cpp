@@ -1,8 +1,8 @@
 #include "tools/webhooks/listen.hpp"
 
 #include "app/process/output.hpp"
-#include "tools/webhooks/receiver.hpp"
 #include "core/json_text.hpp"
+#include "tools/webhooks/receiver.hpp"
 
 #include <condition_variable>
 #include <mutex>
@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 using Json = nlohmann::ordered_json;
 
@@ -23,17 +23,17 @@ public:
 
     int receive(const WebhookReceiver::Received& request) {
         if (!request.distrust.empty()) {
-            print_line("refused: " + request.distrust);
+            app::print_line("refused: " + request.distrust);
             return 401;
         }
         const auto& id = request.id;
         if (failed_ < options_.fail_first) {
             ++failed_;
-            print_line(id + "  verified, answered 500 as asked for");
+            app::print_line(id + "  verified, answered 500 as asked for");
             return 500;
         }
         const bool again = !seen_.insert(id).second;
-        print_line(id + (again ? "  again  " : "  verified  ") + text_of(request.body));
+        app::print_line(id + (again ? "  again  " : "  verified  ") + text_of(request.body));
         if (!again) note_one();
         return 204;
     }
@@ -81,25 +81,25 @@ private:
 
 }  // namespace
 
-int run_webhook_listen(const Config& config, const ApiAccess& access,
+int run_webhook_listen(const app::Config& config, const ApiAccess& access,
                        const WebhookListenOptions& options) {
     Receiver receiver{options};
-    const StopSignals signals{[&receiver] { receiver.stop(); }};
+    const app::StopSignals signals{[&receiver] { receiver.stop(); }};
     WebhookReceiver server{options.port, [&receiver](const WebhookReceiver::Received& request) {
                                return receiver.receive(request);
                            }};
-    std::unique_ptr<ApiClient> api;
+    std::unique_ptr<client::ApiClient> api;
     std::optional<OwnWebhook> webhook;
     if (options.secret.empty()) {
         api = open_api(config, access);
         webhook.emplace(*api, CreateWebhook{.url = server.url(), .types = options.types});
     }
     server.start(webhook ? webhook->secret() : options.secret);
-    print_line("listening at " + server.url());
+    app::print_line("listening at " + server.url());
     const bool in_time = receiver.wait();
     webhook.reset();  // before the port is closed: nothing more comes
-    if (!in_time) print_error("beckon: the time-out came first");
+    if (!in_time) app::print_error("beckon: the time-out came first");
     return in_time ? signals.exit_code() : 1;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 struct WebhookListenOptions {
     std::uint16_t port = 0;  ///< of 127.0.0.1; 0: any free one
@@ -20,7 +20,7 @@ struct WebhookListenOptions {
 
 /// A receiver of webhooks that checks the signature (Standard Webhooks) and prints each event. Exit
 /// code 0; 1 if the time-out came first.
-int run_webhook_listen(const Config& config, const ApiAccess& access,
+int run_webhook_listen(const app::Config& config, const ApiAccess& access,
                        const WebhookListenOptions& options);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -1,12 +1,12 @@
 #include "tools/webhooks/receiver.hpp"
 
-#include "tools/api/answer.hpp"
 #include "app/process/process.hpp"
 #include "core/clock.hpp"
 #include "core/json_text.hpp"
 #include "net/http/http_server.hpp"
 #include "retry/attempt/signature.hpp"
 #include "retry/event/event.hpp"
+#include "tools/api/answer.hpp"
 
 #include <charconv>
 #include <string_view>
@@ -14,7 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 using Json = nlohmann::ordered_json;
 using std::chrono::seconds;
@@ -111,18 +111,18 @@ const std::string& WebhookReceiver::url() const { return impl_->url; }
 
 void WebhookReceiver::start(const std::string& secret) {
     auto bytes = retry::parse_secret(secret);
-    if (!bytes) throw StartupError("--secret: " + bytes.error().message);
+    if (!bytes) throw app::StartupError("--secret: " + bytes.error().message);
     impl_->secret = std::move(*bytes);
     impl_->server.start([this](core::Executor&) {
         return std::make_unique<Handler>(impl_->answer, impl_->secret);
     });
 }
 
-OwnWebhook::OwnWebhook(ApiClient& api, const CreateWebhook& wanted) : api_(api) {
+OwnWebhook::OwnWebhook(client::ApiClient& api, const CreateWebhook& wanted) : api_(api) {
     const auto answer = api.ask({.method = "POST", .path = "/webhooks", .body = body_of(wanted)});
     if (!answer || !answer->good()) {
         refused(answer);
-        throw StartupError("no webhook could be made for this receiver");
+        throw app::StartupError("no webhook could be made for this receiver");
     }
     const auto page = core::must_parse_ordered_json(answer->body);
     id_ = page.at("id").get<std::string>();
@@ -133,4 +133,4 @@ OwnWebhook::~OwnWebhook() {
     static_cast<void>(api_.ask({.method = "DELETE", .path = "/webhooks/" + id_}));
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 /// A receiver of webhooks on loopback that checks the signature of each request (Standard
 /// Webhooks).
@@ -40,7 +40,7 @@ private:
 class OwnWebhook {
 public:
     /// Throws StartupError; the API's answer has been printed.
-    OwnWebhook(ApiClient& api, const CreateWebhook& wanted);
+    OwnWebhook(client::ApiClient& api, const CreateWebhook& wanted);
     ~OwnWebhook();
     OwnWebhook(const OwnWebhook&) = delete;
     OwnWebhook& operator=(const OwnWebhook&) = delete;
@@ -49,9 +49,9 @@ public:
     const std::string& secret() const { return secret_; }
 
 private:
-    ApiClient& api_;
+    client::ApiClient& api_;
     std::string id_;
     std::string secret_;
 };
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -1,7 +1,7 @@
 #include "tools/webhooks/webhooks_command.hpp"
 
-#include "tools/api/api_command.hpp"
 #include "app/command_line.hpp"
+#include "tools/api/api_command.hpp"
 #include "tools/dead/dead_command.hpp"
 #include "tools/webhooks/listen.hpp"
 #include "tools/webhooks/webhooks_tool.hpp"
@@ -10,7 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 namespace {
 
@@ -26,21 +26,22 @@ struct Options {
     bool publishes_to_all = false;
 };
 
-CLI::App& add_asking(CommandLine& line, CLI::App& parent, const char* name, const char* help,
-                     Options& o, const std::function<int(ApiClient&)>& run) {
+CLI::App& add_asking(app::CommandLine& line, CLI::App& parent, const char* name, const char* help,
+                     Options& o, const std::function<int(client::ApiClient&)>& run) {
     return add_api_command(line, parent, {name, help}, o.access, run);
 }
 
-CLI::App& add_for_one(CommandLine& line, CLI::App& parent, const char* name, const char* help,
-                      Options& o, const std::function<int(ApiClient&)>& run) {
+CLI::App& add_for_one(app::CommandLine& line, CLI::App& parent, const char* name, const char* help,
+                      Options& o, const std::function<int(client::ApiClient&)>& run) {
     auto& command = add_asking(line, parent, name, help, o, run);
     command.add_option("ID", o.id, "Of the webhook")->required();
     return command;
 }
 
-void add_create(CommandLine& line, CLI::App& group, Options& o) {
-    auto& command = add_asking(line, group, "create", "Make a webhook; prints it and its secret", o,
-                               [&o](ApiClient& api) { return create_webhook(api, o.create); });
+void add_create(app::CommandLine& line, CLI::App& group, Options& o) {
+    auto& command =
+        add_asking(line, group, "create", "Make a webhook; prints it and its secret", o,
+                   [&o](client::ApiClient& api) { return create_webhook(api, o.create); });
     command.add_option("RECEIVER", o.create.url, "URL to which events are sent, http or https")
         ->required();
     command.add_option("--type", o.create.types,
@@ -61,10 +62,10 @@ void add_create(CommandLine& line, CLI::App& group, Options& o) {
     command.add_option("--timeout-s", o.create.timeout_s, "Seconds for an answer, 1 to 60");
 }
 
-void add_listen(CommandLine& line, CLI::App& group, Options& o) {
+void add_listen(app::CommandLine& line, CLI::App& group, Options& o) {
     auto& command = line.add_configured(
         group, "listen", "Be a receiver: check each signature and print the event",
-        Reader::webhooks, [&o](const Config& config, const Sources&) {
+        app::Reader::webhooks, [&o](const app::Config& config, const app::Sources&) {
             return run_webhook_listen(config, o.access, o.listen);
         });
     add_api_access(command, o.access);
@@ -80,54 +81,55 @@ void add_listen(CommandLine& line, CLI::App& group, Options& o) {
     command.add_option_function<std::string>(
         "--timeout",
         [&o](const std::string& text) {
-            const auto value = parse_duration(text);
+            const auto value = app::parse_duration(text);
             if (!value) throw CLI::ValidationError("--timeout", value.error().message);
             o.listen.timeout = *value;
         },
         "Stop after this time, with exit code 1 (e.g. 10s)");
 }
 
-void add_webhooks(CommandLine& line, Options& o) {
+void add_webhooks(app::CommandLine& line, Options& o) {
     auto& group =
         line.add_group("webhooks", "Make and manage webhooks, which get events as HTTP requests");
     add_create(line, group, o);
     add_asking(line, group, "list", "One line for each webhook of the owner", o, list_webhooks);
     add_for_one(line, group, "show", "Show a webhook without its secret", o,
-                [&o](ApiClient& api) { return show_webhook(api, o.id); });
+                [&o](client::ApiClient& api) { return show_webhook(api, o.id); });
     add_for_one(line, group, "change", "Change the fields that a JSON object names", o,
-                [&o](ApiClient& api) { return change_webhook(api, o.id, o.change); })
+                [&o](client::ApiClient& api) { return change_webhook(api, o.id, o.change); })
         .add_option("JSON", o.change, "For example '{\"types\": [\"order.*\"]}'")
         ->required();
     for (const auto& [name, help] :
          {std::pair{"enable", "Enable a webhook again"},
           std::pair{"disable", "Disable a webhook: deliveries that are due become dead letters"},
           std::pair{"test", "Send a webhook an event of type beckon.webhook.test"}}) {
-        add_for_one(line, group, name, help, o, [&o, action = std::string{name}](ApiClient& api) {
-            return act_on_webhook(api, o.id, action);
-        });
+        add_for_one(line, group, name, help, o,
+                    [&o, action = std::string{name}](client::ApiClient& api) {
+                        return act_on_webhook(api, o.id, action);
+                    });
     }
     add_for_one(line, group, "rotate", "Make a new secret; for a while the former one signs too", o,
-                [&o](ApiClient& api) { return act_on_webhook(api, o.id, "secret"); });
+                [&o](client::ApiClient& api) { return act_on_webhook(api, o.id, "secret"); });
     add_for_one(line, group, "attempts", "Show the last attempts at a webhook, the newest first", o,
-                [&o](ApiClient& api) { return show_attempts(api, o.id); });
+                [&o](client::ApiClient& api) { return show_attempts(api, o.id); });
     add_for_one(line, group, "delete", "Delete a webhook; its waiting deliveries are dropped", o,
-                [&o](ApiClient& api) { return delete_webhook(api, o.id); });
+                [&o](client::ApiClient& api) { return delete_webhook(api, o.id); });
     add_webhook_redrive(line, group);
     add_listen(line, group, o);
-    auto& token =
-        line.add_configured(group, "token", "Print the token of an owner, made with the key ring",
-                            Reader::webhooks, [&o](const Config& config, const Sources&) {
-                                return print_token(config, o.owner, o.publishes_to_all);
-                            });
+    auto& token = line.add_configured(
+        group, "token", "Print the token of an owner, made with the key ring",
+        app::Reader::webhooks, [&o](const app::Config& config, const app::Sources&) {
+            return print_token(config, o.owner, o.publishes_to_all);
+        });
     token.add_option("OWNER", o.owner, "Lower-case letters, digits, - and _")->required();
     token.add_flag("--publish-to-all", o.publishes_to_all,
                    "Its events reach the webhooks of every owner, not only its own");
 }
 
-void add_events(CommandLine& line, Options& o) {
+void add_events(app::CommandLine& line, Options& o) {
     auto& group = line.add_group("events", "Post the events that webhooks get");
     auto& send = add_asking(line, group, "send", "Post one event", o,
-                            [&o](ApiClient& api) { return send_event(api, o.event); });
+                            [&o](client::ApiClient& api) { return send_event(api, o.event); });
     send.add_option("TYPE", o.event.type, "For example order.created")->required();
     send.add_option("DATA", o.event.data, "JSON; other data are sent as text");
     send.add_option("--source", o.event.source, "The source of the event")->capture_default_str();
@@ -138,7 +140,7 @@ void add_events(CommandLine& line, Options& o) {
     send.add_option_function<std::string>(
         "--wait",
         [&o](const std::string& text) {
-            const auto value = parse_duration(text);
+            const auto value = app::parse_duration(text);
             if (!value) throw CLI::ValidationError("--wait", value.error().message);
             o.event.wait = std::chrono::ceil<std::chrono::seconds>(*value);
         },
@@ -147,10 +149,10 @@ void add_events(CommandLine& line, Options& o) {
 
 }  // namespace
 
-void add_webhooks_commands(CommandLine& line) {
+void add_webhooks_commands(app::CommandLine& line) {
     static Options options;
     add_webhooks(line, options);
     add_events(line, options);
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -1,10 +1,12 @@
 #pragma once
 
-namespace beckon::cli {
-
+namespace beckon::app {
 class CommandLine;
+}
+
+namespace beckon::tools {
 
 /// `beckon webhooks …` and `beckon events …`.
-void add_webhooks_commands(CommandLine& line);
+void add_webhooks_commands(app::CommandLine& line);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

@@ -1,18 +1,18 @@
 #include "tools/webhooks/webhooks_tool.hpp"
 
-#include "tools/api/answer.hpp"
 #include "app/process/output.hpp"
 #include "app/process/process.hpp"
 #include "core/ids.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
+#include "tools/api/answer.hpp"
 
 #include <fstream>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
 
-namespace beckon::cli {
+namespace beckon::tools {
 
 using Json = nlohmann::ordered_json;
 
@@ -21,7 +21,7 @@ namespace {
 std::string read_filter(const std::string& text) {
     if (!text.starts_with('@')) return text;
     std::ifstream in{text.substr(1)};
-    if (!in) throw StartupError("cannot read " + text.substr(1));
+    if (!in) throw app::StartupError("cannot read " + text.substr(1));
     std::stringstream all;
     all << in.rdbuf();
     return all.str();
@@ -42,7 +42,7 @@ Json attachments_of(const std::vector<std::string>& texts) {
     for (const auto& text : texts) {
         const auto equals = text.find('=');
         if (equals == std::string::npos) {
-            throw StartupError("--attach '" + text + "': NAME=EXPRESSION is expected");
+            throw app::StartupError("--attach '" + text + "': NAME=EXPRESSION is expected");
         }
         all[text.substr(0, equals)] = text.substr(equals + 1);
     }
@@ -65,7 +65,7 @@ std::string body_of(const CreateWebhook& wanted) {
     if (!wanted.types.empty()) body["types"] = wanted.types;
     if (!wanted.filter.empty()) {
         auto filter = core::parse_ordered_json(read_filter(wanted.filter));
-        if (filter.is_discarded()) throw StartupError("--filter is no JSON");
+        if (filter.is_discarded()) throw app::StartupError("--filter is no JSON");
         body["filter"] = std::move(filter);
     }
     if (!wanted.attachments.empty()) body["attachments"] = attachments_of(wanted.attachments);
@@ -77,58 +77,60 @@ std::string body_of(const CreateWebhook& wanted) {
     return core::json_text(body);
 }
 
-int create_webhook(ApiClient& api, const CreateWebhook& wanted) {
+int create_webhook(client::ApiClient& api, const CreateWebhook& wanted) {
     return print_answer(api.ask({.method = "POST", .path = "/webhooks", .body = body_of(wanted)}));
 }
 
-int list_webhooks(ApiClient& api) {
+int list_webhooks(client::ApiClient& api) {
     const auto answer = api.ask({.path = "/webhooks"});
     if (!answer || !answer->good()) return refused(answer);
     const auto page = parsed(*answer);
     for (const auto& webhook : page.value("webhooks", Json::array())) {
         const bool enabled = webhook.value("enabled", true);
-        print_line(text_of(webhook, "id") + "  " +
-                   (enabled ? "enabled " : "disabled (" + text_of(webhook, "reason") + ") ") +
-                   text_of(webhook, "url") + "  " + joined(webhook.value("types", Json::array())));
+        app::print_line(text_of(webhook, "id") + "  " +
+                        (enabled ? "enabled " : "disabled (" + text_of(webhook, "reason") + ") ") +
+                        text_of(webhook, "url") + "  " +
+                        joined(webhook.value("types", Json::array())));
     }
-    if (page.contains("usage")) print_line(usage_line(page["usage"]));
+    if (page.contains("usage")) app::print_line(usage_line(page["usage"]));
     return 0;
 }
 
-int show_webhook(ApiClient& api, const std::string& id) {
+int show_webhook(client::ApiClient& api, const std::string& id) {
     return print_answer(api.ask({.path = "/webhooks/" + id}));
 }
 
-int act_on_webhook(ApiClient& api, const std::string& id, const std::string& action) {
+int act_on_webhook(client::ApiClient& api, const std::string& id, const std::string& action) {
     return print_answer(api.ask({.method = "POST", .path = "/webhooks/" + id + "/" + action}));
 }
 
-int change_webhook(ApiClient& api, const std::string& id, const std::string& json) {
+int change_webhook(client::ApiClient& api, const std::string& id, const std::string& json) {
     return print_answer(api.ask({.method = "PATCH", .path = "/webhooks/" + id, .body = json}));
 }
 
-int delete_webhook(ApiClient& api, const std::string& id) {
+int delete_webhook(client::ApiClient& api, const std::string& id) {
     return print_answer(api.ask({.method = "DELETE", .path = "/webhooks/" + id}));
 }
 
-int show_attempts(ApiClient& api, const std::string& id) {
+int show_attempts(client::ApiClient& api, const std::string& id) {
     const auto answer = api.ask({.path = "/webhooks/" + id + "/attempts"});
     if (!answer || !answer->good()) return refused(answer);
     const auto page = parsed(*answer);
     for (const auto& one : page.value("attempts", Json::array())) {
         const auto status = one.value("status", 0);
-        print_line(text_of(one, "at") + "  " + text_of(one, "delivery") + "  attempt " +
-                   std::to_string(one.value("number", 0) + 1) + "  " + text_of(one, "outcome") +
-                   (status == 0 ? "" : " " + std::to_string(status)) + "  " +
-                   std::to_string(one.value("took_ms", 0)) + " ms  " + text_of(one, "why"));
+        app::print_line(text_of(one, "at") + "  " + text_of(one, "delivery") + "  attempt " +
+                        std::to_string(one.value("number", 0) + 1) + "  " +
+                        text_of(one, "outcome") +
+                        (status == 0 ? "" : " " + std::to_string(status)) + "  " +
+                        std::to_string(one.value("took_ms", 0)) + " ms  " + text_of(one, "why"));
         if (const auto received = text_of(one, "answer"); !received.empty()) {
-            print_line("    it answered " + quoted(received));
+            app::print_line("    it answered " + quoted(received));
         }
     }
     return 0;
 }
 
-int send_event(ApiClient& api, const SendEvent& event) {
+int send_event(client::ApiClient& api, const SendEvent& event) {
     Json body{{"specversion", "1.0"},
               {"id", event.id.empty() ? core::to_hex(core::random_uuid4()) : event.id},
               {"source", event.source},
@@ -149,9 +151,9 @@ int send_event(ApiClient& api, const SendEvent& event) {
          .content_type = "application/cloudevents+json"}));
 }
 
-int print_token(const Config& config, const std::string& owner, bool publishes_to_all) {
-    print_line(token_of(config, owner, publishes_to_all));
+int print_token(const app::Config& config, const std::string& owner, bool publishes_to_all) {
+    app::print_line(token_of(config, owner, publishes_to_all));
     return 0;
 }
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

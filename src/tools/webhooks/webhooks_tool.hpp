@@ -8,7 +8,7 @@
 
 /// The commands `beckon webhooks` and `beckon events`: each asks the API and prints its answer.
 /// Exit codes: 0, and 1 with one line on standard error.
-namespace beckon::cli {
+namespace beckon::tools {
 
 struct CreateWebhook {
     std::string url;
@@ -24,14 +24,14 @@ struct CreateWebhook {
 /// The body of the request. Throws StartupError: the filter is no JSON, an attachment has no =.
 std::string body_of(const CreateWebhook& wanted);
 
-int create_webhook(ApiClient& api, const CreateWebhook& wanted);
-int list_webhooks(ApiClient& api);
-int show_webhook(ApiClient& api, const std::string& id);
+int create_webhook(client::ApiClient& api, const CreateWebhook& wanted);
+int list_webhooks(client::ApiClient& api);
+int show_webhook(client::ApiClient& api, const std::string& id);
 /// `method`, and the part behind the id in the path: enable, disable, secret, test, attempts.
-int act_on_webhook(ApiClient& api, const std::string& id, const std::string& action);
-int change_webhook(ApiClient& api, const std::string& id, const std::string& json);
-int delete_webhook(ApiClient& api, const std::string& id);
-int show_attempts(ApiClient& api, const std::string& id);
+int act_on_webhook(client::ApiClient& api, const std::string& id, const std::string& action);
+int change_webhook(client::ApiClient& api, const std::string& id, const std::string& json);
+int delete_webhook(client::ApiClient& api, const std::string& id);
+int show_attempts(client::ApiClient& api, const std::string& id);
 
 struct SendEvent {
     std::string type;
@@ -42,9 +42,9 @@ struct SendEvent {
     std::string for_owner;
     std::chrono::seconds wait{};  ///< for the first attempts; zero: not at all
 };
-int send_event(ApiClient& api, const SendEvent& event);
+int send_event(client::ApiClient& api, const SendEvent& event);
 
 /// Prints the token of an owner.
-int print_token(const Config& config, const std::string& owner, bool publishes_to_all);
+int print_token(const app::Config& config, const std::string& owner, bool publishes_to_all);
 
-}  // namespace beckon::cli
+}  // namespace beckon::tools

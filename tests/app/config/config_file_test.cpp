@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace beckon::cli;
+using namespace beckon::app;
 
 TEST_CASE("tables of a file become dotted names with their lines", "[config]") {
     const beckon::test::TempDir directory;

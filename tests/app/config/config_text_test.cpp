@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace beckon::cli;
+using namespace beckon::app;
 
 TEST_CASE("the output of config print is TOML that gives the same configuration", "[config]") {
     const beckon::test::TempDir directory;

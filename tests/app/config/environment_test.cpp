@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace beckon::cli;
+using namespace beckon::app;
 using beckon::test::fault_of;
 using namespace std::chrono_literals;
 

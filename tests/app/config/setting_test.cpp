@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace beckon::cli;
+using namespace beckon::app;
 using namespace std::chrono_literals;
 
 namespace {

@@ -6,7 +6,7 @@
 
 using namespace std::chrono_literals;
 using namespace beckon;
-using cli::ClockWatch;
+using app::ClockWatch;
 
 TEST_CASE("a wall clock that is set is noticed once, forwards and backwards", "[cli][clock]") {
     test::ManualClock clock;

@@ -21,7 +21,7 @@ struct Made {
         config.endpoint_self_signed = true;
     }
     std::string use() {
-        cli::use_self_made_certificate(config);
+        app::use_self_made_certificate(config);
         std::ifstream file{config.data / "tls" / "certificate.pem"};
         return {std::istreambuf_iterator<char>{file}, {}};
     }
@@ -33,7 +33,7 @@ struct Made {
         return std::find(names.begin(), names.end(), name) != names.end();
     }
     test::TempDir directory;
-    cli::Config config;
+    app::Config config;
 };
 
 }  // namespace

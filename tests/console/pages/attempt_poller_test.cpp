@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 
 using namespace beckon;
-using cli::AttemptSummary;
-using cli::parse_attempts;
+using console::AttemptSummary;
+using console::parse_attempts;
 
 TEST_CASE("the attempts that a process reports are read", "[console]") {
     const auto reported = parse_attempts(
@@ -32,7 +32,7 @@ TEST_CASE("an answer of another form reports no attempt", "[console]") {
 }
 
 TEST_CASE("without a process to ask nothing is known and nothing waits", "[console]") {
-    cli::AttemptPoller poller{{}, nullptr};
+    console::AttemptPoller poller{{}, nullptr};
     poller.use_owners({"shop"});
     CHECK_FALSE(poller.of("a"));
 }

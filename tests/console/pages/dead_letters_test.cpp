@@ -95,7 +95,7 @@ public:
     test::LockedLog log{log::make_memory_log({.partitions = kPartitions, .clock = &clock})};
     const std::shared_ptr<const core::KeyRing> keys =
         std::make_shared<const core::KeyRing>(core::KeyRing::generate());
-    cli::DeadLetters dead{clock};
+    console::DeadLetters dead{clock};
 
 private:
     void webhook(const std::string& id, bool enabled) {
@@ -118,9 +118,9 @@ private:
         REQUIRE(own.wait_until([&] { return done; }, clock.mono() + 10s));
     }
     void run(const std::stop_token& stop) {
-        auto webhooks = std::make_shared<cli::WebhookPage>(kPartitions, keys, log, executor);
-        auto fold = std::make_shared<cli::DeadFold>(
-            kPartitions, cli::DeadFold::Context{log, executor, clock, webhooks});
+        auto webhooks = std::make_shared<console::WebhookPage>(kPartitions, keys, log, executor);
+        auto fold = std::make_shared<console::DeadFold>(
+            kPartitions, console::DeadFold::Context{log, executor, clock, webhooks});
         dead.use(fold);
         while (!stop.stop_requested()) {
             executor.wait_until([&] { return stop.stop_requested(); }, clock.mono() + 1s);

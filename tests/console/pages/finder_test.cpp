@@ -71,7 +71,7 @@ struct World {
     const core::ChannelId channel{core::random_uuid4()};
     const core::MessageKey key = core::new_message_key(clock.wall());
     core::Timestamp accepted{};
-    cli::Finder finder{{.partitions = kPartitions, .history_window = 24h}, {keys, log, clock}};
+    console::Finder finder{{.partitions = kPartitions, .history_window = 24h}, {keys, log, clock}};
 };
 
 std::vector<std::string> whats(const json& page) {

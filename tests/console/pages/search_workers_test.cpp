@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 
 using namespace beckon;
-using cli::SearchWorkers;
+using console::SearchWorkers;
 
 namespace {
 

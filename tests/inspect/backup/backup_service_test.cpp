@@ -1,8 +1,8 @@
 #include "inspect/backup/backup_service.hpp"
 
 #include "inspect/log/log_service.hpp"
-#include "tools/running/ops_client.hpp"
 #include "support/temp_dir.hpp"
+#include "tools/running/ops_client.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -19,14 +19,14 @@ namespace {
 
 /// A process with an embedded log, and its ops port.
 struct Running {
-    cli::OpsConnection::Raw ask(const std::string& target, const std::string& bearer) const {
+    tools::OpsConnection::Raw ask(const std::string& target, const std::string& bearer) const {
         const auto reply =
-            cli::OpsConnection{{.port = server.port(), .version = {}}, bearer}.get(target);
+            tools::OpsConnection{{.port = server.port(), .version = {}}, bearer}.get(target);
         REQUIRE(reply);
         return *reply;
     }
     std::string state() const {
-        const auto page = ask("/backup/state", cli::log_proof(keys.newest()));
+        const auto page = ask("/backup/state", inspect::log_proof(keys.newest()));
         return json::parse(page.body)["state"].get<std::string>();
     }
 
@@ -38,7 +38,7 @@ struct Running {
     ops::Metrics metrics;
     ops::Health health;
     ops::OpsServer server{{.port = 0, .version = "1"}, metrics, health};
-    cli::BackupService service{server, *log, directory.path(), keys};
+    inspect::BackupService service{server, *log, directory.path(), keys};
 };
 
 }  // namespace
@@ -47,7 +47,7 @@ TEST_CASE("the log is copied only for a caller with the key ring", "[backup]") {
     Running running;
     const auto other = core::KeyRing::generate();
     for (const auto& bearer :
-         {std::string{}, std::string{"guess"}, cli::log_proof(other.newest())}) {
+         {std::string{}, std::string{"guess"}, inspect::log_proof(other.newest())}) {
         CAPTURE(bearer);
         for (const auto* target : {"/backup/start", "/backup/state"}) {
             const auto refused = running.ask(target, bearer);
@@ -56,10 +56,10 @@ TEST_CASE("the log is copied only for a caller with the key ring", "[backup]") {
             CHECK_THAT(refused.body, !Catch::Contains(running.directory.path().string()));
         }
     }
-    CHECK_FALSE(std::filesystem::exists(cli::snapshot_of(running.directory.path())));
+    CHECK_FALSE(std::filesystem::exists(inspect::snapshot_of(running.directory.path())));
     CHECK(running.state() == "none");
-    CHECK(running.ask("/backup/start", cli::log_proof(running.keys.newest())).status == 202);
+    CHECK(running.ask("/backup/start", inspect::log_proof(running.keys.newest())).status == 202);
     while (running.state() == "running") std::this_thread::yield();
     CHECK(running.state() == "done");
-    CHECK(std::filesystem::exists(cli::snapshot_of(running.directory.path()) / "CURRENT"));
+    CHECK(std::filesystem::exists(inspect::snapshot_of(running.directory.path()) / "CURRENT"));
 }

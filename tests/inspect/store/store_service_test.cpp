@@ -1,9 +1,9 @@
 #include "inspect/store/store_service.hpp"
 
 #include "inspect/log/log_service.hpp"
-#include "tools/running/ops_client.hpp"
 #include "store/edge_store.hpp"
 #include "support/temp_dir.hpp"
+#include "tools/running/ops_client.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -29,13 +29,13 @@ std::unique_ptr<store::EdgeStore> opened(const std::filesystem::path& directory)
 
 /// A process with an edge's store, and its ops port.
 struct Running {
-    cli::OpsConnection::Raw copy(const std::string& bearer) const {
+    tools::OpsConnection::Raw copy(const std::string& bearer) const {
         const auto reply =
-            cli::OpsConnection{{.port = server.port(), .version = {}}, bearer}.get("/store/copy");
+            tools::OpsConnection{{.port = server.port(), .version = {}}, bearer}.get("/store/copy");
         REQUIRE(reply);
         return *reply;
     }
-    cli::OpsConnection::Raw copy() const { return copy(cli::log_proof(keys.newest())); }
+    tools::OpsConnection::Raw copy() const { return copy(inspect::log_proof(keys.newest())); }
 
     test::TempDir directory;
     std::unique_ptr<store::EdgeStore> store = opened(directory / "edge");
@@ -43,7 +43,7 @@ struct Running {
     ops::Metrics metrics;
     ops::Health health;
     ops::OpsServer server{{.port = 0, .version = "1"}, metrics, health};
-    cli::StoreService service{server, directory.path(), keys};
+    inspect::StoreService service{server, directory.path(), keys};
 };
 
 }  // namespace
@@ -51,7 +51,7 @@ struct Running {
 TEST_CASE("copies of the store beyond the bound are refused until one is removed", "[replay]") {
     Running running;
     std::filesystem::path last;
-    for (std::size_t i = 0; i < cli::StoreService::kCopiesMax; ++i) {
+    for (std::size_t i = 0; i < inspect::StoreService::kCopiesMax; ++i) {
         const auto made = running.copy();
         REQUIRE(made.status == 200);
         last = json::parse(made.body)["directory"].get<std::string>();
@@ -59,7 +59,7 @@ TEST_CASE("copies of the store beyond the bound are refused until one is removed
     }
     const auto refused = running.copy();
     CHECK(refused.status == 409);
-    CHECK_THAT(refused.body, Catch::Contains(cli::store_copies_of(running.directory.path())));
+    CHECK_THAT(refused.body, Catch::Contains(inspect::store_copies_of(running.directory.path())));
     std::filesystem::remove_all(last);
     CHECK(running.copy().status == 200);
     CHECK(running.copy().status == 409);
@@ -68,6 +68,6 @@ TEST_CASE("copies of the store beyond the bound are refused until one is removed
 TEST_CASE("the store is copied only for a caller with the key ring", "[replay]") {
     Running running;
     CHECK(running.copy("").status == 401);
-    CHECK(running.copy(cli::log_proof(core::KeyRing::generate().newest())).status == 401);
+    CHECK(running.copy(inspect::log_proof(core::KeyRing::generate().newest())).status == 401);
     CHECK(running.copy().status == 200);
 }

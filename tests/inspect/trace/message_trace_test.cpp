@@ -1,9 +1,9 @@
 #include "inspect/trace/message_trace.hpp"
 
-#include "inspect/trace/client_trace.hpp"
-#include "inspect/trace/trace_words.hpp"
 #include "core/client_code.hpp"
 #include "core/codec.hpp"
+#include "inspect/trace/client_trace.hpp"
+#include "inspect/trace/trace_words.hpp"
 #include "log/blocking_executor.hpp"
 #include "reliability/history/milestone_codec.hpp"
 #include "support/manual_clock.hpp"
@@ -17,8 +17,8 @@
 
 using namespace beckon;
 using namespace std::chrono_literals;
-using cli::TraceOutcome;
 using core::FinishReason;
+using inspect::TraceOutcome;
 
 namespace {
 
@@ -62,11 +62,11 @@ struct World {
         core::add_client_code(tombstone, code);
         write(log::Topic::kNotifications, std::move(tombstone));
     }
-    cli::TraceOptions options() const {
+    inspect::TraceOptions options() const {
         return {.partitions = kPartitions, .now = clock.wall(), .limits = {.timeout = 5'000ms}};
     }
-    cli::MessageTrace trace(const core::MessageRef& message) {
-        const auto trace = cli::trace_message(*log, message, options());
+    inspect::MessageTrace trace(const core::MessageRef& message) {
+        const auto trace = inspect::trace_message(*log, message, options());
         REQUIRE(trace);
         return *trace;
     }
@@ -80,7 +80,7 @@ struct World {
     const core::ChannelId channel{core::random_uuid4()};
 };
 
-std::vector<std::string> whats(const cli::MessageTrace& trace) {
+std::vector<std::string> whats(const inspect::MessageTrace& trace) {
     std::vector<std::string> out;
     for (const auto& step : trace.steps) out.push_back(step.what);
     return out;
@@ -90,7 +90,7 @@ std::vector<std::string> whats(const cli::MessageTrace& trace) {
 
 TEST_CASE("a message key says when it was made", "[trace]") {
     const test::ManualClock clock;
-    CHECK(cli::made_at(core::new_message_key(clock.wall())) == clock.wall());
+    CHECK(inspect::made_at(core::new_message_key(clock.wall())) == clock.wall());
 }
 
 TEST_CASE("the life of a message is its put, its end, and who was home", "[trace]") {
@@ -149,10 +149,10 @@ TEST_CASE("milestones of a tracked message are on its time line", "[trace]") {
     const auto trace = world.trace(message);
     CHECK(whats(trace) == std::vector<std::string>{"accepted", "delivered", "finished"});
     CHECK(trace.reliability_id == "track-1");
-    const auto found = cli::find_tracked(*world.log, "track-1", world.options());
+    const auto found = inspect::find_tracked(*world.log, "track-1", world.options());
     REQUIRE(found);
     CHECK(*found == message);
-    CHECK(*cli::find_tracked(*world.log, "track-2", world.options()) == std::nullopt);
+    CHECK(*inspect::find_tracked(*world.log, "track-2", world.options()) == std::nullopt);
 }
 
 TEST_CASE("the client's own changes are on the time line too", "[trace]") {
@@ -201,11 +201,11 @@ TEST_CASE("a trace is text for people and JSON for scripts", "[trace]") {
     world.clock.advance(1s);
     world.finish(message, FinishReason::deleted);
     const auto trace = world.trace(message);
-    const auto text = cli::trace_text(trace);
+    const auto text = inspect::trace_text(trace);
     CHECK_THAT(text, Catch::Contains("Its sender deleted it"));
     CHECK_THAT(text, Catch::Contains("+1.003 s  notifications/"));
-    CHECK_THAT(cli::trace_json(trace), Catch::Contains(R"("outcome":"finished")"));
-    CHECK_THAT(cli::trace_json(trace), !Catch::Contains("\n"));
+    CHECK_THAT(inspect::trace_json(trace), Catch::Contains(R"("outcome":"finished")"));
+    CHECK_THAT(inspect::trace_json(trace), !Catch::Contains("\n"));
 }
 
 TEST_CASE("the life of a client is its registrations, its messages and their ends", "[trace]") {
@@ -218,7 +218,7 @@ TEST_CASE("the life of a client is its registrations, its messages and their end
     const auto message = world.put();
     world.clock.advance(1s);
     world.finish(message, FinishReason::acked);
-    const auto trace = cli::trace_client(*world.log, world.uaid, {.trace = world.options()});
+    const auto trace = inspect::trace_client(*world.log, world.uaid, {.trace = world.options()});
     REQUIRE(trace);
     std::vector<std::string> whats;
     for (const auto& step : trace->steps) whats.push_back(step.what);
@@ -234,14 +234,14 @@ TEST_CASE("of a long life the newest steps are kept, and older messages left out
         world.put();
         world.clock.advance(1s);
     }
-    const cli::ClientTraceOptions some{.trace = world.options(), .steps_max = 2};
-    const auto newest = cli::trace_client(*world.log, world.uaid, some);
+    const inspect::ClientTraceOptions some{.trace = world.options(), .steps_max = 2};
+    const auto newest = inspect::trace_client(*world.log, world.uaid, some);
     REQUIRE(newest);
     CHECK(newest->cut);
     REQUIRE(newest->steps.size() == 2);
     CHECK(newest->steps[1].offset == 4);
-    const cli::ClientTraceOptions late{.trace = world.options(), .since = newest->steps[0].at};
-    CHECK(cli::trace_client(*world.log, world.uaid, late)->steps.size() == 2);
+    const inspect::ClientTraceOptions late{.trace = world.options(), .since = newest->steps[0].at};
+    CHECK(inspect::trace_client(*world.log, world.uaid, late)->steps.size() == 2);
 }
 
 TEST_CASE("a search that is given up says so", "[trace]") {
@@ -249,7 +249,7 @@ TEST_CASE("a search that is given up says so", "[trace]") {
     world.put();
     auto options = world.options();
     options.limits.given_up = [] { return true; };
-    const auto trace = cli::trace_client(*world.log, world.uaid, {.trace = options});
+    const auto trace = inspect::trace_client(*world.log, world.uaid, {.trace = options});
     REQUIRE_FALSE(trace);
     CHECK(trace.error().fault == core::Fault::timed_out);
 }

@@ -2,15 +2,15 @@
 // acknowledged a moment later. Shows all records of `notifications` as `beckon replay show` does,
 // and traces messages as `beckon trace` does: of the log itself, and through the ops port of the
 // process that holds it. Fails below what is promised.
-#include "tools/replay/replay_tool.hpp"
-#include "inspect/log/log_service.hpp"
-#include "tools/running/running_log.hpp"
-#include "inspect/trace/message_trace.hpp"
 #include "core/codec.hpp"
+#include "inspect/log/log_service.hpp"
+#include "inspect/trace/message_trace.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/embedded/embedded_log.hpp"
 #include "log/kafka/kafka_log.hpp"
 #include "support/temp_dir.hpp"
+#include "tools/replay/replay_tool.hpp"
+#include "tools/running/running_log.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -138,16 +138,16 @@ struct Measured {
 
 Spent spent_on_showing(log::EventLog& log, std::size_t records) {
     const std::atomic<bool> stop = false;
-    const cli::ReplayOptions options{
+    const tools::ReplayOptions options{
         .selection = {}, .partitions = kPartitions, .timeout = kTimeout};
     std::size_t bytes = 0;
-    const cli::LineSink sink = [&](std::string_view lines) {
+    const tools::LineSink sink = [&](std::string_view lines) {
         bytes += lines.size();
         return true;
     };
     std::uint64_t shown = 0;
     const auto spent = spent_on([&] {
-        const auto counts = cli::show(log, options, sink, stop);
+        const auto counts = tools::show(log, options, sink, stop);
         if (!counts) give_up(counts.error().message);
         shown = counts->shown;
     });
@@ -161,16 +161,19 @@ Spent slowest_trace(log::EventLog& log, const std::vector<core::MessageRef>& mes
     Spent slowest;
     for (const auto share : {0.0, 0.25, 0.5, 0.99}) {
         auto at = static_cast<std::size_t>(share * static_cast<double>(messages.size()));
-        for (const auto wanted : {cli::TraceOutcome::finished, cli::TraceOutcome::waiting}) {
+        for (const auto wanted :
+             {inspect::TraceOutcome::finished, inspect::TraceOutcome::waiting}) {
             // The writer finishes message n at message n + kUnderWay, unless n is one of the
             // messages that wait.
-            while (((at + kUnderWay) % kWaitsOneIn == 0) != (wanted == cli::TraceOutcome::waiting))
+            while (((at + kUnderWay) % kWaitsOneIn == 0) !=
+                   (wanted == inspect::TraceOutcome::waiting))
                 ++at;
             if (at + kUnderWay >= messages.size()) continue;
-            cli::TraceOptions options{.partitions = kPartitions, .now = core::SystemClock{}.wall()};
+            inspect::TraceOptions options{.partitions = kPartitions,
+                                          .now = core::SystemClock{}.wall()};
             options.limits.timeout = kTimeout;
             const auto spent = spent_on([&] {
-                const auto trace = cli::trace_message(log, messages[at], options);
+                const auto trace = inspect::trace_message(log, messages[at], options);
                 if (!trace) give_up(trace.error().message);
                 if (trace->outcome != wanted) give_up("the trace says " + trace->verdict);
             });
@@ -251,9 +254,9 @@ nlohmann::json measured(const Arguments& arguments, log::EventLog& log, bool& al
     ops::Health health;
     ops::OpsServer server{{.port = 0, .version = "1"}, metrics, health};
     const auto keys = core::KeyRing::generate();
-    const cli::LogService service{server, log, keys};
-    const auto outside = cli::open_running_log({.port = server.port(), .version = {}},
-                                               cli::log_proof(keys.newest()));
+    const inspect::LogService service{server, log, keys};
+    const auto outside = tools::open_running_log({.port = server.port(), .version = {}},
+                                                 inspect::log_proof(keys.newest()));
     add("through the ops port", *outside);
     return out;
 }

@@ -43,8 +43,8 @@ struct World {
         own(encode(EpochRecord{"edge", 0, 3, kOne}));
         own(encode(EpochRecord{"edge", 1, 4, kOne}));
     }
-    cli::ClusterView view() {
-        const auto view = cli::read_cluster(*log, "edge", kPartitions, 5s);
+    tools::ClusterView view() {
+        const auto view = tools::read_cluster(*log, "edge", kPartitions, 5s);
         REQUIRE(view);
         return *view;
     }
@@ -71,15 +71,15 @@ TEST_CASE("lag is what the home has not committed", "[cluster]") {
 
 TEST_CASE("a cluster that never was says so", "[cluster]") {
     World world;
-    CHECK(cli::cluster_table(world.view()) ==
+    CHECK(tools::cluster_table(world.view()) ==
           "No node of the role edge has ever run on this log.\n");
-    CHECK(cli::cluster_json(world.view()) == R"({"role":"edge","nodes":[],"partitions":[]})");
+    CHECK(tools::cluster_json(world.view()) == R"({"role":"edge","nodes":[],"partitions":[]})");
 }
 
 TEST_CASE("the table of a cluster has a row for each node and partition", "[cluster]") {
     World world;
     world.two_edges();
-    CHECK(cli::cluster_table(world.view()) ==
+    CHECK(tools::cluster_table(world.view()) ==
           "NODE              LINK ADDRESS   CLIENTS  LINKS   HOME OF  STANDBY OF  \n"
           "1111111111111111  10.0.0.1:8081  7        1 of 1  1        1           controller\n"
           "2222222222222222  10.0.0.2:8081  -        0 of 1  1        1           \n"

@@ -1,9 +1,9 @@
-#include "tools/new_installation.hpp"
 #include "app/process/key_ring_guard.hpp"
 #include "client/vapid.hpp"
 #include "core/base64url.hpp"
 #include "core/tokens.hpp"
 #include "support/memory_log.hpp"
+#include "tools/new_installation.hpp"
 
 #include <fstream>
 #include <memory>
@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 
 using namespace beckon;
-using namespace beckon::cli;
+using namespace beckon::app;
+using namespace beckon::tools;
 using namespace beckon::test;
 using Catch::Contains;
 

@@ -22,12 +22,13 @@ constexpr core::Timestamp kAccepted{std::chrono::milliseconds{1'700'000'000'000}
 constexpr core::Timestamp kLater{std::chrono::milliseconds{1'700'000'001'500}};
 const std::string kFirstLines = "The verdict.\naccepted  2023-11-14T22:13:20.000Z\n";
 
-cli::TraceStep step(core::Timestamp at, std::string what) {
+inspect::TraceStep step(core::Timestamp at, std::string what) {
     return {.at = at, .topic = "notifications", .offset = {}, .what = std::move(what), .why = "."};
 }
 
-cli::MessageTrace trace(cli::TraceOutcome outcome, std::vector<cli::TraceStep> after = {}) {
-    cli::MessageTrace trace;
+inspect::MessageTrace trace(inspect::TraceOutcome outcome,
+                            std::vector<inspect::TraceStep> after = {}) {
+    inspect::MessageTrace trace;
     trace.outcome = outcome;
     trace.verdict = "The verdict.";
     trace.steps = std::move(after);
@@ -35,15 +36,15 @@ cli::MessageTrace trace(cli::TraceOutcome outcome, std::vector<cli::TraceStep> a
     return trace;
 }
 
-std::string waiting(const cli::EdgeAnswer& edge) {
-    return cli::message_text(trace(cli::TraceOutcome::waiting), edge);
+std::string waiting(const tools::EdgeAnswer& edge) {
+    return tools::message_text(trace(inspect::TraceOutcome::waiting), edge);
 }
 
 }  // namespace
 
 TEST_CASE("beckon message prints the names of a message and its client in log lines", "[cli]") {
     const test::TempDir directory;
-    cli::Config config;
+    app::Config config;
     config.key_ring = directory / "keys.json";
     const auto ring = core::KeyRing::generate();
     REQUIRE(ring.save(*config.key_ring));
@@ -55,19 +56,19 @@ TEST_CASE("beckon message prints the names of a message and its client in log li
     std::ostringstream out;
     const auto id = tokens.seal_message({uaid, key});
     const core::MessageRef message{uaid, key};
-    CHECK(cli::print_names(config, "https://push.example.org/m/" + id, out) == message);
-    CHECK(cli::print_names(config, id, out) == message);
+    CHECK(tools::print_names(config, "https://push.example.org/m/" + id, out) == message);
+    CHECK(tools::print_names(config, id, out) == message);
     const auto line = "message=" + core::log_name(key) + " " + client + "\n";
     CHECK(out.str() == line + line);
 
     out.str("");
     const core::ChannelId channel{core::random_uuid4()};
     const auto url = "https://push.example.org/wpush/" + tokens.seal_endpoint(uaid, channel);
-    CHECK_FALSE(cli::print_names(config, url, out));
+    CHECK_FALSE(tools::print_names(config, url, out));
     CHECK(out.str() == client + " channel=" + core::to_dashed(channel) + "\n");
 
-    CHECK_THROWS_AS(cli::print_names(config, "https://push.example.org/m/nonsense", out),
-                    cli::StartupError);
+    CHECK_THROWS_AS(tools::print_names(config, "https://push.example.org/m/nonsense", out),
+                    app::StartupError);
 }
 
 TEST_CASE("beckon message shows the state of a waiting message at its edge", "[cli]") {
@@ -88,12 +89,12 @@ TEST_CASE("beckon message shows the state of a waiting message at its edge", "[c
 }
 
 TEST_CASE("beckon message says when a message ended, and when a tracked one was sent", "[cli]") {
-    using cli::TraceOutcome;
+    using inspect::TraceOutcome;
     const auto end = "finished  2023-11-14T22:13:21.500Z\n";
-    CHECK(cli::message_text(trace(TraceOutcome::finished, {step(kLater, "finished")}),
-                            std::nullopt) == kFirstLines + end);
+    CHECK(tools::message_text(trace(TraceOutcome::finished, {step(kLater, "finished")}),
+                              std::nullopt) == kFirstLines + end);
     CHECK(
-        cli::message_text(
+        tools::message_text(
             trace(TraceOutcome::finished, {step(kLater, "transmitted"), step(kLater, "finished")}),
             std::nullopt) == kFirstLines + "sent      2023-11-14T22:13:21.500Z\n" + end);
 }

@@ -1,11 +1,11 @@
 #include "tools/push/push.hpp"
 
-#include "tools/demo/demo.hpp"
-#include "tools/push/listen.hpp"
 #include "client/user_agent.hpp"
 #include "support/captured_output.hpp"
 #include "support/fake_push_server.hpp"
 #include "support/temp_dir.hpp"
+#include "tools/demo/demo.hpp"
+#include "tools/push/listen.hpp"
 
 #include <fstream>
 #include <future>
@@ -23,8 +23,8 @@ using test::FakePushServer;
 
 namespace {
 
-cli::DemoOptions demo_at(const FakePushServer& server) {
-    cli::DemoOptions options;
+tools::DemoOptions demo_at(const FakePushServer& server) {
+    tools::DemoOptions options;
     options.url = server.ws_url();
     options.insecure = true;
     options.timeout = 10s;
@@ -41,14 +41,14 @@ client::Subscription subscribe(const FakePushServer& server) {
     return agent.register_channel().value().subscription();
 }
 
-cli::PushOptions push_to(const client::Subscription& subscription) {
-    cli::PushOptions options;
+tools::PushOptions push_to(const client::Subscription& subscription) {
+    tools::PushOptions options;
     options.target = client::to_json(subscription);
     options.message = "ahoy";
     return options;
 }
 
-int quietly(int (*tool)(const cli::PushOptions&), const cli::PushOptions& options) {
+int quietly(int (*tool)(const tools::PushOptions&), const tools::PushOptions& options) {
     const CapturedOutput quiet;
     return tool(options);
 }
@@ -59,7 +59,7 @@ TEST_CASE("the demo shows every step and succeeds", "[demo]") {
     const bool tls = GENERATE(false, true);
     const FakePushServer server{{.tls = tls}};
     CapturedOutput output;
-    CHECK(cli::run_demo(demo_at(server)) == 0);
+    CHECK(tools::run_demo(demo_at(server)) == 0);
     const auto text = output.finish();
     for (const char* step : {"connect", "hello", "register", "POST to 201", "POST to frame",
                              "decrypt", "ack", "unregister", "while you were away"}) {
@@ -73,7 +73,7 @@ TEST_CASE("the demo as JSON is one object with all steps", "[demo]") {
     auto options = demo_at(server);
     options.json = true;
     CapturedOutput output;
-    CHECK(cli::run_demo(options) == 0);
+    CHECK(tools::run_demo(options) == 0);
     const auto report = json::parse(output.out());
     CHECK(report["ok"] == true);
     CHECK(report["steps"].size() == 14);
@@ -87,12 +87,12 @@ TEST_CASE("the demo fails when a POST is refused, or a frame does not come", "[d
     CapturedOutput output;
     SECTION("refused") {
         server.answer_next_post({503, {}, ""});
-        CHECK(cli::run_demo(options) == 1);
+        CHECK(tools::run_demo(options) == 1);
         CHECK_THAT(json::parse(output.out())["problem"].get<std::string>(), Catch::Contains("503"));
     }
     SECTION("accepted, but lost") {
         server.answer_next_post({201, {{"Location", "/m/1"}}, ""});
-        CHECK(cli::run_demo(options) == 1);
+        CHECK(tools::run_demo(options) == 1);
         CHECK(json::parse(output.out())["problem"] == "the message did not arrive");
     }
 }
@@ -100,7 +100,7 @@ TEST_CASE("the demo fails when a POST is refused, or a frame does not come", "[d
 TEST_CASE("listen prints the subscription, then each message, and stops after count", "[listen]") {
     const test::TempDir dir;
     FakePushServer server;
-    cli::ListenOptions options;
+    tools::ListenOptions options;
     options.url = server.ws_url();
     options.state_file = dir / "state.json";
     options.count = 1;
@@ -108,46 +108,46 @@ TEST_CASE("listen prints the subscription, then each message, and stops after co
     std::string first;
     {
         CapturedOutput output;
-        CHECK(cli::run_listen(options) == 1);
+        CHECK(tools::run_listen(options) == 1);
         first = output.out();
     }
     const auto subscription = client::parse_subscription(first).value();
-    CHECK(quietly(cli::run_push, push_to(subscription)) == 0);
+    CHECK(quietly(tools::run_push, push_to(subscription)) == 0);
 
     options.timeout = 10s;
     CapturedOutput output;
-    CHECK(cli::run_listen(options) == 0);
+    CHECK(tools::run_listen(options) == 0);
     CHECK(output.out() == first + "ahoy\n");
 }
 
 TEST_CASE("push reads the state that listen writes", "[push]") {
     const test::TempDir dir;
     FakePushServer server;
-    cli::ListenOptions listen;
+    tools::ListenOptions listen;
     listen.url = server.ws_url();
     listen.state_file = dir / "me.json";
     listen.timeout = 1ms;
     {
         const CapturedOutput quiet;
-        CHECK(cli::run_listen(listen) == 1);
+        CHECK(tools::run_listen(listen) == 1);
     }
-    cli::PushOptions push;
+    tools::PushOptions push;
     push.target = dir / "me.json";
     push.message = "Hello";
-    CHECK(quietly(cli::run_push, push) == 0);
+    CHECK(quietly(tools::run_push, push) == 0);
     CHECK(server.unacknowledged() == 1);
 }
 
 TEST_CASE("a second listen with the same state says so and ends", "[listen]") {
     const test::TempDir dir;
     FakePushServer server;
-    cli::ListenOptions options;
+    tools::ListenOptions options;
     options.url = server.ws_url();
     options.state_file = dir / "me.json";
     options.count = 1;
     options.timeout = 10s;
     const CapturedOutput quiet;
-    auto first = std::async(std::launch::async, [&] { return cli::run_listen(options); });
+    auto first = std::async(std::launch::async, [&] { return tools::run_listen(options); });
     const auto until = std::chrono::steady_clock::now() + 10s;
     const auto subscribed = [&] {
         const auto state = client::load_state(*options.state_file);
@@ -157,11 +157,11 @@ TEST_CASE("a second listen with the same state says so and ends", "[listen]") {
         REQUIRE(std::chrono::steady_clock::now() < until);
         std::this_thread::yield();
     }
-    CHECK(cli::run_listen(options) == 2);
-    cli::PushOptions push;
+    CHECK(tools::run_listen(options) == 2);
+    tools::PushOptions push;
     push.target = *options.state_file;
     push.message = "enough";
-    CHECK(cli::run_push(push) == 0);
+    CHECK(tools::run_push(push) == 0);
     CHECK(first.get() == 0);
 }
 
@@ -170,20 +170,20 @@ TEST_CASE("a certificate that is not trusted names the options that help", "[pus
     CapturedOutput output;
     auto demo = demo_at(server);
     demo.insecure = false;
-    CHECK(cli::run_demo(demo) == 1);
+    CHECK(tools::run_demo(demo) == 1);
     CHECK_THAT(output.finish(), Catch::Contains("--ca-file") && Catch::Contains("--insecure"));
 }
 
 TEST_CASE("listen with JSON prints each event as a line", "[listen]") {
     const test::TempDir dir;
     FakePushServer server;
-    cli::ListenOptions options;
+    tools::ListenOptions options;
     options.url = server.ws_url();
     options.json = true;
     options.count = 1;
     options.timeout = 1ms;
     CapturedOutput output;
-    CHECK(cli::run_listen(options) == 1);
+    CHECK(tools::run_listen(options) == 1);
     std::istringstream lines{output.out()};
     std::string line;
     std::getline(lines, line);
@@ -196,16 +196,16 @@ TEST_CASE("listen with JSON prints each event as a line", "[listen]") {
 TEST_CASE("listen does not mix up servers, keys and files", "[listen]") {
     const test::TempDir dir;
     CapturedOutput output;
-    cli::ListenOptions options;
+    tools::ListenOptions options;
     options.url = "http://127.0.0.1/";
-    CHECK(cli::run_listen(options) == 2);
+    CHECK(tools::run_listen(options) == 2);
     options.url = "ws://127.0.0.1:1/";
     options.vapid = "no key and no file";
-    CHECK(cli::run_listen(options) == 2);
+    CHECK(tools::run_listen(options) == 2);
     options.vapid.clear();
     options.state_file = dir / "state.json";
     REQUIRE(client::save_state(*options.state_file, {"ws://other:8080/", "x", {}}));
-    CHECK(cli::run_listen(options) == 2);
+    CHECK(tools::run_listen(options) == 2);
     CHECK_THAT(output.finish(), Catch::Contains("belongs to the server ws://other:8080/"));
 }
 
@@ -213,12 +213,12 @@ TEST_CASE("push says what an answer means, and its exit code follows", "[push]")
     FakePushServer server;
     const auto to = subscribe(server);
     CapturedOutput output;
-    CHECK(cli::run_push(push_to(to)) == 0);
+    CHECK(tools::run_push(push_to(to)) == 0);
     CHECK_THAT(output.finish(), Catch::Contains("201: accepted") && Catch::Contains("/m/v0"));
 
     CapturedOutput again;
     server.answer_next_post({410, {}, ""});
-    CHECK(cli::run_push(push_to(to)) == 1);
+    CHECK(tools::run_push(push_to(to)) == 1);
     CHECK_THAT(again.finish(), Catch::Contains("410: the subscription is gone"));
 }
 
@@ -227,7 +227,7 @@ TEST_CASE("push makes a key file on demand and signs with it", "[push]") {
     FakePushServer server;
     auto options = push_to(subscribe(server));
     options.vapid_file = dir / "vapid.json";
-    CHECK(quietly(cli::run_push, options) == 0);
+    CHECK(quietly(tools::run_push, options) == 0);
     CHECK(std::filesystem::exists(*options.vapid_file));
     CHECK(server.requests().back().headers.at("authorization").starts_with("vapid t="));
 }
@@ -239,17 +239,17 @@ TEST_CASE("push reads a file, a URL, and takes a message back", "[push]") {
     auto options = push_to(to);
     options.target = dir / "subscription.json";
     std::ofstream{options.target} << client::to_json(to);
-    CHECK(quietly(cli::run_push, options) == 0);
+    CHECK(quietly(tools::run_push, options) == 0);
 
-    cli::PushOptions bare;
+    tools::PushOptions bare;
     bare.target = to.endpoint;
-    CHECK(quietly(cli::run_push, bare) == 0);
+    CHECK(quietly(tools::run_push, bare) == 0);
     CHECK(server.unacknowledged() == 2);
 
-    cli::PushOptions remove;
+    tools::PushOptions remove;
     remove.remove = true;
     remove.target = "http://127.0.0.1:" + std::to_string(server.port()) + "/m/v0";
-    CHECK(quietly(cli::run_push, remove) == 0);
+    CHECK(quietly(tools::run_push, remove) == 0);
     CHECK(server.unacknowledged() == 1);
 }
 
@@ -278,6 +278,6 @@ TEST_CASE("push refuses wrong options and says what is allowed", "[push]") {
         expected = "one push message holds 3993";
     }
     CapturedOutput output;
-    CHECK(cli::run_push(options) == 2);
+    CHECK(tools::run_push(options) == 2);
     CHECK_THAT(output.finish(), Catch::Contains(expected));
 }

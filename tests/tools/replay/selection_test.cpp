@@ -1,11 +1,11 @@
 #include "tools/replay/selection.hpp"
 
-#include "tools/replay/record_json.hpp"
-#include "tools/replay/replay_tool.hpp"
 #include "core/codec.hpp"
 #include "log/blocking_executor.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
+#include "tools/replay/record_json.hpp"
+#include "tools/replay/replay_tool.hpp"
 
 #include <string>
 #include <vector>
@@ -48,10 +48,10 @@ struct World {
         REQUIRE(executor.wait_until([&] { return done; }, core::SystemClock{}.mono() + 5s));
         clock.advance(1s);
     }
-    cli::ReplayCounts show(const cli::Selection& selection, std::uint64_t limit = 1'000) {
+    tools::ReplayCounts show(const tools::Selection& selection, std::uint64_t limit = 1'000) {
         text.clear();
         const std::atomic<bool> stop = false;
-        const auto counts = cli::show(
+        const auto counts = tools::show(
             *log, {.selection = selection, .partitions = kPartitions, .limit = limit},
             [this](std::string_view lines) {
                 text += lines;
@@ -109,7 +109,7 @@ TEST_CASE("records are counted by type", "[replay]") {
                                                {"beckon.notification.finished.v1", 1}});
     CHECK(counts.first == world.start);
     CHECK(counts.last == world.start + 1s);
-    CHECK_THAT(cli::counts_json(counts), Catch::StartsWith(R"({"read":2,"shown":2,)"));
+    CHECK_THAT(tools::counts_json(counts), Catch::StartsWith(R"({"read":2,"shown":2,)"));
 }
 
 TEST_CASE("a record is one line of JSON, whatever its bytes", "[replay]") {
@@ -121,27 +121,27 @@ TEST_CASE("a record is one line of JSON, whatever its bytes", "[replay]") {
     record.value = "v";
     record.headers = headers;
     std::string line;
-    cli::append_json(line, {log::Topic::kNotifications, 3}, record, {.values = true});
+    tools::append_json(line, {log::Topic::kNotifications, 3}, record, {.values = true});
     CHECK(line ==
           R"({"topic":"notifications","partition":3,"offset":7,"time":5,"key":"k","bytes":1,)"
           R"("headers":{"ce_type":"a\"b\\c\u000a\u0001\u00ff"},"value":"dg"})"
           "\n");
     record.value.reset();
     line.clear();
-    cli::append_json(line, {log::Topic::kNotifications, 3}, record, {.values = true});
+    tools::append_json(line, {log::Topic::kNotifications, 3}, record, {.values = true});
     CHECK_THAT(line, Catch::Contains(R"("bytes":null)") && !Catch::Contains("value"));
 }
 
 TEST_CASE("times are dates, milliseconds or ages", "[replay]") {
     const Timestamp now{1'790'000'000'000ms};
-    CHECK(cli::parse_time("2026-11-22T10:00:00Z", now) == Timestamp{1'795'341'600'000ms});
-    CHECK(cli::parse_time("2026-11-22T10:00:00.250Z", now) == Timestamp{1'795'341'600'250ms});
-    CHECK(cli::parse_time("@123", now) == Timestamp{123ms});
-    CHECK(cli::parse_time("-15m", now) == now - 15min);
-    CHECK(cli::parse_time("-2d", now) == now - 48h);
+    CHECK(tools::parse_time("2026-11-22T10:00:00Z", now) == Timestamp{1'795'341'600'000ms});
+    CHECK(tools::parse_time("2026-11-22T10:00:00.250Z", now) == Timestamp{1'795'341'600'250ms});
+    CHECK(tools::parse_time("@123", now) == Timestamp{123ms});
+    CHECK(tools::parse_time("-15m", now) == now - 15min);
+    CHECK(tools::parse_time("-2d", now) == now - 48h);
     for (const auto* wrong : {"", "yesterday", "2026-11-22", "2026-11-22T10:00:00", "-", "-5", "@x",
                               "-5w", "--5m", "2026-11-22T10:00:00.2Z"}) {
         CAPTURE(wrong);
-        CHECK_FALSE(cli::parse_time(wrong, now));
+        CHECK_FALSE(tools::parse_time(wrong, now));
     }
 }

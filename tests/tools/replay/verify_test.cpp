@@ -18,8 +18,8 @@ namespace {
 
 constexpr core::Partition kPartition = 0;
 
-std::unique_ptr<cli::ScratchStore> empty_store() {
-    auto opened = cli::ScratchStore::open(kPartition);
+std::unique_ptr<inspect::ScratchStore> empty_store() {
+    auto opened = inspect::ScratchStore::open(kPartition);
     REQUIRE(opened);
     return std::move(*opened);
 }
@@ -61,9 +61,9 @@ struct World {
         stored->partition().advance(source, offset + 1, std::nullopt);
         REQUIRE(stored->partition().commit());
     }
-    cli::Verified verify() {
-        const auto found = cli::verify_partition(*log, *stored, kPartition,
-                                                 {.now = clock.wall(), .timeout = 5'000ms});
+    tools::Verified verify() {
+        const auto found = tools::verify_partition(*log, *stored, kPartition,
+                                                   {.now = clock.wall(), .timeout = 5'000ms});
         REQUIRE(found);
         REQUIRE(*found);
         return **found;
@@ -73,7 +73,7 @@ struct World {
     log::BlockingExecutor executor;
     std::unique_ptr<log::MemoryLog> log = log::make_memory_log({.partitions = 1, .clock = &clock});
     std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
-    std::unique_ptr<cli::ScratchStore> stored = empty_store();
+    std::unique_ptr<inspect::ScratchStore> stored = empty_store();
     const core::Uaid uaid{core::random_uuid4()};
     const core::ChannelId channel{core::random_uuid4()};
 };
@@ -103,7 +103,7 @@ TEST_CASE("rows that only the store has, or only the log, are named", "[verify]"
     CHECK(found.differences[0].what == "only the store has it");
     CHECK(found.differences[0].row.starts_with(core::to_hex(world.uaid) + '/'));
     CHECK(found.differences[1].what == "the store lacks it");
-    CHECK_THAT(cli::verified_json(found),
+    CHECK_THAT(tools::verified_json(found),
                Catch::Contains("\"agree\":false") && Catch::Contains("the store lacks it"));
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("a copy is read as its store is laid out", "[verify]") {
         partition->put_client({.uaid = uaid, .created = now, .last_seen = now});
         REQUIRE(partition->commit());
     }
-    const auto copy = cli::ScratchStore::copy_of(directory.path() / "edge", "a log");
+    const auto copy = inspect::ScratchStore::copy_of(directory.path() / "edge", "a log");
     REQUIRE(copy);
     (*copy)->use(kPartition);
     CHECK((*copy)->partition().client(uaid).has_value());
@@ -132,7 +132,7 @@ TEST_CASE("a copy is read as its store is laid out", "[verify]") {
 
 TEST_CASE("a copy that is not of an edge's store is refused", "[verify]") {
     const test::TempDir directory;
-    const auto copy = cli::ScratchStore::copy_of(directory.path(), "a log");
+    const auto copy = inspect::ScratchStore::copy_of(directory.path(), "a log");
     REQUIRE_FALSE(copy);
     CHECK_THAT(copy.error().message, Catch::Contains("store "));
 }
@@ -148,6 +148,6 @@ TEST_CASE("only the first differences are listed, and all are counted", "[verify
     }
     const auto found = world.verify();
     CHECK(found.differ == 30);
-    CHECK(found.differences.size() == cli::Verified::kDifferencesMax);
+    CHECK(found.differences.size() == tools::Verified::kDifferencesMax);
     CHECK(found.differences[0].what == "only the store has it");
 }

@@ -36,8 +36,8 @@ struct Running {
         REQUIRE(executor.wait_until([&] { return done == records; }, clock.mono() + 30s));
     }
     std::unique_ptr<log::EventLog> from_outside(const core::KeyRing& ring) const {
-        return cli::open_running_log({.port = server.port(), .version = {}},
-                                     cli::log_proof(ring.newest()));
+        return tools::open_running_log({.port = server.port(), .version = {}},
+                                       inspect::log_proof(ring.newest()));
     }
 
     core::SystemClock clock;
@@ -48,7 +48,7 @@ struct Running {
     ops::Metrics metrics;
     ops::Health health;
     ops::OpsServer server{{.port = 0, .version = "1"}, metrics, health};
-    cli::LogService service{server, *log, keys};
+    inspect::LogService service{server, *log, keys};
 };
 
 log::Ends ends_of(log::EventLog& log) {
@@ -126,7 +126,7 @@ TEST_CASE("an error of the log is passed on as it is", "[running_log]") {
     const auto none = log::ends_of(*outside, {log::Topic::kNotifications, 77}, kTimeout);
     REQUIRE_FALSE(none);
     CHECK(none.error().fault == core::Fault::not_found);
-    const auto nobody = cli::open_running_log({.port = 1, .version = {}}, "proof");
+    const auto nobody = tools::open_running_log({.port = 1, .version = {}}, "proof");
     const auto away = log::ends_of(*nobody, kWhere, kTimeout);
     REQUIRE_FALSE(away);
     CHECK_THAT(away.error().message, Catch::Contains("--ops-port"));

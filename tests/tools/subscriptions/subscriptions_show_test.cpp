@@ -1,12 +1,13 @@
 #include "tools/subscriptions/subscriptions_show.hpp"
 
-#include "tools/new_installation.hpp"
 #include "app/process/process.hpp"
+#include "tools/new_installation.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace beckon;
-using namespace beckon::cli;
+using namespace beckon::inspect;
+using namespace beckon::tools;
 using Catch::Contains;
 using std::chrono::seconds;
 

@@ -1,14 +1,15 @@
 #include "tools/subscriptions/subscriptions_tool.hpp"
 
-#include "tools/new_installation.hpp"
 #include "core/codec.hpp"
+#include "tools/new_installation.hpp"
 
 #include <fstream>
 
 #include <catch2/catch.hpp>
 
 using namespace beckon;
-using namespace beckon::cli;
+using namespace beckon::app;
+using namespace beckon::tools;
 using namespace beckon::test;
 using Catch::Contains;
 

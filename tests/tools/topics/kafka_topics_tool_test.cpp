@@ -1,7 +1,7 @@
 // `beckon topics` and the check at start, on a real broker.
-#include "tools/topics/topics_tool.hpp"
 #include "log/control.hpp"
 #include "support/kafka_topics.hpp"
+#include "tools/topics/topics_tool.hpp"
 
 #include <sstream>
 
@@ -21,12 +21,12 @@ struct Tool {
         options.layout = {
             .partitions = 3, .replication_factor = 1, .tiers = {seconds{0}, seconds{5}}};
     }
-    core::Result<void> create() { return cli::create_topics(*admin, *log, options, out); }
+    core::Result<void> create() { return tools::create_topics(*admin, *log, options, out); }
 
     log::KafkaConfig config;
     std::unique_ptr<log::TopicsAdmin> admin;
     std::unique_ptr<log::EventLog> log;
-    cli::TopicsToolOptions options;
+    tools::TopicsToolOptions options;
     std::ostringstream out;
 };
 
@@ -49,7 +49,7 @@ TEST_CASE("topics are created as the table has them, and described so", "[kafka]
     CHECK(to_string(plan, "") == std::to_string(table.size()) + " log topics are as expected\n");
     CHECK(log::check_topics(*tool.admin, table));
     std::ostringstream described;
-    CHECK(cli::describe_topics(*tool.admin, *tool.log, tool.options, described));
+    CHECK(tools::describe_topics(*tool.admin, *tool.log, tool.options, described));
     CHECK_THAT(described.str(),
                Catch::Contains(tool.config.prefix + "notifications: 3 partitions"));
 }
@@ -105,7 +105,7 @@ TEST_CASE("destroy removes the topics, and they can be created anew", "[kafka]")
     Tool tool;
     REQUIRE(tool.create());
     const auto before = log::read_control(*tool.log, seconds{10});
-    REQUIRE(cli::destroy_topics(*tool.admin, tool.options, tool.out));
+    REQUIRE(tools::destroy_topics(*tool.admin, tool.options, tool.out));
     CHECK(tool.admin->describe()->empty());
     // After the topics were destroyed this is another log, which must be opened anew.
     tool.log.reset();

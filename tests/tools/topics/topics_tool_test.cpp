@@ -26,12 +26,12 @@ struct Tool {
         options.prefix = "test.";
         options.layout = layout();
     }
-    core::Result<void> create() { return cli::create_topics(admin, *log, options, out); }
+    core::Result<void> create() { return tools::create_topics(admin, *log, options, out); }
 
     core::SystemClock clock;
     FakeAdmin admin;
     std::unique_ptr<log::MemoryLog> log;
-    cli::TopicsToolOptions options;
+    tools::TopicsToolOptions options;
     std::ostringstream out;
 };
 
@@ -107,12 +107,12 @@ TEST_CASE("topics describe shows control, every topic and all differences", "[to
     REQUIRE(tool.create());
     tool.admin.existing.at(Topic::kReliability).settings["retention.ms"] = "1000";
     std::ostringstream out;
-    REQUIRE(cli::describe_topics(tool.admin, *tool.log, tool.options, out));
+    REQUIRE(tools::describe_topics(tool.admin, *tool.log, tool.options, out));
     CHECK_THAT(out.str(), Catch::Contains("8 partitions, tiers 0s 5s") &&
                               Catch::Contains("test.control: 1 partition, replication factor 3") &&
                               Catch::Contains("retention.ms is 1000, expected 5184000000"));
     tool.admin.existing.erase(Topic::kEvents);
-    const auto missing = cli::describe_topics(tool.admin, *tool.log, tool.options, out);
+    const auto missing = tools::describe_topics(tool.admin, *tool.log, tool.options, out);
     REQUIRE_FALSE(missing);
     CHECK(missing.error().fault == core::Fault::not_found);
 }
@@ -123,11 +123,11 @@ TEST_CASE("topics create and describe name a log of one copy, which an option ac
     tool.options.layout = layout(1);
     REQUIRE(tool.create());
     CHECK_THAT(tool.out.str(), Catch::Contains("one copy of each partition is for a trial"));
-    CHECK(cli::describe_topics(tool.admin, *tool.log, tool.options, tool.out));
+    CHECK(tools::describe_topics(tool.admin, *tool.log, tool.options, tool.out));
 
     tool.options.layout = layout(3);
     for (const auto& refused :
-         {tool.create(), cli::describe_topics(tool.admin, *tool.log, tool.options, tool.out)}) {
+         {tool.create(), tools::describe_topics(tool.admin, *tool.log, tool.options, tool.out)}) {
         REQUIRE_FALSE(refused);
         CHECK(refused.error().fault == core::Fault::conflict);
         CHECK_THAT(refused.error().message,
@@ -141,14 +141,14 @@ TEST_CASE("topics destroy deletes the topics of tests only", "[topics]") {
     REQUIRE(tool.create());
     auto options = tool.options;
     options.prefix = "beckon.";
-    const auto refused = cli::destroy_topics(tool.admin, options, tool.out);
+    const auto refused = tools::destroy_topics(tool.admin, options, tool.out);
     REQUIRE_FALSE(refused);
     CHECK(refused.error().fault == core::Fault::invalid);
     CHECK_THAT(refused.error().message, Catch::Contains("'beckon.'"));
     options = tool.options;
     options.dry_run = true;
-    REQUIRE(cli::destroy_topics(tool.admin, options, tool.out));
+    REQUIRE(tools::destroy_topics(tool.admin, options, tool.out));
     CHECK_FALSE(tool.admin.existing.empty());
-    REQUIRE(cli::destroy_topics(tool.admin, tool.options, tool.out));
+    REQUIRE(tools::destroy_topics(tool.admin, tool.options, tool.out));
     CHECK(tool.admin.existing.empty());
 }
