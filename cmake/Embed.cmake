@@ -4,7 +4,7 @@
 # index.html gets console.css, icon.svg and the modules in place of its links to them. Each module becomes a block of
 # its own in one script; its exports become members of the object `app`, and its imports are read from there. So all
 # exports have different names, and a module stands after the modules that it imports from. Other modules are refused
-# here.
+# here. Libraries of others (vendor/) stand before the modules, unchanged, with their licences.
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" MODULES "${MODULES}")
 
@@ -26,7 +26,11 @@ function(refuse text words where)
 endfunction()
 
 set(exported "")
-set(script "const app = {};\n")
+file(READ ${FOLDER}/vendor/uplot.LICENSE licence)
+file(READ ${FOLDER}/vendor/uplot.js uplot)
+refuse("${uplot}" "</script" vendor/uplot.js)
+refuse("${uplot}" "<!--" vendor/uplot.js)
+set(script "/*\n${licence}*/\n${uplot}\nconst app = {};\n")
 foreach(module IN LISTS MODULES)
     file(READ ${FOLDER}/${module} text)
     string(REGEX MATCHALL "\nimport { [^}]* } from " imports "${text}")
@@ -60,6 +64,8 @@ foreach(module IN LISTS MODULES)
 endforeach()
 
 file(READ ${FOLDER}/console.css style)
+file(READ ${FOLDER}/vendor/uplot.css uplot_style)
+set(style "${uplot_style}\n${style}")
 refuse("${style}" "</style" console.css)
 file(READ ${FOLDER}/icon.svg icon)
 string(STRIP "${icon}" icon)

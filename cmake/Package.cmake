@@ -22,7 +22,7 @@ install(FILES ${package}/beckon.bash DESTINATION share/bash-completion/completio
 install(FILES packaging/debian/sysusers.conf DESTINATION lib/sysusers.d RENAME beckon.conf
     COMPONENT deb EXCLUDE_FROM_ALL)
 install(FILES packaging/debian/beckon.toml DESTINATION /etc/beckon COMPONENT deb EXCLUDE_FROM_ALL)
-install(FILES LICENSE DESTINATION share/doc/beckon RENAME copyright COMPONENT deb EXCLUDE_FROM_ALL)
+install(FILES packaging/debian/copyright DESTINATION share/doc/beckon COMPONENT deb EXCLUDE_FROM_ALL)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "Beckon maintainers <maintainers@beckon.invalid>")

@@ -178,6 +178,27 @@ test('the keyboard alone unfolds a group, and new values leave the focus where i
     await page.close();
 });
 
+test('a chart says its values at the cursor, which the arrow keys move, and keeps both with new values', async () => {
+    const page = await open(browser);
+    await show(page, 'canary');
+    await page.waitForSelector('.plot canvas');
+    await until('two pushes', async () => (await api('canary')).edges[0].pushes.length > 1, PATIENCE);
+    const text = () => page.$eval('.plot [role=slider]', (chart) => chart.getAttribute('aria-valuetext'));
+    await page.focus('.plot [role=slider]');
+    await page.keyboard.press('Home');
+    const first = await text();
+    assert.match(first, /^\d{4}-\d\d-\d\d .*UTC\)?: POST to frame /);
+    const pushes = (await api('canary')).edges[0].pushes.length;
+    await until('another push', async () => (await api('canary')).edges[0].pushes.length > pushes, PATIENCE);
+    await page.waitForFunction((old) => Number(document.querySelector('.plot [role=slider]')?.getAttribute('aria-valuemax')) >= old, {}, pushes);
+    assert.equal(await text(), first, 'the cursor stays');
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('role')), 'slider', 'and the focus');
+    await page.keyboard.press('ArrowRight');
+    assert.notEqual(await text(), first);
+    assert.deepEqual(page.complaints, []);
+    await page.close();
+});
+
 test('Find distinguishes endpoint URLs of this installation from others', async () => {
     const state = join(cluster.directory, 'me.json');
     const agent = cluster.background(['listen', cluster.websocket, '--state', state]);

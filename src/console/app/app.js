@@ -1,5 +1,6 @@
 // The console: which page is shown, for whom, and how it looks.
 import { h, replace } from './dom.js';
+import { endCharts, repaintCharts } from './chart.js';
 import { follow } from './live.js';
 import { canary } from './pages/canary.js';
 import { cluster } from './pages/cluster.js';
@@ -42,6 +43,7 @@ function showState(state) {
 
 function showPage() {
     unfollow();
+    endCharts();
     const page = pageNow();
     showNavigation(page);
     /** @type {any} */
@@ -63,6 +65,7 @@ function showPage() {
 /** @param {string} problem */
 function showLogin(problem = '') {
     unfollow();
+    endCharts();
     byId('live').hidden = true;
     byId('logout').hidden = true;
     const input = /** @type {HTMLInputElement} */ (h('input', { type: 'password', name: 'token', autocomplete: 'current-password', required: true }));
@@ -87,6 +90,7 @@ function useTheme(theme) {
     else document.documentElement.dataset.theme = theme;
     byId('theme').textContent = `Theme: ${theme}`;
     localStorage.setItem('theme', theme);
+    repaintCharts();
 }
 
 /** @param {string|undefined} session  open: without a login, in, or out */
@@ -112,6 +116,7 @@ window.addEventListener('hashchange', () => {
     showPage();
     content.focus({ preventScroll: true });
 });
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaintCharts);
 useTheme(THEMES.includes(localStorage.getItem('theme') ?? '') ? String(localStorage.getItem('theme')) : 'system');
 showNavigation(pageNow());
 enter(document.documentElement.dataset.session);

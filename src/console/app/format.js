@@ -27,7 +27,67 @@ export function rate(value) {
     return `${value < 10 ? value.toFixed(1) : count(Math.round(value))}/s`;
 }
 
-/** @param {number|null} ms  since the Unix epoch */
+/** @param {number} value  @param {number} [places] */
+const two = (value, places = 2) => String(value).padStart(places, '0');
+
+/** @param {Date} at */
+const day = (at) => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+
+/** @param {Date} at */
+const ofDay = (at) => `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+
+/**
+ * UTC beside a time of the reader's: without the day where that is the same.
+ * @param {Date} at
+ * @param {number} length
+ */
+function beside(at, length) {
+    if (at.getTimezoneOffset() === 0) return ' UTC';
+    const utc = at.toISOString();
+    const [date, time] = [utc.slice(0, 10), utc.slice(11, 11 + length)];
+    return ` (${date === day(at) ? '' : `${date} `}${time} UTC)`;
+}
+
+/**
+ * In the reader's time zone, with UTC beside.
+ * @param {number|null} ms  since the Unix epoch
+ */
 export function time(ms) {
-    return ms ? new Date(ms).toISOString().replace('T', ' ').slice(0, 19) + ' UTC' : '–';
+    if (!ms) return '–';
+    const at = new Date(ms);
+    return `${day(at)} ${ofDay(at)}${beside(at, 8)}`;
+}
+
+/**
+ * The same with milliseconds.
+ * @param {number} ms
+ */
+export function moment(ms) {
+    const at = new Date(ms);
+    return `${day(at)} ${ofDay(at)}.${two(at.getMilliseconds(), 3)}${beside(at, 12)}`;
+}
+
+/**
+ * The time of day alone, in the reader's time zone.
+ * @param {number} ms
+ */
+export const timeOfDay = (ms) => ofDay(new Date(ms));
+
+/**
+ * For an axis whose marks are `step` ms apart.
+ * @param {number} ms
+ * @param {number} step
+ */
+export function clock(ms, step) {
+    const at = new Date(ms);
+    if (step >= 86400000) return day(at).slice(5);
+    return step < 60000 ? ofDay(at) : ofDay(at).slice(0, 5);
+}
+
+/** The reader's time zone by name. */
+export function zone() {
+    const minutes = -new Date().getTimezoneOffset();
+    const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const away = `UTC${minutes < 0 ? '−' : '+'}${Math.floor(Math.abs(minutes) / 60)}${minutes % 60 ? `:${two(Math.abs(minutes) % 60)}` : ''}`;
+    return minutes === 0 && name === 'UTC' ? 'UTC' : `${name} (${away})`;
 }

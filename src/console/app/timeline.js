@@ -1,13 +1,11 @@
 // Steps of a life as points in time, a line for each log topic. The list of steps says the same in words.
 import { h, svg } from './dom.js';
+import { moment } from './format.js';
 
 const WIDTH = 1000;
 const ROW = 22;
 const LEFT = 130;
 const EDGE = 10;
-
-/** @param {number} ms  since the Unix epoch */
-export const moment = (ms) => new Date(ms).toISOString().replace('T', ' ').slice(0, 23) + ' UTC';
 
 /** @param {{at: number, topic: string, what: string}[]} steps  two or more */
 export function stepsLine(steps) {

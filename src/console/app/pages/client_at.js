@@ -1,7 +1,6 @@
 // The state of a client at a moment: a slider over the history window, and the folded state there.
 import { h, only, panel, table } from '../dom.js';
-import { count, time } from '../format.js';
-import { moment } from '../timeline.js';
+import { count, moment, time } from '../format.js';
 
 /** Until a slider stops moving. */
 const STILL_MS = 250;

@@ -1,7 +1,8 @@
 // Find: the meaning of an id or a URL, its life across the log topics, and its client at any time
 // of the history window.
 import { h, head, panel, word } from '../dom.js';
-import { moment, stepsLine } from '../timeline.js';
+import { moment } from '../format.js';
+import { stepsLine } from '../timeline.js';
 import { clientAt } from './client_at.js';
 
 /** @typedef {import('../types.js').Found} Found */

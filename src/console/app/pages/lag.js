@@ -1,7 +1,7 @@
 // Lag: every consumer group, by topic, and by partition where one is unfolded.
+import { spark } from '../chart.js';
 import { h, head, table, tiles, word } from '../dom.js';
 import { count, rate, seconds, time } from '../format.js';
-import { spark } from '../spark.js';
 
 /** @typedef {import('../types.js').LagRow} LagRow */
 
@@ -44,6 +44,15 @@ function lossText(row) {
 /** @param {{loss: string, left_seconds: number|null}} row */
 const warning = (row) => (row.loss === 'none' ? null : h('span', { class: 'warn below' }, lossText(row)));
 
+/** @param {LagRow} row */
+const place = (row) => `${row.group}\n${row.topic}\n${row.partition}`;
+
+/** @param {LagRow} row  @param {string} key */
+function history(row, key) {
+    const values = row.history.length > 1 ? row.history : [0, 0];
+    return spark(key, { at: values.map((_, i) => i), lines: [{ label: 'records', values, colour: badness(row.status) > 3 ? 'bad' : 'first' }], area: true, height: 22, show: count, label: `lag of late, now ${count(row.lag)} records` });
+}
+
 /**
  * @param {LagRow} row
  * @param {Node|string} name
@@ -55,7 +64,7 @@ function line(row, name, part) {
         h('td', { title: row.why }, word(row.status, row.why), part && row.loss !== 'none' ? h('span', { class: 'warn', title: lossText(row) }, ' !') : null),
         h('td', { class: 'num' }, count(row.lag)),
         h('td', { class: 'num' }, row.lag ? seconds(row.lag_seconds) : '–'),
-        h('td', { class: 'optional' }, spark(row.history.length ? row.history : [0, 0], { bad: badness(row.status) > 3, label: `lag of late, now ${count(row.lag)} records` })),
+        h('td', { class: 'optional late' }, history(row, part ? place(row) : `${row.group}\n${row.topic}`)),
         h('td', { class: 'num optional' }, rate(row.append_rate)),
         h('td', { class: 'num optional' }, rate(row.read_rate)),
         h('td', { class: 'num optional' }, row.lag ? seconds(row.drain_seconds) : '–'),
@@ -95,9 +104,6 @@ function byTopic(rows) {
     const worst = (of) => Math.max(...of.map((row) => badness(row.status)));
     return [...groups].map(([key, of]) => ({ key, of, worst: worst(of) })).sort((a, b) => b.worst - a.worst || a.key.localeCompare(b.key));
 }
-
-/** @param {LagRow} row */
-const place = (row) => `${row.group}\n${row.topic}\n${row.partition}`;
 
 /**
  * A change has the rows that differ from before.
