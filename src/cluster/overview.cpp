@@ -36,6 +36,7 @@ PartitionOverview partition_of(const OwnershipFold& fold, core::Partition partit
 
 NodeOverview node_of(const OwnershipFold& fold, const core::NodeId& id, const NodeRecord& record) {
     NodeOverview out{.id = id,
+                     .name = record.name,
                      .link_address = record.link_url,
                      .controller = id == fold.controller(),
                      .clients = record.clients,

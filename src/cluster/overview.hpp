@@ -15,6 +15,7 @@ namespace beckon::cluster {
 
 struct NodeOverview {
     core::NodeId id;
+    std::string name = {};     ///< outlives its process; empty: by the id
     std::string link_address;  ///< where other nodes reach it; empty: nowhere
     bool controller = false;
     std::optional<std::uint64_t> clients = std::nullopt;  ///< as it reported a short while ago

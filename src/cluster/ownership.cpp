@@ -1,5 +1,6 @@
 #include "cluster/ownership.hpp"
 
+#include "cluster/process_record.hpp"
 #include "core/codec.hpp"
 #include "core/json_text.hpp"
 
@@ -173,7 +174,7 @@ core::Record encode(const NodeRecord& node) {
 }
 
 OwnershipEvent decode_ownership(const core::RecordView& view) try {
-    if (core::is_control_key(view.key)) return OwnershipBarrier{};
+    if (core::is_control_key(view.key) || is_process_key(view.key)) return OwnershipBarrier{};
     const KeyParts key{view.key};
     if (key.count == 4 && key.part[0] == kController) return decode_claim(view, key);
     if (key.count == 3 && key.part[1] == "node") return decode_node(view, key);

@@ -18,6 +18,7 @@
 ///   <role>/epoch/<p>                              a lease epoch that a node is about to claim
 ///   <role>/node/<node>                            a node: its link URL and its ready partitions
 ///   !mark/<node>                                  a read barrier
+///   process/<role>/<id>                           see process_record.hpp
 ///
 /// Pure functions, any thread.
 namespace beckon::cluster {
@@ -78,7 +79,7 @@ struct UnknownOwnership {
     bool operator==(const UnknownOwnership&) const = default;
 };
 
-/// Read barriers: nothing to fold.
+/// Read barriers, and what processes say of themselves: nothing that a role folds.
 struct OwnershipBarrier {
     bool operator==(const OwnershipBarrier&) const = default;
 };

@@ -5,6 +5,7 @@
 #include "console/lag/lag_collector.hpp"
 #include "console/lag/lag_metrics.hpp"
 #include "console/lag/lag_text.hpp"
+#include "console/overview/overview.hpp"
 #include "log/blocking_executor.hpp"
 
 #include <map>
@@ -70,9 +71,15 @@ struct Console::Impl {
 
     void run(const std::stop_token& stop) {
         pthread_setname_np(pthread_self(), "console");
-        auto view = std::make_shared<OwnershipView>(context.partitions, context.log, executor);
+        auto view = std::make_shared<OwnershipView>(context.partitions, context.log, executor,
+                                                    context.clock);
         use_view(view);
         auto sources = context.pages ? context.pages(executor) : std::vector<PageSource>{};
+        Overview overview{{.pages = pages,
+                           .clock = context.clock,
+                           .history_window = context.history_window,
+                           .self = context.self,
+                           .more = [this, &sources](Installation& facts) { tell(sources, facts); }}};
         while (!stop.stop_requested()) {
             const auto roles = view->roles();
             pages.publish("cluster", to_json(roles, view->complete()));
@@ -81,12 +88,25 @@ struct Console::Impl {
                 auto text = source.make();
                 if (!text.empty()) pages.publish(source.name, std::move(text));
             }
+            overview.tick(*view, newest_lag());
             executor.wait_until([&stop] { return stop.stop_requested(); },
                                 context.clock.mono() + kMakeEvery);
         }
         use_view(nullptr);
         sources.clear();
         view.reset();
+    }
+
+    void tell(const std::vector<PageSource>& sources, Installation& facts) const {
+        for (const auto& source : sources) {
+            if (source.tell) source.tell(facts);
+        }
+        if (context.more) context.more(facts);
+    }
+
+    LagPagePtr newest_lag() const {
+        const std::scoped_lock lock{mutex};
+        return lag;
     }
 
     void use_view(std::shared_ptr<const OwnershipView> view) {
@@ -97,15 +117,20 @@ struct Console::Impl {
     std::string owner_of(const std::string& group, const log::NamedPartition& where) const {
         if (!group.starts_with(context.prefix)) return {};
         const auto name = group.substr(context.prefix.size());
-        if (name == kViews) return "every endpoint";
         const auto role = kRoleOfGroup.find(name);
-        if (role == kRoleOfGroup.end()) return {};
         const std::scoped_lock lock{mutex};
-        return ownership ? ownership->home_of(role->second, where.partition) : std::string{};
+        if (!ownership) return {};
+        if (name == kViews) return ownership->any_alive(kViews) ? "every endpoint" : "";
+        if (role == kRoleOfGroup.end()) return {};
+        return ownership->home_of(role->second, where.partition);
     }
 
     void take(const LagPagePtr& page) {
-        const auto before = std::exchange(lag, page);
+        LagPagePtr before;
+        {
+            const std::scoped_lock lock{mutex};
+            before = std::exchange(lag, page);
+        }
         LivePages::Source source{.whole = [page] { return to_json(*page); }};
         if (before) source.change = [page, before] { return to_json_change(*page, *before); };
         pages.publish("lag", std::move(source));
@@ -121,8 +146,8 @@ struct Console::Impl {
     const Context context;
     LivePages pages;
     mutable std::mutex mutex;
-    LagPagePtr lag;                                  ///< the collector's thread only
-    std::shared_ptr<LateText> lag_metrics;           ///< under mutex, as the next
+    LagPagePtr lag;                                  ///< under mutex, as the next two
+    std::shared_ptr<LateText> lag_metrics;
     std::shared_ptr<const OwnershipView> ownership;  ///< made and destroyed on the loop's thread
     log::BlockingExecutor executor;
     std::optional<WebServer> web;

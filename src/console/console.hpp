@@ -1,5 +1,7 @@
 #pragma once
 
+#include "cluster/process_record.hpp"
+#include "console/overview/facts.hpp"
 #include "console/web/web_server.hpp"
 #include "core/clock.hpp"
 #include "core/executor.hpp"
@@ -22,6 +24,8 @@ namespace beckon::console {
 struct PageSource {
     std::string name;
     std::function<std::string()> make;  ///< JSON; empty text: nothing is known yet
+    /// Adds what it knows to the first page; called after make(). May be empty.
+    std::function<void(Installation&)> tell = {};
 };
 
 class Console {
@@ -41,6 +45,11 @@ public:
         /// Called every second with the link addresses of the edges, on the console's own thread;
         /// may be empty.
         std::function<void(const std::vector<std::string>& link_addresses)> edges = {};
+        core::Duration history_window{};  ///< nodes that are gone are shown for so long
+        /// What this process says of itself, where it is the installation's only one; else empty.
+        std::function<cluster::ProcessRecord()> self = {};
+        /// Adds to the first page what no page source knows. The console's own thread.
+        std::function<void(Installation&)> more = {};
     };
 
     /// Throws std::runtime_error: the port is taken. The context outlives it.

@@ -130,4 +130,9 @@ inline constexpr std::string_view kKminionLag = "kminion_kafka_consumer_group_to
 inline constexpr std::string_view kKminionTopicLag = "kminion_kafka_consumer_group_topic_lag";
 inline constexpr std::string_view kGroupStatus = "beckon_console_group_status";
 
+// --- console: the canary
+inline constexpr std::string_view kCanarySuccess = "beckon_canary_success";
+inline constexpr std::string_view kCanaryPushes = "beckon_canary_pushes_total";
+inline constexpr std::string_view kCanarySeconds = "beckon_canary_push_seconds";
+
 }  // namespace beckon::ops::metric

@@ -51,4 +51,6 @@ std::string Metrics::text() const {
     return prometheus::TextSerializer{}.Serialize(registry_->Collect());
 }
 
+std::vector<prometheus::MetricFamily> Metrics::collect() const { return registry_->Collect(); }
+
 }  // namespace beckon::ops

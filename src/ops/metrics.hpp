@@ -9,6 +9,7 @@
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
+#include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 
 /// Metrics of one process in Prometheus' terms: `beckon_<folder>_<thing>_<unit>`, counters end in
@@ -32,6 +33,8 @@ public:
 
     /// Prometheus text format.
     std::string text() const;
+    /// The same as values.
+    std::vector<prometheus::MetricFamily> collect() const;
 
 private:
     std::shared_ptr<prometheus::Registry> registry_;

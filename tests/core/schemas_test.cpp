@@ -1,6 +1,7 @@
 // Holds what encode() writes against the files in schemas/.
 #include "bridge/message.hpp"
 #include "cluster/ownership.hpp"
+#include "cluster/process_record.hpp"
 #include "core/base64url.hpp"
 #include "core/client_gone.hpp"
 #include "core/codec.hpp"
@@ -149,6 +150,20 @@ core::Record counts_of(test::RandomEvents& make) {
         .refused = totals.tally().refused});
 }
 
+core::Record process_of(test::RandomEvents& make) {
+    cluster::ProcessRecord process;
+    process.role = "edge";
+    process.id = "0123456789abcdef";
+    process.removed = make.coin();
+    process.name = "edge-1:8080";
+    process.version = "0.1.0";
+    process.ready = make.coin();
+    if (make.coin()) process.faults = {"edge: restoring"};
+    for (std::size_t i = 0; i < make.below(4); ++i) process.counters[std::to_string(i)] = 0.5;
+    process.gauges = {{"clients", 3}};
+    return cluster::encode(process);
+}
+
 core::Record report_of(test::RandomEvents& make) {
     reliability::Report report;
     for (std::size_t i = 0; i < make.below(4); ++i) report.add(history_of(make));
@@ -288,6 +303,7 @@ std::vector<core::Record> records_of(unsigned seed) {
         counts_of(make),
         report_of(make),
         reliability::encode(reliability::ReportRemoved{}),
+        process_of(make),
         cluster::encode(cluster::ControllerClaim{"edge", seed, node, make.coin()}),
         cluster::encode(cluster::PlacementRecord{
             "edge", 3, node, {node, node}, seed, make.coin() ? "0123456789abcdef" : ""}),

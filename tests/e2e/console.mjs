@@ -12,7 +12,7 @@ import { spawnSync } from 'node:child_process';
 const log = process.env.LOG ?? 'embedded';
 const kafka = log === 'kafka';
 const TOKEN = 'a-token-that-nobody-guesses-0123';
-const PAGES = ['lag', 'tiers', 'dead', 'cluster', 'find', 'milestones', 'webhooks', 'canary'];
+const PAGES = ['overview', 'nodes', 'lag', 'tiers', 'dead', 'find', 'milestones', 'webhooks', 'canary'];
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const PATIENCE = 120000; // a browser on a busy machine
 
@@ -60,11 +60,13 @@ async function open(by, width = 1280) {
     page.on('console', (line) => line.type() === 'error' && page.complaints.push(line.text()));
     await page.setViewport({ width, height: 800 });
     await page.goto(`${origin}/`);
-    await page.waitForSelector(kafka ? 'form.login, main .panel' : 'main .panel');
+    await page.waitForSelector(kafka ? 'form.login, main .verdict-box' : 'main .verdict-box');
     if (await page.$('form.login')) {
         await page.type('input[name=token]', TOKEN);
         await page.click('form.login button');
     }
+    await page.waitForSelector('main .verdict-box');
+    await show(page, 'lag');
     await page.waitForSelector('main .panel table');
     return page;
 }
@@ -118,6 +120,27 @@ test('the cluster page has a home for every partition', async () => {
     assert.equal(edge.nodes.length, 1);
     assert.deepEqual(edge.nodes[0].links, [], 'there is no other edge to be linked with');
     assert.ok(edge.partitions.every((one) => one.state === 'serving' && one.from === ''));
+});
+
+test('the first page says that push works, and every role is among the nodes', async () => {
+    const status = await until('the verdict', async () => {
+        const now = await api('status');
+        return now.sentence.startsWith('Push works: 1 of 1 edge answers in ') && now.findings.length === 0 ? now : null;
+    }, PATIENCE);
+    assert.equal(status.level, 'ok');
+    const page = await api('nodes');
+    const roles = page.processes.map((one) => one.role).sort();
+    assert.deepEqual(roles, kafka ? ['console', 'edge', 'endpoint', 'reliability', 'retry'] : ['standalone']);
+    assert.ok(page.processes.every((one) => one.ready && !one.gone && one.gauges.memory > 1e6), JSON.stringify(page.processes));
+    const rated = await until('two points', async () => {
+        const { history } = await api('overview');
+        return history.at.length > 1 && history.clients.at(-1) >= 1 && history.canary_ms.at(-1) > 0 && history.accepted.at(-1) > 0 ? history : null;
+    }, PATIENCE);
+    assert.ok(rated.delivered.at(-1) > 0 && rated.p50_ms.at(-1) > 0 && rated.disk_free_percent.at(-1) > 0, JSON.stringify(rated));
+    const metrics = await (await fetch(`http://127.0.0.1:${kafka ? cluster.ports.opsConsole : cluster.ports.ops}/metrics`)).text();
+    assert.match(metrics, new RegExp(`^beckon_canary_success\\{edge="${cluster.websocket}"\\} 1$`, 'm'));
+    assert.match(metrics, /^beckon_canary_pushes_total\{outcome="received"\} [1-9]/m);
+    assert.match(metrics, /^beckon_canary_push_seconds_count [1-9]/m);
 });
 
 test('without a token nothing can be changed, and the answer says what is missing', { skip: kafka && 'it has a token there' }, async () => {
@@ -217,6 +240,7 @@ test('Find distinguishes endpoint URLs of this installation from others', async 
 
 test('a page is there in a moment', async () => {
     const page = await open(browser);
+    await page.evaluate(() => (location.hash = '#/lag'));
     await page.reload();
     await page.waitForSelector('main .panel table');
     const [loaded, table] = await page.evaluate(() => [performance.getEntriesByType('navigation')[0].loadEventEnd, performance.now()]);
@@ -233,16 +257,16 @@ test('Firefox shows it too', async () => {
         const page = await open(firefox);
         await page.click('#theme');
         assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'light');
-        await show(page, 'cluster');
-        await page.waitForSelector('.card');
-        await keep(page, 'cluster-firefox');
+        await show(page, 'nodes');
+        await page.waitForSelector('main .panel table');
+        await keep(page, 'nodes-firefox');
         assert.deepEqual(page.complaints, []);
     } finally {
         await firefox.close();
     }
 });
 
-test('a group whose only reader is away is STALLED or STOPPED, and recovers', { skip: !kafka && 'standalone has no edge to stop' }, async () => {
+test('a group whose only reader is away is STOPPED, the first page says so, and both recover', { skip: !kafka && 'standalone has no edge to stop' }, async () => {
     const state = join(cluster.directory, 'away.json');
     const agent = cluster.background(['listen', cluster.websocket, '--state', state]);
     await until('a subscription', () => Object.values(JSON.parse(readFileSync(state, 'utf8')).channels)[0].endpoint);
@@ -250,7 +274,7 @@ test('a group whose only reader is away is STALLED or STOPPED, and recovers', { 
     await cluster.children.get('edge').kill();
     cluster.children.delete('edge');
     await cluster.tool(['push', state, 'Hello']);
-    const row = await until('the word', async () => rowsOf(await api('lag'), 'edge').find((one) => one.status === 'STALLED' || one.status === 'STOPPED'), PATIENCE);
+    const row = await until('the word', async () => rowsOf(await api('lag'), 'edge').find((one) => one.status === 'STOPPED'), PATIENCE);
     assert.ok(row.lag >= 1 && row.lag_seconds >= 25, JSON.stringify(row));
     const table = spawnSync(BECKON, ['lag', '--behind', '--ops-port', String(cluster.ports.opsConsole)], { encoding: 'utf8', timeout: PATIENCE });
     assert.equal(table.status, 3, table.stdout);
@@ -259,7 +283,22 @@ test('a group whose only reader is away is STALLED or STOPPED, and recovers', { 
     const behind = JSON.parse(asked.stdout).rows.find((one) => one.group === row.group && one.topic === row.topic && one.partition === row.partition);
     assert.ok(behind.lag_seconds >= 25, JSON.stringify(behind));
     await until('the canary to fail', async () => (await api('canary')).edges[0].state === 'failing', PATIENCE);
+    const { sentence, badges } = await until('the verdict', async () => {
+        const status = await api('status');
+        return status.findings.some((one) => /^No edge is alive/.test(one.what)) && status.findings.some((one) => /A push through/.test(one.what)) ? status : null;
+    }, PATIENCE);
+    assert.match(sentence, /^Push does not work: no edge answers the canary\. No edge is alive: no client is connected/);
+    assert.deepEqual([badges.nodes, badges.canary, badges.lag], ['bad', 'bad', 'bad']);
+    assert.ok((await api('nodes')).processes.some((one) => one.role === 'edge' && one.gone));
+    const failing = await open(browser);
+    await show(failing, 'overview');
+    await failing.waitForSelector('nav .badge');
+    await keep(failing, 'overview-failing');
+    assert.match(await failing.title(), /^\(\d+\) Overview/);
+    assert.deepEqual((await axe(failing)).violations, []);
+    await failing.close();
     await cluster.start('edge');
     await until('everything to be read', async () => rowsOf(await api('lag'), 'edge').every((one) => one.status === 'OK'), PATIENCE);
     await until('the canary to be well', async () => (await api('canary')).edges[0].state === 'well', PATIENCE);
+    await until('the verdict', async () => (await api('status')).sentence.startsWith('Push works: 1 of 1 edge answers in '), PATIENCE);
 });

@@ -9,7 +9,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs/metrics.md"
 LIST = ROOT / "src/ops/metric_names.hpp"
-# Written by the ops port itself and by console/lag/lag_metrics, not through ops::Metrics.
+# Written by the ops port itself, by console/lag/lag_metrics and by console/canary, not through ops::Metrics.
 GROUP = ("consumergroup", "topic", "partition")
 BY_HAND = {
     "kReady": ("gauge", ("part",), "1 while this part of the process is ready, 0 while it is not; /ready says why."),
@@ -18,6 +18,7 @@ BY_HAND = {
     "kGroupLagSeconds": ("gauge", GROUP, "Age of the oldest record that a group has not read yet."),
     "kGroupOffset": ("gauge", GROUP, "Next record that a group will read."),
     "kGroupStatus": ("gauge", GROUP, "0 OK, 1 RESTORING, 2 SLOW, 3 STALLED, 4 STOPPED."),
+    "kCanarySuccess": ("gauge", ("edge",), "1: the last push of the canary through this edge arrived."),
     "kGroupLagSum": ("gauge", GROUP[:2], "Records of a topic that a group has not read yet."),
     "kTopicEnd": ("gauge", GROUP[1:], "End of a partition."),
     "kTopicStart": ("gauge", GROUP[1:], "First record that a partition still has."),

@@ -63,15 +63,22 @@ std::function<std::vector<console::PageSource>(core::Executor&)> console_pages(
         const auto waiting = std::make_shared<console::TierPage>(tiers, partitions, parts.log,
                                                                  executor, parts.clock);
         return std::vector<console::PageSource>{
-            {"tiers", [waiting, letters] { return waiting->json(letters->letters()); }},
+            {"tiers", [waiting, letters] { return waiting->json(letters->letters()); },
+             [waiting](console::Installation& facts) { facts.tiers = waiting->facts(); }},
             source("milestones", std::make_shared<console::MilestonePage>(parts.node, parts.log,
                                                                           executor, parts.clock)),
             {"webhooks",
              [webhooks, &attempts] {
                  attempts.use_owners(webhooks->owners());
                  return webhooks->json(attempts);
+             },
+             [webhooks, &attempts](console::Installation& facts) {
+                 facts.webhooks = webhooks->facts(attempts);
              }},
-            source("dead", letters),
+            {"dead", [letters] { return letters->json(); },
+             [letters](console::Installation& facts) {
+                 if (const auto count = letters->letters()) facts.dead = {.letters = *count};
+             }},
         };
     };
 }

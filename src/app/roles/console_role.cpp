@@ -77,16 +77,22 @@ struct ConsoleRole::Impl {
                                        .queries = queries(),
                                        .acts = {{"redrive", dead.redrive()}},
                                        .pages = console_pages(config, parts, dead, attempts),
-                                       .edges = [this](const auto& links) { use_edges(links); }}) {
+                                       .edges = [this](const auto& links) { use_edges(links); },
+                                       .history_window = config.layout.history_window,
+                                       .self = parts.self,
+                                       .more = [this](auto& facts) { tell(facts); }}) {
         const std::scoped_lock lock{canary_mutex};
         canary.emplace(console::CanaryConfig{.targets = config.console_canary,
                                              .insecure = config.endpoint_self_signed ||
                                                          config.edge_self_signed},
-                       parts.clock, console.pages());
+                       parts.clock, console.pages(), parts.metrics);
+        canary_metrics.emplace(
+            parts.ops.after_metrics([&canary = *canary] { return canary.metrics_text(); }));
     }
     /// A search that is under way does not hold up the end.
     ~Impl() {
         finder.stop();
+        canary_metrics.reset();
         const std::scoped_lock lock{canary_mutex};
         canary.reset();
     }
@@ -103,6 +109,11 @@ struct ConsoleRole::Impl {
         if (canary) canary->use_edges(link_addresses);
     }
 
+    void tell(console::Installation& facts) {
+        const std::scoped_lock lock{canary_mutex};
+        if (canary) facts.canary = canary->facts();
+    }
+
     const std::unique_ptr<log::Groups> groups;
     console::Finder finder;
     console::SearchWorkers searches;  ///< which use the finder
@@ -111,6 +122,7 @@ struct ConsoleRole::Impl {
     std::mutex canary_mutex;
     std::optional<console::Canary> canary;  ///< under canary_mutex; publishes pages of `console`
     console::Console console;
+    std::optional<ops::Mount> canary_metrics;
 };
 
 ConsoleRole::ConsoleRole(const Config& config, const ConsoleParts& parts,

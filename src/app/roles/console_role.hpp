@@ -1,10 +1,13 @@
 #pragma once
 
 #include "app/config/config.hpp"
+#include "cluster/process_record.hpp"
 #include "console/console.hpp"
 #include "core/key_ring.hpp"
 #include "log/groups.hpp"
+#include "ops/metrics.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -20,11 +23,14 @@ struct ConsoleParts {
     log::EventLog& log;
     const core::Clock& clock;
     ops::OpsServer& ops;
+    ops::Metrics& metrics;
     std::shared_ptr<const core::KeyRing> keys;
     core::NodeId node;
     /// The origin of the API of the role retry, if this process has it; else the origins of the
     /// configuration are used.
     std::string retry_origin = {};
+    /// What this process says of itself, where it is the installation's only one; else empty.
+    std::function<cluster::ProcessRecord()> self = {};
 };
 
 /// A console and its parts.

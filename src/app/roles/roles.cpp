@@ -11,6 +11,7 @@
 #include "app/process/node_name.hpp"
 #include "app/process/origins.hpp"
 #include "app/process/process_metrics.hpp"
+#include "app/process/process_report.hpp"
 #include "app/process/self_made_certificate.hpp"
 #include "app/process/version.hpp"
 #include "app/roles/console_role.hpp"
@@ -222,6 +223,15 @@ const Config& prepared(Config& config, Certificate certificate) {
     return config;
 }
 
+/// As a process calls itself in `ownership`.
+std::string role_name(Reader role) {
+    if (role == Reader::endpoint) return "endpoint";
+    if (role == Reader::edge) return "edge";
+    if (role == Reader::retry) return "retry";
+    if (role == Reader::reliability) return "reliability";
+    return role == Reader::console ? "console" : "standalone";
+}
+
 /// Before anything is made.
 const Config& checked(const Config& config, Reader role) {
     if (config.kafka.bootstrap_servers.empty()) {
@@ -249,7 +259,10 @@ struct OnKafka {
           signals(wanted),
           stop_timeout(config.stop_timeout),
           key_ring_watch(*log, config, *keys, process.health,
-                         KeyRingWatch::Publishes::operator_does) {}
+                         KeyRingWatch::Publishes::operator_does),
+          report(role_name(role), config, process.ops->port(), process.clock, process.metrics,
+                 process.health),
+          reporter(report, *log) {}
 
     /// Until a signal ends the role; `reload` runs at SIGHUP. The exit code.
     int serve(const std::function<void()>& reload) {
@@ -270,6 +283,8 @@ struct OnKafka {
     const Signals& signals;
     const seconds stop_timeout;
     KeyRingWatch key_ring_watch;
+    const ProcessReport report;
+    const ProcessReporter reporter;  ///< last: a role that has ended says so while the log is open
 };
 
 /// The last step of making a log: until then nobody has used it.
@@ -347,8 +362,11 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     const inspect::StoreService store_service{*process.ops, config.data, *keys};
     const auto webhooks = (config.retry.tls_certificate ? "https://" : "http://") +
                           authority(config.retry.host, retry.port());
+    const ProcessReport report{role_name(Reader::standalone), config,          process.ops->port(),
+                               process.clock,                 process.metrics, process.health};
     const ConsoleRole console{config,
-                              {*log, process.clock, *process.ops, keys, process.node, webhooks},
+                              {*log, process.clock, *process.ops, process.metrics, keys,
+                               process.node, webhooks, [&report] { return report.now(); }},
                               groups_of_standalone(config, *log, control->partitions),
                               ""};
 
@@ -465,7 +483,8 @@ int run_console(Config config, const Signals& signals) {
     auto& process = on.process;
     const LogReadiness log_readiness{*on.log, process.clock, process.health};
     const ConsoleRole console{config,
-                              {*on.log, process.clock, *process.ops, on.keys, process.node},
+                              {*on.log, process.clock, *process.ops, process.metrics, on.keys,
+                               process.node},
                               log::open_kafka_groups(config.kafka),
                               config.kafka.prefix};
     process.health.set_ready("process", true);

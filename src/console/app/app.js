@@ -3,16 +3,19 @@ import { h, replace } from './dom.js';
 import { endCharts, repaintCharts } from './chart.js';
 import { follow } from './live.js';
 import { canary } from './pages/canary.js';
-import { cluster } from './pages/cluster.js';
 import { dead } from './pages/dead.js';
 import { find } from './pages/find.js';
 import { lag } from './pages/lag.js';
 import { milestones } from './pages/milestones.js';
+import { nodes } from './pages/nodes.js';
+import { overview } from './pages/overview.js';
 import { tiers } from './pages/tiers.js';
 import { webhooks } from './pages/webhooks.js';
 
 /** @type {import('./types.js').Page[]} */
-const PAGES = [lag, tiers, dead, cluster, find, milestones, webhooks, canary];
+const PAGES = [overview, nodes, lag, tiers, webhooks, dead, find, milestones, canary];
+/** Names that pages once had. */
+const FORMER = new Map([['cluster', 'nodes']]);
 const THEMES = ['system', 'light', 'dark'];
 const WORDS = { live: 'live', asking: 'asking every 5 s', lost: 'connection lost' };
 
@@ -20,17 +23,50 @@ const WORDS = { live: 'live', asking: 'asking every 5 s', lost: 'connection lost
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const content = byId('content');
 let unfollow = () => {};
+/**
+ * Is everything all right?
+ * @type {import('./types.js').StatusPage|null}
+ */
+let status = null;
+/** @type {import('./types.js').Page} */
+let shown = overview;
 
 function pageNow() {
     const name = location.hash.replace(/^#\/?/, '').split('?')[0];
-    return PAGES.find((page) => page.name === name) ?? PAGES[0];
+    return PAGES.find((page) => page.name === (FORMER.get(name) ?? name)) ?? PAGES[0];
 }
 
 /** @param {import('./types.js').Page} current */
 function showNavigation(current) {
-    replace(byId('nav'), PAGES.map((page) => h('a', { href: `#/${page.name}`, 'aria-current': page === current ? 'page' : null, 'data-key': page.name }, page.title)));
+    shown = current;
+    showBadges();
     byId('nav').querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }); // on a phone
-    document.title = `${current.title} · Beckon console`;
+}
+
+/** The links to the pages, those marked where something is wrong; the title and the icon too. */
+function showBadges() {
+    const badges = status?.badges ?? {};
+    replace(byId('nav'), PAGES.map((page) => {
+        const level = badges[page.name];
+        return h('a', { href: `#/${page.name}`, 'aria-current': page === shown ? 'page' : null, 'data-key': page.name }, page.title,
+            level ? h('span', { class: 'badge', 'data-level': level }, h('span', { class: 'spoken' }, level === 'bad' ? ' (something is wrong)' : ' (a warning)')) : null);
+    }));
+    const wrong = status?.findings.length ?? 0;
+    document.title = `${wrong ? `(${wrong}) ` : ''}${shown.title} · Beckon console`;
+    showIcon(status?.level ?? 'ok');
+}
+
+/**
+ * The icon of the page with a dot where something is wrong.
+ * @param {string} level
+ */
+function showIcon(level) {
+    const link = /** @type {HTMLLinkElement} */ (document.querySelector('link[rel=icon]'));
+    if (link.dataset.level === level) return;
+    link.dataset.plain ??= link.href;
+    link.dataset.level = level;
+    const dot = level === 'bad' ? '%23d0393b' : '%23e39b1f';
+    link.href = level === 'ok' ? link.dataset.plain : link.dataset.plain.replace('%3C/svg%3E', `%3Ccircle cx='25' cy='7' r='7' fill='${dot}'/%3E%3C/svg%3E`);
 }
 
 /** @param {import('./live.js').State} state */
@@ -46,20 +82,23 @@ function showPage() {
     endCharts();
     const page = pageNow();
     showNavigation(page);
-    /** @type {any} */
-    let data = null;
-    const draw = () => replace(content, page.show(data, draw));
-    if (!page.follows) {
-        unfollow = () => {};
-        byId('live').hidden = true;
-        return draw();
-    }
+    const pages = page.follows ? [page.follows, ...(page.also ?? [])] : [];
+    /** @type {Record<string, any>} */
+    const data = {};
+    const draw = () => replace(content, page.show(page.follows ? data[page.follows] : null, draw, { ...data, status }));
     byId('live').hidden = false;
-    replace(content, [h('div', { class: 'head' }, h('h1', {}, page.title)), h('p', { class: 'quiet' }, page.missing ?? 'Waiting for the first values …')]);
-    unfollow = follow(page.follows, (news) => {
-        data = news;
-        draw();
-    }, page.merge ?? ((_, change) => change), showState, showLogin);
+    if (page.follows) replace(content, [h('div', { class: 'head' }, h('h1', {}, page.title)), h('p', { class: 'quiet' }, page.missing ?? 'Waiting for the first values …')]);
+    else draw();
+    unfollow = follow([...pages, 'status'], (name, news, change) => {
+        if (name === 'status') {
+            status = news;
+            showBadges();
+            if (!page.also?.includes('status')) return;
+        } else {
+            data[name] = change && page.merge && name === page.follows ? page.merge(data[name], news) : news;
+        }
+        if (page.follows && data[page.follows] !== undefined) draw();
+    }, showState, showLogin);
 }
 
 /** @param {string} problem */

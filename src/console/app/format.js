@@ -22,6 +22,14 @@ export function milliseconds(value) {
     return value < 10000 ? `${Math.round(value)} ms` : seconds(value / 1000);
 }
 
+/** @param {number} value */
+export function bytes(value) {
+    const units = ['B', 'KB', 'MB', 'GB', 'TB'];
+    const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+    const scaled = value / 1000 ** step;
+    return `${scaled < 10 && step ? scaled.toFixed(1) : Math.round(scaled)} ${units[step]}`;
+}
+
 /** @param {number} value  per second */
 export function rate(value) {
     return `${value < 10 ? value.toFixed(1) : count(Math.round(value))}/s`;

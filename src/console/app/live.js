@@ -6,29 +6,28 @@ const ASK_EVERY_MS = 5000;
 /** @typedef {'live'|'asking'|'lost'} State */
 
 /**
- * Follows one page of the API until the returned function is called.
- * @param {string} page
- * @param {(data: any) => void} show
- * @param {(data: any, change: any) => any} merge  applies a change to a page
+ * Follows pages of the API until the returned function is called.
+ * @param {string[]} pages
+ * @param {(page: string, data: any, change: boolean) => void} news  a page, or a change of the last one of that name
  * @param {(state: State) => void} onState
  * @param {() => void} loggedOut
  */
-export function follow(page, show, merge, onState, loggedOut) {
+export function follow(pages, news, onState, loggedOut) {
     let ended = false;
-    /** @type {any} */
-    let latest = null;
     /** @type {ReturnType<typeof setTimeout>|undefined} */
     let timer;
-    const stream = new EventSource(`/api/live?pages=${page}`);
+    const stream = new EventSource(`/api/live?pages=${pages.join(',')}`);
     stream.addEventListener('open', () => onState('live'));
-    stream.addEventListener(page, (event) => {
-        onState('live');
-        show((latest = JSON.parse(/** @type {MessageEvent} */ (event).data)));
-    });
-    stream.addEventListener(`${page}.change`, (event) => { // never the first that a stream sends
-        onState('live');
-        show((latest = merge(latest, JSON.parse(/** @type {MessageEvent} */ (event).data))));
-    });
+    for (const page of pages) {
+        stream.addEventListener(page, (event) => {
+            onState('live');
+            news(page, JSON.parse(/** @type {MessageEvent} */ (event).data), false);
+        });
+        stream.addEventListener(`${page}.change`, (event) => { // never the first that a stream sends
+            onState('live');
+            news(page, JSON.parse(/** @type {MessageEvent} */ (event).data), true);
+        });
+    }
     stream.addEventListener('error', () => {
         if (stream.readyState === EventSource.CLOSED) ask();
         else onState('lost');
@@ -38,11 +37,13 @@ export function follow(page, show, merge, onState, loggedOut) {
         if (ended) return;
         clearTimeout(timer);
         try {
-            const reply = await fetch(`/api/pages/${page}`);
-            if (ended) return;
-            if (reply.status === 401) return loggedOut();
-            onState('asking');
-            if (reply.ok) show(await reply.json());
+            for (const page of pages) {
+                const reply = await fetch(`/api/pages/${page}`);
+                if (ended) return;
+                if (reply.status === 401) return loggedOut();
+                onState('asking');
+                if (reply.ok) news(page, await reply.json(), false);
+            }
         } catch {
             onState('lost');
         }

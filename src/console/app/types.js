@@ -19,7 +19,7 @@
  *
  * @typedef {{at: number, took_ms: number, problems: string[], rows: LagRow[]}} LagPage
  *
- * @typedef {{id: string, link: string, links: string[], clients: number|null, homes: number, standbys: number, controller: boolean}} ClusterNode
+ * @typedef {{id: string, name: string, link: string, links: string[], clients: number|null, homes: number, standbys: number, controller: boolean}} ClusterNode
  * @typedef {'unplaced'|'moving'|'restoring'|'serving'} PlacedState
  * @typedef {{partition: number, state: PlacedState, home: string, from: string, standbys: string[], ready: string[], epoch: number, moving: boolean}} Placed
  * @typedef {{name: string, controller_epoch: number, nodes: ClusterNode[], partitions: Placed[]}} ClusterRole
@@ -63,14 +63,51 @@
  *
  * @typedef {{delivery: string, webhook: string, type: string, reason: string, attempts: number, accepted: string, died: string, redriven: number}} DeadLetter
  *
+ * @typedef {'ok'|'warning'|'bad'} Level
+ * @typedef {{level: Level, what: string, todo: string, section: string, page: string}} Finding
+ * @typedef {{level: Level, sentence: string, findings: Finding[], badges: Record<string, Level>}} StatusPage
+ *
+ * @typedef {Record<string, (number|null)[]> & {at: number[]}} Series
+ * @typedef {object} OverviewNow
+ * @property {boolean} standalone
+ * @property {{role: string, alive: number, all: number}[]} roles
+ * @property {{edges: number, well: number, p50_ms: number|null, p99_ms: number|null}|null} canary
+ * @property {{total: number, failing: number, disabled: number}} [webhooks]
+ * @property {{letters: number, hour: number}} [dead]
+ * @property {{waiting: number, due: number, overdue_seconds: number}} [tiers]
+ * @property {{name: string, free: number, size: number}} [disk]
+ * @property {{name: string, seconds: number}} [certificate]
+ *
+ * @typedef {{now: OverviewNow, history: Series}} OverviewPage
+ *
+ * @typedef {object} ProcessNode
+ * @property {string} role
+ * @property {string} name
+ * @property {string} id
+ * @property {string} version
+ * @property {boolean} gone
+ * @property {boolean} ready
+ * @property {number} silent_seconds
+ * @property {number} uptime_seconds
+ * @property {string[]} faults
+ * @property {string[]} warnings
+ * @property {number|null} clock_off_seconds
+ * @property {number|null} certificate_seconds
+ * @property {Record<string, number>} gauges
+ * @property {Record<string, number>} rates
+ * @property {{node: string, partitions: number}[]} taken_over
+ *
+ * @typedef {{complete: boolean, standalone: boolean, processes: ProcessNode[]}} NodesPage
+ *
  * A page of the app: its name, the data that it follows, and how it shows them.
  * @typedef {object} Page
  * @property {string} name
  * @property {string} title
  * @property {string} [follows]  a page of /api; none: it asks by itself
+ * @property {string[]} [also]  further pages of /api, for show()'s `others`; with 'status' it is shown anew at its changes
  * @property {string} [missing]  the text while there are no data
  * @property {(data: any, change: any) => any} [merge]  for pages that are sent as changes
- * @property {(data: any, again: () => void) => HTMLElement[]} show
+ * @property {(data: any, again: () => void, others: Record<string, any>) => HTMLElement[]} show
  */
 
 export {};

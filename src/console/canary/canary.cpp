@@ -5,6 +5,8 @@
 #include "console/canary/canary_edges.hpp"
 #include "console/canary/canary_stats.hpp"
 #include "core/json_text.hpp"
+#include "core/logger.hpp"
+#include "ops/metric_names.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -24,6 +26,7 @@ namespace beckon::console {
 namespace {
 
 using std::chrono::steady_clock;
+namespace metric = ops::metric;
 
 /// A push that is late is lost to the canary: the next one must not find it.
 constexpr std::int64_t kTtlSeconds = 10;
@@ -96,8 +99,17 @@ private:
 }  // namespace
 
 struct Canary::Impl {
-    Impl(const CanaryConfig& c, const core::Clock& k, LivePages& p)
-        : config(c), targets(canary_targets(c.targets)), clock(k), pages(p) {
+    Impl(const CanaryConfig& c, const core::Clock& k, LivePages& p, ops::Metrics& metrics)
+        : config(c),
+          targets(canary_targets(c.targets)),
+          clock(k),
+          pages(p),
+          times(metrics.seconds(metric::kCanarySeconds,
+                               "Time from the canary's POST until it received the message.")),
+          received(metrics.counter(metric::kCanaryPushes, "Pushes of the canary, by outcome.",
+                                 {{"outcome", "received"}})),
+          failures(metrics.counter(metric::kCanaryPushes, "Pushes of the canary, by outcome.",
+                                   {{"outcome", "failed"}})) {
         use_edges({});
     }
     /// Every thread publishes the results of all `runners`, so they end before that goes.
@@ -184,11 +196,40 @@ struct Canary::Impl {
     }
 
     void add(Runner& runner, CanaryPush push) {
+        if (push.took) {
+            times.Observe(std::chrono::duration<double>{*push.took}.count());
+            received.Increment();
+        } else {
+            failures.Increment();
+        }
+        CanaryFacts::Edge before;
+        CanaryFacts::Edge now;
         {
             const std::scoped_lock lock{mutex};
+            before = runner.stats.facts();
             runner.stats.add(std::move(push));
+            now = runner.stats.facts();
         }
+        tell_change(before, now);
         publish();
+    }
+
+    /// A line when an edge begins to fail, and when it works again.
+    static void tell_change(const CanaryFacts::Edge& before, const CanaryFacts::Edge& now) {
+        using State = CanaryFacts::State;
+        if (now.state == before.state) return;
+        if (now.state == State::failing) {
+            core::log_warn("console", "canary_fails", {{"edge", now.edge}, {"why", now.why}});
+        } else if (before.state == State::failing) {
+            core::log_info("console", "canary_works", {{"edge", now.edge}});
+        }
+    }
+
+    CanaryFacts facts() const {
+        CanaryFacts out;
+        const std::scoped_lock lock{mutex};
+        for (const auto& [edge, runner] : runners) out.edges.push_back(runner->stats.facts());
+        return out;
     }
 
     void publish() {
@@ -207,19 +248,46 @@ struct Canary::Impl {
     const CanaryTargets targets;
     const core::Clock& clock;
     LivePages& pages;
-    std::mutex mutex;
+    prometheus::Histogram& times;
+    prometheus::Counter& received;
+    prometheus::Counter& failures;
+    mutable std::mutex mutex;
     std::atomic<std::size_t> untried{0};
     std::vector<std::unique_ptr<Runner>> retired;  ///< their threads end by themselves
     Runners runners;                               ///< by URL; changed under mutex
 };
 
-Canary::Canary(const CanaryConfig& config, const core::Clock& clock, LivePages& pages)
-    : impl_(std::make_unique<Impl>(config, clock, pages)) {}
+Canary::Canary(const CanaryConfig& config, const core::Clock& clock, LivePages& pages,
+               ops::Metrics& metrics)
+    : impl_(std::make_unique<Impl>(config, clock, pages, metrics)) {}
 
 Canary::~Canary() = default;
 
 void Canary::use_edges(const std::vector<std::string>& link_addresses) {
     impl_->use_edges(link_addresses);
+}
+
+std::optional<CanaryFacts> Canary::facts() const {
+    return impl_->targets.edges.empty() ? std::nullopt : std::optional{impl_->facts()};
+}
+
+std::string Canary::metrics_text() const {
+    std::string out;
+    for (const auto& edge : impl_->facts().edges) {
+        if (edge.state == CanaryFacts::State::starting) continue;
+        if (out.empty()) {
+            const std::string name{metric::kCanarySuccess};
+            out = "# HELP " + name + " 1: the last push of the canary through this edge arrived.\n" +
+                  "# TYPE " + name + " gauge\n";
+        }
+        out.append(metric::kCanarySuccess).append("{edge=\"");
+        for (const char c : edge.edge) {
+            if (c == '\\' || c == '"') out.push_back('\\');
+            if (c != '\n') out.push_back(c);
+        }
+        out.append(edge.state == CanaryFacts::State::well ? "\"} 1\n" : "\"} 0\n");
+    }
+    return out;
 }
 
 }  // namespace beckon::console

@@ -1,11 +1,14 @@
 #pragma once
 
+#include "console/canary/canary_facts.hpp"
 #include "console/web/live_pages.hpp"
 #include "core/clock.hpp"
+#include "ops/metrics.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +30,8 @@ public:
     static constexpr std::size_t kEdgesMax = 64;
 
     /// Throws std::runtime_error like canary_targets(). The others outlive it.
-    Canary(const CanaryConfig& config, const core::Clock& clock, LivePages& pages);
+    Canary(const CanaryConfig& config, const core::Clock& clock, LivePages& pages,
+           ops::Metrics& metrics);
     /// Waits for the step under way, which is interrupted.
     ~Canary();
     Canary(const Canary&) = delete;
@@ -36,6 +40,12 @@ public:
     /// The edges that the cluster has now, by the addresses of their links. Does not wait for those
     /// that are gone. One thread.
     void use_edges(const std::vector<std::string>& link_addresses);
+
+    /// The state of each edge; none: no edge is configured. Any thread.
+    std::optional<CanaryFacts> facts() const;
+    /// The series `beckon_canary_success`, which come and go with the edges, in Prometheus' text
+    /// format. Any thread.
+    std::string metrics_text() const;
 
 private:
     struct Impl;

@@ -18,6 +18,15 @@ json ms_or_null(const std::optional<core::Duration>& time) {
     return std::round(ms * 100) / 100;
 }
 
+const char* word_of(CanaryFacts::State state) {
+    switch (state) {
+        case CanaryFacts::State::starting: return "starting";
+        case CanaryFacts::State::well: return "well";
+        case CanaryFacts::State::failing: return "failing";
+    }
+    return "starting";
+}
+
 }  // namespace
 
 void CanaryStats::add(CanaryPush push) {
@@ -41,6 +50,19 @@ std::optional<core::Duration> CanaryStats::percentile(double part) const {
     return times[static_cast<std::size_t>(std::max(1.0, rank)) - 1];
 }
 
+CanaryFacts::State CanaryStats::state() const {
+    if (pushes_.empty()) return CanaryFacts::State::starting;
+    return pushes_.back().took ? CanaryFacts::State::well : CanaryFacts::State::failing;
+}
+
+CanaryFacts::Edge CanaryStats::facts() const {
+    return {.edge = edge_,
+            .state = state(),
+            .p50 = percentile(0.5),
+            .p99 = percentile(0.99),
+            .why = last_failure_};
+}
+
 json CanaryStats::json() const {
     auto pushes = nlohmann::json::array();
     for (const auto& push : pushes_) {
@@ -48,9 +70,8 @@ json CanaryStats::json() const {
                           {"ms", ms_or_null(push.took)},
                           {"why", push.why}});
     }
-    const char* state = pushes_.empty() ? "starting" : pushes_.back().took ? "well" : "failing";
     return {{"edge", edge_},
-            {"state", state},
+            {"state", word_of(state())},
             {"p50_ms", ms_or_null(percentile(0.5))},
             {"p99_ms", ms_or_null(percentile(0.99))},
             {"sent", sent_},

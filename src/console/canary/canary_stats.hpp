@@ -1,5 +1,6 @@
 #pragma once
 
+#include "console/canary/canary_facts.hpp"
 #include "core/clock.hpp"
 
 #include <chrono>
@@ -28,6 +29,8 @@ public:
     explicit CanaryStats(std::string edge) : edge_(std::move(edge)) {}
     void add(CanaryPush push);
 
+    CanaryFacts::Edge facts() const;
+
     /// Over the remembered pushes that arrived; nullopt: none has. `part` is 0.5 for the median.
     std::optional<core::Duration> percentile(double part) const;
     /// {"edge", "state": "well" | "failing" | "starting", "p50_ms", "p99_ms", "sent", "failed",
@@ -35,6 +38,8 @@ public:
     nlohmann::json json() const;
 
 private:
+    CanaryFacts::State state() const;
+
     std::string edge_;
     std::deque<CanaryPush> pushes_;  ///< the newest last
     std::uint64_t sent_ = 0;

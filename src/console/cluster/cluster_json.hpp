@@ -7,7 +7,7 @@
 
 namespace beckon::console {
 
-/// {"complete", "roles": [{"name", "controller_epoch", "nodes": [{"id", "link", "clients",
+/// {"complete", "roles": [{"name", "controller_epoch", "nodes": [{"id", "name", "link", "clients",
 /// "links", "homes", "standbys", "controller"}, …], "partitions": [{"partition", "state", "home",
 /// "from", "standbys", "ready", "epoch", "moving"}, …]}, …]}; `from`: the node with the highest
 /// epoch while a hand-over is under way. Pure.

@@ -1,5 +1,6 @@
 #include "console/cluster/ownership_view.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -11,12 +12,26 @@ constexpr std::size_t kTakeMax = 1'000;
 constexpr std::chrono::seconds kAskAgain{1};
 constexpr log::TopicPartition kOwnership{log::Topic::kOwnership, 0};
 constexpr std::array<const char*, 3> kRoles{"edge", "reliability", "retry"};
+constexpr const char* kStandalone = "standalone";
+
+std::string host_of(const std::string& name) { return name.substr(0, name.rfind(':')); }
+
+/// The host's name, with the port where several processes of the role are on one host.
+std::string shown_name(const Processes& processes, const Processes::Seen& seen) {
+    const auto host = host_of(seen.record.name);
+    const auto& all = processes.all();
+    const auto same = std::count_if(all.begin(), all.end(), [&](const auto& item) {
+        const auto& other = item.second.record;
+        return other.role == seen.record.role && host_of(other.name) == host;
+    });
+    return same > 1 ? seen.record.name : host;
+}
 
 }  // namespace
 
 OwnershipView::OwnershipView(core::Partition partitions, log::EventLog& log,
-                             core::Executor& executor)
-    : partitions_(partitions), executor_(executor), lifetime_(executor) {
+                             core::Executor& executor, const core::Clock& clock)
+    : clock_(clock), partitions_(partitions), executor_(executor), lifetime_(executor) {
     for (const auto* role : kRoles) folds_.emplace(role, cluster::OwnershipFold{role, partitions});
     reader_ = log.open_reader(kOwnership, 0, executor, [this] { read(); });
 }
@@ -24,6 +39,7 @@ OwnershipView::OwnershipView(core::Partition partitions, log::EventLog& log,
 void OwnershipView::read() {
     const std::scoped_lock lock{mutex_};
     const auto taken = reader_->take(kTakeMax, [this](const core::RecordView& record) {
+        if (cluster::is_process_key(record.key)) return processes_.apply(record, heard(record));
         for (auto& [role, fold] : folds_) fold.apply(record);
     });
     if (taken && taken->drained) {
@@ -50,7 +66,99 @@ std::string OwnershipView::home_of(const std::string& role, core::Partition part
     const auto fold = folds_.find(role);
     if (fold == folds_.end()) return {};
     const auto placement = fold->second.placement(partition);
-    return placement ? placement->home.text : std::string{};
+    if (!placement || !lives(fold->second, placement->home)) return {};
+    const auto* process = process_of(role, fold->second.name_of(placement->home));
+    return process ? shown_name(processes_, *process) : placement->home.text;
+}
+
+/// A record from before the start tells how long ago that was by its own time.
+core::Timestamp OwnershipView::heard(const core::RecordView& record) const {
+    const auto now = clock_.wall();
+    return complete_ ? now : std::min(now, record.time);
+}
+
+const Processes::Seen* OwnershipView::process_of(const std::string& role,
+                                                 const std::string& id) const {
+    const auto* process = processes_.find(role, id);
+    return process ? process : processes_.find(kStandalone, id);
+}
+
+/// The controller removes the record of a node that is gone; where no controller is left, its
+/// silence tells.
+bool OwnershipView::lives(const cluster::OwnershipFold& fold, const core::NodeId& node) const {
+    if (!fold.nodes().contains(node)) return false;
+    const auto* process = process_of(fold.role(), fold.name_of(node));
+    return process == nullptr || !Processes::is_gone(*process, clock_.wall());
+}
+
+bool OwnershipView::any_alive(const std::string& role) const {
+    const std::scoped_lock lock{mutex_};
+    const auto now = clock_.wall();
+    const auto& all = processes_.all();
+    return all.empty() || std::any_of(all.begin(), all.end(), [&](const auto& item) {
+               const auto& seen = item.second;
+               return (seen.record.role == role || seen.record.role == kStandalone) &&
+                      !Processes::is_gone(seen, now);
+           });
+}
+
+void OwnershipView::tell(const cluster::ProcessRecord& process) {
+    const std::scoped_lock lock{mutex_};
+    processes_.tell(process, clock_.wall());
+}
+
+ProcessFacts OwnershipView::facts_of(const Processes::Seen& seen, core::Timestamp now) const {
+    const auto& record = seen.record;
+    ProcessFacts out{.role = record.role, .name = shown_name(processes_, seen), .id = record.id};
+    out.version = record.version;
+    out.gone = Processes::is_gone(seen, now);
+    out.ready = record.ready;
+    out.silent = now - seen.at;
+    out.uptime = seen.at - record.started;
+    out.faults = record.faults;
+    out.warnings = record.warnings;
+    if (seen.clock_known) out.clock_off = seen.clock_off;
+    if (const auto at = record.gauges.find("certificate_expires"); at != record.gauges.end()) {
+        const auto expires = std::chrono::duration<double>{at->second};
+        out.certificate_left =
+            std::chrono::duration_cast<core::Duration>(expires) - now.time_since_epoch();
+    }
+    out.gauges = record.gauges;
+    out.rates = seen.rates;
+    const auto fold = folds_.find(record.role);
+    if (!out.gone || fold == folds_.end()) return out;
+    std::map<std::string, std::size_t> taken;
+    for (const auto& [partition, placement] : fold->second.placed()) {
+        if (placement.former_home != record.id) continue;
+        const auto* by = process_of(record.role, fold->second.name_of(placement.home));
+        ++taken[by ? shown_name(processes_, *by) : placement.home.text];
+    }
+    out.taken_over = {taken.begin(), taken.end()};
+    return out;
+}
+
+std::vector<ProcessFacts> OwnershipView::processes(core::Duration history_window) {
+    const std::scoped_lock lock{mutex_};
+    const auto now = clock_.wall();
+    processes_.forget(now, history_window);
+    std::vector<ProcessFacts> out;
+    for (const auto& [key, seen] : processes_.all()) out.push_back(facts_of(seen, now));
+    return out;
+}
+
+std::vector<HomelessFacts> OwnershipView::homeless() const {
+    const std::scoped_lock lock{mutex_};
+    std::vector<HomelessFacts> out;
+    for (const auto& [role, fold] : folds_) {
+        if (fold.nodes().empty() && fold.placed().empty()) continue;  // it has never run
+        HomelessFacts facts{.role = role, .partitions = {}};
+        for (core::Partition p = 0; p < fold.partitions(); ++p) {
+            const auto placement = fold.placement(p);
+            if (!placement || !lives(fold, placement->home)) facts.partitions.push_back(p);
+        }
+        if (!facts.partitions.empty()) out.push_back(std::move(facts));
+    }
+    return out;
 }
 
 bool OwnershipView::complete() const {

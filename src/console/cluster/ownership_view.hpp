@@ -1,6 +1,9 @@
 #pragma once
 
 #include "cluster/overview.hpp"
+#include "console/cluster/process_facts.hpp"
+#include "console/cluster/processes.hpp"
+#include "core/clock.hpp"
 #include "core/lifetime.hpp"
 #include "core/partition.hpp"
 #include "log/event_log.hpp"
@@ -13,29 +16,46 @@
 
 namespace beckon::console {
 
-/// Follows the log topic `ownership` for pages that show the home of every role's partitions. Folds
-/// it in memory from the topic's start. The executor's thread, except where it says otherwise.
+/// Follows the log topic `ownership` for pages that show the home of every role's partitions, and
+/// its processes. Folds it in memory from the topic's start. The executor's thread, except where it says otherwise.
 class OwnershipView {
 public:
-    OwnershipView(core::Partition partitions, log::EventLog& log, core::Executor& executor);
+    /// The clock outlives it.
+    OwnershipView(core::Partition partitions, log::EventLog& log, core::Executor& executor,
+                  const core::Clock& clock);
     OwnershipView(const OwnershipView&) = delete;
     OwnershipView& operator=(const OwnershipView&) = delete;
 
     /// The roles that have ever run. Any thread.
     std::vector<cluster::RoleOverview> roles() const;
-    /// The node that serves a partition of a role, as a person names it; empty: none is known. Any
-    /// thread.
+    /// The node that serves a partition of a role, as a person names it; empty: none that lives is
+    /// known. Any thread.
     std::string home_of(const std::string& role, core::Partition partition) const;
+    /// Whether a process of the role lives, as far as processes are known at all. Any thread.
+    bool any_alive(const std::string& role) const;
+    /// What this process says of itself where it does not publish it.
+    void tell(const cluster::ProcessRecord& process);
+    /// The processes that live, and those that were silent for less than the history window and
+    /// did not say that they ended. Any thread.
+    std::vector<ProcessFacts> processes(core::Duration history_window);
+    /// The partitions that no living node serves. Any thread.
+    std::vector<HomelessFacts> homeless() const;
     /// All records that were there at the start are folded. Any thread.
     bool complete() const;
 
 private:
     void read();
+    core::Timestamp heard(const core::RecordView& record) const;
+    const Processes::Seen* process_of(const std::string& role, const std::string& id) const;
+    bool lives(const cluster::OwnershipFold& fold, const core::NodeId& node) const;
+    ProcessFacts facts_of(const Processes::Seen& seen, core::Timestamp now) const;
 
+    const core::Clock& clock_;
     const core::Partition partitions_;
     core::Executor& executor_;
     mutable std::mutex mutex_;
     std::map<std::string, cluster::OwnershipFold> folds_;  ///< by role; under mutex_, as the next
+    Processes processes_;
     bool complete_ = false;
     core::Lifetime lifetime_;
     std::unique_ptr<log::PartitionReader> reader_;

@@ -135,6 +135,7 @@ std::string TierPage::json(const std::optional<std::size_t>& dead) {
     if (answers_missing_ == 0 && clock_.mono() >= ask_again_at_) ask_ends();
     if (waiting_.empty()) return {};
     auto reported = nlohmann::json::array();
+    console::TierFacts facts;
     for (std::size_t tier = 0; tier < tiers_.size(); ++tier) {
         Row sum;
         auto partitions = nlohmann::json::array();
@@ -150,12 +151,16 @@ std::string TierPage::json(const std::optional<std::size_t>& dead) {
             text["partition"] = p;
             partitions.push_back(std::move(text));
         }
+        facts.waiting += static_cast<std::size_t>(sum.waiting);
+        facts.due += static_cast<std::size_t>(sum.due);
+        if (sum.until_due) facts.overdue = std::max(facts.overdue, -*sum.until_due);
         auto text = row_json(sum.waiting, sum.due, sum.until_due);
         text["topic"] = log::Topic::retry(static_cast<int>(tier)).name();
         text["delay_seconds"] = tiers_[tier].count();
         text["partitions"] = std::move(partitions);
         reported.push_back(std::move(text));
     }
+    facts_ = facts;
     return core::json_text(nlohmann::json{{"tiers", std::move(reported)},
                                           {"dead", dead ? nlohmann::json(*dead) : nullptr}});
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "console/lag/position_times.hpp"
+#include "console/overview/facts.hpp"
 #include "console/pages/topic_follower.hpp"
 #include "core/clock.hpp"
 #include "core/partition.hpp"
@@ -28,6 +29,8 @@ public:
     /// yet. Each call sends a new query and returns the answer to the former one. `dead`: how many
     /// dead letters there are, as far as that is known.
     std::string json(const std::optional<std::size_t>& dead);
+    /// The sums of the last answer of json(); nullopt: there is none yet.
+    const std::optional<console::TierFacts>& facts() const { return facts_; }
 
 private:
     struct Waiting {
@@ -60,6 +63,7 @@ private:
     core::Lifetime lifetime_;
     std::map<core::Partition, retry::DoneRecord> done_;
     std::map<log::TopicPartition, Waiting> waiting_;
+    std::optional<console::TierFacts> facts_;
     std::size_t answers_missing_ = 0;
     core::MonoTime ask_again_at_{};
     std::optional<core::Timestamp> log_now_at_zero_;  ///< the log's time when mono() was 0

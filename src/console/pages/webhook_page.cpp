@@ -42,6 +42,17 @@ json webhook_json(const retry::Webhook& webhook, const retry::WebhookState& stat
             {"attempts", attempts_json(attempts)}};
 }
 
+/// Why a webhook that is enabled fails; empty: it does not.
+std::string failure_of(const retry::WebhookState& state,
+                       const std::optional<AttemptSummary>& attempts) {
+    const bool last_failed =
+        attempts && !attempts->outcome.empty() && attempts->outcome != "delivered";
+    if (!last_failed) return state.failing_since ? "its attempts fail" : "";
+    if (!attempts->why.empty()) return attempts->why;
+    return attempts->status > 0 ? "it answers " + std::to_string(attempts->status)
+                                : attempts->outcome;
+}
+
 }  // namespace
 
 WebhookPage::WebhookPage(core::Partition partitions, std::shared_ptr<const core::KeyRing> keys,
@@ -77,6 +88,24 @@ std::optional<bool> WebhookPage::enabled(const std::string& id) const {
 std::set<std::string> WebhookPage::owners() const {
     std::set<std::string> out;
     for (const auto& [id, webhook] : webhooks_) out.insert(webhook.owner);
+    return out;
+}
+
+std::optional<console::WebhookFacts> WebhookPage::facts(const AttemptPoller& attempts) const {
+    if (!follower_.complete()) return std::nullopt;
+    console::WebhookFacts out{.total = webhooks_.size()};
+    for (const auto& [id, webhook] : webhooks_) {
+        const auto known = states_.find(id);
+        const auto state = known == states_.end() ? retry::WebhookState{} : known->second;
+        if (!state.enabled) {
+            ++out.disabled;
+            continue;
+        }
+        auto why = failure_of(state, attempts.of(id));
+        if (why.empty()) continue;
+        const auto url = client::parse_url(webhook.url);
+        out.failing.push_back({id, url ? url->origin() : std::string{}, std::move(why)});
+    }
     return out;
 }
 

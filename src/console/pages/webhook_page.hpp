@@ -1,5 +1,6 @@
 #pragma once
 
+#include "console/overview/facts.hpp"
 #include "console/pages/attempt_poller.hpp"
 #include "console/pages/topic_follower.hpp"
 #include "core/key_ring.hpp"
@@ -25,6 +26,8 @@ public:
     /// "created", "enabled", "reason", "failing_since", "attempts": {"count", "delivered", "at",
     /// "outcome", "status", "why"} or null}, …]}; empty: not read yet.
     std::string json(const AttemptPoller& attempts) const;
+    /// nullopt: not read yet.
+    std::optional<console::WebhookFacts> facts(const AttemptPoller& attempts) const;
     std::set<std::string> owners() const;
     bool complete() const { return follower_.complete(); }
     /// nullopt: there is no such webhook.

@@ -36,7 +36,8 @@ TEST_CASE("the page shows how many edges beyond the bound are not tried, until t
     constexpr std::size_t kTooMany = 3;
     const core::SystemClock clock;
     LivePages pages;
-    Canary canary{{.targets = {"ws://*:1/"}}, clock, pages};
+    ops::Metrics metrics;
+    Canary canary{{.targets = {"ws://*:1/"}}, clock, pages, metrics};
     const auto shows = [&](std::size_t tried, std::size_t untried) {
         const auto page = nlohmann::json::parse(*pages.get("canary"));
         CHECK(page["edges"].size() == tried);
@@ -59,7 +60,8 @@ TEST_CASE("a canary ends while its edges report results", "[console]") {
     for (int i = 0; i < 20; ++i) {
         while (published.try_acquire()) {
         }
-        const Canary canary{{.targets = edges(), .every = 0ms, .timeout = 1s}, clock, pages};
+        ops::Metrics metrics;
+        const Canary canary{{.targets = edges(), .every = 0ms, .timeout = 1s}, clock, pages, metrics};
         CHECK(published.try_acquire_for(5s));
     }
     pages.on_change(nullptr);

@@ -50,7 +50,7 @@ TEST_CASE("the page shows the home of each partition, and moves under way", "[co
         .role = "edge", .partition = 0, .home = kA, .standbys = {kB}, .epoch = 1}));
     world.write(encode(cluster::PlacementRecord{
         .role = "edge", .partition = 1, .home = kB, .standbys = {}, .epoch = 1}));
-    OwnershipView view{2, world.log, world.executor};
+    OwnershipView view{2, world.log, world.executor, world.clock};
     REQUIRE(world.wait([&] { return view.complete(); }));
 
     const auto roles = view.roles();
@@ -67,7 +67,7 @@ TEST_CASE("a node that goes is gone from the page", "[console]") {
     Ownership world;
     world.write(
         encode(cluster::NodeRecord{.role = "retry", .node = kA, .link_url = "", .ready = {}}));
-    OwnershipView view{1, world.log, world.executor};
+    OwnershipView view{1, world.log, world.executor, world.clock};
     REQUIRE(world.wait([&] { return view.roles().size() == 1; }));
     world.write(encode(cluster::NodeRecord{
         .role = "retry", .node = kA, .link_url = "", .ready = {}, .removed = true}));
@@ -100,4 +100,31 @@ TEST_CASE("the page names links, clients and both nodes of a hand-over", "[conso
     CHECK(partition["from"] == "node-a");
     CHECK(partition["home"] == "node-b");
     CHECK(partition["ready"] == nlohmann::json{"node-a"});
+}
+
+TEST_CASE("a partition whose home is gone has no living owner", "[console]") {
+    Ownership world;
+    world.write(encode(cluster::NodeRecord{
+        .role = "edge", .node = kA, .link_url = "", .ready = {0}, .name = "disk-a"}));
+    world.write(encode(cluster::PlacementRecord{
+        .role = "edge", .partition = 0, .home = kA, .standbys = {}, .epoch = 0}));
+    cluster::ProcessRecord process;
+    process.role = "edge";
+    process.id = "disk-a";
+    process.name = "edge-1:8080";
+    process.at = process.started = world.clock.wall();
+    world.write(encode(process));
+    OwnershipView view{1, world.log, world.executor, world.clock};
+    REQUIRE(world.wait([&] { return view.complete(); }));
+    CHECK(view.home_of("edge", 0) == "edge-1");
+    CHECK(view.any_alive("edge"));
+    CHECK_FALSE(view.any_alive("endpoint"));
+    CHECK(view.homeless().empty());
+
+    world.write(encode(cluster::NodeRecord{
+        .role = "edge", .node = kA, .link_url = "", .ready = {}, .removed = true}));
+    REQUIRE(world.wait([&] { return view.home_of("edge", 0).empty(); }));
+    const auto homeless = view.homeless();
+    REQUIRE(homeless.size() == 1);
+    CHECK(homeless[0].partitions == std::vector{0});
 }

@@ -1,0 +1,232 @@
+#include "app/process/process_report.hpp"
+
+#include "app/process/node_name.hpp"
+#include "app/process/version.hpp"
+#include "core/logger.hpp"
+#include "log/blocking_executor.hpp"
+#include "net/self_signed.hpp"
+#include "ops/metric_names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include <pthread.h>
+#include <unistd.h>
+
+namespace beckon::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace metric = ops::metric;
+
+constexpr log::TopicPartition kOwnership{log::Topic::kOwnership, 0};
+
+/// A metric whose series are added up, or of which the greatest counts, under the console's name.
+struct Taken {
+    std::string_view metric;
+    const char* name;
+};
+constexpr std::array<Taken, 3> kCounters{{
+    {metric::kEdgeDelivered, "delivered"},
+    {metric::kEdgeAcked, "acked"},
+    {metric::kRetryAttempts, "attempts"},
+}};
+constexpr std::array<Taken, 7> kSums{{
+    {metric::kEdgeClients, "clients"},
+    {metric::kEdgeLinks, "links"},
+    {metric::kEdgeWaiting, "waiting"},
+    {metric::kEdgeLag, "lag_records"},
+    {metric::kIngestViewLag, "lag_records"},
+    {metric::kReliabilityLag, "lag_records"},
+    {metric::kRetryWaiting, "deliveries"},
+}};
+constexpr std::array<Taken, 3> kGreatest{{
+    {metric::kEdgeWaitingOldest, "oldest_seconds"},
+    {metric::kEdgeLagSeconds, "lag_seconds"},
+    {metric::kIngestViewLagSeconds, "lag_seconds"},
+}};
+
+double value_of(const prometheus::MetricFamily& family, const prometheus::ClientMetric& series) {
+    return family.type == prometheus::MetricType::Counter ? series.counter.value
+                                                          : series.gauge.value;
+}
+
+std::string label_of(const prometheus::ClientMetric& series, std::string_view name) {
+    for (const auto& label : series.label) {
+        if (label.name == name) return label.value;
+    }
+    return {};
+}
+
+void take_requests(const prometheus::MetricFamily& family, ProcessNumbers& out) {
+    for (const auto& series : family.metric) {
+        const auto status = label_of(series, "status");
+        const double value = series.counter.value;
+        if (status == "201" && label_of(series, "route") == "send") out.counters["accepted"] += value;
+        if (status.starts_with('4')) out.counters["refused_4xx"] += value;
+        if (status.starts_with('5')) out.counters["refused_5xx"] += value;
+    }
+}
+
+/// Its buckets as counters, from which the console computes quantiles of all edges together.
+void take_histogram(const prometheus::MetricFamily& family, ProcessNumbers& out) {
+    for (const auto& series : family.metric) {
+        for (std::size_t i = 0; i < series.histogram.bucket.size(); ++i) {
+            out.counters["deliver_" + std::to_string(i)] +=
+                static_cast<double>(series.histogram.bucket[i].cumulative_count);
+        }
+    }
+}
+
+/// Resident memory in bytes (man 5 proc).
+double resident_bytes() {
+    std::ifstream file{"/proc/self/statm"};
+    double size = 0;
+    double resident = 0;
+    file >> size >> resident;
+    return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+std::string host_name() {
+    std::array<char, 256> text{};
+    if (::gethostname(text.data(), text.size() - 1) != 0) return "localhost";
+    return text.data();
+}
+
+/// Of the ports that the role has.
+std::vector<fs::path> certificates_of(const std::string& role, const Config& config) {
+    std::vector<fs::path> files;
+    const auto add = [&](const char* of, const std::optional<fs::path>& file) {
+        if (file && (role == of || role == "standalone")) files.push_back(*file);
+    };
+    add("endpoint", config.endpoint.tls_certificate);
+    add("edge", config.edge.tls_certificate);
+    add("retry", config.retry.tls_certificate);
+    return files;
+}
+
+std::vector<std::string> reasons(const std::map<std::string, std::string>& by_part) {
+    std::vector<std::string> out;
+    for (const auto& [part, why] : by_part) out.push_back(part + ": " + why);
+    return out;
+}
+
+/// Publishes on its own thread, and waits only at the end.
+class Publishing {
+public:
+    explicit Publishing(log::EventLog& log) : publisher_(log.open_publisher(executor_)) {}
+
+    void publish(const cluster::ProcessRecord& record) {
+        if (publisher_->unanswered() > 0) return;  // one at a time
+        publisher_->publish(kOwnership, encode(record),
+                            [this](const core::Result<log::Appended>& done) {
+                                if (!done && well_) {
+                                    core::log_warn("cli", "process_not_reported",
+                                                   {{"why", done.error().message}});
+                                }
+                                well_ = done.has_value();
+                            });
+    }
+    void wait(const std::stop_token& stop, core::Duration time) {
+        const std::stop_callback wake{stop, [this] { executor_.post([] {}); }};
+        executor_.wait_until([&stop] { return stop.stop_requested(); }, clock_.mono() + time);
+    }
+    void finish(core::Duration time) {
+        executor_.wait_until([this] { return publisher_->unanswered() == 0; },
+                             clock_.mono() + time);
+    }
+
+private:
+    core::SystemClock clock_;
+    bool well_ = true;
+    log::BlockingExecutor executor_;
+    const std::unique_ptr<log::Publisher> publisher_;  ///< last: it calls us
+};
+
+}  // namespace
+
+ProcessNumbers numbers_of(const std::vector<prometheus::MetricFamily>& families) {
+    ProcessNumbers out;
+    for (const auto& family : families) {
+        if (family.name == metric::kIngestRequests) take_requests(family, out);
+        if (family.name == metric::kEdgeDeliverSeconds) take_histogram(family, out);
+        for (const auto& series : family.metric) {
+            for (const auto& one : kCounters) {
+                if (family.name == one.metric) out.counters[one.name] += value_of(family, series);
+            }
+            for (const auto& one : kSums) {
+                if (family.name == one.metric) out.gauges[one.name] += value_of(family, series);
+            }
+            for (const auto& one : kGreatest) {
+                if (family.name != one.metric) continue;
+                auto& greatest = out.gauges[one.name];
+                greatest = std::max(greatest, value_of(family, series));
+            }
+        }
+    }
+    return out;
+}
+
+ProcessReport::ProcessReport(std::string role, const Config& config, std::uint16_t ops_port,
+                             const core::Clock& clock, const ops::Metrics& metrics,
+                             const ops::Health& health)
+    : same_{.role = role,
+            .id = node_name(config.data),
+            .name = host_name() + ':' + std::to_string(ops_port),
+            .version = version_text(),
+            .started = clock.wall()},
+      data_(config.data),
+      certificates_(certificates_of(role, config)),
+      clock_(clock),
+      metrics_(metrics),
+      health_(health) {}
+
+cluster::ProcessRecord ProcessReport::now() const {
+    auto record = same_;
+    record.at = clock_.wall();
+    const auto health = health_.report();
+    record.ready = health.ready;
+    record.faults = reasons(health.faults);
+    record.warnings = reasons(health.warnings);
+    auto numbers = numbers_of(metrics_.collect());
+    record.counters = std::move(numbers.counters);
+    record.gauges = std::move(numbers.gauges);
+    record.gauges["memory"] = resident_bytes();
+    std::error_code error;
+    const auto space = fs::space(data_, error);
+    if (!error) {
+        record.gauges["disk_free"] = static_cast<double>(space.available);
+        record.gauges["disk_size"] = static_cast<double>(space.capacity);
+    }
+    for (const auto& file : certificates_) {
+        const auto facts = net::read_certificate(file);
+        if (!facts) continue;
+        const auto expires =
+            std::chrono::duration<double>{facts->expires.time_since_epoch()}.count();
+        const auto known = record.gauges.emplace("certificate_expires", expires).first;
+        known->second = std::min(known->second, expires);
+    }
+    return record;
+}
+
+ProcessReporter::ProcessReporter(const ProcessReport& report, log::EventLog& log)
+    : thread_([&report, &log](const std::stop_token& stop) {
+          pthread_setname_np(pthread_self(), "report");
+          Publishing publishing{log};
+          while (!stop.stop_requested()) {
+              publishing.publish(report.now());
+              publishing.wait(stop, cluster::kProcessEvery);
+          }
+          publishing.finish(kEndWithin);
+          auto ended = report.now();
+          ended.removed = true;
+          publishing.publish(ended);
+          publishing.finish(kEndWithin);
+      }) {}
+
+}  // namespace beckon::app

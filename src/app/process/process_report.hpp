@@ -1,0 +1,61 @@
+#pragma once
+
+#include "app/config/config.hpp"
+#include "cluster/process_record.hpp"
+#include "core/clock.hpp"
+#include "log/event_log.hpp"
+#include "ops/health.hpp"
+#include "ops/metrics.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace beckon::app {
+
+/// What a process says of itself: its readiness and the numbers that the console shows. Any thread.
+class ProcessReport {
+public:
+    /// `role`: as ProcessRecord has it; `ops_port`: by which people find the process on its host.
+    ProcessReport(std::string role, const Config& config, std::uint16_t ops_port,
+                  const core::Clock& clock, const ops::Metrics& metrics, const ops::Health& health);
+
+    cluster::ProcessRecord now() const;
+
+private:
+    const cluster::ProcessRecord same_;  ///< what does not change
+    const std::filesystem::path data_;
+    std::vector<std::filesystem::path> certificates_;
+    const core::Clock& clock_;
+    const ops::Metrics& metrics_;
+    const ops::Health& health_;
+};
+
+/// The numbers of a process that the console shows, from its metrics. Pure.
+struct ProcessNumbers {
+    std::map<std::string, double> counters;
+    std::map<std::string, double> gauges;
+};
+ProcessNumbers numbers_of(const std::vector<prometheus::MetricFamily>& families);
+
+/// Publishes the report of a process in the log topic `ownership`, every kProcessEvery as long as
+/// it lives, and at its end that the process has ended as it was asked to. A log that does not take
+/// the records costs the process nothing but one line in its log. A thread of its own (`report`).
+class ProcessReporter {
+public:
+    /// How long the end waits for the log.
+    static constexpr std::chrono::seconds kEndWithin{1};
+
+    /// Both outlive it.
+    ProcessReporter(const ProcessReport& report, log::EventLog& log);
+
+private:
+    std::jthread thread_;
+};
+
+}  // namespace beckon::app

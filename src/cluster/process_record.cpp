@@ -1,0 +1,102 @@
+#include "cluster/process_record.hpp"
+
+#include "core/codec.hpp"
+#include "core/json_text.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::cluster {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kProcessType = "beckon.process.v1";
+constexpr std::string_view kPrefix = "process/";
+
+Json reasons_json(const std::vector<std::string>& reasons) {
+    auto out = Json::array();
+    for (const auto& reason : reasons) {
+        if (out.size() == ProcessRecord::kReasonsMax) break;
+        out.push_back(reason.substr(0, ProcessRecord::kReasonBytesMax));
+    }
+    return out;
+}
+
+Json numbers_json(const std::map<std::string, double>& numbers) {
+    auto out = Json::object();
+    for (const auto& [name, value] : numbers) {
+        if (out.size() == ProcessRecord::kNumbersMax) break;
+        if (std::isfinite(value)) out[name] = value;
+    }
+    return out;
+}
+
+std::vector<std::string> reasons_in(const Json& value) {
+    std::vector<std::string> out;
+    for (const auto& reason : value) {
+        if (out.size() < ProcessRecord::kReasonsMax) out.push_back(reason.get<std::string>());
+    }
+    return out;
+}
+
+std::map<std::string, double> numbers_in(const Json& value) {
+    std::map<std::string, double> out;
+    for (const auto& [name, number] : value.items()) {
+        if (out.size() < ProcessRecord::kNumbersMax) out[name] = number.get<double>();
+    }
+    return out;
+}
+
+}  // namespace
+
+core::Record encode(const ProcessRecord& process) {
+    core::Record out{.key = std::string{kPrefix} + process.role + '/' + process.id,
+                     .value = std::nullopt,
+                     .headers = {{core::header::kSpecVersion, "1.0"},
+                                 {core::header::kType, std::string{kProcessType}}}};
+    if (process.removed) return out;
+    out.headers.push_back({core::header::kContentType, "application/json"});
+    out.value = core::json_text(Json{{"name", process.name},
+                                     {"version", process.version},
+                                     {"started", process.started.time_since_epoch().count()},
+                                     {"at", process.at.time_since_epoch().count()},
+                                     {"ready", process.ready},
+                                     {"faults", reasons_json(process.faults)},
+                                     {"warnings", reasons_json(process.warnings)},
+                                     {"counters", numbers_json(process.counters)},
+                                     {"gauges", numbers_json(process.gauges)}});
+    return out;
+}
+
+bool is_process_key(std::string_view key) { return key.starts_with(kPrefix); }
+
+std::optional<ProcessRecord> decode_process(const core::RecordView& record) try {
+    if (!is_process_key(record.key)) return std::nullopt;
+    const auto rest = record.key.substr(kPrefix.size());
+    const auto slash = rest.find('/');
+    if (slash == rest.npos) return std::nullopt;
+    ProcessRecord out{.role = std::string{rest.substr(0, slash)},
+                      .id = std::string{rest.substr(slash + 1)},
+                      .removed = !record.value};
+    if (out.removed) return out;
+    const auto json = core::parse_json(*record.value);
+    if (!json.is_object()) return std::nullopt;
+    out.name = json.value("name", "");
+    out.version = json.value("version", "");
+    out.started = core::Timestamp{std::chrono::milliseconds{json.value("started", 0LL)}};
+    out.at = core::Timestamp{std::chrono::milliseconds{json.value("at", 0LL)}};
+    out.ready = json.value("ready", false);
+    out.faults = reasons_in(json.value("faults", Json::array()));
+    out.warnings = reasons_in(json.value("warnings", Json::array()));
+    out.counters = numbers_in(json.value("counters", Json::object()));
+    out.gauges = numbers_in(json.value("gauges", Json::object()));
+    return out;
+} catch (const Json::exception&) {
+    return std::nullopt;  // a member of another type
+}
+
+}  // namespace beckon::cluster

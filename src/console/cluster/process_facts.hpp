@@ -1,0 +1,41 @@
+#pragma once
+
+#include "core/clock.hpp"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// What `ownership` says of processes and partitions, for people. Values.
+namespace beckon::console {
+
+struct ProcessFacts {
+    std::string role;
+    std::string name;  ///< of its host, with the port where several are on one
+    std::string id = {};
+    std::string version = {};
+    bool gone = false;
+    bool ready = true;
+    core::Duration silent{};
+    core::Duration uptime{};
+    std::vector<std::string> faults = {};
+    std::vector<std::string> warnings = {};
+    /// Of its host's clock against the log's; positive: ahead.
+    std::optional<core::Duration> clock_off = std::nullopt;
+    /// Until the first of its certificates expires; negative: it has expired.
+    std::optional<core::Duration> certificate_left = std::nullopt;
+    std::map<std::string, double> gauges = {};
+    std::map<std::string, double> rates = {};  ///< of its counters, per second
+    /// The nodes that have taken its partitions over, with how many.
+    std::vector<std::pair<std::string, std::size_t>> taken_over = {};
+};
+
+struct HomelessFacts {
+    std::string role;
+    std::vector<int> partitions;  ///< that nobody serves
+};
+
+}  // namespace beckon::console

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "cluster/process_record.hpp"
+#include "core/clock.hpp"
+#include "core/record.hpp"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace beckon::console {
+
+/// The processes of the installation, by the records that they publish of themselves. No clock; one
+/// thread. Bounded: of more than kProcessesMax the one that was silent for longest is forgotten.
+class Processes {
+public:
+    static constexpr std::size_t kProcessesMax = 1'000;
+    /// A process that was silent for so long is gone: it missed two records, and the third.
+    static constexpr core::Duration kGoneAfter = cluster::kProcessEvery * 5 / 2;
+    /// A shorter time tells nothing of a rate.
+    static constexpr core::Duration kRateMin = std::chrono::seconds{1};
+
+    struct Seen {
+        cluster::ProcessRecord record;
+        core::Timestamp at{};         ///< when it was last heard of
+        core::Duration clock_off{};   ///< of its host, against the log's; positive: ahead
+        bool clock_known = false;
+        /// Of its counters, per second, between its last two records.
+        std::map<std::string, double> rates = {};
+    };
+
+    /// A record of `ownership`; others than those of processes are ignored. `heard`: when, by the
+    /// clock of all other times here.
+    void apply(const core::RecordView& record, core::Timestamp heard);
+    /// What the process itself says, without a log.
+    void tell(const cluster::ProcessRecord& record, core::Timestamp now);
+    /// Forgets those that were silent for longer, and those that another one has replaced: the same
+    /// role at the same address, started later.
+    void forget(core::Timestamp now, core::Duration history_window);
+
+    /// By role and id.
+    const std::map<std::string, Seen>& all() const { return seen_; }
+    /// nullptr: none of that role and id is known.
+    const Seen* find(const std::string& role, const std::string& id) const;
+
+    static bool is_gone(const Seen& seen, core::Timestamp now) { return now - seen.at > kGoneAfter; }
+
+private:
+    Seen& take(const cluster::ProcessRecord& record, core::Timestamp heard);
+
+    std::map<std::string, Seen> seen_;
+};
+
+}  // namespace beckon::console

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "console/cluster/ownership_view.hpp"
+#include "console/lag/lag_collector.hpp"
+#include "console/overview/facts.hpp"
+#include "console/overview/history.hpp"
+#include "console/web/live_pages.hpp"
+#include "core/clock.hpp"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace beckon::console {
+
+/// Publishes the pages "status", "overview" and "nodes", and keeps the last hour of what "overview"
+/// shows. One thread.
+class Overview {
+public:
+    static constexpr std::chrono::seconds kJudgeEvery{2};
+    /// A partition without a home for less than this is handed over.
+    static constexpr std::chrono::seconds kHomelessMin{10};
+
+    struct Context {
+        LivePages& pages;
+        const core::Clock& clock;
+        core::Duration history_window{};
+        /// What this process says of itself, where it is the only one; else empty.
+        std::function<cluster::ProcessRecord()> self = {};
+        /// Adds what other parts of the console know.
+        std::function<void(Installation&)> more = {};
+    };
+    explicit Overview(Context context) : context_(std::move(context)) {}
+
+    /// Call it every second. `lag`: the newest; nullptr: none yet.
+    void tick(OwnershipView& view, const LagPagePtr& lag);
+
+private:
+    Installation facts(OwnershipView& view, const LagPagePtr& lag);
+    void hold_back(std::vector<HomelessFacts>& homeless, core::MonoTime now);
+
+    const Context context_;
+    History history_;
+    core::MonoTime judge_at_{};
+    core::MonoTime point_at_{};
+    /// When a partition was first seen without a home.
+    std::map<std::pair<std::string, int>, core::MonoTime> homeless_since_;
+};
+
+/// The groups that are not OK, or that lose records. Pure.
+std::vector<GroupFacts> groups_of(const LagPage& page);
+
+}  // namespace beckon::console

@@ -1,0 +1,378 @@
+#include "console/overview/verdict.hpp"
+
+#include "console/lag/lag_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+namespace beckon::console {
+
+namespace {
+
+using Findings = std::vector<Finding>;
+
+std::string words(core::Duration time) {
+    if (time < std::chrono::minutes{2}) return duration_words(time);
+    if (time < std::chrono::hours{2}) {
+        return std::to_string(std::chrono::floor<std::chrono::minutes>(time).count()) + " min";
+    }
+    return duration_words(time);
+}
+
+std::string milliseconds(core::Duration time) {
+    const double ms = std::chrono::duration<double, std::milli>{time}.count();
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), ms < 10 ? "%.1f ms" : "%.0f ms", ms);
+    return text.data();
+}
+
+std::string gigabytes(double bytes) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), bytes < 1e9 ? "%.0f MB" : "%.1f GB",
+                  bytes < 1e9 ? bytes / 1e6 : bytes / 1e9);
+    return text.data();
+}
+
+std::string counted(std::size_t count, const std::string& one, const std::string& many) {
+    return std::to_string(count) + ' ' + (count == 1 ? one : many);
+}
+
+/// "a", "a and b", "a, b and c", "a, b, c and 4 more".
+std::string listed(const std::vector<std::string>& names) {
+    constexpr std::size_t kNamesMax = 3;
+    std::string out;
+    const auto shown = std::min(names.size(), kNamesMax);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const bool last = i + 1 == names.size();
+        if (i > 0) out += last ? " and " : ", ";
+        out += names[i];
+    }
+    if (names.size() > shown) out += " and " + std::to_string(names.size() - shown) + " more";
+    return out;
+}
+
+std::vector<std::string> names_of(const Installation& facts, std::string_view role, bool gone) {
+    std::vector<std::string> names;
+    for (const auto& one : facts.processes) {
+        if (one.role == role && one.gone == gone) names.push_back(one.name);
+    }
+    return names;
+}
+
+bool alive(const Installation& facts, std::string_view role) {
+    return facts.standalone || !names_of(facts, role, false).empty();
+}
+
+/// What nobody can do while no process of a role is alive.
+struct Need {
+    const char* role;
+    const char* effect;
+};
+constexpr std::array<Need, 3> kNeeds{{
+    {"endpoint", "nobody can send"},
+    {"edge", "no client is connected"},
+    {"retry", "no webhook is called"},
+}};
+
+void judge_roles(const Installation& facts, Findings& out) {
+    if (!facts.complete || facts.standalone) return;
+    for (const auto& need : kNeeds) {
+        const std::string role = need.role;
+        if (alive(facts, role)) continue;
+        const bool asked = role != "retry" || (facts.webhooks && facts.webhooks->total > 0);
+        const auto gone = names_of(facts, role, true);
+        if (!asked && gone.empty()) continue;
+        const auto what = "No " + role + " is alive: " + need.effect;
+        out.push_back({.level = Level::bad,
+                       .what = gone.empty() ? what + "." : what + " (it was " + listed(gone) + ").",
+                       .todo = "Start `beckon " + role + "`" +
+                               (gone.empty() ? "" : " again on " + listed(gone)) +
+                               ", and read the last lines of its log. One that runs must be allowed "
+                               "to write `ownership`, or it is not seen here.",
+                       .section = "a-node-is-gone",
+                       .page = "nodes"});
+    }
+}
+
+void judge_gone(const Installation& facts, const ProcessFacts& one, Findings& out) {
+    if (!one.gone || !alive(facts, one.role)) return;  // the role as a whole has a finding
+    auto what = one.role + ' ' + one.name + " is gone for " + words(one.silent);
+    if (!one.taken_over.empty()) {
+        std::size_t partitions = 0;
+        std::vector<std::string> by;
+        for (const auto& [name, count] : one.taken_over) {
+            partitions += count;
+            by.push_back(name);
+        }
+        what += "; " + listed(by) + " took over its " +
+                counted(partitions, "partition", "partitions");
+    }
+    what[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(what[0])));
+    out.push_back({.level = Level::warning,
+                   .what = what + ".",
+                   .todo = "Look at the host " + one.name + " and at the last lines of the log of " +
+                           one.role + ", and start it again. If it was taken away for good, it "
+                                      "leaves this page after the history window.",
+                   .section = "a-node-is-gone",
+                   .page = "nodes"});
+}
+
+void judge_ready(const ProcessFacts& one, Findings& out) {
+    if (one.gone || one.ready) return;
+    const auto why = one.faults.empty() ? std::string{"it does not say why"} : one.faults.front();
+    out.push_back({.level = one.uptime < kStartMax ? Level::warning : Level::bad,
+                   .what = one.name + " (" + one.role + ") is not ready: " + why + ".",
+                   .todo = one.uptime < kStartMax
+                               ? "It was started " + words(one.uptime) + " ago: wait a minute."
+                               : "Look the reason up in the table of the operations manual.",
+                   .section = "when-something-is-wrong",
+                   .page = "nodes"});
+}
+
+void judge_disk(const ProcessFacts& one, Findings& out) {
+    const auto free = one.gauges.find("disk_free");
+    const auto size = one.gauges.find("disk_size");
+    if (one.gone || free == one.gauges.end() || size == one.gauges.end()) return;
+    const bool full = free->second < kFreeBytesFull;
+    const bool low = free->second < kFreeBytesLow && free->second < size->second * kFreeRatioLow;
+    if (!full && !low) return;
+    out.push_back(
+        {.level = full ? Level::bad : Level::warning,
+         .what = "The disk of " + one.name + " (" + one.role + ") " +
+                 (full ? "is full: " : "is filling: ") + gigabytes(free->second) + " of " +
+                 gigabytes(size->second) + " are free.",
+         .todo = "Make space on it, or give it a larger disk. The process goes on by itself as soon "
+                 "as there is space; nothing that was accepted is lost.",
+         .section = "a-disk-is-full",
+         .page = "nodes"});
+}
+
+void judge_clock(const ProcessFacts& one, Findings& out) {
+    if (one.gone || !one.clock_off) return;
+    const auto off = *one.clock_off;
+    if (off < kClockOffMax && -off < kClockOffMax) return;
+    out.push_back({.level = one.role == "endpoint" ? Level::bad : Level::warning,
+                   .what = "The clock of " + one.name + " (" + one.role + ") is " +
+                           words(off < off.zero() ? -off : off) +
+                           (off < off.zero() ? " behind" : " ahead") + " of the brokers'.",
+                   .todo = "Let an NTP daemon set it (chrony, systemd-timesyncd). Messages are not "
+                           "affected, but an endpoint judges senders' VAPID tokens by it.",
+                   .section = "a-clock-is-wrong",
+                   .page = "nodes"});
+}
+
+void judge_certificate(const ProcessFacts& one, Findings& out) {
+    if (one.gone || !one.certificate_left || *one.certificate_left > kCertificateLeft) return;
+    const auto left = *one.certificate_left;
+    const bool expired = left <= left.zero();
+    out.push_back({.level = expired ? Level::bad : Level::warning,
+                   .what = "The certificate of " + one.name + " (" + one.role + ") " +
+                           (expired ? "expired " + words(-left) + " ago."
+                                    : "expires in " + words(left) + "."),
+                   .todo = "Renew it, then send the process SIGHUP: it reads the file again without "
+                           "a restart.",
+                   .section = "a-certificate-expires",
+                   .page = "nodes"});
+}
+
+void judge_warnings(const ProcessFacts& one, Findings& out) {
+    if (one.gone) return;
+    for (const auto& warning : one.warnings) {
+        out.push_back({.level = Level::warning,
+                       .what = one.name + " (" + one.role + ") warns: " + warning + ".",
+                       .todo = "Look the warning up in the table of the operations manual.",
+                       .section = "when-something-is-wrong",
+                       .page = "nodes"});
+    }
+}
+
+void judge_partitions(const Installation& facts, Findings& out) {
+    for (const auto& [role, partitions] : facts.homeless) {
+        if (partitions.empty() || !alive(facts, role)) continue;
+        std::vector<std::string> names;
+        for (const auto partition : partitions) names.push_back(std::to_string(partition));
+        out.push_back({.level = Level::bad,
+                       .what = counted(partitions.size(), "partition", "partitions") + " of " +
+                               role + (partitions.size() == 1 ? " has" : " have") +
+                               " no home: " + listed(names) + ".",
+                       .todo = "Wait half a minute: a living " + role +
+                               " takes them over. If none does, look at `/ready` of each " + role +
+                               " and start one more.",
+                       .section = "a-partition-has-no-home",
+                       .page = "nodes"});
+    }
+}
+
+void judge_canary(const Installation& facts, Findings& out) {
+    if (!facts.canary) return;
+    for (const auto& edge : facts.canary->edges) {
+        if (edge.state != CanaryFacts::State::failing) continue;
+        out.push_back({.level = Level::bad,
+                       .what = "A push through " + edge.edge + " fails: " + edge.why + ".",
+                       .todo = "If other findings name this edge or the endpoint, mend those first. "
+                               "Else look at the edge's `/ready` and at the way from the console "
+                               "to it.",
+                       .section = "a-push-fails",
+                       .page = "canary"});
+    }
+}
+
+void judge_webhooks(const Installation& facts, Findings& out) {
+    if (!facts.webhooks) return;
+    const auto& failing = facts.webhooks->failing;
+    if (!failing.empty()) {
+        std::vector<std::string> receivers;
+        for (const auto& one : failing) receivers.push_back(one.origin + " (" + one.why + ")");
+        out.push_back({.level = Level::warning,
+                       .what = counted(failing.size(), "webhook fails: ", "webhooks fail: ") +
+                               listed(receivers) + ".",
+                       .todo = "Tell those who run the receiver what it answers. The events wait and "
+                               "are tried again for days; other webhooks are not held up.",
+                       .section = "a-webhook-fails",
+                       .page = "webhooks"});
+    }
+    if (facts.webhooks->disabled > 0) {
+        out.push_back({.level = Level::warning,
+                       .what = counted(facts.webhooks->disabled, "webhook is", "webhooks are") +
+                               " disabled.",
+                       .todo = "Enable it again when its receiver works, then redrive its dead "
+                               "letters; or delete it.",
+                       .section = "a-webhook-fails",
+                       .page = "webhooks"});
+    }
+}
+
+void judge_deliveries(const Installation& facts, Findings& out) {
+    if (facts.dead && facts.dead->of_this_hour > 0) {
+        out.push_back({.level = Level::warning,
+                       .what = counted(facts.dead->of_this_hour, "delivery", "deliveries") +
+                               " became dead letters in the last hour.",
+                       .todo = "Look at their reason, mend the receiver, then redrive them.",
+                       .section = "a-webhook-fails",
+                       .page = "dead"});
+    }
+    if (facts.tiers && facts.tiers->overdue > kOverdueMax) {
+        out.push_back({.level = Level::warning,
+                       .what = counted(facts.tiers->due, "delivery is", "deliveries are") +
+                               " tried late, by " + words(facts.tiers->overdue) + ".",
+                       .todo = "Look whether a process with the role retry is alive and has a home "
+                               "for each partition; more workers or one more process help a slow "
+                               "one.",
+                       .section = "deliveries-are-late",
+                       .page = "tiers"});
+    }
+}
+
+void judge_groups(const Installation& facts, Findings& out) {
+    if (!facts.lag_problem.empty()) {
+        out.push_back({.level = Level::warning,
+                       .what = "The lag is not known: " + facts.lag_problem + ".",
+                       .todo = "Look whether the brokers answer the console.",
+                       .section = "a-group-does-not-read",
+                       .page = "lag"});
+    }
+    for (const auto& group : facts.groups) {
+        const bool stands = group.status == Status::stalled || group.status == Status::stopped;
+        if (group.loss == Loss::now) {
+            out.push_back({.level = Level::bad,
+                           .what = "The group " + group.group + " has lost records unread.",
+                           .todo = "Start its readers; raise the retention of the topic until they "
+                                   "have caught up.",
+                           .section = "a-group-does-not-read",
+                           .page = "lag"});
+        } else if (stands || group.loss == Loss::near) {
+            const auto owners =
+                group.owners.empty() ? std::string{} : " (" + listed(group.owners) + ")";
+            out.push_back({.level = stands ? Level::bad : Level::warning,
+                           .what = "The group " + group.group + " is " +
+                                   std::string{to_string(group.status)} + owners +
+                                   (group.loss == Loss::near ? " and will lose records unread." : "."),
+                           .todo = group.status == Status::stopped
+                                       ? "Nobody reads there: start the group."
+                                       : "Look at that member: it hangs, or fails at a record again "
+                                         "and again.",
+                           .section = "a-group-does-not-read",
+                           .page = "lag"});
+        }
+    }
+}
+
+/// What the canary has measured, or else what the processes say.
+std::string head_of(const Installation& facts, const Findings& findings) {
+    if (!facts.complete) return "The console is still reading the log.";
+    if (facts.canary && !facts.canary->edges.empty()) {
+        std::size_t well = 0;
+        std::size_t tried = 0;
+        core::Duration slowest{};
+        for (const auto& edge : facts.canary->edges) {
+            tried += edge.state == CanaryFacts::State::starting ? 0 : 1;
+            if (edge.state != CanaryFacts::State::well) continue;
+            ++well;
+            if (edge.p50) slowest = std::max(slowest, *edge.p50);
+        }
+        const auto of = std::to_string(well) + " of " +
+                        counted(facts.canary->edges.size(), "edge", "edges");
+        if (tried == 0) return "The canary makes its first push.";
+        if (well == 0) return "Push does not work: no edge answers the canary.";
+        return (well == tried ? "Push works: " : "Push works in part: ") + of +
+               (well == 1 ? " answers in " : " answer in ") + milliseconds(slowest) + ".";
+    }
+    for (const auto& need : kNeeds) {
+        if (std::string_view{need.role} != "retry" && !alive(facts, need.role)) {
+            return "Push does not work.";
+        }
+    }
+    const bool well = std::none_of(findings.begin(), findings.end(), [](const auto& one) {
+        return one.level == Level::bad;
+    });
+    return std::string{well ? "Nothing is known to be wrong" : "Push may not work"} +
+           "; no canary measures whether push works.";
+}
+
+}  // namespace
+
+std::string_view to_string(Level level) {
+    switch (level) {
+        case Level::ok: return "ok";
+        case Level::warning: return "warning";
+        case Level::bad: return "bad";
+    }
+    return "ok";
+}
+
+Verdict judge(const Installation& facts) {
+    Findings found;
+    judge_roles(facts, found);
+    judge_partitions(facts, found);
+    judge_canary(facts, found);
+    for (const auto& one : facts.processes) {
+        judge_gone(facts, one, found);
+        judge_ready(one, found);
+        judge_disk(one, found);
+        judge_clock(one, found);
+        judge_certificate(one, found);
+        judge_warnings(one, found);
+    }
+    judge_groups(facts, found);
+    judge_webhooks(facts, found);
+    judge_deliveries(facts, found);
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.level > b.level; });
+    Verdict out{.level = found.empty() ? Level::ok : found.front().level,
+                .sentence = head_of(facts, found),
+                .findings = {}};
+    for (std::size_t i = 0; i < found.size() && i < kSentenceMax; ++i) {
+        out.sentence += ' ' + found[i].what;
+    }
+    if (found.size() > kSentenceMax) {
+        out.sentence += ' ' + counted(found.size() - kSentenceMax, "more thing is", "more things are") +
+                        " wrong.";
+    }
+    out.findings = std::move(found);
+    return out;
+}
+
+}  // namespace beckon::console

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "console/overview/facts.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Is everything all right? Pure functions, any thread.
+namespace beckon::console {
+
+enum class Level : std::uint8_t { ok, warning, bad };
+std::string_view to_string(Level level);
+
+/// Something that is wrong.
+struct Finding {
+    Level level = Level::warning;
+    std::string what;     ///< one sentence, which says where
+    std::string todo;     ///< what a person does now
+    std::string section;  ///< of docs/operations.md
+    std::string page;     ///< of the console
+    bool operator==(const Finding&) const = default;
+};
+
+struct Verdict {
+    Level level = Level::ok;
+    std::string sentence;           ///< whether push works, and the worst of the findings
+    std::vector<Finding> findings;  ///< the worst first
+};
+
+/// A disk is short of space below both of these, and full below the last.
+inline constexpr double kFreeRatioLow = 0.05;
+inline constexpr double kFreeBytesLow = 20e9;
+inline constexpr double kFreeBytesFull = 500e6;
+/// VAPID tokens are refused from about a minute on.
+inline constexpr std::chrono::seconds kClockOffMax{30};
+inline constexpr std::chrono::hours kCertificateLeft{24 * 14};
+/// A process that was started a moment ago may be not ready.
+inline constexpr std::chrono::seconds kStartMax{60};
+/// A tier is late by more than this.
+inline constexpr std::chrono::seconds kOverdueMax{60};
+/// Findings in the sentence; the others are counted.
+inline constexpr std::size_t kSentenceMax = 3;
+
+Verdict judge(const Installation& facts);
+
+}  // namespace beckon::console

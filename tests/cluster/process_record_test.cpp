@@ -1,0 +1,81 @@
+#include "cluster/process_record.hpp"
+
+#include "cluster/ownership.hpp"
+
+#include <limits>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace beckon::cluster;
+
+namespace {
+
+core::RecordView view_of(const core::Record& record) {
+    core::RecordView view;
+    view.key = record.key;
+    if (record.value) view.value = *record.value;
+    return view;
+}
+
+ProcessRecord example() {
+    ProcessRecord process;
+    process.role = "edge";
+    process.id = "0123456789abcdef";
+    process.name = "edge-1:8080";
+    process.version = "0.1.0 (abc)";
+    process.started = core::Timestamp{std::chrono::seconds{5}};
+    process.at = core::Timestamp{std::chrono::seconds{9}};
+    process.ready = true;
+    process.warnings = {"key ring: it is older"};
+    process.counters = {{"delivered", 12}};
+    process.gauges = {{"clients", 3.5}};
+    return process;
+}
+
+}  // namespace
+
+TEST_CASE("what a process says of itself is the same after the log", "[cluster]") {
+    const auto record = encode(example());
+    CHECK(record.key == "process/edge/0123456789abcdef");
+    CHECK(decode_process(view_of(record)) == example());
+}
+
+TEST_CASE("a process that has ended leaves a tombstone", "[cluster]") {
+    auto ended = example();
+    ended.removed = true;
+    const auto record = encode(ended);
+    CHECK_FALSE(record.value);
+    CHECK(decode_process(view_of(record))->removed);
+}
+
+TEST_CASE("roles fold no record of a process", "[cluster]") {
+    const auto record = encode(example());
+    CHECK(std::holds_alternative<OwnershipBarrier>(decode_ownership(view_of(record))));
+}
+
+TEST_CASE("a record is bounded, and numbers that are none are left out", "[cluster]") {
+    auto process = example();
+    for (int i = 0; i < 1'000; ++i) {
+        process.counters["c" + std::to_string(i)] = i;
+        process.faults.emplace_back(10'000, 'x');
+    }
+    process.gauges["never"] = std::numeric_limits<double>::infinity();
+    const auto record = encode(process);
+    CHECK(record.value->size() < 8'000);
+    const auto read = decode_process(view_of(record));
+    REQUIRE(read);
+    CHECK(read->counters.size() == ProcessRecord::kNumbersMax);
+    CHECK(read->faults.size() == ProcessRecord::kReasonsMax);
+    CHECK_FALSE(read->gauges.contains("never"));
+}
+
+TEST_CASE("what is no record of a process is none", "[cluster]") {
+    for (const auto* value : {"", "[]", "1", R"({"ready": "yes"})", R"({"counters": {"a": "b"}})",
+                              R"({"faults": [1]})"}) {
+        core::Record record{.key = "process/edge/a", .value = value, .headers = {}};
+        CHECK_FALSE(decode_process(view_of(record)));
+    }
+    CHECK_FALSE(decode_process(view_of({.key = "process/edge", .value = "{}", .headers = {}})));
+    CHECK_FALSE(decode_process(view_of({.key = "edge/node/a", .value = "{}", .headers = {}})));
+}

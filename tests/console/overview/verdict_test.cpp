@@ -1,0 +1,209 @@
+#include "console/overview/verdict.hpp"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace beckon::console;
+using namespace std::chrono_literals;
+
+namespace {
+
+ProcessFacts process(const std::string& role, const std::string& name) {
+    return {.role = role, .name = name, .uptime = 24h, .gauges = {}};
+}
+
+/// Three edges, two endpoints, a canary: all is well.
+Installation installation() {
+    Installation all{.complete = true};
+    for (const auto* name : {"edge-1", "edge-2", "edge-3"}) {
+        all.processes.push_back(process("edge", name));
+    }
+    all.processes.push_back(process("endpoint", "endpoint-1"));
+    all.processes.push_back(process("endpoint", "endpoint-2"));
+    all.processes.push_back(process("retry", "retry-1"));
+    all.canary.emplace();
+    for (const auto* name : {"ws://edge-1/", "ws://edge-2/", "ws://edge-3/"}) {
+        all.canary->edges.push_back(
+            {.edge = name, .state = CanaryFacts::State::well, .p50 = 4ms, .p99 = 9ms});
+    }
+    all.webhooks = WebhookFacts{.total = 5};
+    all.dead = DeadFacts{.letters = 12};
+    all.tiers = TierFacts{.waiting = 3};
+    return all;
+}
+
+ProcessFacts& named(Installation& all, const std::string& name) {
+    return *std::find_if(all.processes.begin(), all.processes.end(),
+                         [&](const auto& one) { return one.name == name; });
+}
+
+/// The one thing that is wrong.
+Finding only(const Installation& all) {
+    const auto verdict = judge(all);
+    REQUIRE(verdict.findings.size() == 1);
+    CHECK(verdict.level == verdict.findings[0].level);
+    CHECK(verdict.sentence.find(verdict.findings[0].what) != std::string::npos);
+    CHECK_FALSE(verdict.findings[0].todo.empty());
+    return verdict.findings[0];
+}
+
+}  // namespace
+
+TEST_CASE("all is well: the sentence says what the canary measures", "[console]") {
+    const auto verdict = judge(installation());
+    CHECK(verdict.level == Level::ok);
+    CHECK(verdict.sentence == "Push works: 3 of 3 edges answer in 4.0 ms.");
+    CHECK(verdict.findings.empty());
+}
+
+TEST_CASE("a dead edge is named, with those that took its partitions over", "[console]") {
+    auto all = installation();
+    auto& edge = named(all, "edge-2");
+    edge.gone = true;
+    edge.ready = false;
+    edge.silent = 3min + 20s;
+    edge.taken_over = {{"edge-1", 8}, {"edge-3", 6}};
+    const auto found = only(all);
+    CHECK(found.what ==
+          "Edge edge-2 is gone for 3 min; edge-1 and edge-3 took over its 14 partitions.");
+    CHECK(found.level == Level::warning);
+    CHECK(found.section == "a-node-is-gone");
+    CHECK(found.page == "nodes");
+}
+
+TEST_CASE("no endpoint: nobody can send, and the sentence begins with that", "[console]") {
+    auto all = installation();
+    for (auto& one : all.processes) one.gone = one.role == "endpoint";
+    const auto found = only(all);
+    CHECK(found.level == Level::bad);
+    CHECK(found.what ==
+          "No endpoint is alive: nobody can send (it was endpoint-1 and endpoint-2).");
+    all.canary.reset();
+    CHECK(judge(all).sentence.starts_with("Push does not work. No endpoint is alive"));
+    std::erase_if(all.processes, [](const auto& one) { return one.role == "endpoint"; });
+    CHECK(judge(all).findings[0].what == "No endpoint is alive: nobody can send.");
+}
+
+TEST_CASE("a hanging webhook is named by its receiver and the reason", "[console]") {
+    auto all = installation();
+    all.webhooks->failing = {{"id", "https://hooks.example.org", "timed out"}};
+    const auto found = only(all);
+    CHECK(found.what == "1 webhook fails: https://hooks.example.org (timed out).");
+    CHECK(found.page == "webhooks");
+    all.webhooks->failing.resize(7, all.webhooks->failing[0]);
+    CHECK(only(all).what.ends_with("and 4 more."));
+}
+
+TEST_CASE("a disk that fills is a warning, a full one is bad", "[console]") {
+    auto all = installation();
+    auto& gauges = named(all, "edge-3").gauges;
+    gauges = {{"disk_free", 3e9}, {"disk_size", 100e9}};
+    CHECK(only(all).what == "The disk of edge-3 (edge) is filling: 3.0 GB of 100.0 GB are free.");
+    CHECK(only(all).level == Level::warning);
+    gauges["disk_free"] = 20e6;
+    CHECK(only(all).what == "The disk of edge-3 (edge) is full: 20 MB of 100.0 GB are free.");
+    CHECK(only(all).level == Level::bad);
+    CHECK(only(all).section == "a-disk-is-full");
+    gauges = {{"disk_free", 40e9}, {"disk_size", 4e12}};  // little of a large disk is enough
+    CHECK(judge(all).findings.empty());
+}
+
+TEST_CASE("a wrong clock says by how much, and which way", "[console]") {
+    auto all = installation();
+    named(all, "endpoint-1").clock_off = -48h;
+    CHECK(only(all).what ==
+          "The clock of endpoint-1 (endpoint) is 2 d 0 h behind of the brokers'.");
+    CHECK(only(all).level == Level::bad);
+    named(all, "endpoint-1").clock_off = 20s;
+    CHECK(judge(all).findings.empty());
+}
+
+TEST_CASE("a partition without a home is named, unless its whole role is away", "[console]") {
+    auto all = installation();
+    all.homeless = {{"edge", {7}}};
+    CHECK(only(all).what == "1 partition of edge has no home: 7.");
+    CHECK(only(all).level == Level::bad);
+    all.homeless = {{"edge", {1, 2, 3, 4, 5}}};
+    CHECK(only(all).what == "5 partitions of edge have no home: 1, 2, 3 and 2 more.");
+    for (auto& one : all.processes) one.gone = one.role == "edge";
+    CHECK(only(all).what.starts_with("No edge is alive: no client is connected"));
+}
+
+TEST_CASE("a certificate warns two weeks ahead, and is bad once it has expired", "[console]") {
+    auto all = installation();
+    named(all, "edge-1").certificate_left = 10 * 24h;
+    CHECK(only(all).what == "The certificate of edge-1 (edge) expires in 10 d 0 h.");
+    named(all, "edge-1").certificate_left = -3h;
+    CHECK(only(all).what == "The certificate of edge-1 (edge) expired 3 h 0 min ago.");
+    CHECK(only(all).level == Level::bad);
+}
+
+TEST_CASE("without a canary the sentence does not claim that push works", "[console]") {
+    auto all = installation();
+    all.canary.reset();
+    const auto verdict = judge(all);
+    CHECK(verdict.level == Level::ok);
+    CHECK(verdict.sentence ==
+          "Nothing is known to be wrong; no canary measures whether push works.");
+}
+
+TEST_CASE("a canary that fails at one edge or at all", "[console]") {
+    auto all = installation();
+    auto& edges = all.canary->edges;
+    edges[1].state = CanaryFacts::State::failing;
+    edges[1].why = "the connection ended: refused";
+    CHECK(judge(all).sentence ==
+          "Push works in part: 2 of 3 edges answer in 4.0 ms. A push through ws://edge-2/ fails: "
+          "the connection ended: refused.");
+    for (auto& edge : edges) edge.state = CanaryFacts::State::failing;
+    CHECK(judge(all).sentence.starts_with("Push does not work: no edge answers the canary."));
+}
+
+TEST_CASE("a process that is not ready says why; a young one may take its time", "[console]") {
+    auto all = installation();
+    auto& edge = named(all, "edge-1");
+    edge.ready = false;
+    edge.faults = {"edge: restoring partitions 3, 4"};
+    CHECK(only(all).what == "edge-1 (edge) is not ready: edge: restoring partitions 3, 4.");
+    CHECK(only(all).level == Level::bad);
+    edge.uptime = 5s;
+    CHECK(only(all).level == Level::warning);
+}
+
+TEST_CASE("a group that stands, one that loses records, and deliveries that are late",
+          "[console]") {
+    auto all = installation();
+    all.groups = {{.group = "beckon.edge", .status = Status::stopped}};
+    CHECK(only(all).what == "The group beckon.edge is STOPPED.");
+    all.groups = {{.group = "orders", .status = Status::stalled, .owners = {"app-1"}}};
+    CHECK(only(all).what == "The group orders is STALLED (app-1).");
+    all.groups = {{.group = "orders", .status = Status::slow, .loss = Loss::now}};
+    CHECK(only(all).what == "The group orders has lost records unread.");
+    all.groups = {{.group = "orders", .status = Status::slow}};
+    CHECK(judge(all).findings.empty());
+    all.tiers = TierFacts{.waiting = 40, .due = 12, .overdue = 3min};
+    CHECK(only(all).what == "12 deliveries are tried late, by 3 min.");
+}
+
+TEST_CASE("the worst comes first, and the sentence counts what it leaves out", "[console]") {
+    auto all = installation();
+    all.dead->of_this_hour = 2;
+    all.webhooks->disabled = 1;
+    named(all, "edge-2").gone = true;
+    named(all, "edge-1").certificate_left = -1h;
+    named(all, "retry-1").warnings = {"key ring: it is older than the log's"};
+    const auto verdict = judge(all);
+    REQUIRE(verdict.findings.size() == 5);
+    CHECK(verdict.findings[0].level == Level::bad);
+    CHECK(verdict.findings[0].what.starts_with("The certificate of edge-1"));
+    CHECK(verdict.sentence.ends_with("2 more things are wrong."));
+}
+
+TEST_CASE("a standalone needs no other process", "[console]") {
+    Installation all{.complete = true, .standalone = true};
+    all.processes.push_back(process("standalone", "home"));
+    CHECK(judge(all).findings.empty());
+    CHECK(judge(Installation{}).sentence == "The console is still reading the log.");
+}
