@@ -3,6 +3,7 @@
 #include "console/cluster/cluster_json.hpp"
 #include "console/cluster/ownership_view.hpp"
 #include "console/lag/lag_collector.hpp"
+#include "console/lag/lag_hours.hpp"
 #include "console/lag/lag_metrics.hpp"
 #include "console/lag/lag_text.hpp"
 #include "console/overview/overview.hpp"
@@ -56,7 +57,9 @@ struct Console::Impl {
         }));
         metrics.emplace(context.ops.after_metrics([this] {
             const auto text = newest_metrics();
-            return text ? *text->get() : std::string{};
+            auto all = text ? *text->get() : std::string{};
+            if (context.metrics) all += context.metrics();
+            return all;
         }));
     }
     ~Impl() {
@@ -134,6 +137,10 @@ struct Console::Impl {
         LivePages::Source source{.whole = [page] { return to_json(*page); }};
         if (before) source.change = [page, before] { return to_json_change(*page, *before); };
         pages.publish("lag", std::move(source));
+        if (hours.add(*page)) {
+            const auto known = std::make_shared<const LagHours>(hours);
+            pages.publish("lag_hour", {.whole = [known] { return known->json(); }});
+        }
         const std::scoped_lock lock{mutex};
         lag_metrics = std::make_shared<LateText>([page] { return to_metrics(*page); });
     }
@@ -146,6 +153,7 @@ struct Console::Impl {
     const Context context;
     LivePages pages;
     mutable std::mutex mutex;
+    LagHours hours;                                  ///< the collector's thread only
     LagPagePtr lag;                                  ///< under mutex, as the next two
     std::shared_ptr<LateText> lag_metrics;
     std::shared_ptr<const OwnershipView> ownership;  ///< made and destroyed on the loop's thread

@@ -48,6 +48,8 @@ public:
         core::Duration history_window{};  ///< nodes that are gone are shown for so long
         /// What this process says of itself, where it is the installation's only one; else empty.
         std::function<cluster::ProcessRecord()> self = {};
+        /// Series of other parts of the console, in Prometheus' text format; may be empty.
+        std::function<std::string()> metrics = {};
         /// Adds to the first page what no page source knows. The console's own thread.
         std::function<void(Installation&)> more = {};
     };

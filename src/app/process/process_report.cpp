@@ -64,6 +64,7 @@ std::string label_of(const prometheus::ClientMetric& series, std::string_view na
 }
 
 void take_requests(const prometheus::MetricFamily& family, ProcessNumbers& out) {
+    for (const auto* name : {"accepted", "refused_4xx", "refused_5xx"}) out.counters[name] = 0;
     for (const auto& series : family.metric) {
         const auto status = label_of(series, "status");
         const double value = series.counter.value;

@@ -80,19 +80,17 @@ struct ConsoleRole::Impl {
                                        .edges = [this](const auto& links) { use_edges(links); },
                                        .history_window = config.layout.history_window,
                                        .self = parts.self,
+                                       .metrics = [this] { return canary_text(); },
                                        .more = [this](auto& facts) { tell(facts); }}) {
         const std::scoped_lock lock{canary_mutex};
         canary.emplace(console::CanaryConfig{.targets = config.console_canary,
                                              .insecure = config.endpoint_self_signed ||
                                                          config.edge_self_signed},
                        parts.clock, console.pages(), parts.metrics);
-        canary_metrics.emplace(
-            parts.ops.after_metrics([&canary = *canary] { return canary.metrics_text(); }));
     }
     /// A search that is under way does not hold up the end.
     ~Impl() {
         finder.stop();
-        canary_metrics.reset();
         const std::scoped_lock lock{canary_mutex};
         canary.reset();
     }
@@ -109,6 +107,11 @@ struct ConsoleRole::Impl {
         if (canary) canary->use_edges(link_addresses);
     }
 
+    std::string canary_text() {
+        const std::scoped_lock lock{canary_mutex};
+        return canary ? canary->metrics_text() : std::string{};
+    }
+
     void tell(console::Installation& facts) {
         const std::scoped_lock lock{canary_mutex};
         if (canary) facts.canary = canary->facts();
@@ -122,7 +125,6 @@ struct ConsoleRole::Impl {
     std::mutex canary_mutex;
     std::optional<console::Canary> canary;  ///< under canary_mutex; publishes pages of `console`
     console::Console console;
-    std::optional<ops::Mount> canary_metrics;
 };
 
 ConsoleRole::ConsoleRole(const Config& config, const ConsoleParts& parts,

@@ -85,7 +85,7 @@ function showPage() {
     const pages = page.follows ? [page.follows, ...(page.also ?? [])] : [];
     /** @type {Record<string, any>} */
     const data = {};
-    const draw = () => replace(content, page.show(page.follows ? data[page.follows] : null, draw, { ...data, status }));
+    const draw = () => replace(content, () => page.show(page.follows ? data[page.follows] : null, draw, { ...data, status }));
     byId('live').hidden = false;
     if (page.follows) replace(content, [h('div', { class: 'head' }, h('h1', {}, page.title)), h('p', { class: 'quiet' }, page.missing ?? 'Waiting for the first values …')]);
     else draw();

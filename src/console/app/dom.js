@@ -38,12 +38,12 @@ function kept(children) {
 /**
  * Replaces an element's children, and keeps the focus where a new element has the same `data-key`.
  * @param {HTMLElement} parent
- * @param {Node[]} children
+ * @param {Node[] | (() => Node[])} children  made by a function, they may take elements of before with them
  */
 export function replace(parent, children) {
     const active = document.activeElement;
     const key = active instanceof HTMLElement && parent.contains(active) ? active.dataset.key : undefined;
-    parent.replaceChildren(...children);
+    parent.replaceChildren(...(typeof children === 'function' ? children() : children));
     if (key === undefined) return;
     const again = parent.querySelector(`[data-key="${CSS.escape(key)}"]`);
     if (again instanceof HTMLElement) again.focus({ preventScroll: true });

@@ -19,6 +19,8 @@
  *
  * @typedef {{at: number, took_ms: number, problems: string[], rows: LagRow[]}} LagPage
  *
+ * @typedef {{at: number[], groups: {group: string, topic: string, records: (number|null)[]}[]}} LagHour
+ *
  * @typedef {{id: string, name: string, link: string, links: string[], clients: number|null, homes: number, standbys: number, controller: boolean}} ClusterNode
  * @typedef {'unplaced'|'moving'|'restoring'|'serving'} PlacedState
  * @typedef {{partition: number, state: PlacedState, home: string, from: string, standbys: string[], ready: string[], epoch: number, moving: boolean}} Placed

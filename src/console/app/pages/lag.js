@@ -1,6 +1,6 @@
 // Lag: every consumer group, by topic, and by partition where one is unfolded.
-import { spark } from '../chart.js';
-import { h, head, table, tiles, word } from '../dom.js';
+import { chart, spark, zoneLine } from '../chart.js';
+import { h, head, only, panel, table, tiles, word } from '../dom.js';
 import { count, rate, seconds, time } from '../format.js';
 
 /** @typedef {import('../types.js').LagRow} LagRow */
@@ -9,10 +9,15 @@ const WORST_FIRST = ['STOPPED', 'STALLED', 'SLOW', 'RESTORING', 'OK'];
 /** @param {string} status */
 const badness = (status) => WORST_FIRST.length - WORST_FIRST.indexOf(status);
 
+/** An attempt that is late by more than this is late. */
+const TIER_LATE_S = 5;
+
 /** Unfolded rows and the filter outlive the next values. */
 const unfolded = new Set();
 let filter = '';
 let onlyBehind = false;
+/** @type {import('../types.js').LagHour|undefined} */
+let hour;
 
 /** @param {LagRow[]} rows */
 function summary(rows) {
@@ -47,10 +52,16 @@ const warning = (row) => (row.loss === 'none' ? null : h('span', { class: 'warn 
 /** @param {LagRow} row */
 const place = (row) => `${row.group}\n${row.topic}\n${row.partition}`;
 
-/** @param {LagRow} row  @param {string} key */
-function history(row, key) {
-    const values = row.history.length > 1 ? row.history : [0, 0];
-    return spark(key, { at: values.map((_, i) => i), lines: [{ label: 'records', values, colour: badness(row.status) > 3 ? 'bad' : 'first' }], area: true, height: 22, show: count, label: `lag of late, now ${count(row.lag)} records` });
+/**
+ * Of a topic the last hour, of a partition the last minutes.
+ * @param {LagRow} row
+ * @param {boolean} part
+ */
+function history(row, part) {
+    const known = part ? undefined : hour?.groups.find((one) => one.group === row.group && one.topic === row.topic)?.records;
+    const values = known && known.length > 1 ? known : row.history.length > 1 ? row.history : [0, 0];
+    const late = values === known ? 'in the last hour' : 'in the last minutes';
+    return spark(part ? place(row) : `${row.group}\n${row.topic}`, { at: values.map((_, i) => i), lines: [{ label: 'records', values, colour: badness(row.status) > 3 ? 'bad' : 'first' }], area: true, height: 22, show: count, label: `lag ${late}, now ${count(row.lag)} records` });
 }
 
 /**
@@ -64,7 +75,7 @@ function line(row, name, part) {
         h('td', { title: row.why }, word(row.status, row.why), part && row.loss !== 'none' ? h('span', { class: 'warn', title: lossText(row) }, ' !') : null),
         h('td', { class: 'num' }, count(row.lag)),
         h('td', { class: 'num' }, row.lag ? seconds(row.lag_seconds) : '–'),
-        h('td', { class: 'optional late' }, history(row, part ? place(row) : `${row.group}\n${row.topic}`)),
+        h('td', { class: 'optional late' }, history(row, part)),
         h('td', { class: 'num optional' }, rate(row.append_rate)),
         h('td', { class: 'num optional' }, rate(row.read_rate)),
         h('td', { class: 'num optional' }, row.lag ? seconds(row.drain_seconds) : '–'),
@@ -86,8 +97,52 @@ function topicLines(key, rows, again) {
     const [group, topic] = key.split('\n');
     const name = h('button', { class: 'fold', type: 'button', 'aria-expanded': String(open), 'data-key': key, onclick: toggle }, `${group} `, h('span', { class: 'quiet' }, `${topic} · ${rows.length}`));
     const lines = [line(/** @type {any} */ (summary(rows)), name, false)];
-    if (open) lines.push(...rows.map((row) => line(row, `partition ${row.partition}`, true)));
+    if (!open) return lines;
+    const known = hour?.groups.find((one) => one.group === group && one.topic === topic);
+    const wide = (/** @type {HTMLElement} */ child) => h('tr', { class: 'part' }, h('td', { colspan: 9 }, child));
+    if (hour && known && hour.at.length > 1) {
+        lines.push(wide(chart(`hour ${key}`, { at: hour.at, lines: [{ label: 'records behind', values: known.records }], show: count, area: true, height: 130,
+            label: `${group}, ${topic}: records behind in the last hour` })));
+    }
+    lines.push(wide(h('p', { class: 'owners' }, ...byOwner(rows))));
+    lines.push(...rows.map((row) => line(row, `partition ${row.partition}`, true)));
     return lines;
+}
+
+/**
+ * Which partitions each node has, with what waits there.
+ * @param {LagRow[]} rows
+ */
+function byOwner(rows) {
+    const owners = [...new Set(rows.map((row) => row.owner))].sort();
+    return owners.map((owner) => {
+        const of = rows.filter((row) => row.owner === owner);
+        const behind = of.reduce((sum, row) => sum + row.lag, 0);
+        const names = of.map((row) => row.partition);
+        const listed = names.length > 24 ? `${names.slice(0, 24).join(', ')} and ${count(names.length - 24)} more` : names.join(', ');
+        return h('span', {}, h('strong', {}, owner || 'nobody'), ` ${count(of.length)} ${of.length === 1 ? 'partition' : 'partitions'}, ${count(behind)} behind: ${listed}`);
+    });
+}
+
+/**
+ * The delay tiers as rows: deliveries wait there on purpose, and are late only when they are overdue.
+ * @param {import('../types.js').Tier} tier
+ */
+function tierLine(tier) {
+    const late = tier.overdue_seconds > TIER_LATE_S;
+    return h('tr', {},
+        h('th', { scope: 'row' }, h('a', { href: '#/tiers', 'data-key': `tier ${tier.topic}` }, tier.topic), h('span', { class: 'quiet' }, ` after ${seconds(tier.delay_seconds)}`)),
+        h('td', {}, word(late ? 'SLOW' : 'OK', late ? 'what is due is not tried in time' : '')),
+        h('td', { class: 'num' }, count(tier.waiting)), h('td', { class: 'num' }, count(tier.due)),
+        h('td', { class: 'num' }, tier.overdue_seconds ? seconds(tier.overdue_seconds) : '–'),
+        h('td', { class: 'num' }, tier.waiting ? seconds(tier.next_due_seconds) : '–'));
+}
+
+/** @param {import('../types.js').TiersPage|undefined} page */
+function tierPanel(page) {
+    if (!page) return null;
+    const columns = [{ title: 'Delay tier' }, { title: 'Status' }, { title: 'Waiting', class: 'num' }, { title: 'Due', class: 'num' }, { title: 'Overdue', class: 'num' }, { title: 'Next due', class: 'num' }];
+    return panel('Deliveries that wait for their next attempt', table(columns, page.tiers.map(tierLine), 'Delay tiers'));
 }
 
 /** @param {LagRow[]} rows */
@@ -120,8 +175,10 @@ export const lag = {
     name: 'lag',
     title: 'Lag',
     follows: 'lag',
+    also: ['lag_hour', 'tiers'],
     merge,
-    show(/** @type {import('../types.js').LagPage} */ page, again) {
+    show(/** @type {import('../types.js').LagPage} */ page, again, others) {
+        hour = others.lag_hour;
         const chosen = page.rows.filter((row) => `${row.group} ${row.topic}`.includes(filter) && (!onlyBehind || row.status !== 'OK' || row.loss !== 'none'));
         const counted = WORST_FIRST.filter((status) => status !== 'OK').map((status) => `${page.rows.filter((row) => row.status === status).length} ${status}`);
         const bad = page.rows.filter((row) => row.status !== 'OK').length;
@@ -137,9 +194,9 @@ export const lag = {
             again();
         } });
         const columns = [{ title: 'Group and topic' }, { title: 'Status' }, { title: 'Behind, records', class: 'num' }, { title: 'Behind, time', class: 'num' },
-            { title: 'Of late', optional: true }, { title: 'Written', class: 'num', optional: true }, { title: 'Read', class: 'num', optional: true },
+            { title: 'Last hour', optional: true }, { title: 'Written', class: 'num', optional: true }, { title: 'Read', class: 'num', optional: true },
             { title: 'Drained in', class: 'num', optional: true }, { title: 'Owner', optional: true }];
-        return [
+        return only([
             head('Lag', h('span', { class: 'quiet' }, `as of ${time(page.at)}, asked in ${page.took_ms} ms`)),
             tiles(['Groups', count(new Set(page.rows.map((row) => row.group)).size), `${count(page.rows.length)} partitions`],
                 ['Not OK', count(bad), bad ? counted.filter((text) => !text.startsWith('0')).join(', ') : 'everybody keeps up'],
@@ -150,6 +207,8 @@ export const lag = {
             h('section', { class: 'panel' }, chosen.length
                 ? table(columns, byTopic(chosen).flatMap(({ key, of }) => topicLines(key, of, again)), 'Lag of all consumer groups')
                 : h('p', { class: 'quiet alone' }, page.rows.length ? 'No group is like that.' : 'No group has committed an offset yet.')),
-        ];
+            tierPanel(others.tiers),
+            unfolded.size ? zoneLine() : null,
+        ]);
     },
 };

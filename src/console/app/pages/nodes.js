@@ -36,14 +36,14 @@ function remarks(one) {
 
 /** @param {ProcessNode[]} processes */
 function processTable(processes) {
-    const columns = [{ title: 'Node' }, { title: 'State' }, { title: 'Role' }, { title: 'What to know' }, { title: 'Uptime', class: 'num' }, { title: 'Clients', class: 'num', optional: true },
+    const columns = [{ title: 'Node' }, { title: 'State' }, { title: 'Role', optional: true }, { title: 'What to know' }, { title: 'Uptime', class: 'num', optional: true }, { title: 'Clients', class: 'num', optional: true },
         { title: 'Lag, records', class: 'num', optional: true }, { title: 'Links', class: 'num', optional: true }, { title: 'Memory', class: 'num', optional: true }, { title: 'Disk free', class: 'num', optional: true }, { title: 'Version', optional: true }];
     const text = (/** @type {number|undefined} */ value, /** @type {(value: number) => string} */ show) => (value === undefined ? '–' : show(value));
     /** The last numbers of one that is gone say nothing of now. */
     const known = processes.map((one) => (one.gone ? { ...one, gauges: /** @type {Record<string, number>} */ ({}) } : one));
     const rows = known.map((one) => h('tr', {},
-        h('th', { scope: 'row', title: one.id }, one.name), h('td', {}, state(one)), h('td', {}, one.role), h('td', { class: 'wide' }, remarks(one)),
-        h('td', { class: 'num' }, one.gone ? '–' : seconds(one.uptime_seconds)), h('td', { class: 'num optional' }, text(one.gauges.clients, count)),
+        h('th', { scope: 'row', title: one.id }, one.name), h('td', {}, state(one)), h('td', { class: 'optional' }, one.role), h('td', { class: 'wide' }, remarks(one)),
+        h('td', { class: 'num optional' }, one.gone ? '–' : seconds(one.uptime_seconds)), h('td', { class: 'num optional' }, text(one.gauges.clients, count)),
         h('td', { class: 'num optional' }, text(one.gauges.lag_records, count)), h('td', { class: 'num optional' }, one.role === 'edge' ? text(one.gauges.links, count) : '–'),
         h('td', { class: 'num optional' }, text(one.gauges.memory, bytes)),
         h('td', { class: 'num optional' }, one.gauges.disk_size ? `${Math.floor((one.gauges.disk_free / one.gauges.disk_size) * 100)} %` : '–'),
