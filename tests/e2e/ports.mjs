@@ -204,16 +204,16 @@ for (const [setting, port] of TRIED) {
         });
 
         test('a target in absolute form is that of its path', async () => {
-            // (of the edge, which libwebsockets serves, that of a WebSocket)
-            const requests = port.upgrades ? [get('http://localhost/', `Host: localhost\r\n${UPGRADE}`), get('ws://localhost/', `Host: localhost\r\n${UPGRADE}`)]
-                : [get(`http://localhost${port.get}`)];
-            for (const request of requests) {
-                const { statuses } = await converse(cluster.ports[port.name], request, one);
-                assert.deepEqual(statuses, [port.upgrades ? 101 : port.status], request);
+            for (const { path, status, head = '' } of [
+                { path: port.get, status: port.status },
+                ...(port.upgrades ? [{ path: '/', status: 101, head: UPGRADE }] : []),
+            ]) {
+                for (const scheme of ['http', 'HTTPS', ...(head ? ['ws'] : [])]) {
+                    const request = get(`${scheme}://localhost${path}`, `Host: localhost\r\n${head}`);
+                    const { statuses } = await converse(cluster.ports[port.name], request, one);
+                    assert.deepEqual(statuses, [status], request);
+                }
             }
-            if (!port.upgrades) return;
-            const { statuses } = await converse(cluster.ports[port.name], get(`http://localhost${port.get}`), one);
-            assert.deepEqual(statuses, [403], 'as docs/protocol/client-protocol.md says');
         });
 
         test('a request that could be read in two ways is read in none', async () => {

@@ -88,6 +88,7 @@ private:
 };
 
 struct Connection;
+class HeadWatch;
 
 /// The pieces of a message that is not complete, and when it must be.
 struct HalfFrame : WheelTimer {
@@ -108,7 +109,8 @@ struct Connection final : Client, WheelTimer {
         dropping,      ///< killed at the timer, which is due
     };
 
-    Connection(void* s, const net::Peer& p, Fire fire) : WheelTimer(fire), server(s), peer(p) {}
+    Connection(void* s, const net::Peer& p, Fire fire);
+    ~Connection();
 
     void* server;  ///< WsServer::Impl
     struct lws* wsi = nullptr;
@@ -123,7 +125,8 @@ struct Connection final : Client, WheelTimer {
     bool established = false;
     bool half_close_due = false;
     std::string close_reason;
-    std::unique_ptr<HalfFrame> half;  ///< a message of which more pieces come
+    std::unique_ptr<HeadWatch> head;  ///< until lws may read
+    std::unique_ptr<HalfFrame> half;   ///< a message of which more pieces come
     SendQueue out;
     FrameAllowance frames;
 };

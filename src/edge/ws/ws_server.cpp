@@ -22,7 +22,6 @@ using Mode = Connection::Mode;
 
 /// Space for a piece of a message: 2.4 KB of user memory per idle connection instead of 5.3.
 constexpr std::size_t kRxBufferBytes = 1'024;
-constexpr unsigned kHttpHeadMax = 16'384;
 /// The library's own time-outs, of 10 s and 20 s otherwise, come so much after ours, which are
 /// named.
 constexpr core::Duration kLibraryLater = std::chrono::seconds{20};
@@ -68,6 +67,10 @@ int on_ws(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size
 }
 
 }  // namespace
+
+Connection::Connection(void* s, const net::Peer& p, Fire fire)
+    : WheelTimer(fire), server(s), peer(p) {}
+Connection::~Connection() = default;
 
 void WsServer::Impl::create() {
     // Its logging has a static buffer, which no two threads may share, and clients can trigger it.
@@ -186,7 +189,9 @@ void WsServer::Impl::serve(net::Descriptor socket, const net::Peer& peer) {
         static_cast<lws_adoption_type>(LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP | LWS_ADOPT_ALLOW_SSL);
     info.fd.sockfd = socket.release();
     info.opaque = adopting;
-    lws_adopt_descriptor_vhost_via_info(&info);
+    lws* wsi = lws_adopt_descriptor_vhost_via_info(&info);
+    auto* c = wsi ? static_cast<Connection*>(lws_get_opaque_user_data(wsi)) : nullptr;
+    if (c) watch_head(*c);
     if (adopting) destroyed(adopting);  // lws takes no more, and has closed the descriptor
 }
 
@@ -201,6 +206,7 @@ int WsServer::Impl::created(lws* wsi) {
 
 int WsServer::Impl::destroyed(Connection* c) {
     if (!c) return 0;
+    c->head.reset();
     if (c == adopting) adopting = nullptr;
     if (c->established) closed(*c);
     drop_pieces(*c);

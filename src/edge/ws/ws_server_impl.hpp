@@ -1,7 +1,9 @@
 #pragma once
 
 #include "core/handle.hpp"
+#include "edge/ws/absolute_form.hpp"
 #include "edge/ws/cut_watch.hpp"
+#include "edge/ws/head_watch.hpp"
 #include "edge/ws/proxy_intake.hpp"
 #include "edge/ws/ws_connection.hpp"
 #include "edge/ws/ws_server.hpp"
@@ -23,8 +25,9 @@ namespace beckon::edge {
 inline constexpr std::string_view kSubprotocol = "push-notification";
 inline constexpr std::size_t kSubprotocolNameMax = 63;  ///< lws: EOF without an answer above it
 
-/// The inside of a WsServer, over three files: ws_server.cpp (life, routing of lws's callbacks),
-/// ws_upgrade.cpp (HTTP until the upgrade), ws_stream.cpp (frames, closes, deadlines).
+/// The inside of a WsServer, over four files: ws_server.cpp (life, routing of lws's callbacks),
+/// ws_head.cpp (requests that lws does not read), ws_upgrade.cpp (HTTP until the upgrade),
+/// ws_stream.cpp (frames, closes, deadlines).
 struct WsServer::Impl {
     Impl(WsServerOptions o, ShardLoop& l, net::Admission& a, WsServerMetrics m,
          std::function<MonitorStatus()> mon)
@@ -45,6 +48,13 @@ struct WsServer::Impl {
     void socket_gone(const net::Peer& peer);
     int created(lws* wsi);
     int destroyed(Connection* c);
+
+    // --- before lws reads
+    void watch_head(Connection& c);
+    void head_readable(Connection& c);
+    void await_more(Connection& c, std::size_t have);
+    void let_library_read(Connection& c);
+    void answer_without_library(Connection& c, const HeadVerdict& verdict);
 
     // --- HTTP
     int http(lws* wsi, std::string_view path);

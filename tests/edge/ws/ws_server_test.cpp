@@ -205,11 +205,58 @@ TEST_CASE("an upgrade may name its target in absolute form", "[edge][ws_server]"
     }
 }
 
+TEST_CASE("a plain request may name its target in absolute form", "[edge][ws_server]") {
+    FrontWorld world;
+    const auto answer = [&](const std::string& target) {
+        WsClient http{world.fronts.port()};
+        return http.request("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    };
+    for (const auto& path : {"/status", "/health", "/__version__?x=y", "/", "/nothing"}) {
+        CAPTURE(path);
+        CHECK(answer("http://push.example:80" + std::string{path}) == answer(path));
+        CHECK(answer("HTTPS://push.example" + std::string{path}) == answer(path));
+    }
+    CHECK(answer("http://push.example") == answer("/"));
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
+}
+
+TEST_CASE("a head in absolute form may come byte by byte", "[edge][ws_server]") {
+    FrontWorld world;
+    WsClient plain{world.fronts.port()};
+    for (const char c : std::string{"\r\nGET http://x/status HTTP/1.1\r\nHost: x\r\n\r"}) {
+        plain.raw({&c, 1});
+    }
+    CHECK(plain.request("\n").starts_with("HTTP/1.1 200"));
+
+    WsClient upgrading{world.fronts.port()};
+    upgrading.raw("G");
+    upgrading.raw(
+        "ET http://x/ HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n");
+    upgrading.raw(
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
+    CHECK(received(upgrading).starts_with("HTTP/1.1 101"));
+}
+
+TEST_CASE("a head in absolute form that never ends is ended", "[edge][ws_server]") {
+    FrontWorld world{with([](auto& o) { o.sockets.handshake_timeout = 300ms; })};
+    WsClient late{world.fronts.port()};
+    CHECK(late.request("GET http://x/status HTTP/1.1\r\n").empty());
+    WsClient large{world.fronts.port()};
+    CHECK(large.request("GET http://x/status HTTP/1.1\r\nX: " + std::string(20'000, 'x')).empty());
+    WsClient gone{world.fronts.port()};
+    gone.raw("GET http://x/status HTTP/1.1\r\n");
+    shutdown(gone.fd(), SHUT_WR);
+    CHECK(received(gone).empty());
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
+}
+
 TEST_CASE("a head that another server may end elsewhere is refused", "[edge][ws_server]") {
     const std::string upgrade =
         "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
-    const auto head = GENERATE_COPY(std::string{"GET /status HTTP/1.1\r\nHost: x\r\n"}, upgrade);
+    const auto head =
+        GENERATE_COPY(std::string{"GET /status HTTP/1.1\r\nHost: x\r\n"}, upgrade,
+                      std::string{"GET http://x/status HTTP/1.1\r\nHost: x\r\n"});
     FrontWorld world;
     const auto answer = [&](const std::string& more) {
         WsClient http{world.fronts.port()};

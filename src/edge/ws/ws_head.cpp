@@ -1,0 +1,113 @@
+#include "core/contain.hpp"
+#include "edge/ws/ws_server_impl.hpp"
+
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <openssl/err.h>
+#include <sys/socket.h>
+
+namespace beckon::edge {
+
+namespace {
+
+/// Enough to tell the form of a target.
+constexpr std::size_t kFirstLook = 32;
+
+/// At most `most` bytes that have come, which stay to be read; with TLS those of one record.
+/// nullopt: the connection ended or failed.
+std::optional<std::string> peek(lws* wsi, std::size_t most) {
+    std::string bytes(most, '\0');
+    std::size_t size = 0;
+    if (SSL* tls = lws_get_ssl(wsi)) {
+        const int got = SSL_peek(tls, bytes.data(), static_cast<int>(most));
+        const bool waits = got <= 0 && SSL_get_error(tls, got) == SSL_ERROR_WANT_READ;
+        ERR_clear_error();  // lws asks the same queue
+        if (got <= 0 && !waits) return std::nullopt;
+        size = got > 0 ? static_cast<std::size_t>(got) : 0;
+    } else {
+        const auto got =
+            recv(lws_get_socket_fd(wsi), bytes.data(), most, MSG_PEEK | MSG_DONTWAIT);
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) return std::nullopt;
+        size = got > 0 ? static_cast<std::size_t>(got) : 0;
+    }
+    bytes.resize(size);
+    return bytes;
+}
+
+/// The bytes were peeked at.
+void consume(lws* wsi, std::size_t bytes) {
+    std::string read(bytes, '\0');
+    if (SSL* tls = lws_get_ssl(wsi)) {
+        SSL_read(tls, read.data(), static_cast<int>(bytes));
+    } else {
+        recv(lws_get_socket_fd(wsi), read.data(), bytes, MSG_DONTWAIT);
+    }
+}
+
+void set_least_readable(lws* wsi, std::size_t bytes) {
+    const int least = static_cast<int>(bytes);
+    setsockopt(lws_get_socket_fd(wsi), SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
+}
+
+}  // namespace
+
+void WsServer::Impl::watch_head(Connection& c) {
+    c.head = std::make_unique<HeadWatch>(loop.native(), lws_get_socket_fd(c.wsi), [this, &c] {
+        if (!core::contain(loop.name(), [&] { head_readable(c); })) kill(c);
+    });
+}
+
+void WsServer::Impl::head_readable(Connection& c) {
+    SSL* tls = lws_get_ssl(c.wsi);
+    if (tls && !SSL_is_init_finished(tls)) return;
+    auto bytes = peek(c.wsi, kFirstLook);
+    if (bytes && bytes->empty()) return;
+    if (!bytes || judge_head(*bytes).kind == HeadVerdict::Kind::library) {
+        return let_library_read(c);
+    }
+    bytes = peek(c.wsi, kHttpHeadMax);
+    if (!bytes) return let_library_read(c);
+    const auto verdict = judge_head(*bytes);
+    switch (verdict.kind) {
+        case HeadVerdict::Kind::incomplete: return await_more(c, bytes->size());
+        case HeadVerdict::Kind::library: return let_library_read(c);
+        case HeadVerdict::Kind::plain:
+        case HeadVerdict::Kind::refused: return answer_without_library(c, verdict);
+    }
+}
+
+/// The bytes wait in the kernel, and the connection's deadline goes on. One TLS record can be
+/// looked at, not two: there lws reads on, as at the end of the connection, which shows when no
+/// byte more has come.
+void WsServer::Impl::await_more(Connection& c, std::size_t have) {
+    if (lws_get_ssl(c.wsi) || have == kHttpHeadMax || have == c.head->seen) {
+        return let_library_read(c);
+    }
+    if (c.head->seen == 0) lws_rx_flow_control(c.wsi, 0);
+    c.head->seen = have;
+    set_least_readable(c.wsi, have + 1);
+}
+
+void WsServer::Impl::let_library_read(Connection& c) {
+    if (c.head->seen > 0) {
+        set_least_readable(c.wsi, 1);
+        lws_rx_flow_control(c.wsi, 1);
+    }
+    c.head.reset();
+}
+
+/// lws reads no more of this connection, which ends as after each of its own answers.
+void WsServer::Impl::answer_without_library(Connection& c, const HeadVerdict& verdict) {
+    const bool plain = verdict.kind == HeadVerdict::Kind::plain;
+    if (c.head->seen == 0) lws_rx_flow_control(c.wsi, 0);
+    c.head.reset();
+    c.mode = Connection::Mode::dropping;
+    consume(c.wsi, verdict.bytes);
+    reply(c.wsi, plain ? monitor_reply(verdict.path, monitor()) : plain_reply(400));
+    half_close(c);
+}
+
+}  // namespace beckon::edge
