@@ -242,6 +242,9 @@ ServiceConfig Endpoint::Impl::service_config() const {
     service.vapid_cache_entries = std::max<std::size_t>(
         1, config.vapid_cache_entries / static_cast<std::size_t>(threads_of(config)));
     service.log_requests = config.log_requests;
+    service.matrix_gateway = config.matrix_gateway;
+    service.endpoint_origins = config.former_origins;
+    service.endpoint_origins.push_back(origin);
     service.bridges = {.fcm = config.fcm_delivered, .apns = config.apns_delivered};
     service.fcm_app_ids = config.fcm_app_ids;
     service.apns_channels = config.apns_channels;

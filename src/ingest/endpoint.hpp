@@ -58,6 +58,8 @@ struct EndpointConfig {
     /// The process's shared cache and write buffers; null: of its own.
     std::shared_ptr<rocks::Memory> store_memory;
 
+    /// Answers POST /_matrix/push/v1/notify: homeservers push to UnifiedPush apps without a proxy.
+    bool matrix_gateway = false;
     bool log_requests = false;               ///< one line per request at info instead of debug
     std::vector<std::string> fcm_app_ids;    ///< that registrations may name
     std::vector<std::string> apns_channels;  ///< the same

@@ -6,7 +6,9 @@
 #include "ingest/monitoring.hpp"
 #include "ingest/receipts/prefer.hpp"
 #include "ingest/receipts/receipt_replies.hpp"
+#include "ingest/send/matrix_gateway.hpp"
 #include "log/checked_publisher.hpp"
+#include "net/http/api_document.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -82,6 +84,7 @@ void Service::dispatch(const CallPtr& call) {
         case RouteName::send: return sending_.send(call);
         case RouteName::message: return sending_.delete_message(call);
         case RouteName::receipt: return poll_receipt(call);
+        case RouteName::matrix: return notify_matrix(call);
         case RouteName::registrations:
         case RouteName::registration:
         case RouteName::subscriptions:
@@ -92,6 +95,7 @@ void Service::dispatch(const CallPtr& call) {
         case RouteName::lb_heartbeat:
         case RouteName::version:
         case RouteName::errors:
+        case RouteName::openapi:
         case RouteName::milestones:
         case RouteName::milestone_metrics: return responder_.finish(call, monitor(*call));
         case RouteName::deliberate_error:
@@ -124,6 +128,42 @@ void Service::poll_receipt(const CallPtr& call) {
                           });
 }
 
+/// Each device's message takes the way of a POST to its endpoint URL, so all rules hold for it.
+void Service::notify_matrix(const CallPtr& call) {
+    if (!shared_.config.matrix_gateway) {
+        return responder_.refuse(call, {Problem::unknown_route, {}, 0});
+    }
+    const auto& request = call->request();
+    if (request.method != Method::post) return responder_.finish(call, matrix_discovery());
+    // Nobody could deliver it, and a homeserver repeats a request that is refused for a day.
+    if (request.body_too_large) return responder_.finish(call, MatrixReplies{}.reply());
+    auto pushes = parse_matrix(request.body, shared_.config.endpoint_origins);
+    if (!pushes) return responder_.refuse(call, {Problem::bad_json, pushes.error().message, 0});
+    struct Pending {
+        MatrixReplies replies;
+        std::size_t open = 0;
+    };
+    const auto pending = std::make_shared<Pending>();
+    pending->open = pushes->size();
+    for (auto& push : *pushes) {
+        const auto done = [this, call, pending, pushkey = push.pushkey](int status) {
+            pending->replies.add(pushkey, status);
+            if (--pending->open == 0) responder_.finish(call, pending->replies.reply());
+        };
+        if (push.target.empty()) {
+            done(404);
+            continue;
+        }
+        const auto message =
+            responder_.begin(std::make_shared<MatrixExchange>(std::move(push), call->peer, done));
+        if (message->route.name == RouteName::send) {
+            sending_.send(message);
+        } else {
+            responder_.refuse(message, {Problem::bad_endpoint, {}, 0});
+        }
+    }
+}
+
 std::optional<core::MilestoneCounts> Service::milestone_counts() const {
     const auto* const source = shared_.config.milestone_counts;
     return source ? source->counts() : std::nullopt;
@@ -143,6 +183,8 @@ HttpReply Service::monitor(const Call& call) const {
         case RouteName::version: return version_reply(config.version, config.commit, config.source);
         case RouteName::lb_heartbeat: return {};
         case RouteName::errors: return error_page();
+        case RouteName::openapi:
+            return net::api_document_reply(net::endpoint_api_document());
         case RouteName::milestones: return milestones_reply(call);
         case RouteName::milestone_metrics: return milestone_metrics_reply(milestone_counts());
         case RouteName::health:
@@ -159,6 +201,7 @@ HttpReply Service::monitor(const Call& call) const {
         case RouteName::send:
         case RouteName::message:
         case RouteName::receipt:
+        case RouteName::matrix:
         case RouteName::registrations:
         case RouteName::registration:
         case RouteName::subscriptions:

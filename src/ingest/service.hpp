@@ -32,6 +32,7 @@ private:
     void preflight(const CallPtr& call);
     HttpReply monitor(const Call& call) const;
     void poll_receipt(const CallPtr& call);
+    void notify_matrix(const CallPtr& call);
     HttpReply milestones_reply(const Call& call) const;
     std::optional<core::MilestoneCounts> milestone_counts() const;
 

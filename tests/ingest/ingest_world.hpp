@@ -111,6 +111,7 @@ struct WorldOptions {
     std::size_t vapid_cache_entries = 100;
     bool start_view = true;
     bool bridged_delivery = false;
+    bool matrix_gateway = false;
     std::chrono::milliseconds host_ahead{};  ///< the host's clock, of the log's
 };
 
@@ -155,6 +156,8 @@ public:
         config.partitions = options.partitions;
         config.vapid_cache_entries = options.vapid_cache_entries;
         config.bridges = {.fcm = options.bridged_delivery, .apns = options.bridged_delivery};
+        config.matrix_gateway = options.matrix_gateway;
+        config.endpoint_origins = {"https://former.example", std::string{kOrigin}};
         config.fcm_app_ids = {"my-app"};
         config.apns_channels = {"release"};
         config.tracked = options.tracked;

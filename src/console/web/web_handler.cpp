@@ -3,6 +3,7 @@
 #include "core/ascii.hpp"
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
+#include "net/http/api_document.hpp"
 #include "net/http/caller.hpp"
 
 #include <algorithm>
@@ -276,6 +277,10 @@ std::string WebHandler::session_of(const HttpRequest& request) const {
 
 HttpReply WebHandler::route(const HttpRequest& request, std::string_view path) {
     if (path == "/") return reads(request) ? app(request) : wrong_method("GET, HEAD");
+    if (path == net::kApiDocumentPath) {
+        return reads(request) ? net::api_document_reply(net::console_api_document())
+                              : wrong_method("GET, HEAD");
+    }
     const bool posts = request.method == Method::post;
     if (path == "/login") return posts ? log_in(request) : wrong_method("POST");
     if (path == "/logout") return posts ? log_out(request) : wrong_method("POST");

@@ -73,6 +73,10 @@ std::optional<Route> fixed_route(const Path& path) {
     if (path.count == 2 && path[0] == "v1" && path[1] == "err") {
         return get(RouteName::deliberate_error);
     }
+    if (path.count == 4 && path[0] == "_matrix" && path[1] == "push" && path[2] == "v1" &&
+        path[3] == "notify") {
+        return Route{RouteName::matrix, true, "GET, POST", {}, {}, true};
+    }
     if (path.count != 1) return std::nullopt;
     if (path[0] == "status") return get(RouteName::status);
     if (path[0] == "health") return get(RouteName::health);
@@ -80,6 +84,7 @@ std::optional<Route> fixed_route(const Path& path) {
     if (path[0] == "__lbheartbeat__") return get(RouteName::lb_heartbeat);
     if (path[0] == "__version__") return get(RouteName::version);
     if (path[0] == "errors") return get(RouteName::errors);
+    if (path[0] == "openapi.yaml") return get(RouteName::openapi);
     if (path[0] == "__milestones__") return get(RouteName::milestones);
     if (path[0] == "metrics") return get(RouteName::milestone_metrics);
     if (path[0] == "__error__") return get(RouteName::deliberate_error);
@@ -137,6 +142,8 @@ std::string_view to_string(RouteName name) {
         case RouteName::send: return "send";
         case RouteName::message: return "message";
         case RouteName::receipt: return "receipt";
+        case RouteName::matrix: return "matrix";
+        case RouteName::openapi: return "openapi";
         case RouteName::registrations: return "registrations";
         case RouteName::registration: return "registration";
         case RouteName::subscriptions: return "subscriptions";

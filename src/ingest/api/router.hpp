@@ -13,6 +13,8 @@ enum class RouteName : std::uint8_t {
     send,           ///< POST /wpush[/v1|/v2]/{token}
     message,        ///< DELETE /m/{message_id}
     receipt,        ///< GET /r/{token}
+    matrix,         ///< POST, GET /_matrix/push/v1/notify: where the gateway is on
+    openapi,        ///< GET /openapi.yaml
     registrations,  ///< POST /v1/{type}/{app}/registration
     registration,   ///< PUT, GET, DELETE …/registration/{uaid}
     subscriptions,  ///< POST …/registration/{uaid}/subscription

@@ -159,6 +159,8 @@ void Registration::handle_known(const CallPtr& call) {
         case RouteName::send:
         case RouteName::message:
         case RouteName::receipt:
+        case RouteName::matrix:
+        case RouteName::openapi:
         case RouteName::registrations:
         case RouteName::status:
         case RouteName::health:

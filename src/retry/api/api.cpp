@@ -6,6 +6,7 @@
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "core/media_type.hpp"
+#include "net/http/api_document.hpp"
 #include "retry/api/attempt_pages.hpp"
 #include "retry/api/dead_api.hpp"
 #include "retry/api/problem.hpp"
@@ -485,6 +486,7 @@ void Api::Impl::of_webhook(const ApiRequest& request, Route route,
         case Route::webhooks:
         case Route::events:
         case Route::all_attempts:
+        case Route::openapi:
         case Route::unknown: break;
     }
     reply(problem_reply(Problem::unknown_route, "there is nothing at this path"));
@@ -618,6 +620,9 @@ void Api::Impl::handle(const ApiRequest& request, const Reply& reply) {
             problem_reply(Problem::unknown_route,
                           "there is nothing at this path: /webhooks, /attempts, /events and "
                           "/dead are"));
+    }
+    if (path.route == Route::openapi && request.method == Verb::get) {
+        return reply(net::api_document_reply(net::webhooks_api_document()));
     }
     const auto caller = caller_of(request);
     if (!caller) return reply(problem_reply(Problem::unauthorized, caller.error().message));

@@ -1,5 +1,6 @@
 #include "retry/api/route.hpp"
 
+#include "net/http/api_document.hpp"
 #include "retry/api/problem.hpp"
 
 #include <algorithm>
@@ -27,6 +28,7 @@ Path parse_path(std::string_view target) {
     constexpr std::string_view kBase = "/webhooks";
     const auto path = target.substr(0, target.find('?'));
     if (path == "/events") return {.route = Route::events, .id = {}};
+    if (path == net::kApiDocumentPath) return {.route = Route::openapi, .id = {}};
     if (path == "/attempts") return {.route = Route::all_attempts, .id = {}};
     if (path == kBase) return {.route = Route::webhooks, .id = {}};
     if (!path.starts_with("/webhooks/")) return {};
@@ -51,6 +53,7 @@ std::vector<Verb> methods_of(Route route) {
         case Route::test:
         case Route::events: return {Verb::post};
         case Route::attempts:
+        case Route::openapi:
         case Route::all_attempts: return {Verb::get};
         case Route::unknown: return {};
     }

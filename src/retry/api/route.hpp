@@ -20,6 +20,7 @@ enum class Route : std::uint8_t {
     attempts,
     events,
     all_attempts,
+    openapi,
     unknown,
 };
 
