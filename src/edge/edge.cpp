@@ -458,6 +458,14 @@ void Edge::delivery_now(const core::MessageRef& message,
     });
 }
 
+void Edge::client_now(const core::Uaid& client, std::function<void(ClientNow)> reply) const {
+    const auto partition = core::partition_of(client, impl_->config.partitions);
+    const auto& shard = *impl_->homes[impl_->fronts.switchboard().shard_of(partition)];
+    shard.remote().post([&shard, partition, client, reply = std::move(reply)] {
+        reply(shard.client_now(partition, client));
+    });
+}
+
 BroadcastsPtr Edge::broadcasts() const { return impl_->broadcasts->now(); }
 
 void Edge::set_broadcast(BroadcastSet broadcast) { impl_->broadcasts->set(std::move(broadcast)); }

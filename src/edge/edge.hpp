@@ -5,6 +5,7 @@
 #include "core/tokens.hpp"
 #include "edge/broadcast/broadcast_record.hpp"
 #include "edge/edge_config.hpp"
+#include "edge/home/client_now.hpp"
 #include "edge/home/delivery_now.hpp"
 #include "edge/protocol/broadcasts.hpp"
 #include "log/event_log.hpp"
@@ -36,6 +37,8 @@ public:
     /// Calls back with the state of a message, on the thread of its shard. Any thread.
     void delivery_now(const core::MessageRef& message,
                       std::function<void(DeliveryNow)> reply) const;
+    /// Likewise of a client.
+    void client_now(const core::Uaid& client, std::function<void(ClientNow)> reply) const;
 
     /// The broadcasts as this edge knows them. Any thread.
     BroadcastsPtr broadcasts() const;

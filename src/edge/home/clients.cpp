@@ -50,6 +50,7 @@ void Clients::identify(const SessionId& id, const Hellos::Offer& offer, const co
     auto& session = context_.sessions.open(id, uaid, offer.uaid);
     session.stamp = stamp;
     session.persisted = known;
+    session.attached = context_.clock.mono();
     context_.registrations.attached(session);
     outbox.attached({.session = id, .uaid = uaid, .stamp = stamp, .persisted = known});
     if (!known) return;

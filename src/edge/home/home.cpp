@@ -362,15 +362,36 @@ fold::Progress Home::progress() const { return impl_->fold.progress(); }
 
 const std::optional<fold::Stuck>& Home::stuck() const { return impl_->fold.stuck(); }
 
+namespace {
+
+core::Timestamp wall_of(const core::Clock& clock, core::MonoTime at) {
+    return clock.wall() - std::chrono::duration_cast<std::chrono::milliseconds>(clock.mono() - at);
+}
+
+}  // namespace
+
 DeliveryNow Home::delivery_now(const core::MessageRef& message) const {
     if (!impl_->leadership.serving()) return {};
     const auto* session = impl_->sessions.of(message.uaid);
     if (!session) return {.served = true};
     DeliveryNow now{.served = true, .connected = true};
-    const auto& clock = impl_->context.clock;
     if (const auto sent = session->sent_at(message.key)) {
-        now.sent = clock.wall() -
-                   std::chrono::duration_cast<std::chrono::milliseconds>(clock.mono() - *sent);
+        now.sent = wall_of(impl_->context.clock, *sent);
+    }
+    return now;
+}
+
+ClientNow Home::client_now(const core::Uaid& client) const {
+    if (!impl_->leadership.serving()) return {};
+    const auto* session = impl_->sessions.of(client);
+    if (!session) return {.served = true};
+    const auto& clock = impl_->context.clock;
+    ClientNow now{.served = true,
+                  .attached_since = wall_of(clock, session->attached),
+                  .edge = session->id.front,
+                  .unanswered = session->unacked()};
+    for (const auto& [key, at] : session->oldest_sent(ClientNow::kNamedMax)) {
+        now.sent.emplace_back(key, wall_of(clock, at));
     }
     return now;
 }

@@ -7,6 +7,7 @@
 #include "core/milestone.hpp"
 #include "core/partition.hpp"
 #include "core/tokens.hpp"
+#include "edge/home/client_now.hpp"
 #include "edge/home/delivery/delivery_times.hpp"
 #include "edge/home/delivery/pending_limit.hpp"
 #include "edge/home/delivery/tombstone_outbox.hpp"
@@ -137,6 +138,8 @@ public:
     const std::optional<fold::Stuck>& stuck() const;
     /// A message of a client of this partition.
     DeliveryNow delivery_now(const core::MessageRef& message) const;
+    /// A client of this partition.
+    ClientNow client_now(const core::Uaid& client) const;
     /// The log's time in this partition, once it is known.
     std::optional<core::Timestamp> log_now() const;
 

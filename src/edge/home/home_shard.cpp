@@ -215,6 +215,11 @@ DeliveryNow HomeShard::delivery_now(core::Partition partition,
     return home ? home->delivery_now(message) : DeliveryNow{};
 }
 
+ClientNow HomeShard::client_now(core::Partition partition, const core::Uaid& client) const {
+    const Home* home = find(partition);
+    return home ? home->client_now(client) : ClientNow{};
+}
+
 std::optional<core::Timestamp> HomeShard::log_now() const {
     std::optional<core::Timestamp> earliest;
     for (const auto& [partition, entry] : homes_) {

@@ -67,6 +67,7 @@ public:
     const Home* find(core::Partition partition) const;
     /// A message of a client of that partition.
     DeliveryNow delivery_now(core::Partition partition, const core::MessageRef& message) const;
+    ClientNow client_now(core::Partition partition, const core::Uaid& client) const;
     /// Log time, once it is known: the earliest of the partitions, since old months go by it.
     std::optional<core::Timestamp> log_now() const;
 

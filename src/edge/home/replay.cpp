@@ -55,12 +55,18 @@ void Replay::subscription(const core::RecordView& record) {
     auto& store = context_.store;
     std::visit(
         core::Overloaded{
-            [&](const core::ClientRecorded& e) { folded(store.put_client(e)); },
+            [&](const core::ClientRecorded& e) {
+                context_.registrations.saw(e.stamp);
+                folded(store.put_client(e));
+            },
             [&](const core::ClientRemoved& e) {
                 folded(store.remove_client(e, record.time));
                 context_.registrations.lost();  // the records of its channels are in the log still
             },
-            [&](const core::ChannelRecorded& e) { folded(store.put_channel(e)); },
+            [&](const core::ChannelRecorded& e) {
+                context_.registrations.saw(e.stamp);
+                folded(store.put_channel(e));
+            },
             [&](const core::ChannelRemoved& e) { folded(store.remove_channel(e, record.time)); },
             [](const core::BarrierRecord&) {},
             [&](const core::Lease& seen) {

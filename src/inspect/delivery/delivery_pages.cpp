@@ -1,6 +1,7 @@
 #include "inspect/delivery/delivery_pages.hpp"
 
 #include "core/json_text.hpp"
+#include "core/log_names.hpp"
 #include "core/tokens.hpp"
 #include "inspect/log/log_service.hpp"
 
@@ -31,6 +32,24 @@ Page page_of(const edge::DeliveryNow& now) {
     return {.body = core::json_text(body)};
 }
 
+Page page_of(const edge::ClientNow& now) {
+    json body{{"served", now.served},
+              {"connected", now.attached_since.has_value()},
+              {"attached_since", nullptr},
+              {"edge", nullptr},
+              {"unanswered", now.unanswered},
+              {"sent", json::array()}};
+    if (now.attached_since) {
+        body["attached_since"] = now.attached_since->time_since_epoch().count();
+        body["edge"] = now.edge.text;
+    }
+    for (const auto& [key, at] : now.sent) {
+        body["sent"].push_back(
+            {{"message", core::log_name(key)}, {"at", at.time_since_epoch().count()}});
+    }
+    return {.body = core::json_text(body)};
+}
+
 /// The proofs and tokens that the page makes from the ring; of the port's thread.
 struct Keys {
     explicit Keys(const std::shared_ptr<const core::KeyRing>& ring) : proofs(*ring), tokens(ring) {}
@@ -38,13 +57,25 @@ struct Keys {
     core::Tokens tokens;
 };
 
+void answer_client(const edge::Edge& edge, const ops::LateRequest& request, ops::PageDone done) {
+    const auto id = request.query.find("uaid");
+    const auto uaid = id == request.query.end() ? std::nullopt : core::parse_uuid(id->second);
+    if (!uaid) return done(refusal(kBadRequest, "uaid must be a UUID"));
+    edge.client_now(core::Uaid{*uaid},
+                    [done = std::move(done)](const auto& now) { done(page_of(now)); });
+}
+
 void answer(const edge::Edge& edge, Keys& keys, const ops::LateRequest& request,
             ops::PageDone done) {
-    if (request.path != "/now") return done(refusal(kNotFound, "there is /delivery/now"));
+    const bool of_client = request.path == "/client";
+    if (request.path != "/now" && !of_client) {
+        return done(refusal(kNotFound, "there are /delivery/now and /delivery/client"));
+    }
     if (!keys.proofs.admits(request.authorization)) {
         return done(
             refusal(kUnauthorized, "this page needs a proof of this installation's key ring"));
     }
+    if (of_client) return answer_client(edge, request, std::move(done));
     const auto id = request.query.find("message");
     if (id == request.query.end()) return done(refusal(kBadRequest, "which message?"));
     const auto message = keys.tokens.open_message(id->second);

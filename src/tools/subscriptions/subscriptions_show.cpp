@@ -4,14 +4,20 @@
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/output.hpp"
 #include "app/process/process.hpp"
+#include "core/json_text.hpp"
 #include "core/log_names.hpp"
 #include "core/tokens.hpp"
+#include "inspect/log/log_service.hpp"
 #include "inspect/trace/trace_words.hpp"
+#include "tools/running/ops_client.hpp"
 #include "tools/running/tool_log.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <utility>
+
+#include <nlohmann/json.hpp>
 
 namespace beckon::tools {
 
@@ -19,6 +25,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTimeout{10'000};
 constexpr std::size_t kMessagesShown = 20;
+constexpr long kEdgeKnows = 200;
 
 struct Whom {
     core::Uaid client;
@@ -102,14 +109,75 @@ std::string state_text(const core::Uaid& client, const std::optional<core::Chann
     return text + waiting_lines(state);
 }
 
+namespace {
+
+struct EdgePage {
+    nlohmann::json page = nlohmann::json::value_t::discarded;
+    std::string why_not;
+};
+
+EdgePage ask_about(const app::Config& config, const core::Uaid& client) {
+    OpsConnection process{config.ops, inspect::log_proof(*app::load_key_ring(config))};
+    const auto answer = process.get("/delivery/client?uaid=" + core::to_hex(client.bytes));
+    if (!answer) return {.why_not = answer.error().message};
+    auto page = core::parse_json(answer->body);
+    if (answer->status == kEdgeKnows && page.is_object()) {
+        return {.page = std::move(page), .why_not = {}};
+    }
+    return {.why_not = "the process at the ops port answers " + std::to_string(answer->status) +
+                       ": it is no edge of this installation"};
+}
+
+/// With `connection`, which the log does not know.
+std::string with_connection(const std::string& state, const nlohmann::json& page) {
+    auto object = core::must_parse_ordered_json(state);
+    object["connection"] = nullptr;
+    if (page.is_object() && page.value("served", false)) {
+        object["connection"] = core::must_parse_ordered_json(core::json_text(page));
+    }
+    return core::json_text(object);
+}
+
+core::Timestamp time_in(const nlohmann::json& page, const char* name) {
+    return core::Timestamp{std::chrono::milliseconds{page.value(name, std::int64_t{0})}};
+}
+
+}  // namespace
+
+std::string connection_text(const nlohmann::json& page, const std::string& why_not) {
+    if (!page.is_object()) return "Whether it is connected is not known: " + why_not + "\n";
+    if (!page.value("served", false)) {
+        return "Whether it is connected is not known: the edge at the ops port does not serve it. "
+               "`beckon cluster` shows the edge that does; name its ops port with --ops-host and "
+               "--ops-port\n";
+    }
+    if (!page.value("connected", false)) return "It is not connected now.\n";
+    auto text = "It is connected, at least since " + inspect::time_text(time_in(page, "attached_since")) +
+                ", at the edge " + page.value("edge", std::string{"?"});
+    const auto unanswered = page.value("unanswered", std::size_t{0});
+    if (unanswered == 0) return text + ".\n";
+    text += ", and has not answered " + std::to_string(unanswered) + " messages that were sent";
+    const auto sent = page.find("sent");
+    if (sent != page.end() && sent->is_array() && !sent->empty()) {
+        text += ", the first at " + inspect::time_text(time_in(sent->front(), "at"));
+    }
+    return text + ".\n";
+}
+
 int subscriptions_show(app::Config config, const std::string& whom, bool json) {
     const auto named = parse_whom(config, whom);  // refused before a broker is asked
     ToolLog log{config};
     const auto state = inspect::state_of_client(log.log(), named.client, core::SystemClock{}.wall(),
-                                                log.control().partitions, {.timeout = kTimeout});
+                                       log.control().partitions, {.timeout = kTimeout});
     if (!state) throw app::StartupError(state.error().message);
-    std::cout << (json ? inspect::state_json(named.client, *state) + "\n"
-                       : state_text(named.client, named.channel, *state));
+    EdgePage edge{.why_not = "it is not of this installation"};
+    if (state->client) edge = ask_about(config, named.client);
+    if (json) {
+        std::cout << with_connection(inspect::state_json(named.client, *state), edge.page) << "\n";
+    } else {
+        std::cout << state_text(named.client, named.channel, *state)
+                  << (state->client ? connection_text(edge.page, edge.why_not) : "");
+    }
     return state->client ? app::kDone : app::kNothingFound;
 }
 

@@ -714,6 +714,38 @@ TEST_CASE("a home knows whether a message is on its way to its client, and since
     CHECK(world.home->delivery_now(message) == DeliveryNow{.served = true, .connected = true});
 }
 
+TEST_CASE("a home knows whether a client is connected, since when, and what is on its way to it",
+          "[home]") {
+    using edge::ClientNow;
+    HomeWorld world;
+    world.start_home();
+    CHECK(world.home->client_now(core::Uaid{core::random_uuid4()}) == ClientNow{});
+    world.home->placed_here(world.floor());
+    world.run();
+    const auto [uaid, channel] = world.subscribed();
+    CHECK(world.home->client_now(uaid) == ClientNow{.served = true});
+
+    const auto client = world.connect(uaid);
+    const auto since = world.home->client_now(uaid).attached_since;
+    REQUIRE(since);
+    world.run(10s);
+    const auto first = world.push(uaid, channel);
+    world.run(1s);
+    const auto second = world.push(uaid, channel);
+    world.run();
+    const auto now = world.home->client_now(uaid);
+    CHECK(now.attached_since == since);
+    CHECK(now.edge == core::NodeId{"front"});
+    CHECK(now.unanswered == 2);
+    REQUIRE(now.sent.size() == 2);
+    CHECK(now.sent[0].first == world.tokens.open_message(first)->key);
+    CHECK(now.sent[1].first == world.tokens.open_message(second)->key);
+    CHECK(now.sent[0].second < now.sent[1].second);
+    world.ack(client, first);
+    world.run();
+    CHECK(world.home->client_now(uaid).sent == decltype(now.sent){now.sent[1]});
+}
+
 TEST_CASE("what may have expired while the host was down waits undelivered, and is not finished",
           "[home]") {
     HomeWorld world;

@@ -73,6 +73,22 @@ void compact_all(HomeWorld& world) {
     }
 }
 
+/// The stamps of all records whose key begins so, in their order.
+std::vector<core::WriteStamp> stamps_of(const HomeWorld& world, const std::string& key) {
+    std::vector<core::WriteStamp> out;
+    for (const auto& stored : world.log->records({Topic::kSubscriptions, HomeWorld::kPartition})) {
+        if (!stored.record.key.starts_with(key)) continue;
+        auto& stamp = out.emplace_back();
+        for (const auto& header : stored.record.headers) {
+            if (header.name == core::header::kEpoch) {
+                stamp.epoch = static_cast<core::Epoch>(std::stoull(header.value));
+            }
+            if (header.name == core::header::kSeq) stamp.seq = std::stoull(header.value);
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
 TEST_CASE("compaction leaves no record in any topic that mentions a removed client",
@@ -125,6 +141,48 @@ TEST_CASE("nothing of a client that stayed away is left in any topic", "[edge][h
     CHECK(world.reasons() == std::vector<std::string>{"unregistered", "unregistered"});
     CHECK(world.home->status().removed == std::array<std::uint64_t, 2>{1, 0});
     CHECK(world.uaid(world.connect(uaid)) != uaid);
+}
+
+TEST_CASE("a removed client lives again by an import above its removal",
+          "[edge][home][removal]") {
+    HomeWorld world{short_lived()};
+    world.serve();
+    const auto number = world.connect();
+    const auto uaid = world.uaid(number);
+    const core::ChannelId channel{core::random_uuid4()};
+    world.register_channel(number, channel);
+    world.hang_up(number);
+    world.run(kGone);
+    REQUIRE(left_in_log(world, uaid).empty());
+    const auto key = core::to_hex(uaid);
+
+    // (above every record of this home, which has written nothing since)
+    const auto removals = stamps_of(world, key);
+    auto above = *std::max_element(removals.begin(), removals.end());
+    ++above.seq;
+    core::ClientRecorded client;
+    client.uaid = uaid;
+    client.created = client.last_seen = world.clock.wall() - 25h;
+    client.stamp = above;
+    core::ChannelRecorded recorded;
+    recorded.uaid = uaid;
+    recorded.channel = channel;
+    recorded.stamp = above;
+    world.publish(Topic::kSubscriptions, core::encode(client));
+    world.publish(Topic::kSubscriptions, core::encode(recorded));
+    world.run();
+    CHECK(world.uaid(world.connect(uaid)) == uaid);
+    world.run(1min);
+    const auto last = stamps_of(world, key).back();
+    CHECK(last > above);  // `last_seen`, which every fold takes
+    world.push(uaid, channel, {.ttl_s = 1'000'000});
+    world.run();
+    CHECK(left_in_log(world, uaid).size() == 3);
+
+    world.crash();
+    world.lose_store();
+    world.serve("next");
+    CHECK(world.uaid(world.connect(uaid)) == uaid);
 }
 
 TEST_CASE("a client that is attached, or was lately, is not removed", "[edge][home][removal]") {

@@ -4,6 +4,7 @@
 #include "tools/new_installation.hpp"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 using namespace beckon;
 using namespace beckon::inspect;
@@ -59,6 +60,27 @@ TEST_CASE("a channel that is gone, and a client that is unknown, are shown as su
     CHECK_THAT(state_text(kUaid, other, client_with(0)),
                Contains("is not among them: senders get 410 for it"));
     CHECK_THAT(state_text(kUaid, kChannel, {}), Contains("has no such client"));
+}
+
+TEST_CASE("a client's connection is shown as its edge knows it", "[cli]") {
+    using nlohmann::json;
+    const json discarded = json::value_t::discarded;
+    CHECK(connection_text(discarded, "no process answers") ==
+          "Whether it is connected is not known: no process answers\n");
+    CHECK_THAT(connection_text({{"served", false}}, ""), Contains("--ops-port"));
+    CHECK(connection_text({{"served", true}, {"connected", false}}, "") ==
+          "It is not connected now.\n");
+    json page{{"served", true},
+              {"connected", true},
+              {"attached_since", 1'790'000'000'000},
+              {"edge", "e1"},
+              {"unanswered", 0}};
+    CHECK_THAT(connection_text(page, ""), Contains("at least since 2026-09-21T") &&
+                                              Contains("at the edge e1.\n"));
+    page["unanswered"] = 2;
+    page["sent"] = json::array({{{"message", "m"}, {"at", 1'790'000'060'000}}});
+    CHECK_THAT(connection_text(page, ""),
+               Contains("has not answered 2 messages that were sent, the first at 2026-09-21T"));
 }
 
 TEST_CASE("a text that names no client is refused before the log is asked", "[cli]") {

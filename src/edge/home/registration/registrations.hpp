@@ -13,6 +13,7 @@
 #include "fold/fold.hpp"
 #include "store/edge_store.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -81,6 +82,11 @@ public:
     void detached(const Session& session);
     void tick();
 
+    /// A record with that stamp was folded. An import that brings a removed client back writes just
+    /// above the removal, perhaps with the epoch of this home.
+    void saw(const std::optional<core::WriteStamp>& stamp) {
+        if (stamp && stamp->epoch == epoch_) sequence_ = std::max(sequence_, stamp->seq);
+    }
     /// A stale write was folded: repair_stale_writes() will find it.
     void lost() { repair_due_ = true; }
     /// Read repair, after a commit: publishes the stored value over a former home's write that lost

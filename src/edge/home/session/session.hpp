@@ -78,6 +78,8 @@ public:
     SessionStamp stamp;
     /// The client has a record in the log, and its front knows.
     bool persisted = false;
+    /// When it was attached to this home.
+    core::MonoTime attached{};
     /// When `last_seen` is to be written next; kept by Registrations.
     core::MonoTime seen_due{};
 
@@ -126,6 +128,12 @@ public:
     /// When the message was sent, if its answer is awaited.
     std::optional<core::MonoTime> sent_at(const core::MessageKey& message) const {
         return window_.sent_at(message);
+    }
+
+    /// The messages whose answers are awaited, the oldest first, at most `most`, and when they were
+    /// sent.
+    std::vector<std::pair<core::MessageKey, core::MonoTime>> oldest_sent(std::size_t most) const {
+        return window_.oldest(most);
     }
 
 private:

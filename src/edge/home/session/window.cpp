@@ -53,6 +53,15 @@ bool Window::has_bytes_for(std::size_t frame_bytes) const {
     return counted_ == 0 || bytes_ + frame_bytes <= bytes_limit();
 }
 
+std::vector<std::pair<core::MessageKey, core::MonoTime>> Window::oldest(std::size_t most) const {
+    std::vector<std::pair<core::MessageKey, core::MonoTime>> out;
+    for (const auto& message : sent_) {
+        if (out.size() == most) break;
+        out.emplace_back(message.key, message.at);
+    }
+    return out;
+}
+
 void Window::sent(const core::MessageKey& key, std::string_view version, std::size_t frame_bytes,
                   core::MonoTime now) {
     sent_.push_back({.key = key,

@@ -50,6 +50,8 @@ public:
     bool contains(const core::MessageKey& key) const { return sent_at(key).has_value(); }
     /// When it was sent, if it is under way.
     std::optional<core::MonoTime> sent_at(const core::MessageKey& key) const;
+    /// The messages under way that were sent first, at most `most`, and when.
+    std::vector<std::pair<core::MessageKey, core::MonoTime>> oldest(std::size_t most) const;
     /// Removes the message of that version and returns it, if it is under way.
     std::optional<core::MessageKey> acked(std::string_view version);
     /// The send times of the messages that were acknowledged since the last call.
