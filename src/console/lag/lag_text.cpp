@@ -102,13 +102,67 @@ std::string rate_text(double rate) {
     return text.data();
 }
 
+std::string time_text(const std::optional<core::Duration>& time) {
+    return time ? duration_words(*time) : std::string{"-"};
+}
+
+std::string warning_of(Loss loss, const std::optional<core::Duration>& left) {
+    switch (loss) {
+        case Loss::none: break;
+        case Loss::near: return "removed unread in " + time_text(left);
+        case Loss::now: return "records were removed unread";
+    }
+    return {};
+}
+
+/// The partitions of one group together: the worst of each value, and sums of what can be added.
+struct GroupRow {
+    std::string group;
+    Status status = Status::ok;
+    std::size_t partitions = 0;
+    std::size_t not_ok = 0;
+    core::Offset lag = 0;
+    bool aged = true;
+    core::Duration behind{};
+    double read_rate = 0;
+    std::optional<core::Duration> drain = core::Duration::zero();
+    Loss loss = Loss::none;
+    std::optional<core::Duration> left{};
+};
+
+void add(GroupRow& group, const LagRow& row) {
+    group.status = std::max(group.status, row.status);
+    ++group.partitions;
+    if (row.status != Status::ok) ++group.not_ok;
+    group.lag += row.lag();
+    group.aged = group.aged && row.aged;
+    group.behind = std::max(group.behind, row.facts.behind);
+    group.read_rate += row.facts.position_rate;
+    if (row.lag() > 0) {
+        group.drain = group.drain && row.drain ? std::optional{std::max(*group.drain, *row.drain)}
+                                               : std::nullopt;
+    }
+    group.loss = std::max(group.loss, row.loss);
+    if (row.left) group.left = std::min(group.left.value_or(*row.left), *row.left);
+}
+
+std::vector<GroupRow> groups_of(const std::vector<LagRow>& rows) {
+    std::vector<GroupRow> groups;
+    for (const auto& row : rows) {
+        auto at = std::find_if(groups.begin(), groups.end(),
+                               [&](const auto& one) { return one.group == row.group; });
+        if (at == groups.end()) at = groups.insert(at, GroupRow{.group = row.group});
+        add(*at, row);
+    }
+    return groups;
+}
+
+const Cells kPartitionTitles{"STATUS", "GROUP", "TOPIC",      "PART",  "LAG",
+                             "BEHIND", "READ",  "DRAINED IN", "OWNER", "WARNING"};
+const Cells kGroupTitles{"STATUS", "GROUP", "PARTITIONS", "NOT OK",  "LAG",
+                         "BEHIND", "READ",  "DRAINED IN", "WARNING"};
+
 Cells cells_of(const LagRow& row) {
-    const auto time = [](const std::optional<core::Duration>& t) {
-        return t ? duration_words(*t) : std::string{"-"};
-    };
-    std::string warning;
-    if (row.loss == Loss::now) warning = "records were removed unread";
-    if (row.loss == Loss::near) warning = "removed unread in " + time(row.left);
     return {std::string{to_string(row.status)},
             row.group,
             row.where.topic,
@@ -116,16 +170,33 @@ Cells cells_of(const LagRow& row) {
             std::to_string(row.lag()),
             row.aged ? duration_words(row.facts.behind) : "?",
             rate_text(row.facts.position_rate),
-            row.lag() == 0 ? "-" : time(row.drain),
+            row.lag() == 0 ? "-" : time_text(row.drain),
             row.owner.empty() ? "-" : row.owner,
-            warning};
+            warning_of(row.loss, row.left)};
 }
 
-void append_line(std::string& out, const Cells& cells, const std::vector<std::size_t>& widths,
-                 const char* color) {
+Cells cells_of(const GroupRow& group) {
+    return {std::string{to_string(group.status)},
+            group.group,
+            std::to_string(group.partitions),
+            std::to_string(group.not_ok),
+            std::to_string(group.lag),
+            group.aged ? duration_words(group.behind) : "?",
+            rate_text(group.read_rate),
+            group.lag == 0 ? "-" : time_text(group.drain),
+            warning_of(group.loss, group.left)};
+}
+
+bool is_number(std::string_view title) {
+    return title != "STATUS" && title != "GROUP" && title != "TOPIC" && title != "OWNER" &&
+           title != "WARNING";
+}
+
+void append_line(std::string& out, const Cells& cells, const Cells& titles,
+                 const std::vector<std::size_t>& widths, const char* color) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
-        const bool number = i >= 3 && i <= 7;
         const std::string pad(widths[i] - cells[i].size(), ' ');
+        const bool number = is_number(titles[i]);
         if (i == 0 && color) out += color;
         out += number ? pad + cells[i] : cells[i];
         if (i == 0 && color) out += kPlain;
@@ -134,6 +205,67 @@ void append_line(std::string& out, const Cells& cells, const std::vector<std::si
     }
     while (out.ends_with(' ')) out.pop_back();
     out += '\n';
+}
+
+/// The worst first; rows of one status keep their order.
+template <class Row>
+std::string table_of(std::vector<Row> rows, const Cells& titles, const TextOptions& options) {
+    if (options.only_behind) {
+        std::erase_if(rows, [](const auto& row) {
+            return row.status == Status::ok && row.loss == Loss::none;
+        });
+    }
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return a.status > b.status; });
+    std::vector<Cells> lines{titles};
+    for (const auto& row : rows) lines.push_back(cells_of(row));
+    std::vector<std::size_t> widths(titles.size());
+    for (const auto& line : lines) {
+        for (std::size_t i = 0; i < line.size(); ++i) {
+            widths[i] = std::max(widths[i], line[i].size());
+        }
+    }
+    std::string out;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const bool colored = options.color && i > 0;
+        append_line(out, lines[i], titles, widths,
+                    colored ? kColors[static_cast<std::size_t>(rows[i - 1].status)] : nullptr);
+    }
+    return out;
+}
+
+std::string counted(std::size_t count, const char* what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// "12 groups, 96 partitions: all OK", or what is not and how much waits.
+std::string summary(const std::vector<LagRow>& rows) {
+    const auto groups = groups_of(rows);
+    auto text = counted(groups.size(), "group") + ", " + counted(rows.size(), "partition") + ": ";
+    core::Offset lag = 0;
+    core::Duration behind{};
+    for (const auto& group : groups) {
+        lag += group.lag;
+        behind = std::max(behind, group.behind);
+    }
+    std::string bad;
+    for (int i = kStatuses - 1; i > 0; --i) {
+        const auto status = static_cast<Status>(i);
+        const auto count = std::count_if(groups.begin(), groups.end(),
+                                         [&](const auto& one) { return one.status == status; });
+        if (count == 0) continue;
+        bad += (bad.empty() ? "" : ", ") + std::to_string(count) + " " +
+               std::string{to_string(status)};
+    }
+    text += bad.empty() ? "all OK" : bad;
+    if (lag > 0) {
+        text += "; " + counted(static_cast<std::size_t>(lag), "record") + (lag == 1 ? " waits" : " wait") +
+                ", the oldest for " + duration_words(behind);
+    }
+    const auto lost = std::count_if(groups.begin(), groups.end(),
+                                    [](const auto& one) { return one.loss == Loss::now; });
+    if (lost > 0) text += "; " + counted(static_cast<std::size_t>(lost), "group") + " lost records";
+    return text + "\n";
 }
 
 }  // namespace
@@ -189,31 +321,10 @@ std::string duration_words(core::Duration time) {
 }
 
 std::string to_text(const LagPage& page, const TextOptions& options) {
-    auto rows = page.rows;
-    if (options.only_behind) {
-        std::erase_if(rows, [](const auto& row) {
-            return row.status == Status::ok && row.loss == Loss::none;
-        });
-    }
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const auto& a, const auto& b) { return a.status > b.status; });
-    std::vector<Cells> lines{{"STATUS", "GROUP", "TOPIC", "PART", "LAG", "BEHIND", "READ",
-                              "DRAINED IN", "OWNER", "WARNING"}};
-    for (const auto& row : rows) lines.push_back(cells_of(row));
-    std::vector<std::size_t> widths(lines.front().size());
-    for (const auto& line : lines) {
-        for (std::size_t i = 0; i < line.size(); ++i) {
-            widths[i] = std::max(widths[i], line[i].size());
-        }
-    }
-    std::string out;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        const bool colored = options.color && i > 0;
-        append_line(out, lines[i], widths,
-                    colored ? kColors[static_cast<std::size_t>(rows[i - 1].status)] : nullptr);
-    }
+    auto out = options.partitions ? table_of(page.rows, kPartitionTitles, options)
+                                  : table_of(groups_of(page.rows), kGroupTitles, options);
     for (const auto& problem : page.problems) out += "note: " + problem + "\n";
-    return out;
+    return out + summary(page.rows);
 }
 
 }  // namespace beckon::console

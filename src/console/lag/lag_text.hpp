@@ -18,10 +18,11 @@ std::string to_json_change(const LagPage& page, const LagPage& before);
 /// Errors: corrupt: not a page of to_json().
 core::Result<LagPage> parse_lag_page(const std::string& json);
 
-/// A table for a terminal, the worst first; with `color`, words in colours.
+/// A table for a terminal, the worst first, with one line that says it all at its end.
 struct TextOptions {
     bool color = false;
-    bool only_behind = false;  ///< leaves out groups that are OK
+    bool only_behind = false;  ///< leaves out rows that are OK
+    bool partitions = false;   ///< a row for each partition; else for each group
 };
 std::string to_text(const LagPage& page, const TextOptions& options);
 

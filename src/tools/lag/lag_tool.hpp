@@ -10,6 +10,7 @@ struct LagOptions {
     bool watch = false;
     bool json = false;
     bool only_behind = false;
+    bool partitions = false;  ///< a row for each; else for each group
     std::string group;  ///< empty: all
 };
 

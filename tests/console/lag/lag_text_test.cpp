@@ -65,11 +65,29 @@ TEST_CASE("the table shows the worst first, and only that if asked", "[console]"
     stopped.status = Status::stopped;
     auto page = page_of({row("mail", 0), stopped});
     page.problems = {"a broker is away"};
-    const auto text = to_text(page, {});
+    const auto text = to_text(page, {.partitions = true});
     CHECK(text.find("billing") < text.find("mail"));
     CHECK_THAT(text, Contains("STOPPED  billing  orders     2   40   1.5 s") &&
                          Contains("note: a broker is away"));
+    CHECK_THAT(to_text(page, {.only_behind = true, .partitions = true}), !Contains("mail"));
+}
+
+TEST_CASE("a group is one row with the worst and the sum of its partitions", "[console]") {
+    auto stopped = row("billing", 40);
+    stopped.status = Status::stopped;
+    stopped.facts.behind = 3min;
+    const auto page = page_of({row("mail", 0), row("billing", 2), stopped});
+    const auto text = to_text(page, {});
+    CHECK(text.find("billing") < text.find("mail"));
+    CHECK_THAT(text, Contains("STOPPED  billing           2       1   42  3 min 0 s"));
+    CHECK_THAT(text, Contains("2 groups, 3 partitions: 1 STOPPED; 42 records wait, the oldest for "
+                              "3 min 0 s\n"));
     CHECK_THAT(to_text(page, {.only_behind = true}), !Contains("mail"));
+    CHECK_THAT(to_text(page_of({row("mail", 0)}), {}),
+               Contains("1 group, 1 partition: all OK\n"));
+    auto lost = row("mail", 0);
+    lost.loss = Loss::now;
+    CHECK_THAT(to_text(page_of({lost}), {}), Contains("all OK; 1 group lost records\n"));
 }
 
 TEST_CASE("an unknown age is no number", "[console]") {
