@@ -75,6 +75,32 @@ void add_settings(CLI::App& command, Configured& configured, Reader reader) {
     command.footer(kSharedFooter);
 }
 
+/// Commands that ask a running process at its ops port.
+bool asks_ops_port(Reader reader) {
+    return reader == Reader::running || reader == Reader::log || reader == Reader::lag ||
+           reader == Reader::broadcasts;
+}
+
+/// HOST, HOST:PORT or http://HOST:PORT, as ops.host and ops.port.
+void take_server(Configured& configured, std::string text) {
+    constexpr std::string_view kScheme = "http://";
+    if (text.starts_with(kScheme)) text.erase(0, kScheme.size());
+    if (text.ends_with('/')) text.pop_back();
+    const auto colon = text.starts_with('[') ? text.find(':', text.find(']')) : text.find(':');
+    if (colon != std::string::npos && text.find(':', colon + 1) == std::string::npos) {
+        configured.flags.push_back({"ops.port", text.substr(colon + 1), "--server"});
+        text.erase(colon);
+    }
+    if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+    configured.flags.push_back({"ops.host", text, "--server"});
+}
+
+void add_server(CLI::App& command, Configured& configured) {
+    command.add_option_function<std::string>(
+        "--server", [&configured](const std::string& text) { take_server(configured, text); },
+        "HOST:PORT of the running process's ops port; the same as --ops-host and --ops-port");
+}
+
 /// "keys rotate": the names from below `beckon` on.
 std::string path_of(const CLI::App& command) {
     const auto* parent = command.get_parent();
@@ -241,6 +267,7 @@ CLI::App& CommandLine::add_configured(CLI::App& parent, const std::string& name,
                                       const std::string& help, Reader reader, RunConfigured run) {
     auto& command = *parent.add_subcommand(name, help);
     add_settings(command, impl_->configured, reader);
+    if (asks_ops_port(reader)) add_server(command, impl_->configured);
     command.callback([this, &command, reader, run = std::move(run)] {
         if (!command.get_subcommands().empty()) return;  // `beckon reliability counts`
         impl_->chosen = [this, &command, reader, run] {

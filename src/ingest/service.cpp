@@ -183,8 +183,7 @@ HttpReply Service::monitor(const Call& call) const {
         case RouteName::version: return version_reply(config.version, config.commit, config.source);
         case RouteName::lb_heartbeat: return {};
         case RouteName::errors: return error_page();
-        case RouteName::openapi:
-            return net::api_document_reply(net::endpoint_api_document());
+        case RouteName::openapi: return net::api_document_reply(net::endpoint_api_document());
         case RouteName::milestones: return milestones_reply(call);
         case RouteName::milestone_metrics: return milestone_metrics_reply(milestone_counts());
         case RouteName::health:

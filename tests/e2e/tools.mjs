@@ -164,7 +164,7 @@ test('the state of a client can be seen as it was', async () => {
     const before = Date.now() + 50;
     await until('a later moment', () => Date.now() > before);
     const { id } = await post(agent.endpoint, 'waits');
-    const state = (...at) => json('replay', 'state', '--uaid', agent.uaid, ...at, ...where());
+    const state = (...at) => json('replay', 'state', '--json', '--uaid', agent.uaid, ...at, ...where());
     const now = await until('it waits', async () => {
         const found = await state();
         return found.waiting.length > 0 && found;

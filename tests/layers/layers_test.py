@@ -51,7 +51,7 @@ LAYERS = {
     "ingest/metrics": ({"core", "net", "ops"}, {"prometheus"}),
     "ingest/receipts": ({"core", "log", "net"}, {"json"}),
     "ingest/registration": ({"core", "log", "store"}, {"json"}),
-    "ingest/send": ({"core", "bridge", "log", "net", "store"}, set()),
+    "ingest/send": ({"core", "bridge", "log", "net", "store"}, {"json"}),
     "ingest/vapid": ({"core", "net"}, {"openssl", "json"}),
     "ingest/view": ({"core", "log", "fold", "store"}, {"prometheus"}),
     "edge": ({"core", "rocks", "log", "fold", "cluster", "store", "ops", "net"}, {"openssl", "json", "prometheus"}),
@@ -141,7 +141,7 @@ TOOLS = {
     "dead": {"api"},
     "webhooks": {"api", "dead"},
     "demo": {"api", "webhooks"},
-    "replay": {"dead", "running"},
+    "replay": {"dead", "running", "subscriptions"},
     "subscriptions": {"running"},
 }
 for tool, others in TOOLS.items():

@@ -23,13 +23,21 @@ namespace beckon::test {
 /// Keeps the output of the tools, which is for a person, off the terminal.
 class Quiet {
 public:
-    Quiet() : before_(std::cout.rdbuf(output_.rdbuf())) {}
-    ~Quiet() { std::cout.rdbuf(before_); }
+    Quiet()
+        : before_(std::cout.rdbuf(output_.rdbuf())),
+          errors_before_(std::cerr.rdbuf(errors_.rdbuf())) {}
+    ~Quiet() {
+        std::cout.rdbuf(before_);
+        std::cerr.rdbuf(errors_before_);
+    }
     std::string output() const { return output_.str(); }
+    std::string errors() const { return errors_.str(); }
 
 private:
     std::ostringstream output_;
+    std::ostringstream errors_;
     std::streambuf* before_;
+    std::streambuf* errors_before_;
 };
 
 /// A data directory with a key ring and a log, as a first start leaves it.

@@ -95,7 +95,7 @@ std::vector<Setting> process_settings(Config& c) {
         bytes_setting(
             "cache_bytes", c.cache_bytes, 8U << 20,
             "Memory of all stores of this process: cached blocks and write buffers together. "
-            "The embedded log has 80 MiB of its own."),
+            "The embedded log shares it, and keeps 32 MiB of its newest records besides."),
         bytes_setting("write_buffer_bytes", c.write_buffer_bytes, 4U << 20,
                       "Part of cache_bytes that write buffers may fill before they are flushed."),
     };
@@ -197,6 +197,10 @@ std::vector<Setting> endpoint_settings(Config& c) {
             "retry.apns.credentials of the role retry: the endpoint accepts messages for these."),
         list_setting("endpoint.tracking_keys", c.endpoint.tracking_keys,
                      "VAPID public keys (`beckon keys convert`) whose messages are tracked."),
+        bool_setting(
+            "endpoint.matrix_gateway", c.endpoint.matrix_gateway,
+            "Answer Matrix homeservers at /_matrix/push/v1/notify: they push to UnifiedPush "
+            "apps of this service without a gateway elsewhere."),
         bool_setting("endpoint.log_requests", c.endpoint.log_requests,
                      "One line per request at info instead of debug; never a token or a body."),
         duration_setting("endpoint.drain", c.endpoint.drain, milliseconds{0}, milliseconds{600'000},

@@ -38,6 +38,7 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"endpoint.", bit(Reader::standalone) | bit(Reader::endpoint)},
     {"endpoint.url", kRoles},
     {"edge.", bit(Reader::standalone) | bit(Reader::edge)},
+    {"edge.client_ttl", bit(Reader::standalone) | bit(Reader::edge) | bit(Reader::subscriptions)},
     {"edge.link_", bit(Reader::edge)},
     {"edge.hand_over", bit(Reader::edge)},
     {"edge.session_timeout", bit(Reader::edge)},

@@ -159,7 +159,7 @@ std::vector<GroupRow> groups_of(const std::vector<LagRow>& rows) {
 
 const Cells kPartitionTitles{"STATUS", "GROUP", "TOPIC",      "PART",  "LAG",
                              "BEHIND", "READ",  "DRAINED IN", "OWNER", "WARNING"};
-const Cells kGroupTitles{"STATUS", "GROUP", "PARTITIONS", "NOT OK",  "LAG",
+const Cells kGroupTitles{"STATUS", "GROUP", "PARTITIONS", "NOT OK", "LAG",
                          "BEHIND", "READ",  "DRAINED IN", "WARNING"};
 
 Cells cells_of(const LagRow& row) {
@@ -259,8 +259,8 @@ std::string summary(const std::vector<LagRow>& rows) {
     }
     text += bad.empty() ? "all OK" : bad;
     if (lag > 0) {
-        text += "; " + counted(static_cast<std::size_t>(lag), "record") + (lag == 1 ? " waits" : " wait") +
-                ", the oldest for " + duration_words(behind);
+        text += "; " + counted(static_cast<std::size_t>(lag), "record") +
+                (lag == 1 ? " waits" : " wait") + ", the oldest for " + duration_words(behind);
     }
     const auto lost = std::count_if(groups.begin(), groups.end(),
                                     [](const auto& one) { return one.loss == Loss::now; });

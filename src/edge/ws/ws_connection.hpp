@@ -126,7 +126,7 @@ struct Connection final : Client, WheelTimer {
     bool half_close_due = false;
     std::string close_reason;
     std::unique_ptr<HeadWatch> head;  ///< until lws may read
-    std::unique_ptr<HalfFrame> half;   ///< a message of which more pieces come
+    std::unique_ptr<HalfFrame> half;  ///< a message of which more pieces come
     SendQueue out;
     FrameAllowance frames;
 };

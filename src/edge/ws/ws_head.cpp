@@ -28,8 +28,7 @@ std::optional<std::string> peek(lws* wsi, std::size_t most) {
         if (got <= 0 && !waits) return std::nullopt;
         size = got > 0 ? static_cast<std::size_t>(got) : 0;
     } else {
-        const auto got =
-            recv(lws_get_socket_fd(wsi), bytes.data(), most, MSG_PEEK | MSG_DONTWAIT);
+        const auto got = recv(lws_get_socket_fd(wsi), bytes.data(), most, MSG_PEEK | MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) return std::nullopt;
         size = got > 0 ? static_cast<std::size_t>(got) : 0;
     }

@@ -33,12 +33,9 @@ Page page_of(const edge::DeliveryNow& now) {
 }
 
 Page page_of(const edge::ClientNow& now) {
-    json body{{"served", now.served},
-              {"connected", now.attached_since.has_value()},
-              {"attached_since", nullptr},
-              {"edge", nullptr},
-              {"unanswered", now.unanswered},
-              {"sent", json::array()}};
+    json body{{"served", now.served},         {"connected", now.attached_since.has_value()},
+              {"attached_since", nullptr},    {"edge", nullptr},
+              {"unanswered", now.unanswered}, {"sent", json::array()}};
     if (now.attached_since) {
         body["attached_since"] = now.attached_since->time_since_epoch().count();
         body["edge"] = now.edge.text;

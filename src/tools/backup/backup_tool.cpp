@@ -2,6 +2,7 @@
 
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
+#include "app/process/progress.hpp"
 #include "core/json_text.hpp"
 #include "inspect/backup/backup_service.hpp"
 #include "inspect/log/log_service.hpp"
@@ -10,10 +11,12 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <iostream>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -68,9 +71,19 @@ void copy_one(const fs::path& from, const fs::path& to) {
 /// The files of a log that does not change meanwhile.
 void copy_log(const fs::path& from, const fs::path& to) {
     make_directory(to, from);
+    std::vector<fs::directory_entry> files;
+    std::uint64_t bytes = 0;
     for (const auto& entry : fs::directory_iterator(from)) {
-        const auto name = entry.path().filename();
-        if (entry.is_regular_file() && name != "LOCK") copy_one(entry.path(), to / name);
+        if (!entry.is_regular_file() || entry.path().filename() == "LOCK") continue;
+        files.push_back(entry);
+        bytes += entry.file_size();
+    }
+    app::Progress progress{"copying the log", "bytes", bytes};
+    std::uint64_t done = 0;
+    for (const auto& file : files) {
+        progress.at(done);
+        copy_one(file.path(), to / file.path().filename());
+        done += file.file_size();
     }
     sync_to_disk(to);
 }
@@ -121,7 +134,9 @@ private:
     }
 
     void await() {
-        const auto until = std::chrono::steady_clock::now() + kCopyTimeout;
+        const auto begun = std::chrono::steady_clock::now();
+        const auto until = begun + kCopyTimeout;
+        app::Progress progress{"the process copies its log", "s", 0};
         while (std::chrono::steady_clock::now() < until) {
             const auto now = ask("/backup/state").body;
             const auto state = now.is_object() ? now.value("state", "") : "";
@@ -130,6 +145,9 @@ private:
                 throw app::StartupError("the log could not be copied: " +
                                         now.value("error", state));
             }
+            progress.at(static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
+                                                       std::chrono::steady_clock::now() - begun)
+                                                       .count()));
             std::this_thread::sleep_for(kAskAgain);
         }
         throw app::StartupError("the log was not copied within 10 minutes");

@@ -27,7 +27,7 @@ void add_filter(CLI::App& command, DeadWanted& wanted) {
     command.add_option("--reason", wanted.reason,
                        "Only letters with this reason: refused, timed_out, gone, …");
     command.add_option("--since", wanted.since,
-                       "Only letters of this time or later, e.g. 2026-11-20");
+                       "Only letters of this time or later: 2026-11-20, yesterday 15:00, -2h");
     command.add_option("--before", wanted.before, "Only letters of an earlier time");
 }
 

@@ -1,8 +1,11 @@
 #include "tools/dead/dead_tool.hpp"
 
 #include "app/exit_codes.hpp"
+#include "app/process/moment.hpp"
 #include "app/process/output.hpp"
+#include "app/process/process.hpp"
 #include "core/json_text.hpp"
+#include "inspect/trace/trace_words.hpp"
 #include "tools/api/answer.hpp"
 
 #include <algorithm>
@@ -22,13 +25,27 @@ namespace {
 
 constexpr std::size_t kPageMax = 1'000;
 
+/// As the API takes it.
+std::string moment_text(const std::string& option, const std::string& text) {
+    const auto time = app::parse_moment(text, core::SystemClock{}.wall());
+    if (!time) {
+        throw app::StartupError(
+            "--" + option + ": '" + text + "' is no time: " + std::string{app::kMoments},
+            app::kWrongOptions);
+    }
+    return inspect::time_text(*time);
+}
+
 std::vector<std::pair<std::string, std::string>> fields_of(const DeadWanted& wanted) {
     std::vector<std::pair<std::string, std::string>> fields;
     for (const auto& [name, value] :
          {std::pair{"webhook", &wanted.webhook}, std::pair{"type", &wanted.type},
-          std::pair{"reason", &wanted.reason}, std::pair{"since", &wanted.since},
-          std::pair{"before", &wanted.before}}) {
+          std::pair{"reason", &wanted.reason}}) {
         if (!value->empty()) fields.emplace_back(name, *value);
+    }
+    for (const auto& [name, value] :
+         {std::pair{"since", &wanted.since}, std::pair{"before", &wanted.before}}) {
+        if (!value->empty()) fields.emplace_back(name, moment_text(name, *value));
     }
     return fields;
 }

@@ -66,9 +66,9 @@ int exit_code_of(const LagPage& page) {
 void show(const LagPage& page, const LagOptions& options) {
     if (options.json) return app::print_line(console::to_json(page));
     const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-    auto text = console::to_text(page, {.color = terminal,
-                                        .only_behind = options.only_behind,
-                                        .partitions = options.partitions});
+    auto text = console::to_text(
+        page,
+        {.color = terminal, .only_behind = options.only_behind, .partitions = options.partitions});
     text.pop_back();  // print_line() adds it
     if (options.watch && terminal) text.insert(0, kClearScreen);
     app::print_line(text);

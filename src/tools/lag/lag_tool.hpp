@@ -11,7 +11,7 @@ struct LagOptions {
     bool json = false;
     bool only_behind = false;
     bool partitions = false;  ///< a row for each; else for each group
-    std::string group;  ///< empty: all
+    std::string group;        ///< empty: all
 };
 
 /// The exit code of `beckon lag` when a group is STALLED or STOPPED, or records were or soon will

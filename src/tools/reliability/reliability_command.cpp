@@ -67,7 +67,7 @@ void add_reliability_commands(app::CommandLine& line, CLI::App& role) {
     const auto command = [&](const char* name, const char* help,
                              app::CommandLine::Run run) -> CLI::App& {
         auto& added = line.add(role, name, help, std::move(run));
-        added.add_option("--ops", asked.ops, "Ops port of a process with the role reliability")
+        added.add_option("--ops,--server", asked.ops, "Ops port of a process with the role reliability")
             ->capture_default_str();
         added.add_flag("--json", asked.json, "As JSON");
         return added;

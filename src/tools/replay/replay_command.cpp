@@ -3,8 +3,10 @@
 #include "app/command_line.hpp"
 #include "app/exit_codes.hpp"
 #include "app/process/key_ring_guard.hpp"
+#include "app/process/moment.hpp"
 #include "app/process/output.hpp"
 #include "app/process/process.hpp"
+#include "app/process/progress.hpp"
 #include "core/json_text.hpp"
 #include "core/tokens.hpp"
 #include "inspect/log/log_service.hpp"
@@ -15,6 +17,7 @@
 #include "tools/replay/verify.hpp"
 #include "tools/running/ops_client.hpp"
 #include "tools/running/tool_log.hpp"
+#include "tools/subscriptions/subscriptions_show.hpp"
 
 #include <atomic>
 #include <cstdio>
@@ -41,6 +44,7 @@ struct ReplayFlags {
     std::string message;
     std::string key;
     bool values = false;
+    bool json = false;
     bool count = false;
     std::uint64_t limit = 0;
     std::uint64_t rate = 0;
@@ -52,11 +56,8 @@ struct ReplayFlags {
 }
 
 core::Timestamp time_of(const std::string& option, const std::string& text) {
-    const auto time = parse_time(text, core::SystemClock{}.wall());
-    if (!time) {
-        refuse(option + ": '" + text +
-               "' is no time: write 2026-11-22T10:00:00Z, @MILLISECONDS, or -15m, -2h, -3d");
-    }
+    const auto time = app::parse_moment(text, core::SystemClock{}.wall());
+    if (!time) refuse(option + ": '" + text + "' is no time: " + std::string{app::kMoments});
     return *time;
 }
 
@@ -158,7 +159,8 @@ int run_state(app::Config config, const ReplayFlags& asked) {
         inspect::state_of_client(log.log(), *selection.client, time_of("--at", asked.at),
                                  log.control().partitions, {.timeout = kReplayTimeout});
     if (!state) throw app::StartupError(state.error().message);
-    app::print_line(inspect::state_json(*selection.client, *state));
+    app::print_line(asked.json ? inspect::state_json(*selection.client, *state)
+                               : state_text(*selection.client, selection.channel, *state));
     return state->client ? app::kDone : app::kNothingFound;
 }
 
@@ -196,6 +198,13 @@ core::Result<std::unique_ptr<inspect::ScratchStore>> copy_of_store(const app::Co
     return core::fail(core::Fault::invalid, "a store is at rest or in use");
 }
 
+std::string verdict(std::size_t verified, std::size_t differ) {
+    if (verified == 0) return "the store has nothing of these partitions";
+    if (differ == 0) return std::to_string(verified) + " partitions agree with the log";
+    return std::to_string(differ) + " of " + std::to_string(verified) +
+           " partitions differ from the log";
+}
+
 /// Every partition that the edge of the data directory has; all must agree.
 int run_verify(app::Config config, const ReplayFlags& asked) {
     // Before this tool itself uses the directory, to read a log that is in it.
@@ -204,18 +213,24 @@ int run_verify(app::Config config, const ReplayFlags& asked) {
     const VerifyOptions options{.now = core::SystemClock{}.wall(), .timeout = kReplayTimeout};
     const auto copy = copy_of_store(config, store, log.control().log_id);
     if (!copy) throw app::StartupError(copy.error().message);
-    bool agree = true;
+    std::size_t differ = 0;
     std::size_t verified = 0;
+    app::Progress progress{"verifying", "partitions",
+                           static_cast<std::uint64_t>(log.control().partitions)};
     for (core::Partition p = 0; p < log.control().partitions; ++p) {
         if (asked.partition >= 0 && asked.partition != p) continue;
+        progress.at(p);
         const auto found = verify_partition(log.log(), **copy, p, options);
         if (!found) throw app::StartupError(found.error().message);
         if (!*found) continue;
         ++verified;
-        agree = agree && (*found)->agree();
+        if (!(*found)->agree()) ++differ;
+        progress.clear();
         app::print_line(verified_json(**found));
     }
-    return !agree ? app::kFailed : verified > 0 ? app::kDone : app::kNothingFound;
+    progress.clear();
+    app::print_error(verdict(verified, differ));
+    return differ > 0 ? app::kFailed : verified > 0 ? app::kDone : app::kNothingFound;
 }
 
 void add_client_options(CLI::App& command, ReplayFlags& asked) {
@@ -233,7 +248,8 @@ void add_selection(CLI::App& command, ReplayFlags& asked) {
     command.add_option("--from", asked.from, "From this offset on")->check(CLI::NonNegativeNumber);
     command.add_option("--until", asked.until, "Below this offset")->check(CLI::NonNegativeNumber);
     command.add_option("--since", asked.since,
-                       "Appended at this time or later: 2026-11-22T10:00:00Z, @MILLISECONDS, -15m");
+                       "Appended at this time or later: 15:00, yesterday 15:00, "
+                       "2026-11-22T10:00:00Z, -15m, @MILLISECONDS");
     command.add_option("--to", asked.to, "Appended before this time");
     add_client_options(command, asked);
     command.add_option("--channel", asked.channel, "Of one channel");
@@ -266,7 +282,9 @@ void add_replay_commands(app::CommandLine& line) {
         app::Reader::log, [](app::Config config, const app::Sources&) {
             return run_state(std::move(config), asked);
         });
-    state.add_option("--at", asked.at, "The moment; now if not given");
+    state.add_option("--at", asked.at,
+                     "The moment, such as 15:00 or yesterday 15:00; now if not given");
+    state.add_flag("--json", asked.json, "One JSON object in a line");
     add_client_options(state, asked);
     line.add_configured(
             group, "verify",

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <ctime>
 #include <utility>
 
 namespace beckon::tools {
@@ -19,42 +17,6 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::size_t kHexSize = 32;
-
-std::optional<std::int64_t> number(std::string_view text) {
-    std::int64_t value = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
-std::optional<milliseconds> parse_age(std::string_view text) {
-    if (text.size() < 2) return std::nullopt;
-    const auto count = number(text.substr(0, text.size() - 1));
-    if (!count || *count < 0) return std::nullopt;
-    switch (text.back()) {
-        case 's': return std::chrono::seconds{*count};
-        case 'm': return std::chrono::minutes{*count};
-        case 'h': return std::chrono::hours{*count};
-        case 'd': return std::chrono::days{*count};
-    }
-    return std::nullopt;
-}
-
-std::optional<Timestamp> parse_date(const std::string& text) {
-    std::tm utc{};
-    const char* rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &utc);
-    if (!rest) return std::nullopt;
-    milliseconds fraction{};
-    std::string_view tail{rest};
-    if (tail.size() == 5 && tail.front() == '.') {
-        const auto ms = number(tail.substr(1, 3));
-        if (!ms) return std::nullopt;
-        fraction = milliseconds{*ms};
-        tail.remove_prefix(4);
-    }
-    if (tail != "Z") return std::nullopt;
-    return Timestamp{std::chrono::seconds{timegm(&utc)} + fraction};
-}
 
 }  // namespace
 
@@ -117,18 +79,6 @@ bool Filter::names_channel(const RecordView& record) {
         return true;
     }
     return !record.value && keys_.erase(std::string{record.key}) > 0;
-}
-
-std::optional<Timestamp> parse_time(std::string_view text, Timestamp now) {
-    if (text.starts_with('@')) {
-        const auto ms = number(text.substr(1));
-        return ms ? std::optional{Timestamp{milliseconds{*ms}}} : std::nullopt;
-    }
-    if (text.starts_with('-')) {
-        const auto age = parse_age(text.substr(1));
-        return age ? std::optional{now - *age} : std::nullopt;
-    }
-    return parse_date(std::string{text});
 }
 
 }  // namespace beckon::tools

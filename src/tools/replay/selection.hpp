@@ -74,8 +74,4 @@ private:
     std::unordered_set<std::string> keys_;
 };
 
-/// "2026-11-22T10:00:00Z", with or without milliseconds; "@1790000000123" (milliseconds); "-15m",
-/// "-2h", "-3d": so long before `now`. nullopt for anything else.
-std::optional<core::Timestamp> parse_time(std::string_view text, core::Timestamp now);
-
 }  // namespace beckon::tools

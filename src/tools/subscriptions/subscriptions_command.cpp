@@ -9,15 +9,19 @@
 namespace beckon::tools {
 
 void add_subscriptions_command(app::CommandLine& line) {
-    static std::string file;
+    static ImportOptions import;
     auto& group = line.add_group("subscriptions", "The log's clients and channels");
-    line.add_configured(group, "import", "Import the clients of another installation",
-                        app::Reader::subscriptions,
-                        [](app::Config config, const app::Sources&) {
-                            return subscriptions_import(std::move(config), file);
-                        })
-        .add_option("FILE", file, "JSON lines, one client each; - for standard input")
+    auto& importing = line.add_configured(
+        group, "import", "Import the clients of another installation", app::Reader::subscriptions,
+        [](app::Config config, const app::Sources&) {
+            return subscriptions_import(std::move(config), import);
+        });
+    importing.add_option("FILE", import.file, "JSON lines, one client each; - for standard input")
         ->required();
+    importing.add_flag("--dry-run", import.dry_run,
+                       "Only compare the file with the log, and say what an import would do");
+    importing.add_flag("--seen-now", import.seen_now,
+                       "Import clients that were not seen for edge.client_ttl too, as seen now");
 
     static std::string whom;
     static bool json = false;

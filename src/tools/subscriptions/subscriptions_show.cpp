@@ -152,8 +152,9 @@ std::string connection_text(const nlohmann::json& page, const std::string& why_n
                "--ops-port\n";
     }
     if (!page.value("connected", false)) return "It is not connected now.\n";
-    auto text = "It is connected, at least since " + inspect::time_text(time_in(page, "attached_since")) +
-                ", at the edge " + page.value("edge", std::string{"?"});
+    auto text = "It is connected, at least since " +
+                inspect::time_text(time_in(page, "attached_since")) + ", at the edge " +
+                page.value("edge", std::string{"?"});
     const auto unanswered = page.value("unanswered", std::size_t{0});
     if (unanswered == 0) return text + ".\n";
     text += ", and has not answered " + std::to_string(unanswered) + " messages that were sent";
@@ -168,7 +169,7 @@ int subscriptions_show(app::Config config, const std::string& whom, bool json) {
     const auto named = parse_whom(config, whom);  // refused before a broker is asked
     ToolLog log{config};
     const auto state = inspect::state_of_client(log.log(), named.client, core::SystemClock{}.wall(),
-                                       log.control().partitions, {.timeout = kTimeout});
+                                                log.control().partitions, {.timeout = kTimeout});
     if (!state) throw app::StartupError(state.error().message);
     EdgePage edge{.why_not = "it is not of this installation"};
     if (state->client) edge = ask_about(config, named.client);

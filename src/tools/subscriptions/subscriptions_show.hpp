@@ -12,17 +12,17 @@
 namespace beckon::tools {
 
 /// Prints the client that a UAID or an endpoint URL names, with its channels and its waiting
-/// messages; with `json` like `beckon replay state`. Whether it is connected now comes from the edge
-/// at the ops port, in JSON as `connection` (null: not known). Throws StartupError: it names no
-/// client of this installation, or the log cannot be read. kNothingFound if the client is unknown
-/// or was removed.
+/// messages; with `json` like `beckon replay state`. Whether it is connected now comes from the
+/// edge at the ops port, in JSON as `connection` (null: not known). Throws StartupError: it names
+/// no client of this installation, or the log cannot be read. kNothingFound if the client is
+/// unknown or was removed.
 int subscriptions_show(app::Config config, const std::string& whom, bool json);
 
 /// Lines for people; `asked`: of an endpoint URL, its channel.
 std::string state_text(const core::Uaid& client, const std::optional<core::ChannelId>& asked,
                        const inspect::ClientState& state);
-/// One line for people. `page`: the answer of an edge about the client (inspect/delivery/delivery_pages.hpp);
-/// discarded: none, for the reason `why_not`.
+/// One line for people. `page`: the answer of an edge about the client
+/// (inspect/delivery/delivery_pages.hpp); discarded: none, for the reason `why_not`.
 std::string connection_text(const nlohmann::json& page, const std::string& why_not);
 
 }  // namespace beckon::tools

@@ -1,147 +1,94 @@
 #include "tools/subscriptions/subscriptions_tool.hpp"
 
+#include "app/exit_codes.hpp"
 #include "app/process/installation.hpp"
+#include "app/process/progress.hpp"
 #include "core/codec.hpp"
 #include "core/events.hpp"
-#include "core/json_text.hpp"
 #include "core/partition.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/checked_publisher.hpp"
+#include "log/read_partition.hpp"
+#include "tools/subscriptions/import_plan.hpp"
 
-#include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace beckon::tools {
 
 namespace {
 
-using nlohmann::json;
-
 /// Records on their way to the log.
 constexpr std::size_t kUnansweredMax = 1'000;
 constexpr std::chrono::seconds kAnswerTimeout{60};
-/// Below every lease's epoch: all later records of a home are newer.
-constexpr core::WriteStamp kImported{.epoch = 0, .seq = 1};
-/// The year 2106; a time in milliseconds is above it from 50 days after 1970 on.
-constexpr std::uint64_t kLastSeenMax = 4'294'967'295;
-constexpr std::array<std::string_view, 5> kMembers{"uaid", "channelIDs", "router_type",
-                                                   "router_data", "last_seen"};
+constexpr std::chrono::milliseconds kReadTimeout{10'000};
+/// Clients that are compared with the log at a time: for each so many it is read once.
+constexpr std::size_t kClientsMost = 200'000;
+constexpr std::size_t kFaultsMost = 20;  ///< lines that are named
 
-struct ImportedClient {
-    core::Uaid uaid;
-    core::RouterType router_type = core::RouterType::webpush;
-    std::optional<std::string> router_data;
-    std::optional<core::Timestamp> last_seen;
-    std::vector<core::ChannelId> channels;
+struct Count {
+    std::size_t clients = 0;
+    std::size_t channels = 0;
 };
 
-tl::unexpected<core::Error> invalid(std::string what) {
-    return core::fail(core::Fault::invalid, std::move(what));
-}
-
-std::optional<std::array<std::uint8_t, 16>> uuid_of(const json& value) {
-    if (!value.is_string()) return std::nullopt;
-    return core::parse_uuid(value.get_ref<const std::string&>());
-}
-
-core::Result<void> read_router(const json& object, ImportedClient& client) {
-    const auto type = object.value("router_type", json("webpush"));
-    const auto known = type.is_string()
-                           ? core::parse_router_type(type.get_ref<const std::string&>())
-                           : std::nullopt;
-    if (!known) return invalid("router_type must be webpush, fcm, apns or webhook");
-    client.router_type = *known;
-    const auto data = object.find("router_data");
-    const bool bridged = *known != core::RouterType::webpush;
-    if (bridged != (data != object.end() && data->is_object())) {
-        return invalid(bridged ? "router_data must be an object, with the bridge's token"
-                               : "router_data is not for webpush clients");
-    }
-    if (bridged) client.router_data = core::json_text(*data);
-    return {};
-}
-
-core::Result<ImportedClient> parse_client(const std::string& line) {
-    const auto object = core::parse_json(line);
-    if (!object.is_object()) return invalid("not a JSON object");
-    for (const auto& item : object.items()) {
-        if (std::find(kMembers.begin(), kMembers.end(), item.key()) == kMembers.end()) {
-            return invalid("unknown member \"" + item.key() +
-                           "\"; allowed are uaid, channelIDs, router_type, router_data, last_seen");
-        }
-    }
-    ImportedClient client;
-    const auto uaid = uuid_of(object.value("uaid", json{}));
-    if (!uaid) return invalid("uaid must be a UUID");
-    client.uaid = core::Uaid{*uaid};
-    const auto channels = object.find("channelIDs");
-    if (channels == object.end() || !channels->is_array()) {
-        return invalid("channelIDs must be a list of UUIDs");
-    }
-    for (const auto& item : *channels) {
-        const auto channel = uuid_of(item);
-        if (!channel) return invalid("channelIDs must be a list of UUIDs");
-        client.channels.push_back(core::ChannelId{*channel});
-    }
-    if (const auto seen = object.find("last_seen"); seen != object.end()) {
-        if (!seen->is_number_unsigned()) return invalid("last_seen must be seconds since 1970");
-        const auto seconds = seen->get<std::uint64_t>();
-        if (seconds > kLastSeenMax) {
-            return invalid("last_seen must be seconds since 1970; " + std::to_string(seconds) +
-                           " looks like milliseconds");
-        }
-        client.last_seen = core::Timestamp{std::chrono::seconds{seconds}};
-    }
-    if (const auto read = read_router(object, client); !read) return core::fail(read.error());
-    return client;
-}
-
-/// Publishes clients, a bounded number of records at a time.
 class Importer {
 public:
-    explicit Importer(app::Installation& installation)
-        : partitions_(installation.control().partitions),
-          now_(core::SystemClock{}.wall()),
+    Importer(app::Installation& installation, const ImportOptions& options, ImportLimits limits,
+             app::Progress& progress)
+        : installation_(installation),
+          options_(options),
+          progress_(progress),
+          limits_(limits),
+          partitions_(installation.control().partitions),
           publisher_(installation.log().open_publisher(executor_), executor_,
                      &log::check_core_record) {}
 
-    void add(const ImportedClient& client) {
-        const auto stamp = client.router_type == core::RouterType::webpush
-                               ? std::optional{kImported}
-                               : std::nullopt;  // bridged ones fold in the order of the log
-        core::ClientRecorded record;
-        record.uaid = client.uaid;
-        record.router_type = client.router_type;
-        record.router_data = client.router_data;
-        record.created = record.last_seen = client.last_seen.value_or(now_);
-        record.stamp = stamp;
-        publish(client.uaid, core::encode(record));
-        for (const auto& id : client.channels) {
-            core::ChannelRecorded channel;
-            channel.uaid = client.uaid;
-            channel.channel = id;
-            channel.created = record.created;
-            channel.stamp = stamp;
-            publish(client.uaid, core::encode(channel));
+    /// Compares clients with the log, and publishes what is missing there. All is durable then.
+    /// They stand in the file between these bytes.
+    void import(const std::vector<ImportedClient>& clients, std::uint64_t from, std::uint64_t to) {
+        KnownClients known{clients};
+        read_log(known, clients, from);
+        std::uint64_t done = 0;
+        for (const auto& client : clients) {
+            progress_.at(from + (to - from) * done++ / clients.size());
+            const auto plan = plan_import(client, known.of(client.uaid), limits_);
+            auto& count = counts_[static_cast<std::size_t>(plan.kind)];
+            ++count.clients;
+            count.channels += plan.channels;
+            if (options_.dry_run) continue;
+            for (const auto& record : plan.records) publish(client.uaid, record);
         }
-        ++clients_;
-        channels_ += client.channels.size();
-        wait_below(kUnansweredMax);
+        wait_below(1);
     }
 
-    /// Everything is durable. Throws StartupError if something is not.
-    void finish() { wait_below(1); }
-
-    std::size_t clients() const { return clients_; }
-    std::size_t channels() const { return channels_; }
+    const Count& of(ImportKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
 
 private:
+    void read_log(KnownClients& known, const std::vector<ImportedClient>& clients,
+                  std::uint64_t done) {
+        std::set<core::Partition> wanted;
+        for (const auto& client : clients) {
+            wanted.insert(core::partition_of(client.uaid, partitions_));
+        }
+        core::DecodeScratch scratch;
+        for (const auto partition : wanted) {
+            const auto read = log::read_partition(
+                installation_.log(), {log::Topic::kSubscriptions, partition},
+                [&](const core::RecordView& record) {
+                    known.fold(core::decode_subscription(record, scratch));
+                    progress_.at(done);
+                },
+                kReadTimeout);
+            if (!read) throw app::StartupError("cannot read the log: " + read.error().message);
+        }
+    }
+
     void publish(const core::Uaid& uaid, core::Record record) {
         ++unanswered_;
         publisher_.publish({log::Topic::kSubscriptions, core::partition_of(uaid, partitions_)},
@@ -149,6 +96,7 @@ private:
                                --unanswered_;
                                if (!appended && !failed_) failed_ = appended.error();
                            });
+        wait_below(kUnansweredMax);
     }
 
     void wait_below(std::size_t limit) {
@@ -159,44 +107,96 @@ private:
         if (failed_) throw app::StartupError("the log refused a record: " + failed_->message);
     }
 
+    app::Installation& installation_;
+    const ImportOptions& options_;
+    app::Progress& progress_;
+    const ImportLimits limits_;
     const core::Partition partitions_;
-    const core::Timestamp now_;
     log::BlockingExecutor executor_;
     log::CheckedPublisher publisher_;
     std::size_t unanswered_ = 0;
     std::optional<core::Error> failed_;
-    std::size_t clients_ = 0;
-    std::size_t channels_ = 0;
+    std::array<Count, kImportKinds> counts_{};
 };
+
+void say(const std::string& line) { std::cout << line << std::endl; }
+
+std::string counted(const Count& count) {
+    return app::grouped(count.clients) + " clients with " + app::grouped(count.channels) +
+           " channels";
+}
+
+void report(const Importer& importer, const ImportOptions& options, core::Duration client_ttl,
+            std::size_t refused) {
+    const auto& again = importer.of(ImportKind::again);
+    const auto& completed = importer.of(ImportKind::completed);
+    const auto& fresh = importer.of(ImportKind::fresh);
+    const Count all{fresh.clients + again.clients + completed.clients,
+                    fresh.channels + again.channels + completed.channels};
+    say((options.dry_run ? "would import " : "imported ") + counted(all));
+    if (again.clients > 0) say("  of these had been removed: " + counted(again));
+    if (completed.clients > 0) {
+        say("  of these had been there without these channels: " + counted(completed));
+    }
+    if (const auto same = importer.of(ImportKind::unchanged).clients; same > 0) {
+        say("unchanged: " + app::grouped(same) + " clients, which the log has already");
+    }
+    if (const auto old = importer.of(ImportKind::too_old).clients; old > 0) {
+        const auto days = std::chrono::duration_cast<std::chrono::hours>(client_ttl).count() / 24;
+        say("too old: " + app::grouped(old) + " clients, not seen for more than " +
+            std::to_string(days) +
+            " days (edge.client_ttl): their home would remove them within an hour, so they "
+            "are left out; --seen-now imports them as seen now");
+    }
+    if (refused > 0) say("refused: " + app::grouped(refused) + " lines");
+}
 
 }  // namespace
 
-int subscriptions_import(app::Config config, const std::string& file) {
+int subscriptions_import(app::Config config, const ImportOptions& options) {
+    const bool piped = options.file == "-";
     std::ifstream opened;
-    if (file != "-") {
-        opened.open(file);
-        if (!opened) throw app::StartupError("cannot read " + file);
+    if (!piped) {
+        opened.open(options.file);
+        if (!opened) throw app::StartupError("cannot read " + options.file);
     }
-    std::istream& in = file == "-" ? std::cin : opened;
+    std::istream& in = piped ? std::cin : opened;
+    std::error_code unknown_size;
+    const auto size = piped ? 0 : std::filesystem::file_size(options.file, unknown_size);
 
     app::Installation installation{config};
-    Importer importer{installation};
+    app::Progress progress{options.dry_run ? "comparing" : "importing", "bytes",
+                           unknown_size ? 0 : static_cast<std::uint64_t>(size)};
+    Importer importer{installation,
+                      options,
+                      {.now = core::SystemClock{}.wall(),
+                       .client_ttl = config.edge.client_ttl,
+                       .seen_now = options.seen_now},
+                      progress};
+    std::vector<ImportedClient> clients;
+    std::size_t refused = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t begin = 0;  // of the clients that are not imported yet
     std::string line;
     for (std::size_t number = 1; std::getline(in, line); ++number) {
+        bytes += line.size() + 1;
         if (line.empty()) continue;
-        const auto client = parse_client(line);
+        auto client = parse_client(line);
         if (!client) {
-            importer.finish();
-            throw app::StartupError(file + ":" + std::to_string(number) + ": " +
-                                    client.error().message +
-                                    "; the lines before it are imported already");
+            if (++refused <= kFaultsMost) {
+                std::cerr << options.file << ":" << number << ": " << client.error().message
+                          << std::endl;
+            }
+            continue;
         }
-        importer.add(*client);
+        clients.push_back(std::move(*client));
+        if (clients.size() < kClientsMost) continue;
+        importer.import(clients, std::exchange(begin, bytes), bytes);
+        clients.clear();
     }
-    importer.finish();
-    std::cout << "imported " << importer.clients() << " clients with " << importer.channels()
-              << " channels\n";
-    return 0;
+    if (!clients.empty()) importer.import(clients, begin, bytes);
+    report(importer, options, config.edge.client_ttl, refused);
+    return refused > 0 ? app::kFailed : app::kDone;
 }
 
 }  // namespace beckon::tools

@@ -4,15 +4,20 @@
 
 #include <string>
 
-/// `beckon subscriptions`: clients of an installation that moves here.
+/// `beckon subscriptions import`: clients of an installation that moves here.
 namespace beckon::tools {
 
-/// Publishes the clients and channels of a file (`-`: standard input) to the log topic
-/// `subscriptions`, so that their endpoints, made with imported `crypto_keys`, go on working. JSON
-/// lines, one client each; docs/operations.md has the members. Later records of a client's home win
-/// over an import, so repeating it changes nothing; of a bridged client the later record wins, as
-/// always. Throws StartupError with the number of the line that it could not import; the lines
-/// before it are imported.
-int subscriptions_import(app::Config config, const std::string& file);
+struct ImportOptions {
+    std::string file{};     ///< JSON lines, one client each; `-`: standard input
+    bool dry_run = false;   ///< nothing is written
+    bool seen_now = false;  ///< every client counts as seen now, whatever its `last_seen`
+};
+
+/// Publishes the clients and channels of a file to the log topic `subscriptions`, so that their
+/// endpoints, made with imported `crypto_keys`, go on working; docs/operations.md has the members.
+/// What the log has already is not written again, and what had been removed comes back. Prints what
+/// became of how many. kFailed if lines were refused; the others are imported all the same. Throws
+/// StartupError: the file or the log cannot be read, or the log does not take the records.
+int subscriptions_import(app::Config config, const ImportOptions& options);
 
 }  // namespace beckon::tools

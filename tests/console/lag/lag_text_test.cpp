@@ -83,8 +83,7 @@ TEST_CASE("a group is one row with the worst and the sum of its partitions", "[c
     CHECK_THAT(text, Contains("2 groups, 3 partitions: 1 STOPPED; 42 records wait, the oldest for "
                               "3 min 0 s\n"));
     CHECK_THAT(to_text(page, {.only_behind = true}), !Contains("mail"));
-    CHECK_THAT(to_text(page_of({row("mail", 0)}), {}),
-               Contains("1 group, 1 partition: all OK\n"));
+    CHECK_THAT(to_text(page_of({row("mail", 0)}), {}), Contains("1 group, 1 partition: all OK\n"));
     auto lost = row("mail", 0);
     lost.loss = Loss::now;
     CHECK_THAT(to_text(page_of({lost}), {}), Contains("all OK; 1 group lost records\n"));

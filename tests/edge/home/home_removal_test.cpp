@@ -143,8 +143,7 @@ TEST_CASE("nothing of a client that stayed away is left in any topic", "[edge][h
     CHECK(world.uaid(world.connect(uaid)) != uaid);
 }
 
-TEST_CASE("a removed client lives again by an import above its removal",
-          "[edge][home][removal]") {
+TEST_CASE("a removed client lives again by an import above its removal", "[edge][home][removal]") {
     HomeWorld world{short_lived()};
     world.serve();
     const auto number = world.connect();

@@ -254,9 +254,8 @@ TEST_CASE("a head that another server may end elsewhere is refused", "[edge][ws_
     const std::string upgrade =
         "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
-    const auto head =
-        GENERATE_COPY(std::string{"GET /status HTTP/1.1\r\nHost: x\r\n"}, upgrade,
-                      std::string{"GET http://x/status HTTP/1.1\r\nHost: x\r\n"});
+    const auto head = GENERATE_COPY(std::string{"GET /status HTTP/1.1\r\nHost: x\r\n"}, upgrade,
+                                    std::string{"GET http://x/status HTTP/1.1\r\nHost: x\r\n"});
     FrontWorld world;
     const auto answer = [&](const std::string& more) {
         WsClient http{world.fronts.port()};

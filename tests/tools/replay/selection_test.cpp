@@ -131,17 +131,3 @@ TEST_CASE("a record is one line of JSON, whatever its bytes", "[replay]") {
     tools::append_json(line, {log::Topic::kNotifications, 3}, record, {.values = true});
     CHECK_THAT(line, Catch::Contains(R"("bytes":null)") && !Catch::Contains("value"));
 }
-
-TEST_CASE("times are dates, milliseconds or ages", "[replay]") {
-    const Timestamp now{1'790'000'000'000ms};
-    CHECK(tools::parse_time("2026-11-22T10:00:00Z", now) == Timestamp{1'795'341'600'000ms});
-    CHECK(tools::parse_time("2026-11-22T10:00:00.250Z", now) == Timestamp{1'795'341'600'250ms});
-    CHECK(tools::parse_time("@123", now) == Timestamp{123ms});
-    CHECK(tools::parse_time("-15m", now) == now - 15min);
-    CHECK(tools::parse_time("-2d", now) == now - 48h);
-    for (const auto* wrong : {"", "yesterday", "2026-11-22", "2026-11-22T10:00:00", "-", "-5", "@x",
-                              "-5w", "--5m", "2026-11-22T10:00:00.2Z"}) {
-        CAPTURE(wrong);
-        CHECK_FALSE(tools::parse_time(wrong, now));
-    }
-}

@@ -75,8 +75,8 @@ TEST_CASE("a client's connection is shown as its edge knows it", "[cli]") {
               {"attached_since", 1'790'000'000'000},
               {"edge", "e1"},
               {"unanswered", 0}};
-    CHECK_THAT(connection_text(page, ""), Contains("at least since 2026-09-21T") &&
-                                              Contains("at the edge e1.\n"));
+    CHECK_THAT(connection_text(page, ""),
+               Contains("at least since 2026-09-21T") && Contains("at the edge e1.\n"));
     page["unanswered"] = 2;
     page["sent"] = json::array({{{"message", "m"}, {"at", 1'790'000'060'000}}});
     CHECK_THAT(connection_text(page, ""),

@@ -3,7 +3,11 @@
 #include "core/codec.hpp"
 #include "tools/new_installation.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <string>
+#include <string_view>
 
 #include <catch2/catch.hpp>
 
@@ -22,15 +26,36 @@ const std::string kFernetB = "HwECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const core::Uaid kUaid{*core::parse_uuid("0f1e2d3c4b5a49788796a5b4c3d2e1f0")};
 const core::ChannelId kChannel{*core::parse_uuid("11112222333344445555666677778888")};
 
-std::string import_clients(const NewInstallation& home, const std::string& lines) {
-    const auto file = home.dir / "clients.jsonl";
-    std::ofstream{file} << lines;
-    try {
-        const int code = subscriptions_import(home.config, file.string());
-        return code == 0 ? "" : "exit code " + std::to_string(code);
-    } catch (const StartupError& error) {
-        return error.what();
+constexpr const char* kClient = R"({"uaid":"0f1e2d3c-4b5a-4978-8796-a5b4c3d2e1f0",)"
+                                R"("channelIDs":["11112222333344445555666677778888"]})";
+
+/// The exit code.
+int import_clients(const NewInstallation& home, const std::string& lines,
+                   ImportOptions options = {}) {
+    options.file = (home.dir / "clients.jsonl").string();
+    std::ofstream{options.file} << lines;
+    return subscriptions_import(home.config, options);
+}
+
+std::string header_of(const core::Record& record, std::string_view name) {
+    for (const auto& header : record.headers) {
+        if (header.name == name) return header.value;
     }
+    return {};
+}
+
+/// As the client's home writes it.
+void publish(const NewInstallation& home, const core::Record& record) {
+    auto config = home.config;
+    Installation installation{config};
+    log::BlockingExecutor executor;
+    const auto publisher = installation.log().open_publisher(executor);
+    bool done = false;
+    publisher->publish(
+        {log::Topic::kSubscriptions, core::partition_of(kUaid, installation.control().partitions)},
+        record, [&](const auto& appended) { done = appended.has_value(); });
+    REQUIRE(executor.wait_until([&] { return done; },
+                                core::SystemClock{}.mono() + std::chrono::seconds{10}));
 }
 
 }  // namespace
@@ -64,17 +89,19 @@ TEST_CASE("malformed keys change nothing and are not shown", "[move]") {
 
 TEST_CASE("imported clients stand in the log with their channels", "[move]") {
     NewInstallation home;
-    const auto line =
-        R"({"uaid":"0f1e2d3c-4b5a-4978-8796-a5b4c3d2e1f0",)"
-        R"("channelIDs":["11112222333344445555666677778888"],"last_seen":1700000000})";
-    CHECK(import_clients(home, std::string{line} + "\n\n") == "");
+    const auto seen = std::chrono::floor<std::chrono::seconds>(core::SystemClock{}.wall()) -
+                      std::chrono::hours{24};
+    const auto line = R"({"uaid":"0f1e2d3c-4b5a-4978-8796-a5b4c3d2e1f0",)"
+                      R"("channelIDs":["11112222333344445555666677778888"],"last_seen":)" +
+                      std::to_string(seen.time_since_epoch().count()) + "}";
+    CHECK(import_clients(home, line + "\n\n") == 0);
     CHECK_THAT(home.quiet.output(), Contains("imported 1 clients with 1 channels"));
 
     const auto records = home.subscriptions_of(kUaid);
     REQUIRE(records.size() == 2);
     core::ClientRecorded client;
     client.uaid = kUaid;
-    client.created = client.last_seen = core::Timestamp{std::chrono::seconds{1'700'000'000}};
+    client.created = client.last_seen = seen;
     client.stamp = core::WriteStamp{.epoch = 0, .seq = 1};  // older than any home's
     CHECK(records[0] == core::encode(client));
     core::ChannelRecorded channel;
@@ -85,19 +112,70 @@ TEST_CASE("imported clients stand in the log with their channels", "[move]") {
     CHECK(records[1] == core::encode(channel));
 }
 
+TEST_CASE("a second import changes nothing, and says so; a new channel is completed", "[move]") {
+    NewInstallation home;
+    REQUIRE(import_clients(home, kClient) == 0);
+    REQUIRE(import_clients(home, kClient) == 0);
+    CHECK(home.subscriptions_of(kUaid).size() == 2);
+    CHECK_THAT(home.quiet.output(),
+               Contains("imported 0 clients with 0 channels") && Contains("unchanged: 1 clients"));
+    REQUIRE(import_clients(home, R"({"uaid":"0f1e2d3c-4b5a-4978-8796-a5b4c3d2e1f0","channelIDs":)"
+                                 R"(["11112222333344445555666677778888",)"
+                                 R"("22222222333344445555666677778888"]})") == 0);
+    CHECK(home.subscriptions_of(kUaid).size() == 3);
+    CHECK_THAT(home.quiet.output(),
+               Contains("had been there without these channels: 1 clients with 1 channels"));
+}
+
+TEST_CASE("a dry run writes nothing and says what an import would do", "[move]") {
+    NewInstallation home;
+    CHECK(import_clients(home, kClient, {.dry_run = true}) == 0);
+    CHECK(home.subscriptions_of(kUaid).empty());
+    CHECK_THAT(home.quiet.output(), Contains("would import 1 clients with 1 channels"));
+}
+
+TEST_CASE("clients that their home would remove are left out, unless they count as seen now",
+          "[move]") {
+    NewInstallation home;
+    const auto old =
+        R"({"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0","channelIDs":[],"last_seen":1700000000})";
+    CHECK(import_clients(home, old) == 0);
+    CHECK(home.subscriptions_of(kUaid).empty());
+    CHECK_THAT(home.quiet.output(), Contains("too old: 1 clients, not seen for more than 60 days"));
+    CHECK(import_clients(home, old, {.seen_now = true}) == 0);
+    CHECK(home.subscriptions_of(kUaid).size() == 1);
+}
+
+TEST_CASE("a client that was removed comes back by an import, above its removal", "[move]") {
+    NewInstallation home;
+    REQUIRE(import_clients(home, kClient) == 0);
+    publish(home,
+            core::encode(core::ClientRemoved{.uaid = kUaid, .stamp = core::WriteStamp{3, 7}}));
+    publish(home, core::encode(core::ChannelRemoved{
+                      .uaid = kUaid, .channel = kChannel, .stamp = core::WriteStamp{3, 9}}));
+    REQUIRE(import_clients(home, kClient) == 0);
+    CHECK_THAT(home.quiet.output(),
+               Contains("of these had been removed: 1 clients with 1 channels"));
+    const auto records = home.subscriptions_of(kUaid);
+    REQUIRE(records.size() == 6);
+    CHECK(header_of(records[4], core::header::kEpoch) == "3");
+    CHECK(header_of(records[4], core::header::kSeq) == "8");
+    CHECK(header_of(records[5], core::header::kEpoch) == "3");
+    CHECK(header_of(records[5], core::header::kSeq) == "10");
+}
+
 TEST_CASE("a bridged client keeps its token", "[move]") {
     NewInstallation home;
     CHECK(import_clients(home,
                          R"({"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0","channelIDs":[],)"
-                         R"("router_type":"fcm","router_data":{"token":"t","app_id":"a"}})") == "");
+                         R"("router_type":"fcm","router_data":{"token":"t","app_id":"a"}})") == 0);
     const auto records = home.subscriptions_of(kUaid);
     REQUIRE(records.size() == 1);
     CHECK_THAT(*records[0].value, Contains(R"("router_data":{"app_id":"a","token":"t"})"));
     CHECK_THAT(*records[0].value, Contains(R"("router_type":"fcm")"));
 }
 
-TEST_CASE("a line that is no client is named; those before it are imported", "[move]") {
-    NewInstallation home;
+TEST_CASE("a line that is no client is named, and all others are imported", "[move]") {
     const std::string good = R"({"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0","channelIDs":[]})";
     const std::vector<std::pair<std::string, std::string>> rows{
         {"nonsense", "not a JSON object"},
@@ -120,9 +198,18 @@ TEST_CASE("a line that is no client is named; those before it are imported", "[m
     };
     for (const auto& [line, fault] : rows) {
         CAPTURE(line);
-        CHECK_THAT(import_clients(home, good + "\n" + line + "\n" + good),
-                   Contains("clients.jsonl:2: " + fault));
+        NewInstallation home;
+        CHECK(import_clients(home, line + "\n" + good) == 1);
+        CHECK_THAT(home.quiet.errors(), Contains("clients.jsonl:1: " + fault));
+        CHECK_THAT(home.quiet.output(), Contains("refused: 1 lines"));
+        CHECK(home.subscriptions_of(kUaid).size() == 1);
     }
-    CHECK(home.subscriptions_of(kUaid).size() == rows.size());
-    CHECK_THROWS_WITH(subscriptions_import(home.config, "/nowhere/clients"), Contains("/nowhere"));
+    NewInstallation home;
+    std::string many;
+    for (int i = 0; i < 25; ++i) many += "nonsense\n";
+    CHECK(import_clients(home, many) == 1);
+    const auto errors = home.quiet.errors();
+    CHECK(std::count(errors.begin(), errors.end(), '\n') == 20);
+    CHECK_THROWS_WITH(subscriptions_import(home.config, {.file = "/nowhere/clients"}),
+                      Contains("/nowhere"));
 }

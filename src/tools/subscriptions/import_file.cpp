@@ -1,0 +1,89 @@
+#include "tools/subscriptions/import_file.hpp"
+
+#include "core/json_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::tools {
+
+namespace {
+
+using nlohmann::json;
+
+/// The year 2106; a time in milliseconds is above it from 50 days after 1970 on.
+constexpr std::uint64_t kLastSeenMax = 4'294'967'295;
+constexpr std::array<std::string_view, 5> kMembers{"uaid", "channelIDs", "router_type",
+                                                   "router_data", "last_seen"};
+
+tl::unexpected<core::Error> wrong_line(std::string what) {
+    return core::fail(core::Fault::invalid, std::move(what));
+}
+
+std::optional<std::array<std::uint8_t, 16>> uuid_of(const json& value) {
+    if (!value.is_string()) return std::nullopt;
+    return core::parse_uuid(value.get_ref<const std::string&>());
+}
+
+core::Result<void> read_router(const json& object, ImportedClient& client) {
+    const auto type = object.value("router_type", json("webpush"));
+    const auto known = type.is_string()
+                           ? core::parse_router_type(type.get_ref<const std::string&>())
+                           : std::nullopt;
+    if (!known) return wrong_line("router_type must be webpush, fcm, apns or webhook");
+    client.router_type = *known;
+    const auto data = object.find("router_data");
+    const bool bridged = *known != core::RouterType::webpush;
+    if (bridged != (data != object.end() && data->is_object())) {
+        return wrong_line(bridged ? "router_data must be an object, with the bridge's token"
+                                  : "router_data is not for webpush clients");
+    }
+    if (bridged) client.router_data = core::json_text(*data);
+    return {};
+}
+
+}  // namespace
+
+core::Result<ImportedClient> parse_client(const std::string& line) {
+    const auto object = core::parse_json(line);
+    if (!object.is_object()) return wrong_line("not a JSON object");
+    for (const auto& item : object.items()) {
+        if (std::find(kMembers.begin(), kMembers.end(), item.key()) == kMembers.end()) {
+            return wrong_line(
+                "unknown member \"" + item.key() +
+                "\"; allowed are uaid, channelIDs, router_type, router_data, last_seen");
+        }
+    }
+    ImportedClient client;
+    const auto uaid = uuid_of(object.value("uaid", json{}));
+    if (!uaid) return wrong_line("uaid must be a UUID");
+    client.uaid = core::Uaid{*uaid};
+    const auto channels = object.find("channelIDs");
+    if (channels == object.end() || !channels->is_array()) {
+        return wrong_line("channelIDs must be a list of UUIDs");
+    }
+    for (const auto& item : *channels) {
+        const auto channel = uuid_of(item);
+        if (!channel) return wrong_line("channelIDs must be a list of UUIDs");
+        client.channels.push_back(core::ChannelId{*channel});
+    }
+    if (const auto seen = object.find("last_seen"); seen != object.end()) {
+        if (!seen->is_number_unsigned()) return wrong_line("last_seen must be seconds since 1970");
+        const auto seconds = seen->get<std::uint64_t>();
+        if (seconds > kLastSeenMax) {
+            return wrong_line("last_seen must be seconds since 1970; " + std::to_string(seconds) +
+                              " looks like milliseconds");
+        }
+        client.last_seen = core::Timestamp{std::chrono::seconds{seconds}};
+    }
+    if (const auto read = read_router(object, client); !read) return core::fail(read.error());
+    return client;
+}
+
+}  // namespace beckon::tools
