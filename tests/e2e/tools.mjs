@@ -174,11 +174,22 @@ test('the state of a client can be seen as it was', async () => {
     const then = await state('--at', `@${before}`);
     assert(!then.waiting.some((message) => message.message === now.waiting.at(-1).message));
     assert.equal((await beckon('replay', 'state', '--at', `@${before}`, ...where())).code, 2, 'whose state?');
-    const shown = await beckon('subscriptions', 'show', agent.endpoint, ...where());
+    const text = await beckon('replay', 'state', '--at', 'now', '--uaid', agent.uaid, ...where());
+    assert.match(text.out, /It has 2 channels:/);
+    // (on Kafka a tool names the edge, where it is not the process that its other options name)
+    const server = ['--server', `127.0.0.1:${log === 'kafka' ? cluster.ports.opsEdge : cluster.ports.ops}`];
+    const shown = await beckon('subscriptions', 'show', agent.endpoint, ...where(), ...server);
     assert.equal(shown.code, 0, shown.err);
+    assert.match(shown.out, /It is not connected now\.\n$/);
     assert.match(shown.out, /It has 2 channels:/);
     assert.match(shown.out, new RegExp(`message ${now.waiting.at(-1).message} for channel`));
     assert.equal((await beckon('subscriptions', 'show', '00000000000000000000000000000000', ...where())).code, 3);
+    await agent.connect();
+    await until('its ack', async () => (await state()).waiting.length === 0);
+    const { connection } = await json('subscriptions', 'show', agent.endpoint, '--json', ...where(), ...server);
+    assert.equal(connection.connected, true);
+    assert(Math.abs(connection.attached_since - Date.now()) < 60000);
+    await agent.close();
 });
 
 test('the cluster is shown', async () => {

@@ -11,7 +11,7 @@ import { call, post } from './client.mjs';
 
 let cluster;
 before(async () => {
-    cluster = new Cluster('embedded', { plain: true });
+    cluster = new Cluster('embedded', { plain: true, endpoint: ['--endpoint-matrix-gateway', 'true'] });
     await cluster.prepare();
     await cluster.start();
 });
@@ -112,6 +112,22 @@ test('an app with a VAPID key is reached by nobody else', async () => {
     assert.equal((await post(free.pushEndpoint, 'from anybody')).status, 201);
     await until('the message', () => distributor.received.length === 1);
     assert.equal(distributor.received[0].channelID, free.channelID);
+    await distributor.disconnect();
+});
+
+test('a Matrix homeserver reaches an app, and hears when it is gone', async () => {
+    const distributor = new Distributor();
+    await distributor.connect();
+    const { channelID, pushEndpoint } = await distributor.register();
+    const gateway = `${cluster.endpoint}/_matrix/push/v1/notify`;
+    assert.deepEqual(await (await fetch(gateway)).json(), { unifiedpush: { gateway: 'matrix' } });
+    const notification = { event_id: '$event', room_id: '!room:example.org', counts: { unread: 1 }, devices: [{ app_id: 'org.app', pushkey: pushEndpoint }] };
+    const notify = async () => (await fetch(gateway, { method: 'POST', body: JSON.stringify({ notification }) })).json();
+    assert.deepEqual(await notify(), { rejected: [] });
+    await until('the notification', () => distributor.received.length === 1);
+    assert.deepEqual(JSON.parse(distributor.received[0].content), { notification });
+    assert.equal((await distributor.unregister(channelID)).status, 200);
+    assert.deepEqual(await notify(), { rejected: [pushEndpoint] });
     await distributor.disconnect();
 });
 

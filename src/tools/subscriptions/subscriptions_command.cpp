@@ -1,6 +1,7 @@
 #include "tools/subscriptions/subscriptions_command.hpp"
 
 #include "app/command_line.hpp"
+#include "tools/subscriptions/autopush_dump.hpp"
 #include "tools/subscriptions/subscriptions_show.hpp"
 #include "tools/subscriptions/subscriptions_tool.hpp"
 
@@ -22,6 +23,15 @@ void add_subscriptions_command(app::CommandLine& line) {
                        "Only compare the file with the log, and say what an import would do");
     importing.add_flag("--seen-now", import.seen_now,
                        "Import clients that were not seen for edge.client_ttl too, as seen now");
+
+    static std::string form;
+    static std::string dump;
+    auto& converting = line.add(group, "convert", "Print a dump of autopush as lines for an import",
+                                [] { return subscriptions_convert(form, dump); });
+    converting.add_option("FORM", form, "redis or bigtable")
+        ->required()
+        ->check(CLI::IsMember({"redis", "bigtable"}));
+    converting.add_option("FILE", dump, "The dump; - for standard input")->required();
 
     static std::string whom;
     static bool json = false;
