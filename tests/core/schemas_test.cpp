@@ -18,6 +18,7 @@
 #include "retry/tiers/delivery.hpp"
 #include "retry/tiers/done_record.hpp"
 #include "retry/webhook/webhook.hpp"
+#include "retry/webhook/webhooks_changed.hpp"
 #include "support/memory_log.hpp"
 
 #include <filesystem>
@@ -263,6 +264,7 @@ std::vector<core::Record> retry_records_of(test::RandomEvents& make) {
                                                             .source = "/shop",
                                                             .event = "e1"}),
         retry::encode_filter_removed(delivery.webhook),
+        retry::encode(retry::WebhooksChanged{.below = {{0, 7}, {11, 1}}}, "0123456789abcdef"),
         retry::encode(delivery),
         retry::encode_dead(delivery),
         retry::encode_dead(retry::unreadable(

@@ -314,9 +314,13 @@ core::Record encode(const Event& event) {
     return record;
 }
 
+bool is_event(const core::RecordView& record) {
+    return record.header(core::header::kType) == kType;
+}
+
 core::Result<Event> decode_event(const core::RecordView& record) {
     const auto corrupt = [](std::string why) { return core::fail(Fault::corrupt, std::move(why)); };
-    if (record.header(core::header::kType) != kType || !record.value) return corrupt("no event");
+    if (!is_event(record) || !record.value) return corrupt("no event");
     const auto value = core::json_value(*record.value);
     if (!value) return corrupt("$ " + value.error().message);
     auto members = core::json_members(*value);

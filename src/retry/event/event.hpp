@@ -53,6 +53,8 @@ core::Partition partition_of(const Event& event, core::Partition partitions);
 
 /// The record of `events`.
 core::Record encode(const Event& event);
+/// Whether a record of `events` is one; an event's id, which is its key, may be of any form.
+bool is_event(const core::RecordView& record);
 /// Also decodes events that an older build accepted under looser rules. Errors: corrupt.
 core::Result<Event> decode_event(const core::RecordView& record);
 

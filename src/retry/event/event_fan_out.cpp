@@ -142,13 +142,16 @@ struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
     bool trials_end = false;          ///< the log is to know that none is under way
     Offset tried_up_to;               ///< events below it are, or were, on trial
     std::optional<Offset>
-        suspects_end;                   ///< later events cannot have been begun by a process before
-    core::Lifetime lifetime{executor};  ///< the log may answer when the executor is gone
+        suspects_end;  ///< later events cannot have been begun by a process before
+    std::optional<WebhooksChanged> changed;  ///< what the directory is to have first
+    core::Lifetime lifetime{executor};       ///< the log may answer when the executor is gone
 
+    bool waits_for_webhooks();
     bool waits_for_log() const { return (held && !held_is_known) || trials_end; }
     bool may_read_ahead() const;
     void read_on();
     void read(const core::RecordView& record);
+    void read_control(const core::RecordView& record);
     void remember(const core::RecordView& record);
     void take(const core::RecordView& record);
     void try_it(const core::RecordView& record);
@@ -195,7 +198,8 @@ bool EventFanOut::Impl::may_read_ahead() const {
 
 void EventFanOut::Impl::read_on() {
     std::size_t bytes = 0;
-    while (reader && !turn_posted && !waits_for_log() && events.may_read() && may_read_ahead()) {
+    while (reader && !turn_posted && !waits_for_log() && events.may_read() &&
+           !waits_for_webhooks() && may_read_ahead()) {
         if (bytes >= kReadBytesPerTurn) {
             next_turn();
             break;
@@ -225,6 +229,11 @@ void EventFanOut::Impl::read_on() {
     report_progress();
 }
 
+bool EventFanOut::Impl::waits_for_webhooks() {
+    if (changed && events.has_read(*changed)) changed.reset();
+    return changed.has_value();
+}
+
 /// The thread has others first. At most one turn is posted, however many events end in a part.
 void EventFanOut::Impl::next_turn() {
     if (std::exchange(turn_posted, true)) return;
@@ -237,11 +246,23 @@ void EventFanOut::Impl::next_turn() {
 }
 
 void EventFanOut::Impl::read(const core::RecordView& record) {
-    if (core::is_control_key(record.key)) return;
+    if (core::is_control_key(record.key) && !is_event(record)) return read_control(record);
     if (record.offset < options.from) return remember(record);
     if (was_set_aside(record.offset)) return set_aside_for_ends(record);
     if (careful && record.offset >= tried_up_to) return try_it(record);
     take(record);
+}
+
+void EventFanOut::Impl::read_control(const core::RecordView& record) {
+    auto one = decode_webhooks_changed(record);
+    if (one) {
+        changed = std::move(*one);
+    } else if (one.error().fault == Fault::corrupt) {
+        core::log_error("retry", "broken_event",
+                        {{"partition", options.partition},
+                         {"offset", record.offset},
+                         {"why", one.error().message}});
+    }
 }
 
 /// To recognise its copies.

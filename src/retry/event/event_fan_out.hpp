@@ -8,6 +8,7 @@
 #include "retry/event/fan_out_turns.hpp"
 #include "retry/tiers/done_record.hpp"
 #include "retry/webhook/directory.hpp"
+#include "retry/webhook/webhooks_changed.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -32,8 +33,10 @@ namespace beckon::retry {
 /// the log has the events that come next. The first few are tried alone, others kTrialEvents at a
 /// time, and those of a trial in which the process ended alone. An event is kept as a dead letter
 /// when two processes have ended while it was on trial, the second one while it was alone: so an
-/// event ends three processes at most, wherever it is. Otherwise nothing is written for it. On the
-/// executor's thread.
+/// event ends three processes at most, wherever it is. Otherwise nothing is written for it.
+///
+/// Events behind a WebhooksChanged wait until the directory has those webhooks. On the executor's
+/// thread.
 class EventFanOut {
 public:
     static constexpr core::Offset kReadBack = 1'000;
@@ -71,6 +74,8 @@ public:
         /// Whether the directory is up to date. While it is not, events wait in the log; after a no
         /// the owner calls read_on() later.
         std::function<bool()> may_read = [] { return true; };
+        /// Whether the directory has these changes; likewise.
+        std::function<bool(const WebhooksChanged&)> has_read = [](const auto&) { return true; };
         /// recorded() when the log knows this. One at a time.
         std::function<void(const FanOutState&)> record = [](const FanOutState&) {};
         /// Nothing is taken on trial any more; once, of a careful one.

@@ -24,7 +24,47 @@ FanOut::FanOut(Context context, Events events)
       publisher_(context_.log.open_publisher(context_.executor)),
       directory_(SecretBox{context_.keys}),
       turns_(context_.executor),
+      next_(static_cast<std::size_t>(context_.partitions)),
       lifetime_(context_.executor) {}
+
+void FanOut::apply(core::Partition partition, const core::RecordView& record) {
+    directory_.apply(record);
+    has_read(partition, record.offset + 1);
+}
+
+void FanOut::has_read(core::Partition partition, core::Offset next) {
+    auto& here = next_[static_cast<std::size_t>(partition)];
+    here = std::max(here, next);
+    const auto found = missing_.find(partition);
+    if (found == missing_.end() || here < found->second) return;
+    missing_.erase(found);
+    if (missing_.empty()) read_on_soon();
+}
+
+/// A partition that this installation does not have is never read, and not waited for.
+bool FanOut::has_all(const WebhooksChanged& changed) {
+    bool all = true;
+    for (const auto& [partition, below] : changed.below) {
+        if (partition >= context_.partitions) continue;
+        if (next_[static_cast<std::size_t>(partition)] >= below) continue;
+        all = false;
+        auto& missing = missing_[partition];
+        missing = std::max(missing, below);
+    }
+    if (!all) catch_up_soon();
+    return all;
+}
+
+/// Compaction may have removed the record that is waited for: a read barrier then proves that
+/// nothing is missing.
+void FanOut::catch_up_soon() {
+    if (std::exchange(catches_up_, true)) return;
+    context_.executor.post_after(kCatchUpEvery, lifetime_.guard([this] {
+        catches_up_ = false;
+        for (const auto& [partition, below] : missing_) events_.catch_up(partition, below);
+        if (!missing_.empty()) catch_up_soon();
+    }));
+}
 
 void FanOut::set_up_to_date(bool is) {
     up_to_date_ = is;
@@ -67,6 +107,7 @@ EventFanOut::Events FanOut::events_of(core::Partition partition, core::Epoch epo
         .failed = [this, partition,
                    epoch](const core::Error& why) { events_.failed(partition, epoch, why); },
         .may_read = [this, partition] { return may_read(partition); },
+        .has_read = [this](const WebhooksChanged& changed) { return has_all(changed); },
         .record = [this, partition,
                    epoch](const FanOutState& state) { events_.record(partition, epoch, state); },
         .trials_over = [this, partition] { trial_ends(partition); },

@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <vector>
 
 namespace beckon::retry {
 
@@ -30,6 +31,8 @@ namespace beckon::retry {
 class FanOut {
 public:
     static constexpr core::Duration kTrialMost = std::chrono::seconds{5};
+    /// Webhooks that events wait for are asked for with a read barrier so often.
+    static constexpr core::Duration kCatchUpEvery = std::chrono::seconds{1};
 
     struct Context {
         log::EventLog& log;
@@ -41,14 +44,20 @@ public:
     struct Events {
         std::function<void(core::Partition, core::Epoch, core::Offset next)> done_up_to;
         std::function<void(core::Partition, core::Epoch, const core::Error&)> failed;
+        /// Something of this partition of `webhooks` is missing here for a while: calls has_read()
+        /// once all that is there now has been folded.
+        std::function<void(core::Partition, core::Offset)> catch_up = [](core::Partition,
+                                                                         core::Offset) {};
         /// Publishes the state; recorded() is called once the log has it.
         std::function<void(core::Partition, core::Epoch, const FanOutState&)> record;
     };
 
     FanOut(Context context, Events events);
 
-    /// Folds a record of `webhooks`.
-    void apply(const core::RecordView& record) { directory_.apply(record); }
+    /// Folds a record of a partition of `webhooks`.
+    void apply(core::Partition partition, const core::RecordView& record);
+    /// All records below `next` have been folded, those that compaction has removed too.
+    void has_read(core::Partition partition, core::Offset next);
     /// Sets whether the webhooks are up to date; while they are not, events wait, in the log and
     /// here.
     void set_up_to_date(bool is);
@@ -62,6 +71,8 @@ public:
 private:
     bool may_read(core::Partition partition) const;
     EventFanOut::Events events_of(core::Partition partition, core::Epoch epoch);
+    bool has_all(const WebhooksChanged& changed);
+    void catch_up_soon();
     bool others_have_all_matched(core::Partition partition) const;
     void trial_ends(core::Partition partition);
     void let_trial_go_on();
@@ -73,6 +84,10 @@ private:
     std::unique_ptr<log::Publisher> publisher_;
     WebhookDirectory directory_;
     FanOutTurns turns_;
+    std::vector<core::Offset> next_;  ///< by partition of `webhooks`
+    /// Changes of webhooks that events wait for; empty: none.
+    std::map<core::Partition, core::Offset> missing_;
+    bool catches_up_ = false;
     bool up_to_date_ = true;
     EventFanOut::Counts left_;  ///< of the fan-outs that have ended
     struct Running {

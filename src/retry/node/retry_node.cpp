@@ -7,6 +7,7 @@
 #include "log/checked_publisher.hpp"
 #include "log/log_watch.hpp"
 #include "retry/event/owned_record.hpp"
+#include "retry/node/change_notices.hpp"
 #include "retry/node/fan_out.hpp"
 #include "retry/node/hosted.hpp"
 #include "retry/node/topic_view.hpp"
@@ -76,6 +77,7 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, DeliveryOutcomes {
     core::Lifetime lifetime{context.executor};
     std::unique_ptr<log::Publisher> publisher;
     WebhookDirectory directory;
+    ChangeNotices notices{options.partitions, options.node, *publisher, context.executor};
     std::unique_ptr<TopicView> view;  ///< of `webhooks`
     DeadIndex dead{DeadIndex::kLettersMax, [this](const std::string& webhook) {
                        const auto* entry = directory.find(webhook);
@@ -103,7 +105,8 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, DeliveryOutcomes {
     DeliveryShard::Events events_of_shard(std::size_t index);
     void begin_fan_out();
     void end_parts();
-    void apply(const core::RecordView& record);
+    void apply(core::Partition partition, const core::RecordView& record);
+    void catch_up(core::Partition partition, core::Offset below);
     void webhooks_known();
     void view_changed();
     void open_dead_letters();
@@ -120,6 +123,7 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, DeliveryOutcomes {
                              const core::RecordView& record) const;
     void publish(log::TopicPartition where, core::Record record, Done done);
     void publish_webhook(const std::string& id, core::Record record, Done done);
+    void announce_webhook(const std::string& id, core::Record record, Done done);
     void confirm(const std::string& id, const Done& done);
     void drain(std::function<void()> done);
     void stop_homes(const std::function<void()>& stopped);
@@ -171,7 +175,7 @@ void RetryNode::Impl::start() {
     view = std::make_unique<TopicView>(
         TopicView::Options{Topic::kWebhooks, options.partitions, options.node}, context.log,
         *publisher, context.executor,
-        TopicView::Events{.apply = [this](core::Partition, const auto& record) { apply(record); },
+        TopicView::Events{.apply = [this](core::Partition p, const auto& record) { apply(p, record); },
                           .caught_up = [this] { webhooks_known(); },
                           .changed = [this] { view_changed(); }});
     view->start();
@@ -261,6 +265,9 @@ void RetryNode::Impl::begin_fan_out() {
                                            .executor = context.fan_out,
                                            .keys = context.keys,
                                            .partitions = options.partitions},
+                   catch_up = here([this](core::Partition p, core::Offset below) {
+                       this->catch_up(p, below);
+                   }),
                    shards = shards] {
         const auto shard_of = [shards](core::Partition p) {
             return shards[static_cast<std::size_t>(p) % shards.size()];
@@ -276,6 +283,7 @@ void RetryNode::Impl::begin_fan_out() {
                     [shard_of](core::Partition p, core::Epoch epoch, const core::Error& why) {
                         shard_of(p).use([=](auto& shard) { shard.fan_out_failed(p, epoch, why); });
                     },
+                .catch_up = catch_up,
                 .record =
                     [shard_of](core::Partition p, core::Epoch epoch, const FanOutState& state) {
                         shard_of(p).use(
@@ -294,14 +302,21 @@ void RetryNode::Impl::end_parts() {
 }
 
 /// Passes records to all copies, in one order.
-void RetryNode::Impl::apply(const core::RecordView& record) {
+void RetryNode::Impl::apply(core::Partition partition, const core::RecordView& record) {
     directory.apply(record);
     const auto copy = std::make_shared<const OwnedRecord>(record);
-    const auto fold = [copy](auto& part) {
-        copy->visit([&](const auto& read) { part.apply(read); });
-    };
-    fan_out.use(fold);
-    for (const auto& shard : shards) shard.use(fold);
+    fan_out.use([partition, copy](auto& part) {
+        copy->visit([&](const auto& read) { part.apply(partition, read); });
+    });
+    for (const auto& shard : shards) {
+        shard.use([copy](auto& part) { copy->visit([&](const auto& read) { part.apply(read); }); });
+    }
+}
+
+void RetryNode::Impl::catch_up(core::Partition partition, core::Offset below) {
+    view->confirm(partition, lifetime.guard([this, partition, below](const core::Result<void>& passed) {
+        if (passed) fan_out.use([=](auto& one) { one.has_read(partition, below); });
+    }));
 }
 
 /// From here on this node can serve any partition: waiting deliveries are in the log. The
@@ -451,6 +466,7 @@ core::Result<void> RetryNode::Impl::check(const log::TopicPartition& where,
     };
     if (!record.value) return {};
     if (where.topic == Topic::kEvents) {
+        if (!is_event(record)) return readable(decode_webhooks_changed(record));
         if (record.value->size() <= kEventBytesMax) return readable(decode_event(record));
         return core::fail(Fault::too_large,
                           "an event may have 262144 bytes, with beckonowner and data as they are "
@@ -477,6 +493,22 @@ void RetryNode::Impl::publish_webhook(const std::string& id, core::Record record
                 if (!written) return done(written);
                 self->confirm(id, done);
             });
+}
+
+/// Answers when all nodes will match later events with it, and this one has folded it.
+void RetryNode::Impl::announce_webhook(const std::string& id, core::Record record, Done done) {
+    const auto partition = core::partition_of(id, options.partitions);
+    publisher->publish({Topic::kWebhooks, partition}, std::move(record),
+                       [weak = weak_from_this(), id, partition,
+                        done = std::move(done)](const core::Result<log::Appended>& written) {
+                           const auto self = weak.lock();
+                           if (!self) return;
+                           if (!written) return done(core::fail(written.error()));
+                           self->notices.announce(partition, written->offset,
+                                                  [self = self.get(), id, done](const auto& told) {
+                                                      told ? self->confirm(id, done) : done(told);
+                                                  });
+                       });
 }
 
 /// Answers when all copies have the log's records of this webhook.
@@ -582,17 +614,17 @@ void RetryNode::post_event(const Event& event, Done done) {
 }
 
 void RetryNode::put_webhook(const Webhook& webhook, Done done) {
-    impl_->publish_webhook(webhook.id, encode(webhook, impl_->directory.box()), std::move(done));
+    impl_->announce_webhook(webhook.id, encode(webhook, impl_->directory.box()), std::move(done));
 }
 
 void RetryNode::remove_webhook(const std::string& id, Done done) {
     impl_->publish_webhook(id, encode_state_removed(id), [](const auto&) {});
     impl_->publish_webhook(id, encode_filter_removed(id), [](const auto&) {});
-    impl_->publish_webhook(id, encode_removed(id), std::move(done));
+    impl_->announce_webhook(id, encode_removed(id), std::move(done));
 }
 
 void RetryNode::put_state(const std::string& id, const WebhookState& state, Done done) {
-    impl_->publish_webhook(id, encode(id, state), std::move(done));
+    impl_->announce_webhook(id, encode(id, state), std::move(done));
 }
 
 void RetryNode::deliver(const Delivery& delivery, Done done) {

@@ -166,8 +166,11 @@ std::string TopicView::fault() const {
 
 void TopicView::confirm(std::string_view key, fold::ReadBarrier::Answer answer) {
     const auto partitions = static_cast<core::Partition>(impl_->inputs.size());
-    const auto index = static_cast<std::size_t>(core::partition_of(key, partitions));
-    impl_->inputs[index].barrier->ask(std::move(answer));
+    confirm(core::partition_of(key, partitions), std::move(answer));
+}
+
+void TopicView::confirm(core::Partition partition, fold::ReadBarrier::Answer answer) {
+    impl_->inputs[static_cast<std::size_t>(partition)].barrier->ask(std::move(answer));
 }
 
 }  // namespace beckon::retry

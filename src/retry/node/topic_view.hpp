@@ -49,6 +49,7 @@ public:
     /// Answers once all records that were in the partition of this key at the call have been
     /// applied.
     void confirm(std::string_view key, fold::ReadBarrier::Answer answer);
+    void confirm(core::Partition partition, fold::ReadBarrier::Answer answer);
 
 private:
     struct Impl;

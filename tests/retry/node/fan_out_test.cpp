@@ -33,7 +33,7 @@ struct FanOutWorld {
         webhook.id = id;
         webhook.owner = "o";
         webhook.url = "http://w.example/";
-        fan_out.apply(*test::ReadBack{encode(webhook, SecretBox{keys})});
+        fan_out.apply(0, *test::ReadBack{encode(webhook, SecretBox{keys})});
     }
     void post(core::Partition partition, int count) {
         for (int i = 0; i < count; ++i) {

@@ -1,0 +1,65 @@
+#include "retry/webhook/webhooks_changed.hpp"
+
+#include "core/codec.hpp"
+#include "core/json_text.hpp"
+
+#include <charconv>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::retry {
+
+using core::Fault;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr std::string_view kChangedType = "beckon.webhooks.changed.v1";
+constexpr std::string_view kChangedPrefix = "!webhooks/";
+
+std::optional<core::Partition> partition_in(std::string_view text) {
+    core::Partition partition = 0;
+    const auto* const end = text.data() + text.size();
+    const auto [at, fault] = std::from_chars(text.data(), end, partition);
+    if (fault != std::errc{} || at != end || partition < 0) return std::nullopt;
+    return partition;
+}
+
+}  // namespace
+
+core::Record encode(const WebhooksChanged& changed, std::string_view node) {
+    Json below = Json::object();
+    for (const auto& [partition, offset] : changed.below) {
+        below[std::to_string(partition)] = offset;
+    }
+    core::Record record{.key = std::string{kChangedPrefix}.append(node),
+                        .value = core::json_text(Json{{"below", std::move(below)}}),
+                        .headers = {}};
+    record.headers.push_back({core::header::kSpecVersion, "1.0"});
+    record.headers.push_back({core::header::kType, std::string{kChangedType}});
+    record.headers.push_back({core::header::kContentType, "application/json"});
+    return record;
+}
+
+core::Result<WebhooksChanged> decode_webhooks_changed(const core::RecordView& record) {
+    if (record.header(core::header::kType) != kChangedType) {
+        return core::fail(Fault::not_found, "another kind of record");
+    }
+    try {
+        const auto value = core::must_parse_json(record.value.value_or(""));
+        WebhooksChanged changed;
+        for (const auto& [name, offset] : value.at("below").items()) {
+            const auto partition = partition_in(name);
+            if (!partition) return core::fail(Fault::corrupt, "no partition: " + name);
+            changed.below[*partition] = offset.get<core::Offset>();
+        }
+        return changed;
+    } catch (const Json::exception& fault) {
+        return core::fail(Fault::corrupt, "a change of webhooks that does not decode: " +
+                                              std::string{fault.what()});
+    }
+}
+
+}  // namespace beckon::retry
