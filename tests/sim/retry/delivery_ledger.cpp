@@ -46,7 +46,7 @@ void DeliveryLedger::each_new(const log::TopicPartition& where, F f) {
 void DeliveryLedger::read() {
     for (core::Partition p = 0; p < options_.partitions; ++p) {
         read_done(p);
-        for (const int tier : options_.table.tiers()) read_tier(p, tier);
+        for (const auto& [tier, delay] : options_.delays) read_tier(p, tier);
         read_letters(p);
         read_events(p);
         read_webhooks(p);
@@ -63,9 +63,10 @@ DeliveryLedger::Known& DeliveryLedger::known(const retry::Delivery& delivery, co
 
 void DeliveryLedger::read_tier(core::Partition p, int tier) {
     const log::TopicPartition where{Topic::retry(tier), p};
-    const auto delay = options_.table.delay(tier);
     each_new(where, [&](const core::RecordView& record) {
-        const auto due = maturity_.try_emplace(where, delay).first->second.due(record.time);
+        auto& greatest = greatest_.try_emplace(where, record.time).first->second;
+        if (record.time > greatest) greatest = record.time;
+        const auto due = greatest + delay(tier);
         if (core::is_control_key(record.key)) return;
         const auto delivery = retry::decode_delivery(record);
         if (!delivery) return;
@@ -173,7 +174,7 @@ bool DeliveryLedger::is_finished(const Known& known, const Written& record) cons
 
 std::string DeliveryLedger::unfinished(core::Partition p) const {
     std::string out;
-    for (const int tier : options_.table.tiers()) {
+    for (const auto& [tier, delay] : options_.delays) {
         const auto& records = options_.log.records({Topic::retry(tier), p});
         const auto& tiers = of(p).done.tiers;
         const auto found = tiers.find(tier);

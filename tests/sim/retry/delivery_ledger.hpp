@@ -6,10 +6,9 @@
 #include "retry/event/event.hpp"
 #include "retry/tiers/delivery.hpp"
 #include "retry/tiers/done_record.hpp"
-#include "retry/tiers/maturity.hpp"
-#include "retry/tiers/tier_table.hpp"
 #include "support/memory_log.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -21,12 +20,13 @@
 namespace beckon::sim {
 
 /// The log's account of events and deliveries, for a reader that reads all of it at once and
-/// forgets nothing. The simulation judges the processes by it, which read the same log late.
+/// forgets nothing. The simulation judges the processes by it, which read the same log late. It
+/// decodes records with the product's code; the rules are its own.
 class DeliveryLedger {
 public:
     struct Options {
         core::Partition partitions = 1;
-        retry::TierTable table;
+        std::map<int, std::chrono::seconds> delays;  ///< of each tier
         const log::MemoryLog& log;
         /// When the record at this offset was appended, by true time.
         std::function<core::MonoTime(const log::TopicPartition&, core::Offset)> appended_at;
@@ -45,7 +45,8 @@ public:
         std::uint32_t hop = 0;
         std::uint32_t attempts = 0;
         core::MonoTime appended;
-        core::Timestamp due;  ///< by the clock of its partition's leader
+        /// The greatest time that its partition had shown when it was appended, and the delay.
+        core::Timestamp due;
         bool redriven = false;
     };
     /// One delivery, by its id.
@@ -78,6 +79,7 @@ public:
     /// Without copies, in the order in which they were seen.
     const std::vector<SeenEvent>& events() const { return events_; }
     const std::vector<StateChange>& states_of(const std::string& webhook) const;
+    std::chrono::seconds delay(int tier) const { return options_.delays.at(tier); }
     /// The node that holds the newest lease of the partition; empty: none.
     const std::string& holder(core::Partition p) const { return of(p).holder; }
     /// Whether `retry.done` says that this record, or one of which it is a copy, needs no attempt.
@@ -108,7 +110,7 @@ private:
     const Options options_;
     const Events notify_;
     std::map<log::TopicPartition, core::Offset> next_;
-    std::map<log::TopicPartition, retry::Maturity> maturity_;
+    std::map<log::TopicPartition, core::Timestamp> greatest_;  ///< append time
     std::vector<OfPartition> partitions_;
     std::map<std::string, Known> deliveries_;
     std::vector<SeenEvent> events_;

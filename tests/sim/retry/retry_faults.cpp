@@ -103,7 +103,7 @@ void RetryWorld::fault_of_log(RetryAct act) {
         }
         case RetryAct::hold_reader: {
             constexpr std::array kHeld = {Topic::kRetryDone, Topic::kEvents, Topic::kRetryDead,
-                                          Topic::kOwnership};
+                                          Topic::kWebhooks, Topic::kOwnership};
             const auto dice = below(kHeld.size() + table_.tiers().size());
             const auto topic = dice < kHeld.size()
                                    ? kHeld[dice]

@@ -27,6 +27,9 @@ constexpr core::Duration kWatchEvery = 500ms;
 constexpr std::chrono::seconds kTimeoutOfHooks{4};
 constexpr std::array kTypes = {"order.created", "order.paid", "user.new"};
 constexpr std::array kOwners = {"bank", "shop"};
+constexpr std::array kCrowd = {"bank-01", "bank-02", "bank-03", "bank-04", "bank-05", "bank-06",
+                               "bank-07", "bank-08", "bank-09", "bank-10", "bank-11", "bank-12",
+                               "bank-13", "bank-14", "bank-15", "bank-16", "bank-17", "bank-18"};
 
 std::shared_ptr<const core::KeyRing> retry_keys() {
     static const auto ring = std::make_shared<const core::KeyRing>(
@@ -41,6 +44,7 @@ RetryWorld::RetryWorld(std::uint64_t seed, Clocks clocks, bool prints)
     : prints_(prints),
       hostile_(clocks == Clocks::hostile),
       narrow_(seed % 4 == 1),
+      crowded_(seed % 4 == 2),
       random_(seed),
       time_(clock_, seed),
       append_delay_max_(up_to(60ms)),
@@ -57,6 +61,7 @@ RetryWorld::RetryWorld(std::uint64_t seed, Clocks clocks, bool prints)
                                      },
                                  .append_delay_max = append_delay_max_,
                                  .read_delay_max = read_delay_max_})),
+      // Equal delays share the tier of the first of them.
       table_(*retry::TierTable::from({0s, 2s, 10s, 10s, 40s})),
       receivers_(executor_, clock_, random_(),
                  {.began = [this](const auto& attempt) { began(attempt); },
@@ -64,7 +69,7 @@ RetryWorld::RetryWorld(std::uint64_t seed, Clocks clocks, bool prints)
                   .answered = [this](const auto& attempt,
                                      const auto& answer) { answered(attempt, answer); }}),
       ledger_({.partitions = kRetryPartitions,
-               .table = table_,
+               .delays = {{0, 0s}, {1, 2s}, {2, 10s}, {4, 40s}},
                .log = *log_,
                .appended_at =
                    [this](const auto& where, core::Offset offset) {
@@ -88,8 +93,9 @@ RetryWorld::RetryWorld(std::uint64_t seed, Clocks clocks, bool prints)
       threads_(1 + below(2)),
       two_homes_until_(kRetryPartitions) {
     seed_openssl_random(seed);
-    // In every fourth world shares are small enough to be met, and what is beyond waits in tiers.
-    node_options_.schedule.workers = narrow_ ? 16 : 64;
+    // In every fourth world shares are small enough to be met, and what is beyond waits in tiers;
+    // in every fourth one there are more webhooks that may hang than places for attempts.
+    node_options_.schedule.workers = narrow_ || crowded_ ? 16 : 64;
     node_options_.schedule.queued_max = narrow_ ? 64 : 1'024;
     // Clocks of two partitions' leaders may be days apart, and small shares take long: nothing is
     // old there.
@@ -234,13 +240,16 @@ void RetryWorld::make_webhooks() {
         bool healthy;
         bool ordered;
     };
-    const std::vector<Plan> plans = {{"bank-healthy", 0, {"order.*"}, true, false},
-                                     {"bank-1", 0, {}, false, false},
-                                     {"bank-2", 0, {"order.created"}, false, true},
-                                     {"shop-healthy", 1, {}, true, false},
-                                     {"shop-1", 1, {"order.*"}, false, false},
-                                     {"shop-2", 1, {}, false, false},
-                                     {"shop-3", 1, {"user.*", "order.paid"}, false, true}};
+    std::vector<Plan> plans = {{"bank-healthy", 0, {"order.*"}, true, false},
+                               {"bank-1", 0, {}, false, false},
+                               {"bank-2", 0, {"order.created"}, false, true},
+                               {"shop-healthy", 1, {}, true, false},
+                               {"shop-1", 1, {"order.*"}, false, false},
+                               {"shop-2", 1, {}, false, false},
+                               {"shop-3", 1, {"user.*", "order.paid"}, false, true}};
+    if (crowded_) {
+        for (const auto* host : kCrowd) plans.push_back({host, 0, {"order.paid"}, false, false});
+    }
     std::size_t answered = 0;
     auto* by = some_ready();
     if (!by) return fail("no process is ready at first");
@@ -314,9 +323,13 @@ void RetryWorld::enable(SimRetry& by) {
         if (!entry || entry->state.enabled) continue;
         report(host + " is enabled again");
         set_mood(host, Mood::accepts);
-        by.on_api([id = hook.webhook.id](retry::RetryNode& node) {
+        by.on_api([this, id = hook.webhook.id](retry::RetryNode& node) {
             node.put_state(id, {.enabled = true, .reason = "", .enabled_now = true},
-                           [](const auto&) {});
+                           [this, id](const auto& written) {
+                               if (!written) return;
+                               enabled_answers_[id].insert(clock_.mono());
+                               for (int i = 0; i < 3; ++i) post(posted_.emplace_back(some_event()));
+                           });
         });
     }
 }

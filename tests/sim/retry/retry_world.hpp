@@ -157,6 +157,7 @@ private:
     bool wants(const Hook& hook, const retry::Event& event) const;
     std::vector<Expected> expected() const;
     bool has_ended(const Expected& one) const;
+    core::MonoTime known_to_all(const std::string& webhook, core::MonoTime change) const;
     bool may_be_missing(const Expected& one) const;
     std::vector<std::string> not_ended() const;
     bool all_quiet() const;
@@ -169,6 +170,7 @@ private:
     const bool prints_;
     const bool hostile_;
     const bool narrow_;
+    const bool crowded_;
     std::mt19937_64 random_;
     std::mt19937_64* dice_ = &random_;  ///< a step has its own
     test::ManualClock clock_;           ///< the true time
@@ -190,6 +192,8 @@ private:
     std::uint64_t next_node_ = 0;
     std::uint64_t next_event_ = 0;
     std::vector<retry::Event> posted_;
+    /// When requests were answered that enabled webhooks again.
+    std::map<std::string, std::set<core::MonoTime>> enabled_answers_;
     std::set<std::string> answered_202_;  ///< ids of events
 
     struct Disturbance {
