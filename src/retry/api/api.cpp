@@ -254,7 +254,7 @@ void Api::Impl::post_event(const ApiRequest& request, const Caller& caller, cons
     if (!event) return reply(problem_reply(event.error().problem, event.error().detail));
     if (*wait > wait->zero()) return post_and_wait(*event, caller, *wait, reply);
     const auto page = core::json_text(name_of(*event));
-    node.post_event(*event, [reply, page](const core::Result<void>& written) {
+    node.post_event(*event, caller.owner, [reply, page](const core::Result<void>& written) {
         reply(written ? json_reply(202, page) : failure_reply(written.error()));
     });
 }
@@ -283,6 +283,11 @@ tl::expected<Event, Api::Impl::Refusal> Api::Impl::admit(
                           "$.beckonowner names another owner than the token does");
         }
         event = for_owner(*event, caller.owner);
+    }
+    if (event && !node.may_post(*event, caller.owner)) {
+        return refuse(Problem::too_many_requests,
+                      "too many events of this owner are waiting for their webhooks to be found; "
+                      "post it again in a moment");
     }
     if (event) return std::move(*event);
     const bool large = event.error().fault == Fault::too_large;
@@ -334,7 +339,7 @@ void Api::Impl::post_batch(const ApiRequest& request, const Caller& caller,
             continue;
         }
         batch->answers[at] = name_of(*event);
-        node.post_event(*event, [batch, at](const core::Result<void>& written) {
+        node.post_event(*event, caller.owner, [batch, at](const core::Result<void>& written) {
             written ? batch->take(at) : batch->refuse(at, failure_reply(written.error()));
         });
     }
@@ -369,16 +374,17 @@ void Api::Impl::post_and_wait(const Event& event, const Caller& caller, std::chr
     auto page = name_of(event);
     page["expected"] = deliveries.size();
     const auto number = first.expect(caller.owner, std::move(deliveries));
-    node.post_event(event, [this, number, wait, reply,
-                            page = std::move(page)](const core::Result<void>& written) {
-        if (!written) {
-            node.first_attempts().forget(number);
-            return reply(failure_reply(written.error()));
-        }
-        node.first_attempts().answer(number, wait, [reply, page](const auto& seen, bool all) {
-            reply(json_reply(200, first_attempts_page(page, seen, all)));
+    node.post_event(
+        event, caller.owner,
+        [this, number, wait, reply, page = std::move(page)](const core::Result<void>& written) {
+            if (!written) {
+                node.first_attempts().forget(number);
+                return reply(failure_reply(written.error()));
+            }
+            node.first_attempts().answer(number, wait, [reply, page](const auto& seen, bool all) {
+                reply(json_reply(200, first_attempts_page(page, seen, all)));
+            });
         });
-    });
 }
 
 void Api::Impl::list(const Caller& caller, const Reply& reply) const {

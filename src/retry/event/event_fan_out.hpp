@@ -42,7 +42,7 @@ public:
     static constexpr core::Offset kReadBack = 1'000;
     /// Events that are read and not yet matched: how many, for how many owners together, how many
     /// bytes.
-    static constexpr std::size_t kAheadMax = 1'024;
+    static constexpr std::size_t kAheadMax = 3'072;
     static constexpr std::size_t kMatchesMax = 16'384;
     static constexpr std::size_t kAheadBytesMax = std::size_t{4} << 20;
     static constexpr std::size_t kReadBytesPerTurn = std::size_t{1} << 16;  ///< of the thread

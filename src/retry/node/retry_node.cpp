@@ -7,10 +7,12 @@
 #include "log/checked_publisher.hpp"
 #include "log/log_watch.hpp"
 #include "retry/event/owned_record.hpp"
+#include "retry/event/waiting_events.hpp"
 #include "retry/node/change_notices.hpp"
 #include "retry/node/fan_out.hpp"
 #include "retry/node/hosted.hpp"
 #include "retry/node/topic_view.hpp"
+#include "retry/tiers/done_record.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -85,6 +87,8 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, DeliveryOutcomes {
                    }};
     std::unique_ptr<TopicView> dead_view;  ///< of `retry.dead`
     std::unique_ptr<Resender> resender;
+    WaitingEvents waiting{options.partitions};
+    std::unique_ptr<TopicView> done_view;  ///< of `retry.done`: which events are fanned out
     std::unique_ptr<log::LogWatch> watch;
     std::string log_fault;  ///< why the log cannot be reached
     FirstAttempts first_attempts;
@@ -107,6 +111,7 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, DeliveryOutcomes {
     void end_parts();
     void apply(core::Partition partition, const core::RecordView& record);
     void catch_up(core::Partition partition, core::Offset below);
+    void apply_done(core::Partition partition, const core::RecordView& record);
     void webhooks_known();
     void view_changed();
     void open_dead_letters();
@@ -175,10 +180,19 @@ void RetryNode::Impl::start() {
     view = std::make_unique<TopicView>(
         TopicView::Options{Topic::kWebhooks, options.partitions, options.node}, context.log,
         *publisher, context.executor,
-        TopicView::Events{.apply = [this](core::Partition p, const auto& record) { apply(p, record); },
-                          .caught_up = [this] { webhooks_known(); },
-                          .changed = [this] { view_changed(); }});
+        TopicView::Events{
+            .apply = [this](core::Partition p, const auto& record) { apply(p, record); },
+            .caught_up = [this] { webhooks_known(); },
+            .changed = [this] { view_changed(); }});
     view->start();
+    done_view = std::make_unique<TopicView>(
+        TopicView::Options{Topic::kRetryDone, options.partitions, options.node}, context.log,
+        *publisher, context.executor,
+        TopicView::Events{
+            .apply = [this](core::Partition p, const auto& record) { apply_done(p, record); },
+            .caught_up = [] {},
+            .changed = [this] { report_ready(); }});
+    done_view->start();
     watch = std::make_unique<log::LogWatch>(
         log::LogWatch::Options{}, context.executor, context.clock,
         log::LogWatch::Probes{
@@ -265,9 +279,8 @@ void RetryNode::Impl::begin_fan_out() {
                                            .executor = context.fan_out,
                                            .keys = context.keys,
                                            .partitions = options.partitions},
-                   catch_up = here([this](core::Partition p, core::Offset below) {
-                       this->catch_up(p, below);
-                   }),
+                   catch_up = here(
+                       [this](core::Partition p, core::Offset below) { this->catch_up(p, below); }),
                    shards = shards] {
         const auto shard_of = [shards](core::Partition p) {
             return shards[static_cast<std::size_t>(p) % shards.size()];
@@ -313,10 +326,17 @@ void RetryNode::Impl::apply(core::Partition partition, const core::RecordView& r
     }
 }
 
+/// Events whose fan-out another process records count likewise.
+void RetryNode::Impl::apply_done(core::Partition partition, const core::RecordView& record) {
+    if (waiting.empty(partition)) return;
+    if (const auto done = decode_done(record)) waiting.fanned_out(partition, done->events_next);
+}
+
 void RetryNode::Impl::catch_up(core::Partition partition, core::Offset below) {
-    view->confirm(partition, lifetime.guard([this, partition, below](const core::Result<void>& passed) {
-        if (passed) fan_out.use([=](auto& one) { one.has_read(partition, below); });
-    }));
+    view->confirm(partition,
+                  lifetime.guard([this, partition, below](const core::Result<void>& passed) {
+                      if (passed) fan_out.use([=](auto& one) { one.has_read(partition, below); });
+                  }));
 }
 
 /// From here on this node can serve any partition: waiting deliveries are in the log. The
@@ -433,7 +453,7 @@ void RetryNode::Impl::report_ready() {
     if (homes.size() + placed_elsewhere.size() < static_cast<std::size_t>(options.partitions)) {
         why = "waits for its place in the cluster";
     }
-    for (const auto* one : {view.get(), dead_view.get()}) {
+    for (const auto* one : {view.get(), dead_view.get(), done_view.get()}) {
         if (one && !one->fault().empty()) why = one->fault();
     }
     if (!log_fault.empty()) why = log_fault;
@@ -555,6 +575,7 @@ RetryNode::~RetryNode() {
     impl_->end_parts();
     impl_->view.reset();
     impl_->dead_view.reset();
+    impl_->done_view.reset();
     impl_->resender.reset();
     impl_->publisher.reset();
 }
@@ -608,9 +629,23 @@ std::size_t RetryNode::partitions_served() const {
     return count;
 }
 
-void RetryNode::post_event(const Event& event, Done done) {
-    impl_->publish({Topic::kEvents, partition_of(event, impl_->options.partitions)}, encode(event),
-                   std::move(done));
+bool RetryNode::may_post(const Event& event, const std::string& poster) const {
+    return impl_->waiting.has_space(partition_of(event, impl_->options.partitions), poster);
+}
+
+void RetryNode::post_event(const Event& event, const std::string& poster, Done done) {
+    const WaitingEvents::Posted posted{.partition = partition_of(event, impl_->options.partitions),
+                                       .owner = poster,
+                                       .bytes = event.json.size()};
+    impl_->waiting.post(posted);
+    impl_->publisher->publish(
+        {Topic::kEvents, posted.partition}, encode(event),
+        [weak = std::weak_ptr{impl_}, posted, done = std::move(done)](const auto& at) {
+            const auto self = weak.lock();
+            if (!self) return;
+            at ? self->waiting.appended(posted, at->offset) : self->waiting.failed(posted);
+            at ? done({}) : done(core::fail(at.error()));
+        });
 }
 
 void RetryNode::put_webhook(const Webhook& webhook, Done done) {

@@ -105,8 +105,13 @@ public:
     };
     Counts counts() const;
 
-    /// Writes an event; the answer comes when the log has it.
-    void post_event(const Event& event, std::function<void(core::Result<void>)> done);
+    /// Whether this owner's events that wait to be fanned out leave space for one more in the
+    /// event's partition (WaitingEvents).
+    bool may_post(const Event& event, const std::string& poster) const;
+    /// Writes an event, which counts for the owner that posts it until it is fanned out; the answer
+    /// comes when the log has it.
+    void post_event(const Event& event, const std::string& poster,
+                    std::function<void(core::Result<void>)> done);
     /// Writes a webhook, and answers when this node has folded it. Likewise the next two.
     void put_webhook(const Webhook& webhook, std::function<void(core::Result<void>)> done);
     void remove_webhook(const std::string& id, std::function<void(core::Result<void>)> done);

@@ -782,6 +782,47 @@ TEST_CASE("events above an owner's quota are refused until the next second", "[r
     CHECK(world.ask(request).status == 202);
 }
 
+// Fails where an owner may post any number of events to a partition: the events of others stood
+// behind all of them.
+TEST_CASE("an owner whose events wait to be fanned out is answered 429, and no other owner",
+          "[retry][api]") {
+    constexpr int kPosted = 2'000;
+    World world;
+    world.start();
+    world.make("https://a.example/", "flood");
+    world.make("https://b.example/", "shop");
+    const auto post = [&](const std::string& owner, int id, auto reply) {
+        ApiRequest request;
+        request.method = Verb::post;
+        request.target = "/events";
+        request.authorization = "Bearer " + world.token(owner);
+        request.content_type = "application/cloudevents+json";
+        request.body = World::event(std::to_string(id)).dump();
+        world.api.handle(request, reply);
+    };
+    std::map<int, int> statuses;
+    const auto count = [&statuses](const net::HttpReply& reply) {
+        ++statuses[reply.status];
+        if (reply.status != 429) return;
+        CHECK(detail_of(reply).find("events of this owner") != std::string::npos);
+        CHECK(reply.header("Retry-After") == "1");
+    };
+    for (int i = 0; i < kPosted; ++i) post("flood", i, count);
+    CHECK(statuses[429] > kPosted / 2);
+    statuses.clear();
+    for (int i = 0; i < 10; ++i) post("shop", i, count);
+    CHECK(statuses[429] == 0);
+    world.executor.run_for(5s);
+    CHECK(statuses[202] > 10);  // the flood's, too
+    CHECK(world.received["https://b.example/"] == 10);
+
+    // All of them are fanned out, and the owner may post again.
+    statuses.clear();
+    for (int i = 0; i < 100; ++i) post("flood", kPosted + i, count);
+    world.executor.run_for(5s);
+    CHECK(statuses == std::map<int, int>{{202, 100}});
+}
+
 TEST_CASE("two owners may use one source and id: each event reaches its own webhooks",
           "[retry][api]") {
     World world;

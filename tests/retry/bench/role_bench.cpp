@@ -129,7 +129,10 @@ public:
         return *for_owner(*parse_structured(text), owner);
     }
     void post(const Event& event) {
-        control_.loop().post([this, event] { node_->post_event(event, [](const auto&) {}); });
+        control_.loop().post([this, event] {
+            if (!node_->may_post(event, event.owner)) return;
+            node_->post_event(event, event.owner, [](const auto&) {});
+        });
     }
     /// As of now.
     RetryNode::Counts counts() {

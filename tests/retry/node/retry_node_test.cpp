@@ -172,7 +172,7 @@ struct Process {
     }
     void post(const std::string& id, const std::string& type) {
         const Json event{{"specversion", "1.0"}, {"id", id}, {"source", "/shop"}, {"type", type}};
-        node.post_event(*parse_structured(event.dump()), [](const auto&) {});
+        node.post_event(*parse_structured(event.dump()), "shop", [](const auto&) {});
     }
 
     World& world;

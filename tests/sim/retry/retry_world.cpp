@@ -287,7 +287,8 @@ void RetryWorld::post(const retry::Event& event) {
     auto* by = some_ready();
     if (!by) return;
     by->on_api([this, event](retry::RetryNode& node) {
-        node.post_event(event, [this, id = event.id](const auto& written) {
+        if (!node.may_post(event, event.owner)) return;
+        node.post_event(event, event.owner, [this, id = event.id](const auto& written) {
             if (written) answered_202_.insert(id);
         });
     });

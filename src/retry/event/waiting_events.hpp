@@ -1,0 +1,69 @@
+#pragma once
+
+#include "core/partition.hpp"
+#include "retry/schedule/fair_share.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace beckon::retry {
+
+/// The events that this process has posted and that no process has fanned out yet, by partition and
+/// owner. In each partition an owner may have a share of what is free (FairShare), so that the
+/// fan-out can read all of them ahead and let owners take turns: an owner's waiting events delay
+/// the events behind them by their turns alone, however many there are. One thread.
+class WaitingEvents {
+public:
+    /// Of a partition, of all owners together; alone an owner has up to four tenths of them. The
+    /// fan-out reads ahead what two processes may post (EventFanOut).
+    static constexpr std::size_t kEventsMax = 1'024;
+    static constexpr std::size_t kBytesMax = std::size_t{2} << 20;
+
+    explicit WaitingEvents(core::Partition partitions)
+        : partitions_(static_cast<std::size_t>(partitions)) {}
+
+    /// Whether the owner may post one more event there.
+    bool has_space(core::Partition partition, const std::string& owner) const;
+
+    /// An event on its way to the log.
+    struct Posted {
+        core::Partition partition = 0;
+        std::string owner;
+        std::size_t bytes = 0;
+    };
+    /// It counts from now on; answer with one of the next two.
+    void post(const Posted& event);
+    /// The log has it there.
+    void appended(const Posted& event, core::Offset at);
+    /// The log does not confirm it: it counts no more.
+    void failed(const Posted& event);
+
+    /// Events of the partition below `next` are fanned out.
+    void fanned_out(core::Partition partition, core::Offset next);
+    bool empty(core::Partition partition) const { return of(partition).owners.empty(); }
+    std::size_t events(core::Partition partition) const { return of(partition).events.used(); }
+
+private:
+    struct Held {
+        std::size_t events = 0;
+        std::size_t bytes = 0;
+    };
+    struct OfPartition {
+        FairShare events{kEventsMax};
+        FairShare bytes{kBytesMax};
+        std::map<std::string, Held, std::less<>> owners;
+        std::multimap<core::Offset, Posted> in_log;
+        core::Offset fanned_out = 0;
+    };
+    OfPartition& of(core::Partition p) { return partitions_[static_cast<std::size_t>(p)]; }
+    const OfPartition& of(core::Partition p) const {
+        return partitions_[static_cast<std::size_t>(p)];
+    }
+
+    std::vector<OfPartition> partitions_;
+};
+
+}  // namespace beckon::retry
