@@ -57,8 +57,8 @@ public:
     static constexpr core::Duration kPollAgain = std::chrono::milliseconds{100};
     /// The time that an attempt may take beyond its time-out until its outcome is in the log.
     static constexpr core::Duration kOverhead = std::chrono::seconds{2};
-    /// Attempts that are begun in one turn of the thread; about a millisecond.
-    static constexpr std::size_t kStartsPerTurn = 16;
+    /// Attempts that are begun in one turn of the thread; some tenths of a millisecond.
+    static constexpr std::size_t kStartsPerTurn = 4;
     static constexpr std::size_t kLineMax = 10'000;  ///< of each ordered webhook
     /// The most webhooks that are remembered: so many, or twice as many as there are.
     static constexpr std::size_t kRememberedMin = 1'000;

@@ -45,7 +45,7 @@ public:
     static constexpr std::size_t kAheadMax = 3'072;
     static constexpr std::size_t kMatchesMax = 16'384;
     static constexpr std::size_t kAheadBytesMax = std::size_t{4} << 20;
-    static constexpr std::size_t kReadBytesPerTurn = std::size_t{1} << 16;  ///< of the thread
+    static constexpr std::size_t kReadBytesPerTurn = std::size_t{1} << 14;  ///< of the thread
     /// The bytes of events that stay parsed between two parts of their matching; others are parsed
     /// again.
     static constexpr std::size_t kParsedBytesMax = std::size_t{1} << 18;

@@ -23,8 +23,8 @@ public:
     static constexpr std::size_t kDeliveriesMax = 8'192;
     static constexpr std::size_t kBytesMax = std::size_t{32} << 20;
     /// About so many steps are one part of some work. The thread's other turns come between parts:
-    /// after some tenths of a millisecond.
-    static constexpr std::size_t kPart = Steps::kMaxOfFilter / 4;
+    /// after a quarter of a millisecond.
+    static constexpr std::size_t kPart = Steps::kMaxOfFilter / 8;
     /// The steps that an owner is given in each round.
     static constexpr std::size_t kQuantum = 4'096;
 

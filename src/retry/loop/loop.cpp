@@ -20,7 +20,8 @@ using core::MonoTime;
 
 namespace {
 
-constexpr int kEventsMax = 256;
+/// Descriptors of one round; then posted tasks have their turn. Each may be an answer to parse.
+constexpr int kEventsMax = 16;
 constexpr std::string_view kLoopName = "retry";  ///< where failures are counted
 
 int checked(int fd, const char* what) {

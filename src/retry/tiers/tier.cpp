@@ -14,8 +14,8 @@ using core::Offset;
 
 namespace {
 
-/// Records of one turn, less than a millisecond; then others on the thread have theirs.
-constexpr int kTurnMax = 64;
+/// Records of one turn, some tenths of a millisecond; then others on the thread have theirs.
+constexpr int kTurnMax = 16;
 
 }  // namespace
 

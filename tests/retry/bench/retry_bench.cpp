@@ -5,6 +5,7 @@
 // On the embedded log also the parts above the tiers: percolation, HTTP deliveries, fairness
 // (delivery_bench), and the role as a whole (role_bench).
 #include "core/clock.hpp"
+#include "core/logger.hpp"
 #include "log/embedded/embedded_log.hpp"
 #include "log/kafka/kafka_log.hpp"
 #include "retry/bench/baseline.hpp"
@@ -412,6 +413,7 @@ void measure(log::EventLog& log, const Arguments& arguments) {
 
 int main(int argc, char** argv) {
     const auto arguments = parse(argc, argv);
+    core::configure_logging(core::LogLevel::error, core::LogFormat::text);
     if (!arguments.kafka.empty()) {
         const auto log = log::open_kafka_log(
             {.bootstrap_servers = arguments.kafka, .client_id = "retry-bench", .librdkafka = {}});

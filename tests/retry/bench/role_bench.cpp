@@ -319,6 +319,7 @@ bool measure(log::EventLog& log, Report& report, bool quick) {
     Receiver others;  // those of one host share its cap
     ObservedLog observed{log, waits};
     RoleAtWork role{observed, waits};
+    stand_for_another_machine();  // of those who post; all threads of the role are there
     const auto p99 = [&](Step to) {
         auto ms = waits.between(Step::posted, to);
         return percentile(ms, 0.99);
