@@ -51,17 +51,16 @@ console::PageSource source(const char* name, std::shared_ptr<Page> page) {
 }  // namespace
 
 std::function<std::vector<console::PageSource>(core::Executor&)> console_pages(
-    const Config& config, const ConsoleParts& parts, console::DeadLetters& dead,
-    console::AttemptPoller& attempts) {
-    return [tiers = config.retry.tiers, partitions = config.retry.partitions, parts, &dead,
+    const Config& config, const ConsoleParts& parts, core::ShownClock& shown,
+    console::DeadLetters& dead, console::AttemptPoller& attempts) {
+    return [tiers = config.retry.tiers, partitions = config.retry.partitions, parts, &shown, &dead,
             &attempts](core::Executor& executor) {
         const auto webhooks =
             std::make_shared<console::WebhookPage>(partitions, parts.keys, parts.log, executor);
         const auto letters = std::make_shared<DeadPage>(
-            dead, partitions,
-            console::DeadFold::Context{parts.log, executor, parts.clock, webhooks});
-        const auto waiting = std::make_shared<console::TierPage>(tiers, partitions, parts.log,
-                                                                 executor, parts.clock);
+            dead, partitions, console::DeadFold::Context{parts.log, executor, webhooks});
+        const auto waiting =
+            std::make_shared<console::TierPage>(tiers, partitions, parts.log, executor, shown);
         return std::vector<console::PageSource>{
             {"tiers", [waiting, letters] { return waiting->json(letters->letters()); },
              [waiting](console::Installation& facts) { facts.tiers = waiting->facts(); }},

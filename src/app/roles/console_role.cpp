@@ -7,6 +7,7 @@
 #include "console/pages/finder.hpp"
 #include "console/pages/search_workers.hpp"
 #include "console/web/login.hpp"
+#include "core/shown_clock.hpp"
 #include "log/read_partition.hpp"
 
 #include <charconv>
@@ -62,21 +63,21 @@ void check_console_token(const Config& config) { web_config(config); }
 struct ConsoleRole::Impl {
     Impl(const Config& config, const ConsoleParts& parts, std::unique_ptr<log::Groups> g,
          std::string prefix)
-        : groups(std::move(g)),
+        : shown(parts.clock),
+          groups(std::move(g)),
           finder({.partitions = config.retry.partitions,
                   .history_window = config.layout.history_window},
-                 {parts.keys, parts.log, parts.clock}),
-          dead(parts.clock),
+                 {parts.keys, parts.log, shown}),
           attempts(retry_processes(config, parts), parts.keys),
           console(web_config(config), {.log = parts.log,
                                        .groups = *groups,
-                                       .clock = parts.clock,
+                                       .clock = shown,
                                        .ops = parts.ops,
                                        .partitions = config.retry.partitions,
                                        .prefix = std::move(prefix),
                                        .queries = queries(),
                                        .acts = {{"redrive", dead.redrive()}},
-                                       .pages = console_pages(config, parts, dead, attempts),
+                                       .pages = console_pages(config, parts, shown, dead, attempts),
                                        .edges = [this](const auto& links) { use_edges(links); },
                                        .history_window = config.layout.history_window,
                                        .self = parts.self,
@@ -117,6 +118,7 @@ struct ConsoleRole::Impl {
         if (canary) facts.canary = canary->facts();
     }
 
+    core::ShownClock shown;  ///< for ages; the others use it
     const std::unique_ptr<log::Groups> groups;
     console::Finder finder;
     console::SearchWorkers searches;  ///< which use the finder

@@ -48,10 +48,13 @@ Json letters_json(const retry::LetterSelection& selection) {
     return core::must_parse_json(retry::letters_page(some, std::nullopt, 0))["letters"];
 }
 
-/// The order as it is confirmed, with the time of its last letter, so that no later one joins.
-std::string order_text(const std::string& wanted, core::Timestamp now) {
+/// The order as it is confirmed: up to the newest letter, by the log's time, so that no later one
+/// joins. The host's clock decides nothing.
+std::string order_text(const std::string& wanted, std::optional<core::Timestamp> newest) {
     auto order = wanted.empty() ? Json::object() : core::must_parse_json(wanted);
-    if (!order.contains("before")) order["before"] = retry::time_text(now);
+    if (newest && !order.contains("before")) {
+        order["before"] = retry::time_text(*newest + std::chrono::milliseconds{1});
+    }
     order["dry_run"] = false;
     return core::json_text(order);
 }
@@ -133,13 +136,13 @@ void DeadLetters::list(const console::Parameters& asked, const console::Reply& r
 void DeadLetters::check(const std::string& wanted, const Planned& planned) {
     const auto parsed = retry::parse_dead_order(wanted);
     if (!parsed) return planned({refused(kBadRequest, parsed.error().message)});
-    const auto text = order_text(wanted, clock_.wall());
-    if (text.size() > console::WebServer::kOrderBytesMax) {
-        return planned({refused(kBadRequest, "the filter is too long: name fewer ids")});
-    }
     ask(
-        [order = *retry::parse_dead_order(text), text, planned](const DeadFold& fold) {
-            const auto selection = fold.select(order);
+        [wanted, planned](const DeadFold& fold) {
+            const auto text = order_text(wanted, fold.index().newest());
+            if (text.size() > console::WebServer::kOrderBytesMax) {
+                return planned({refused(kBadRequest, "the filter is too long: name fewer ids")});
+            }
+            const auto selection = fold.select(*retry::parse_dead_order(text));
             console::Plan plan{
                 {kOk, core::json_text(Json{{"matched", selection.matched},
                                            {"disabled", selection.disabled},

@@ -27,7 +27,6 @@ public:
     struct Context {
         log::EventLog& log;
         core::Executor& executor;
-        const core::Clock& clock;
         std::shared_ptr<const WebhookPage> webhooks;
     };
     DeadFold(core::Partition partitions, Context context);
@@ -60,7 +59,7 @@ private:
 /// answers. Any thread.
 class DeadLetters {
 public:
-    explicit DeadLetters(const core::Clock& clock) : clock_(clock) {}
+    DeadLetters() = default;
     DeadLetters(const DeadLetters&) = delete;
     DeadLetters& operator=(const DeadLetters&) = delete;
 
@@ -80,7 +79,6 @@ private:
     void check(const std::string& wanted, const Planned& planned);
     void run(const std::string& order, const std::string& by, const console::Reply& reply);
 
-    const core::Clock& clock_;
     std::mutex mutex_;
     std::weak_ptr<DeadFold> fold_;                  ///< under mutex_, as the next
     std::optional<core::Lifetime::Remote> remote_;  ///< of its thread

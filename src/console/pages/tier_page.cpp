@@ -2,7 +2,6 @@
 
 #include "core/json_text.hpp"
 #include "core/lasting_executor.hpp"
-#include "core/log_clock.hpp"
 #include "log/read_partition.hpp"
 
 #include <algorithm>
@@ -37,7 +36,7 @@ json row_json(core::Offset waiting, core::Offset due,
 }  // namespace
 
 TierPage::TierPage(std::vector<std::chrono::seconds> tiers, core::Partition partitions,
-                   log::EventLog& log, core::Executor& executor, const core::Clock& clock)
+                   log::EventLog& log, core::Executor& executor, core::ShownClock& clock)
     : tiers_(std::move(tiers)),
       partitions_(partitions),
       log_(log),
@@ -48,17 +47,8 @@ TierPage::TierPage(std::vector<std::chrono::seconds> tiers, core::Partition part
                 [this](log::TopicPartition, const core::RecordView& record) {
                     if (auto done = retry::decode_done(record)) done_[done->partition] = *done;
                     // It was written a moment ago.
-                    if (follower_.complete()) log_now_at_zero_ = record.time - mono_ms();
+                    if (follower_.complete()) clock_.learn(record.time);
                 }) {}
-
-core::Timestamp TierPage::now() const {
-    const auto wall = clock_.wall();
-    return log_now_at_zero_ ? core::shown_now(*log_now_at_zero_ + mono_ms(), wall) : wall;
-}
-
-std::chrono::milliseconds TierPage::mono_ms() const {
-    return std::chrono::floor<std::chrono::milliseconds>(clock_.mono().time_since_epoch());
-}
 
 retry::DoneRecord::Tier TierPage::done(int tier, core::Partition partition) const {
     const auto record = done_.find(partition);
@@ -85,7 +75,7 @@ void TierPage::ask_ends() {
                 if (!ends) return;
                 auto& waiting = waiting_[one];
                 waiting.end = ends->end;
-                waiting.times.learn(ends->end, now());
+                waiting.times.learn(ends->end, clock_.wall());
             });
     }
 }
@@ -122,10 +112,10 @@ TierPage::Row TierPage::row(int tier, core::Partition partition) {
     read_first(where, finished.low);
     if (!waiting.appended) return row;
     const auto delay = tiers_[static_cast<std::size_t>(tier)];
-    row.until_due = *waiting.appended + delay - now();
+    row.until_due = *waiting.appended + delay - clock_.wall();
     if (*row.until_due <= core::Duration::zero()) {
         row.due = std::clamp<core::Offset>(
-            waiting.times.until(now() - delay, finished.low, waiting.end), 1, row.waiting);
+            waiting.times.until(clock_.wall() - delay, finished.low, waiting.end), 1, row.waiting);
     }
     return row;
 }

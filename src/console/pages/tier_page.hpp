@@ -5,6 +5,7 @@
 #include "console/pages/topic_follower.hpp"
 #include "core/clock.hpp"
 #include "core/partition.hpp"
+#include "core/shown_clock.hpp"
 #include "retry/tiers/done_record.hpp"
 
 #include <chrono>
@@ -18,11 +19,12 @@ namespace beckon::console {
 
 /// How many deliveries wait in each delay topic, how many of them are due, and since when, for the
 /// console: from `retry.done`, the ends of the topics, and the append time of the first record that
-/// waits in each. Records that were finished behind it are counted off. The executor's thread.
+/// waits in each. Records that were finished behind it are counted off. It teaches the clock the
+/// log's time, by which deliveries are due. The executor's thread.
 class TierPage {
 public:
     TierPage(std::vector<std::chrono::seconds> tiers, core::Partition partitions,
-             log::EventLog& log, core::Executor& executor, const core::Clock& clock);
+             log::EventLog& log, core::Executor& executor, core::ShownClock& clock);
 
     /// {"tiers": [{"topic", "delay_seconds", "waiting", "due", "overdue_seconds",
     /// "next_due_seconds", "partitions": […the same by partition]}, …], "dead": n}; empty: not read
@@ -49,9 +51,6 @@ private:
     void ask_ends();
     void read_first(log::TopicPartition where, core::Offset first);
     void take_first(log::TopicPartition where);
-    /// The log's, as far as records show it: what is due is so by its time (core::shown_now).
-    core::Timestamp now() const;
-    std::chrono::milliseconds mono_ms() const;
     Row row(int tier, core::Partition partition);
     retry::DoneRecord::Tier done(int tier, core::Partition partition) const;
 
@@ -59,15 +58,14 @@ private:
     const core::Partition partitions_;
     log::EventLog& log_;
     core::Executor& executor_;
-    const core::Clock& clock_;
+    core::ShownClock& clock_;
     core::Lifetime lifetime_;
     std::map<core::Partition, retry::DoneRecord> done_;
     std::map<log::TopicPartition, Waiting> waiting_;
     std::optional<console::TierFacts> facts_;
     std::size_t answers_missing_ = 0;
     core::MonoTime ask_again_at_{};
-    std::optional<core::Timestamp> log_now_at_zero_;  ///< the log's time when mono() was 0
-    TopicFollower follower_;                          ///< last: it calls us
+    TopicFollower follower_;  ///< last: it calls us
 };
 
 }  // namespace beckon::console

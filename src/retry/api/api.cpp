@@ -352,7 +352,7 @@ std::set<std::string> Api::Impl::deliveries_of(const Event& event, const Caller&
     std::set<std::string> ids;
     if (!node.knows_webhooks()) return ids;
     if (!event.owner.empty() && event.owner != caller.owner) return ids;
-    const auto now = clock.wall();
+    const auto now = node.now();  // of `now` in filters, about as the fan-out will have it
     const auto most = std::min(steps_to_wait.of(caller.owner, now).left(), Steps::kMaxOfFilter);
     Steps steps{most};
     const auto match =

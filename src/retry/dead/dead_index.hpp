@@ -81,6 +81,10 @@ public:
     void each(const std::optional<LetterPlace>& after,
               const std::function<bool(const DeadLetter&)>& visit) const;
     std::size_t size() const { return letters_.size(); }
+    /// When the newest one died, by the log's time; nullopt: there are none.
+    std::optional<core::Timestamp> newest() const {
+        return letters_.empty() ? std::nullopt : std::optional{letters_.rbegin()->first.died};
+    }
     /// How many were too many to be known.
     std::uint64_t passed_over() const { return passed_over_; }
 

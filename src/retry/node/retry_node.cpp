@@ -4,6 +4,7 @@
 #include "core/json_text.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
+#include "core/shown_clock.hpp"
 #include "log/checked_publisher.hpp"
 #include "log/log_watch.hpp"
 #include "retry/event/owned_record.hpp"
@@ -88,6 +89,7 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, DeliveryOutcomes {
     std::unique_ptr<TopicView> dead_view;  ///< of `retry.dead`
     std::unique_ptr<Resender> resender;
     WaitingEvents waiting{options.partitions};
+    core::ShownClock shown{context.clock};
     std::unique_ptr<TopicView> done_view;  ///< of `retry.done`: which events are fanned out
     std::unique_ptr<log::LogWatch> watch;
     std::string log_fault;  ///< why the log cannot be reached
@@ -328,6 +330,7 @@ void RetryNode::Impl::apply(core::Partition partition, const core::RecordView& r
 
 /// Events whose fan-out another process records count likewise.
 void RetryNode::Impl::apply_done(core::Partition partition, const core::RecordView& record) {
+    if (done_view->caught_up()) shown.learn(record.time);  // it was written a moment ago
     if (waiting.empty(partition)) return;
     if (const auto done = decode_done(record)) waiting.fanned_out(partition, done->events_next);
 }
@@ -647,6 +650,8 @@ void RetryNode::post_event(const Event& event, const std::string& poster, Done d
             at ? done({}) : done(core::fail(at.error()));
         });
 }
+
+core::Timestamp RetryNode::now() const { return impl_->shown.wall(); }
 
 void RetryNode::put_webhook(const Webhook& webhook, Done done) {
     impl_->announce_webhook(webhook.id, encode(webhook, impl_->directory.box()), std::move(done));

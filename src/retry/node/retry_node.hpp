@@ -95,6 +95,8 @@ public:
     Resender& resender();
     /// The first attempts of posted events, at the webhooks that this node serves.
     FirstAttempts& first_attempts();
+    /// The log's time, as far as records show it; else the host's.
+    core::Timestamp now() const;
     /// Whether the deliveries of this webhook are attempted on this node.
     bool serves(std::string_view webhook) const;
 
