@@ -56,6 +56,16 @@ std::vector<std::size_t> shares(const std::vector<PlacedNode>& nodes, std::size_
     return share;
 }
 
+const PlacedNode* find(const std::vector<PlacedNode>& nodes, const core::NodeId& id) {
+    const auto at =
+        std::find_if(nodes.begin(), nodes.end(), [&](const auto& node) { return node.id == id; });
+    return at == nodes.end() ? nullptr : &*at;
+}
+
+bool is_among(const std::vector<Index>& nodes, Index node) {
+    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
+
 /// The nodes that get partitions, by name: of each name the one that has most homes.
 std::vector<PlacedNode> one_of_each_name(const PlacementFacts& facts) {
     std::map<core::NodeId, std::size_t> homes;
@@ -86,13 +96,13 @@ public:
         for (std::size_t p = 0; p < rows_.size(); ++p) {
             const auto* now = facts.now(partition(p));
             if (now == nullptr) continue;
-            rows_[p].now_home = find(now->home);
-            const auto name = rows_[p].now_home == kNone && !lives(now->home)
-                                  ? facts.former_name(now->home)
-                                  : now->former_home;
+            rows_[p].now_home = index_of(now->home);
+            const auto name = find(facts.nodes, now->home) == nullptr ? facts.former_name(now->home)
+                                                                      : now->former_home;
             rows_[p].former_home = named(name.empty() ? now->former_home : name);
             for (const auto& standby : now->standbys) {
-                if (const auto i = find(standby); i != kNone) rows_[p].now_standbys.push_back(i);
+                if (const auto i = index_of(standby); i != kNone)
+                    rows_[p].now_standbys.push_back(i);
             }
         }
     }
@@ -121,15 +131,11 @@ private:
     };
 
     static core::Partition partition(std::size_t p) { return static_cast<core::Partition>(p); }
-    Index find(const core::NodeId& id) const {
+    Index index_of(const core::NodeId& id) const {
         const auto at = index_.find(id);
         return at == index_.end() ? kNone : at->second;
     }
 
-    bool lives(const core::NodeId& id) const {
-        return std::any_of(facts_.nodes.begin(), facts_.nodes.end(),
-                           [&](const auto& node) { return node.id == id; });
-    }
     Index named(std::string_view name) const {
         for (Index i = 0; i < nodes_.size() && !name.empty(); ++i) {
             if (nodes_[i].name == name) return i;
@@ -145,9 +151,7 @@ private:
         switch (wanted) {
             case To::former_home: return row.former_home == node;
             case To::ready: return facts_.ready(nodes_[node].id, partition(p));
-            case To::standby:
-                return std::find(row.now_standbys.begin(), row.now_standbys.end(), node) !=
-                       row.now_standbys.end();
+            case To::standby: return is_among(row.now_standbys, node);
             case To::any: return true;
         }
         return false;
@@ -203,7 +207,7 @@ private:
     bool may_stand_by(std::size_t p, Index node) const {
         const auto& row = rows_[p];
         if (node == row.home || (several_zones_ && !zones_differ(node, row.home))) return false;
-        return std::find(row.standbys.begin(), row.standbys.end(), node) == row.standbys.end();
+        return !is_among(row.standbys, node);
     }
     std::size_t candidates(std::size_t p) const {
         std::size_t count = 0;
@@ -288,8 +292,7 @@ private:
             const Index at = queue.front();
             queue.pop_front();
             for (std::size_t p = 0; p < rows_.size(); ++p) {
-                const auto& standbys = rows_[p].standbys;
-                if (std::find(standbys.begin(), standbys.end(), at) == standbys.end()) continue;
+                if (!is_among(rows_[p].standbys, at)) continue;
                 for (Index to = 0; to < nodes_.size(); ++to) {
                     if (seen[to] || !may_stand_by(p, to)) continue;
                     seen[to] = true;
@@ -322,12 +325,6 @@ private:
     std::vector<std::size_t> stands_by_;  ///< of how many partitions each node is a standby
     std::vector<std::size_t> pairs_;      ///< of home and standby: how many partitions have both
 };
-
-const PlacedNode* find(const std::vector<PlacedNode>& nodes, const core::NodeId& id) {
-    const auto at =
-        std::find_if(nodes.begin(), nodes.end(), [&](const auto& node) { return node.id == id; });
-    return at == nodes.end() ? nullptr : &*at;
-}
 
 /// The node that takes over from a dead home.
 core::NodeId successor(const PlacementFacts& facts, core::Partition partition,

@@ -112,8 +112,7 @@ struct Role::Impl {
 
     void placed(core::Partition partition, const cluster::Placement& placement) {
         const bool serves = placement.home == config.node;
-        const bool follows = std::find(placement.standbys.begin(), placement.standbys.end(),
-                                       config.node) != placement.standbys.end();
+        const bool follows = cluster::contains(placement.standbys, config.node);
         const auto known = homes.find(partition);
         if (!serves && !follows) {
             if (known != homes.end()) homes.erase(known);
