@@ -2,6 +2,7 @@
 
 #include "cluster/ownership.hpp"
 #include "cluster/ownership_fold.hpp"
+#include "cluster/suspicions.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "fold/memory_state.hpp"
@@ -19,6 +20,9 @@ namespace {
 const log::TopicPartition kOwnership{Topic::kOwnership, 0};
 /// After a publish to `ownership` failed.
 constexpr core::Duration kRetryAfter = std::chrono::milliseconds{500};
+/// A node that has objected to a suspicion is suspected again here after this time, which doubles.
+constexpr core::Duration kSuspectAgainFirst = std::chrono::seconds{10};
+constexpr core::Duration kSuspectAgainMost = std::chrono::minutes{5};
 
 }  // namespace
 
@@ -26,11 +30,11 @@ constexpr core::Duration kRetryAfter = std::chrono::milliseconds{500};
 /// node's record, claims control while it is first in the group, and places partitions while it has
 /// control.
 struct Cluster::Impl final : fold::MemoryState {
-    Impl(ClusterOptions o, log::EventLog& log, core::Executor& e, const core::Clock& clock,
-         Events v)
+    Impl(ClusterOptions o, log::EventLog& log, core::Executor& e, const core::Clock& c, Events v)
         : options(std::move(o)),
           events(std::move(v)),
           executor(e),
+          clock(c),
           publisher(log.open_publisher(e)),
           ownership(options.role, options.partitions),
           fold({.folder = "cluster",
@@ -49,6 +53,23 @@ struct Cluster::Impl final : fold::MemoryState {
     void caught_up() override;
     void restarted(std::string_view why) override;
 
+    // --- who lives
+    void grouped(const log::Members& now);
+    void suspect(const core::NodeId& node);
+    void suspect_predecessors();
+    void object();
+    void judge();
+    void judge_later();
+    void fails_over(const core::NodeId& node, core::MonoTime since);
+    void died(const core::NodeId& node);
+    bool is_member(const core::NodeId& node) const { return contains(members.alive, node); }
+    const NodeRecord* record_of(const core::NodeId& node) const;
+    bool is_gone(const core::NodeId& node) const;
+    bool is_alive(const core::NodeId& node) const;
+    bool leads() const;
+    bool leads_before_it_joins() const;
+    bool rests(const core::NodeId& node, const NodeRecord& record) const;
+
     // --- the effects
     void join(log::EventLog& log);
     void act();
@@ -63,13 +84,15 @@ struct Cluster::Impl final : fold::MemoryState {
     void retry_later();
     bool knows_all() const { return fold.phase() == fold::Phase::following; }
     bool controls() const {
-        return knows_all() && members.first && ownership.controller_epoch() != 0 &&
+        return knows_all() && leads() && ownership.controller_epoch() != 0 &&
                ownership.controller() == options.self;
     }
+    void note_failover();
 
     const ClusterOptions options;
     const Events events;
     core::Executor& executor;
+    const core::Clock& clock;
     const std::unique_ptr<log::Publisher> publisher;
     std::unique_ptr<log::Member> member;
 
@@ -80,7 +103,29 @@ struct Cluster::Impl final : fold::MemoryState {
     std::vector<core::Record> repairs;        ///< of this turn, for the controller to write again
 
     log::Members members;
-    std::map<core::NodeId, PlacedNode> introduced;  ///< members, as the controller knows them
+    bool joined = false;   ///< the group has named its members here
+    bool leaving = false;  ///< for good
+    /// When the record of each node was read first, but for those from before the start.
+    std::map<core::NodeId, core::MonoTime> first_read;
+    Suspicions suspicions;
+    CrashLoops crash_loops;
+    std::set<core::NodeId> counted_dead;      ///< nodes whose death `crash_loops` knows
+    std::optional<core::MonoTime> judged_at;  ///< for which a task is posted
+    /// This node's own suspicions, and when it may suspect nodes again that have objected.
+    std::map<core::NodeId, std::uint64_t> suspects;
+    struct Again {
+        core::Duration pause{};
+        core::MonoTime not_before{};
+    };
+    std::map<core::NodeId, Again> suspect_again;
+    std::uint64_t incarnation = 0;
+    std::set<core::NodeId> linked;
+    bool looked_back = false;      ///< for processes of the same name
+    bool had_predecessor = false;  ///< a process of the same name ran before this one
+    /// Partitions of nodes that died that do not serve elsewhere yet, and since when.
+    std::map<core::NodeId, std::pair<core::MonoTime, std::set<core::Partition>>> failing_over;
+
+    std::map<core::NodeId, PlacedNode> introduced;  ///< living nodes, as the controller knows them
     std::set<core::Partition> ready;
     std::optional<std::uint64_t> clients;
     std::set<core::NodeId> links;
@@ -154,6 +199,7 @@ void Cluster::Impl::notify_nodes() {
 void Cluster::Impl::caught_up() {
     const auto term = lifetime.term();
     nodes_changed = true;
+    suspect_predecessors();
     notify_nodes();
     if (term.over()) return;
     for (const auto& [partition, placement] : std::map{ownership.placed()}) {
@@ -163,6 +209,212 @@ void Cluster::Impl::caught_up() {
     act();
 }
 
+// --- who lives
+
+const NodeRecord* Cluster::Impl::record_of(const core::NodeId& node) const {
+    const auto at = ownership.nodes().find(node);
+    return at == ownership.nodes().end() ? nullptr : &at->second;
+}
+
+/// Dead by the word of others, or on its way out: it controls nothing and gets nothing.
+bool Cluster::Impl::is_gone(const core::NodeId& node) const {
+    const auto* record = record_of(node);
+    return suspicions.gone(node) || (record != nullptr && record->leaving);
+}
+
+/// The group decides. A node that starts is not in it yet, and neither is this one then: until the
+/// group has missed a process that died, it takes no other. So a link to such a node counts, but
+/// no longer than it may take to join.
+bool Cluster::Impl::is_alive(const core::NodeId& node) const {
+    if (is_gone(node)) return false;
+    if (is_member(node)) return true;
+    if (node == options.self) return !joined && !leaving;
+    const auto* record = record_of(node);
+    if (record == nullptr || !linked.contains(node)) return false;
+    if (!joined) return true;
+    const auto since = first_read.find(node);
+    return record->joining && since != first_read.end() &&
+           clock.mono() - since->second < 2 * options.session_timeout;
+}
+
+/// Whether this node is to be the controller: the group's first member; if that is gone, the living
+/// member with the smallest id, until the group has a new first.
+bool Cluster::Impl::leads() const {
+    if (leaving || suspicions.gone(options.self)) return false;
+    if (members.first) return true;
+    if (!joined) return leads_before_it_joins();
+    if (!is_member(options.self)) return false;
+    if (ownership.controller() == options.self) return true;
+    if (!is_gone(ownership.controller())) return false;
+    const auto next = std::find_if(
+        members.alive.begin(), members.alive.end(),
+        [this](const auto& node) { return !is_gone(node) && record_of(node) != nullptr; });
+    return next != members.alive.end() && *next == options.self;
+}
+
+/// A process that was started again does not wait until the group has missed its predecessor, if
+/// all other nodes are gone or start too.
+bool Cluster::Impl::leads_before_it_joins() const {
+    if (!had_predecessor || member == nullptr) return false;
+    return std::all_of(ownership.nodes().begin(), ownership.nodes().end(), [&](const auto& entry) {
+        const auto& [node, record] = entry;
+        return node == options.self || is_gone(node) ||
+               (record.joining && linked.contains(node) && options.self < node);
+    });
+}
+
+/// A process that starts again and again gets nothing for a while, unless it serves already.
+bool Cluster::Impl::rests(const core::NodeId& node, const NodeRecord& record) const {
+    const auto since = first_read.find(node);
+    const auto now = clock.mono();
+    if (since == first_read.end() || now - since->second >= crash_loops.pause(record.name, now))
+        return false;
+    return std::none_of(ownership.placed().begin(), ownership.placed().end(),
+                        [&](const auto& entry) { return entry.second.home == node; });
+}
+
+void Cluster::Impl::grouped(const log::Members& now) {
+    if (leaving) return;
+    const auto before = std::exchange(members, now);
+    joined |= contains(now.alive, options.self);
+    for (const auto& node : before.alive) {
+        if (is_member(node) || is_gone(node)) continue;
+        fails_over(node, clock.mono());
+        died(node);
+    }
+}
+
+void Cluster::Impl::fails_over(const core::NodeId& node, core::MonoTime since) {
+    std::set<core::Partition> partitions;
+    for (const auto& [p, placement] : ownership.placed()) {
+        if (placement.home == node) partitions.insert(p);
+    }
+    if (!partitions.empty()) failing_over[node] = {since, std::move(partitions)};
+}
+
+void Cluster::Impl::died(const core::NodeId& node) {
+    const auto* record = record_of(node);
+    if (record == nullptr || node == options.self || !counted_dead.insert(node).second) return;
+    crash_loops.died(record->name, clock.mono());
+}
+
+void Cluster::Impl::suspect(const core::NodeId& node) {
+    const auto* record = record_of(node);
+    if (!knows_all() || record == nullptr || !record->incarnation || record->leaving ||
+        node == options.self || suspects.contains(node)) {
+        return;
+    }
+    const auto again = suspect_again.find(node);
+    if (again != suspect_again.end() && clock.mono() < again->second.not_before) return;
+    suspects[node] = *record->incarnation;
+    core::log_warn("cluster", "node_suspected",
+                   {{"role", options.role},
+                    {"node", node.text},
+                    {"name", record->name},
+                    {"address", record->link_url}});
+    if (events.suspected) events.suspected();
+    act();
+}
+
+/// This process holds the lock on its data directory: the processes of its name that `ownership`
+/// still shows have ended.
+void Cluster::Impl::suspect_predecessors() {
+    if (options.name.empty() || std::exchange(looked_back, true)) return;
+    for (const auto& [node, record] : ownership.nodes()) {
+        if (node == options.self || record.name != options.name) continue;
+        had_predecessor = true;
+        if (record.incarnation) suspects.emplace(node, *record.incarnation);
+    }
+}
+
+/// Answers suspicions of this node.
+void Cluster::Impl::object() {
+    for (const auto& [node, record] : ownership.nodes()) {
+        const auto at = record.suspects.find(options.self);
+        if (at == record.suspects.end() || at->second < incarnation) continue;
+        incarnation = at->second + 1;
+        core::log_warn("cluster", "objects_to_suspicion",
+                       {{"role", options.role}, {"by", node.text}});
+    }
+}
+
+void Cluster::Impl::judge() {
+    const auto now = clock.mono();
+    for (const auto& [node, record] : ownership.nodes()) {
+        if (!first_read.emplace(node, now).second) continue;
+        const auto pause = crash_loops.pause(record.name, now);
+        if (pause > core::Duration{}) executor.post_after(pause, lifetime.guard([this] { act(); }));
+    }
+    const auto is_unknown = [this](const auto& one) { return record_of(one.first) == nullptr; };
+    if (!leads()) std::erase_if(failing_over, is_unknown);
+    std::erase_if(first_read, is_unknown);
+    std::erase_if(suspect_again, is_unknown);
+    std::erase_if(counted_dead, [this](const auto& node) { return record_of(node) == nullptr; });
+    std::set<core::NodeId> witnesses{members.alive.begin(), members.alive.end()};
+    if (!joined) {
+        for (const auto& [node, record] : ownership.nodes()) witnesses.insert(node);
+    }
+    const auto changes = suspicions.judge(ownership.nodes(), witnesses, now);
+    for (const auto& node : changes.gone) {
+        core::log_warn(
+            "cluster", "node_gone",
+            {{"role", options.role}, {"node", node.text}, {"name", ownership.name_of(node)}});
+        fails_over(node, suspicions.suspected_since(node).value_or(now));
+        died(node);
+    }
+    for (const auto& node : changes.returned) {
+        core::log_warn("cluster", "node_was_not_gone",
+                       {{"role", options.role}, {"node", node.text}});
+        failing_over.erase(node);
+        if (events.wrongly_suspected) events.wrongly_suspected();
+    }
+    // A suspect that has objected is suspected again only after a while.
+    for (auto it = suspects.begin(); it != suspects.end();) {
+        const auto* record = record_of(it->first);
+        if (record == nullptr || record->incarnation.value_or(0) <= it->second) {
+            ++it;
+            continue;
+        }
+        auto& again = suspect_again[it->first];
+        again.pause =
+            std::clamp<core::Duration>(again.pause * 2, kSuspectAgainFirst, kSuspectAgainMost);
+        again.not_before = now + again.pause;
+        it = suspects.erase(it);
+    }
+    judge_later();
+}
+
+void Cluster::Impl::judge_later() {
+    const auto next = suspicions.next();
+    if (!next || judged_at) return;
+    judged_at = *next;
+    const auto now = clock.mono();
+    executor.post_after(std::max(*next - now, core::Duration{}), lifetime.guard([this] {
+        const auto late = clock.mono() - *judged_at;
+        judged_at.reset();
+        if (late >= Suspicions::kObjection) suspicions.begin_again(clock.mono());
+        act();
+    }));
+}
+
+/// The controller measures how long the partitions of a dead node were without a home.
+void Cluster::Impl::note_failover() {
+    for (auto it = failing_over.begin(); it != failing_over.end();) {
+        auto& [since, partitions] = it->second;
+        std::erase_if(partitions, [this, &dead = it->first](core::Partition p) {
+            const auto& home = ownership.placed().at(p).home;
+            return home != dead && ownership.is_ready(home, p) &&
+                   ownership.highest_claim(p).node == home;
+        });
+        if (!partitions.empty()) {
+            ++it;
+            continue;
+        }
+        if (events.failed_over) events.failed_over(clock.mono() - since);
+        it = failing_over.erase(it);
+    }
+}
+
 // --- this node
 
 void Cluster::Impl::join(log::EventLog& log) {
@@ -170,7 +422,7 @@ void Cluster::Impl::join(log::EventLog& log) {
                        .self = options.self,
                        .session_timeout = options.session_timeout},
                       executor, lifetime.guard([this](const log::Members& now) {
-                          members = now;
+                          grouped(now);
                           act();
                           // A node that is missing now is removed later: it may be slow to join.
                           executor.post_after(2 * options.session_timeout,
@@ -182,19 +434,34 @@ void Cluster::Impl::join(log::EventLog& log) {
 /// after any change.
 void Cluster::Impl::act() {
     if (!knows_all()) return;
+    judge();
+    object();
     publish_node();
-    if (!members.first) return;
+    if (!leads()) return;
     if (controls()) {
         for (const auto& claim : ownership.outdated_claims()) publish(encode(claim));
         place_all();
+        note_failover();
     } else {
         claim_control();
     }
 }
 
 void Cluster::Impl::publish_node() {
-    const NodeRecord us{options.role, options.self, options.link_url, ready, false, clients, links,
-                        options.name, options.zone, options.capacity};
+    std::erase_if(suspects, [this](const auto& one) { return record_of(one.first) == nullptr; });
+    const NodeRecord us{.role = options.role,
+                        .node = options.self,
+                        .link_url = options.link_url,
+                        .ready = ready,
+                        .clients = clients,
+                        .links = links,
+                        .name = options.name,
+                        .zone = options.zone,
+                        .capacity = options.capacity,
+                        .incarnation = incarnation,
+                        .suspects = suspects,
+                        .joining = !joined,
+                        .leaving = leaving};
     const auto known = ownership.nodes().find(options.self);
     if (known == ownership.nodes().end() || known->second != us) publish(encode(us));
 }
@@ -205,14 +472,19 @@ void Cluster::Impl::claim_control() {
     publish(encode(ControllerClaim{options.role, claiming, options.self, false}));
 }
 
-/// Keeps the members whose node record was read: of the others not even the name is known. A record
+/// Keeps the living nodes whose record was read: of the others not even the name is known. A record
 /// that is missing for a moment (a former controller took the node for dead) takes nothing from it.
 void Cluster::Impl::introduce() {
-    std::erase_if(introduced,
-                  [this](const auto& one) { return !contains(members.alive, one.first); });
+    std::erase_if(introduced, [this](const auto& one) { return !is_alive(one.first); });
     for (const auto& [node, record] : ownership.nodes()) {
-        if (!contains(members.alive, node)) continue;
+        if (!is_alive(node) || rests(node, record)) continue;
         introduced[node] = {node, ownership.name_of(node), record.zone, record.capacity};
+    }
+    if (!introduced.empty()) return;
+    // All rest: somebody has to serve.
+    for (const auto& [node, record] : ownership.nodes()) {
+        if (is_alive(node))
+            introduced[node] = {node, ownership.name_of(node), record.zone, record.capacity};
     }
 }
 
@@ -259,6 +531,11 @@ void Cluster::Impl::place_all() {
         const auto next = next_step(facts, p, targets[static_cast<std::size_t>(p)]);
         if (!next) continue;
         const auto* now = facts.now(p);
+        // Nodes that start may still come: until the group is known, each gets only what it had.
+        if (!joined &&
+            (now == nullptr || ownership.name_of(now->home) != ownership.name_of(next->home))) {
+            continue;
+        }
         auto record = encode(PlacementRecord{options.role, p, next->home, next->standbys,
                                              next->controller_epoch, next->former_home});
         if (now != nullptr && next->home != now->home && contains(alive, now->home)) {
@@ -272,7 +549,7 @@ void Cluster::Impl::place_all() {
 void Cluster::Impl::remove_dead_nodes() {
     if (!controls()) return;
     for (const auto& [id, record] : ownership.nodes()) {
-        if (contains(members.alive, id)) continue;
+        if (is_member(id) || is_alive(id)) continue;
         auto gone = record;
         gone.removed = true;
         publish(encode(gone));
@@ -319,18 +596,28 @@ void Cluster::set_status(std::uint64_t clients, const std::set<core::NodeId>& li
     impl_->act();
 }
 
+void Cluster::suspect(const core::NodeId& node) { impl_->suspect(node); }
+
+void Cluster::set_linked(const std::set<core::NodeId>& nodes) {
+    impl_->linked = nodes;
+    for (const auto& node : nodes) impl_->suspects.erase(node);
+    impl_->act();
+}
+
 bool Cluster::may_leave() const {
     const auto& alive = impl_->members.alive;
     const bool others = std::any_of(alive.begin(), alive.end(), [this](const auto& node) {
-        return node != impl_->options.self;
+        return node != impl_->options.self && !impl_->is_gone(node);
     });
     return others && contains(alive, impl_->options.self);
 }
 
 bool Cluster::leave() {
     if (!may_leave()) return false;
+    impl_->leaving = true;
     impl_->member.reset();
     impl_->members = {};
+    impl_->act();
     return true;
 }
 
@@ -350,12 +637,11 @@ core::Epoch Cluster::highest_epoch(core::Partition partition) const {
 bool Cluster::caught_up() const { return impl_->knows_all(); }
 
 bool Cluster::placement_is_current() const {
-    const auto& alive = impl_->members.alive;
     const auto& placed = impl_->ownership.placed();
-    return caught_up() && contains(alive, impl_->options.self) &&
+    return caught_up() && impl_->is_alive(impl_->options.self) &&
            placed.size() == static_cast<std::size_t>(impl_->options.partitions) &&
            std::all_of(placed.begin(), placed.end(),
-                       [&](const auto& entry) { return contains(alive, entry.second.home); });
+                       [&](const auto& entry) { return impl_->is_alive(entry.second.home); });
 }
 
 fold::Progress Cluster::progress() const { return impl_->fold.progress(); }

@@ -34,7 +34,9 @@ struct ClusterOptions {
 
 /// Membership and placement of one role, on one thread, that of
 /// `executor`: joins the role's group, folds `ownership`, and, while it is first in the group and
-/// holds the controller lease there, publishes the placement of every partition.
+/// holds the controller lease there, publishes the placement of every partition. A node that others
+/// have found dead counts as gone before the group's time-out (Suspicions); if it was the
+/// controller, the living member with the smallest id claims control.
 class Cluster {
 public:
     struct Events {
@@ -43,6 +45,13 @@ public:
         std::function<void(core::Partition, const Placement&)> placed;
         /// The records that the role's nodes publish about themselves are known or have changed.
         std::function<void(const std::map<core::NodeId, NodeRecord>&)> nodes = {};
+        /// This node has published that it suspects another one.
+        std::function<void()> suspected = {};
+        /// A node that was taken for gone has objected: it lives.
+        std::function<void()> wrongly_suspected = {};
+        /// All partitions of a dead node serve elsewhere, so long after it was suspected. At the
+        /// controller only.
+        std::function<void(core::Duration)> failed_over = {};
     };
 
     Cluster(ClusterOptions options, log::EventLog& log, core::Executor& executor,
@@ -58,11 +67,18 @@ public:
     /// end).
     void set_ready(const std::set<core::Partition>& ready);
 
+    /// Nobody listens where that node did: publishes the suspicion that it is dead.
+    void suspect(const core::NodeId& node);
+    /// The nodes that this one has a link to: none of them is suspected here, and those that start
+    /// count as alive before they are in the group.
+    void set_linked(const std::set<core::NodeId>& nodes);
+
     /// Sets the status that this node publishes for people, at most every few seconds.
     void set_status(std::uint64_t clients, const std::set<core::NodeId>& links);
 
-    /// Leaves the group, so that the controller places this node's partitions elsewhere, and goes
-    /// on following `ownership`. False: no other node is there to take over, and nothing happens.
+    /// Leaves the group and says so in this node's record, so that the controller places its
+    /// partitions elsewhere, and goes on following `ownership`. False: no other node is there to
+    /// take over, and nothing happens.
     bool leave();
     /// Whether another node is there to take over.
     bool may_leave() const;

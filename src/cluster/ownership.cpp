@@ -104,6 +104,13 @@ OwnershipEvent decode_node(const core::RecordView& view, const KeyParts& key) {
     for (const auto& peer : json.value("links", Json::array())) {
         if (peer.is_string()) out.links.insert({peer.get<std::string>()});
     }
+    if (json.contains("incarnation")) out.incarnation = json.at("incarnation").get<std::uint64_t>();
+    const Json suspects = json.value("suspects", Json::object());
+    for (const auto& [suspect, incarnation] : suspects.items()) {
+        out.suspects.emplace(core::NodeId{suspect}, incarnation.get<std::uint64_t>());
+    }
+    out.joining = json.value("joining", false);
+    out.leaving = json.value("leaving", false);
     return out;
 }
 
@@ -170,6 +177,12 @@ core::Record encode(const NodeRecord& node) {
     if (node.capacity != 1) value["capacity"] = node.capacity;
     if (node.clients) value["clients"] = *node.clients;
     for (const auto& peer : node.links) value["links"].push_back(peer.text);
+    if (node.incarnation) value["incarnation"] = *node.incarnation;
+    for (const auto& [suspect, incarnation] : node.suspects) {
+        value["suspects"][suspect.text] = incarnation;
+    }
+    if (node.joining) value["joining"] = true;
+    if (node.leaving) value["leaving"] = true;
     return record(std::move(key), kNodeType, std::move(value));
 }
 

@@ -5,6 +5,7 @@
 #include "core/record.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -70,6 +71,14 @@ struct NodeRecord {
     std::string name = {};
     std::string zone = {};       ///< nodes of one zone may fail together; empty: not known
     std::uint32_t capacity = 1;  ///< its share of partitions, relative to other nodes
+    /// How often this process has objected to suspicions of itself. Absent: it cannot object, so
+    /// nobody may suspect it.
+    std::optional<std::uint64_t> incarnation = std::nullopt;
+    /// The nodes that this one has found dead, each with the incarnation that it had then. A
+    /// suspicion ends with a higher incarnation of the suspect: its objection.
+    std::map<core::NodeId, std::uint64_t> suspects = {};
+    bool joining = false;  ///< it has started and is not in the role's group yet
+    bool leaving = false;  ///< it has left the group and serves until others have taken over
     bool operator==(const NodeRecord&) const = default;
 };
 

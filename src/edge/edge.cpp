@@ -120,6 +120,7 @@ struct Edge::Impl {
     // --- the control thread
     void placed(core::Partition partition, const cluster::Placement& placement);
     void homes_changed(std::size_t shard, std::map<core::Partition, HomeShard::Report> now);
+    void links_changed();
     void tick();
     void check_loops_and_store();
     std::unique_ptr<log::LogWatch> make_log_watch();
@@ -190,12 +191,16 @@ struct Edge::Impl {
 };
 
 void Edge::Impl::open_links() {
-    links =
-        std::make_unique<EdgeLinks>(links_options(config, node), keys, clock,
-                                    EdgeLinks::Context{.board = fronts.switchboard(),
-                                                       .metrics = counters.links,
-                                                       .control = lifetime.remote(),
-                                                       .changed = [this] { update_readiness(); }});
+    links = std::make_unique<EdgeLinks>(links_options(config, node), keys, clock,
+                                        EdgeLinks::Context{.board = fronts.switchboard(),
+                                                           .metrics = counters.links,
+                                                           .control = lifetime.remote(),
+                                                           .changed = [this] { links_changed(); },
+                                                           .dead =
+                                                               [this](const core::NodeId& peer) {
+                                                                   if (cluster)
+                                                                       cluster->suspect(peer);
+                                                               }});
 }
 
 /// The other edges take the partitions over while this one goes on serving them, partition by
@@ -274,6 +279,13 @@ void Edge::Impl::open_cluster() {
             .nodes =
                 [this](const auto& nodes) {
                     if (links) links->introduce(nodes);
+                },
+            .suspected = [this] { counters.cluster.suspicions->Increment(); },
+            .wrongly_suspected = [this] { counters.cluster.wrong_suspicions->Increment(); },
+            .failed_over =
+                [this](core::Duration time) {
+                    counters.cluster.failover_seconds->Observe(
+                        std::chrono::duration<double>(time).count());
                 }});
     log_watch = make_log_watch();
     log_watch->start();
@@ -286,8 +298,7 @@ void Edge::Impl::open_cluster() {
 }
 
 void Edge::Impl::placed(core::Partition partition, const cluster::Placement& placement) {
-    const bool standby = std::find(placement.standbys.begin(), placement.standbys.end(), node) !=
-                         placement.standbys.end();
+    const bool standby = cluster::contains(placement.standbys, node);
     auto assignment = placement.home == node ? Assignment::home
                       : standby              ? Assignment::standby
                                              : Assignment::none;
@@ -321,6 +332,11 @@ void Edge::Impl::homes_changed(std::size_t shard,
     assignments.reported(
         [&](core::Partition p) { return fronts.switchboard().shard_of(p) == shard; },
         std::move(now));
+    update_readiness();
+}
+
+void Edge::Impl::links_changed() {
+    if (cluster) cluster->set_linked(links->up());
     update_readiness();
 }
 

@@ -35,6 +35,10 @@ link::Links::Events EdgeLinks::events() {
                     context_.metrics.lost->Increment();
                     context_.control.post([this, peer] { changed(peer, false); });
                 },
+            .dead =
+                [this](const core::NodeId& peer) {
+                    context_.control.post([this, peer] { context_.dead(peer); });
+                },
             .refused = [this](const core::Error&) { context_.metrics.refused->Increment(); },
             .congested = [this] { return context_.board.congested(); }};
 }

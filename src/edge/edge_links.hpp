@@ -23,6 +23,8 @@ public:
         const LinkMetrics& metrics;
         core::Lifetime::Remote control;  ///< ends before this does
         std::function<void()> changed;   ///< another node is reached, or one less
+        /// Nobody listens at a node that has no link.
+        std::function<void(const core::NodeId&)> dead;
     };
 
     /// Listens, before the loops run. Throws std::runtime_error naming host, port and cause.

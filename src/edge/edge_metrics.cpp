@@ -55,6 +55,17 @@ EdgeMetrics::EdgeMetrics(ops::Metrics& metrics) : homes(metrics) {
     links.lost = &metrics.counter(metric::kEdgeLinkLost, "Links that went down.");
     links.waiting_bytes =
         &metrics.gauge(metric::kEdgeLinkWaitingBytes, "Bytes that wait to be sent over links.");
+    cluster.suspicions =
+        &metrics.counter(metric::kEdgeSuspicions,
+                         "Times that this edge found another one dead, since calls to it were "
+                         "refused, and told the others.");
+    cluster.wrong_suspicions =
+        &metrics.counter(metric::kEdgeWrongSuspicions,
+                         "Edges that were taken for gone and then said that they live.");
+    cluster.failover_seconds = &metrics.seconds(
+        metric::kEdgeFailoverSeconds,
+        "Time from the first sign that an edge has died until others serve all of its partitions; "
+        "measured by the controller.");
     sockets.connections =
         &metrics.gauge(metric::kEdgeConnections, "Open sockets on the WebSocket port.");
     for (std::size_t i = 0; i < kClosedByCount; ++i) {

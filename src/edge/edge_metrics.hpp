@@ -17,6 +17,13 @@ struct LinkMetrics {
     prometheus::Gauge* waiting_bytes = nullptr;
 };
 
+/// The metrics of nodes that die.
+struct ClusterMetrics {
+    prometheus::Counter* suspicions = nullptr;
+    prometheus::Counter* wrong_suspicions = nullptr;
+    prometheus::Histogram* failover_seconds = nullptr;
+};
+
 /// The metrics of broadcasts.
 struct BroadcastMetrics {
     prometheus::Gauge* known = nullptr;
@@ -38,6 +45,7 @@ struct EdgeMetrics {
     WsServerMetrics sockets;
     HomeMetrics homes;
     LinkMetrics links;
+    ClusterMetrics cluster;
     BroadcastMetrics broadcasts;
     WaitingMetrics waiting;
 };

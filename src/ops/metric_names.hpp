@@ -65,6 +65,9 @@ inline constexpr std::string_view kEdgeLinkMessages = "beckon_edge_link_messages
 inline constexpr std::string_view kEdgeLinkRefused = "beckon_edge_link_refused_total";
 inline constexpr std::string_view kEdgeLinkLost = "beckon_edge_link_lost_total";
 inline constexpr std::string_view kEdgeLinkWaitingBytes = "beckon_edge_link_waiting_bytes";
+inline constexpr std::string_view kEdgeSuspicions = "beckon_edge_suspicions_total";
+inline constexpr std::string_view kEdgeWrongSuspicions = "beckon_edge_wrong_suspicions_total";
+inline constexpr std::string_view kEdgeFailoverSeconds = "beckon_edge_failover_seconds";
 
 // --- edge: homes
 inline constexpr std::string_view kEdgePartitions = "beckon_edge_partitions";

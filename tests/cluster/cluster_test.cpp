@@ -53,9 +53,11 @@ struct Node {
                                       .partitions = kPartitions,
                                       .link_url = "ws://" + id.text},
               *w.log, w.executor, w.clock,
-              Cluster::Events{.placed = [this](core::Partition p, const Placement& placement) {
-                  reported[p] = placement;
-              }})) {
+              Cluster::Events{
+                  .placed = [this](core::Partition p,
+                                   const Placement& placement) { reported[p] = placement; },
+                  .wrongly_suspected = [this] { ++wrong_suspicions; },
+                  .failed_over = [this](core::Duration time) { failovers.push_back(time); }})) {
         beat();
     }
     void beat() {
@@ -77,11 +79,54 @@ struct Node {
     core::NodeId id;
     std::map<core::Partition, Placement> reported;
     bool turns = true;  ///< false: its loops hang
+    int wrong_suspicions = 0;
+    std::vector<core::Duration> failovers;
     std::shared_ptr<int> alive = std::make_shared<int>();
     std::unique_ptr<Cluster> cluster;
 };
 
 std::set<core::Partition> all() { return {0, 1, 2, 3, 4, 5, 6, 7}; }
+
+/// SIGKILL: the group misses the node only when its time is over.
+void kill(World& world, std::unique_ptr<Node>& node) {
+    world.log->kill_members(true);
+    node.reset();
+    world.log->kill_members(false);
+}
+
+/// Three nodes that are ready for everything and linked.
+struct Three {
+    Three() {
+        for (auto* node : {&a, &b, &c}) {
+            world.executor.run_for(2s);
+            const std::string id{"abc"[started++]};
+            *node = std::make_unique<Node>(world, id, "name-" + id);
+        }
+        world.executor.run_for(2s);
+        for (auto* node : {&a, &b, &c}) (*node)->cluster->set_ready(all());
+        world.executor.run_for(20s);
+    }
+    /// The links of the others to a node are lost, and calls to it are refused.
+    void refuse(const core::NodeId& node) {
+        for (auto* other : {&a, &b, &c}) {
+            if (*other && (*other)->id != node) (*other)->cluster->suspect(node);
+        }
+    }
+    /// The partitions of which a node is home, as the others see it.
+    std::set<core::Partition> homes_of(const std::string& node) {
+        std::set<core::Partition> out;
+        for (const auto& [p, placement] : b->reported) {
+            if (placement.home.text == node) out.insert(p);
+        }
+        return out;
+    }
+
+    World world;
+    std::size_t started = 0;
+    std::unique_ptr<Node> a;
+    std::unique_ptr<Node> b;
+    std::unique_ptr<Node> c;
+};
 
 }  // namespace
 
@@ -310,4 +355,159 @@ TEST_CASE("records of dead nodes are removed, and placements survive a flaky log
         }
     }
     CHECK(nodes == std::map<std::string, bool>{{"edge/node/a", false}, {"edge/node/b", true}});
+}
+
+TEST_CASE("the partitions of a node that its peers find dead move long before its time is over",
+          "[cluster][failover]") {
+    const bool controller_dies = GENERATE(true, false);
+    CAPTURE(controller_dies);
+    Three three;
+    const std::string dead = controller_dies ? "a" : "c";
+    REQUIRE(!three.homes_of(dead).empty());
+    kill(three.world, controller_dies ? three.a : three.c);
+    three.refuse({dead});
+    three.world.executor.run_for(1s);
+    CHECK(three.homes_of(dead).empty());
+    // Nothing moves again when the group misses the node too.
+    const auto placed = three.b->reported;
+    three.world.executor.run_for(20s);
+    for (const auto& [p, placement] : three.b->reported) CHECK(placement.home == placed.at(p).home);
+}
+
+TEST_CASE("a node that one peer cannot reach keeps its partitions, and so does one that objects",
+          "[cluster][failover]") {
+    Three three;
+    const bool all_of_them = GENERATE(false, true);
+    CAPTURE(all_of_them);
+    const auto before = three.b->reported;
+    const auto epoch = three.b->cluster->placement(0)->controller_epoch;
+    if (all_of_them) three.refuse({"a"});
+    if (!all_of_them) three.b->cluster->suspect({"a"});
+    three.world.executor.run_for(5s);
+    CHECK(three.b->reported == before);
+    CHECK(three.b->cluster->placement(0)->controller_epoch == epoch);
+    CHECK(three.b->wrong_suspicions == 0);
+}
+
+TEST_CASE("two nodes that take each other for gone agree on one controller in the end",
+          "[cluster][failover]") {
+    World world;
+    Node a{world, "a"};
+    world.executor.run_for(2s);
+    Node b{world, "b"};
+    world.executor.run_for(2s);
+    for (auto* node : {&a, &b}) node->cluster->set_ready(all());
+    world.executor.run_for(10s);
+    // Neither reads in time that the other one objects.
+    world.log->hold_readers(kOwnership, true);
+    a.cluster->suspect({"b"});
+    b.cluster->suspect({"a"});
+    world.executor.run_for(1s);
+    world.log->hold_readers(kOwnership, false);
+    world.executor.run_for(10s);
+    CHECK(a.reported == b.reported);
+    CHECK(!a.homes().empty());
+    CHECK(!b.homes().empty());
+}
+
+TEST_CASE("a process that is started again serves what it had before the group has missed the old",
+          "[cluster][failover]") {
+    World world;
+    auto old = std::make_unique<Node>(world, "a1", "machine");
+    world.executor.run_for(2s);
+    REQUIRE(old->homes() == all());
+    kill(world, old);
+    Node a{world, "a2", "machine"};
+    world.executor.run_for(1s);
+    CHECK(a.homes() == all());
+    const auto placed = a.reported;
+    world.executor.run_for(20s);
+    CHECK(a.homes() == all());
+    CHECK(a.reported.at(0).former_home == placed.at(0).former_home);
+}
+
+TEST_CASE("a process that is started again gets nothing that another one had",
+          "[cluster][failover]") {
+    World world;
+    auto a = std::make_unique<Node>(world, "a1", "a");
+    world.executor.run_for(2s);
+    auto b = std::make_unique<Node>(world, "b1", "b");
+    world.executor.run_for(2s);
+    for (auto* node : {&a, &b}) (*node)->cluster->set_ready(all());
+    world.executor.run_for(10s);
+    const auto had = a->homes();
+    REQUIRE(had.size() == kPartitions / 2);
+    kill(world, a);
+    kill(world, b);
+    Node again{world, "a2", "a"};
+    again.cluster->suspect({"b1"});
+    world.executor.run_for(500ms);
+    again.cluster->suspect({"b1"});
+    world.executor.run_for(1s);
+    CHECK(again.homes() == had);
+    world.executor.run_for(20s);
+    CHECK(again.homes() == all());
+}
+
+TEST_CASE("a copied data directory takes nothing from the process that has it first",
+          "[cluster][failover]") {
+    World world;
+    Node a{world, "a", "machine"};
+    world.executor.run_for(2s);
+    Node copy{world, "copy", "machine"};
+    world.executor.run_for(20s);
+    CHECK(a.homes() == all());
+    CHECK(copy.homes().empty());
+}
+
+TEST_CASE("a node in a crash loop gets its partitions back once it has lived for a while",
+          "[cluster][failover]") {
+    Three three;
+    auto& world = three.world;
+    for (int life = 0; life < 6; ++life) {
+        const std::string id = life == 0 ? "c" : "c" + std::to_string(life);
+        kill(world, three.c);
+        three.refuse({id});
+        world.executor.run_for(500ms);
+        three.c = std::make_unique<Node>(world, "c" + std::to_string(life + 1), "name-c");
+        for (auto* node : {&three.a, &three.b}) {
+            (*node)->cluster->set_linked({three.c->id});
+        }
+        three.c->cluster->set_ready(all());
+        world.executor.run_for(500ms);
+        if (life >= 2) CHECK(three.homes_of("c" + std::to_string(life + 1)).empty());
+    }
+    world.executor.run_for(2min);
+    CHECK(!three.homes_of("c6").empty());
+}
+
+TEST_CASE("a node that leaves is neither suspected nor controller any more",
+          "[cluster][failover]") {
+    Three three;
+    three.a->cluster->leave();
+    three.world.executor.run_for(1s);
+    CHECK(three.homes_of("a").empty());
+    three.refuse({"a"});
+    three.world.executor.run_for(1s);
+    for (const auto& stored : three.world.log->records(kOwnership)) {
+        if (stored.record.value) CHECK(stored.record.value->find("suspects") == std::string::npos);
+    }
+}
+
+TEST_CASE("the controller measures how long a failover took", "[cluster][failover]") {
+    Three three;
+    kill(three.world, three.c);
+    three.refuse({"c"});
+    // The next homes announce their epochs.
+    const auto publisher = three.world.log->open_publisher(three.world.executor);
+    three.world.executor.run_for(1s);
+    for (const auto& [p, placement] : three.a->reported) {
+        publisher->publish(kOwnership, encode(cluster::EpochRecord{"edge", p, 9, placement.home}),
+                           [](const auto&) {});
+    }
+    three.world.executor.run_for(1s);
+    REQUIRE(three.a->failovers.size() == 1);
+    CHECK(three.a->failovers.front() > 1s);
+    CHECK(three.a->failovers.front() < 2s);
+    CHECK(three.b->failovers.empty());
 }

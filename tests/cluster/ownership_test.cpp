@@ -30,12 +30,17 @@ TEST_CASE("every record of ownership survives the round trip", "[ownership]") {
     const PlacementRecord placement{"retry", 3, {"n1"}, {{"n2"}, {"n3"}}, 9};
     const EpochRecord epoch{"edge", 12, 5, {"n1"}};
     const NodeRecord node{"edge", {"n1"}, "10.0.0.7:8081", {1, 5}, false, 12, {{"n2"}}};
+    auto suspicious = node;
+    suspicious.incarnation = 2;
+    suspicious.suspects = {{{"n2"}, 0}, {{"n3"}, 4}};
+    suspicious.joining = suspicious.leaving = true;
     const NodeRecord gone{"edge", {"n1"}, "", {}, true};
     CHECK(decoded(encode(claim)) == OwnershipEvent{claim});
     CHECK(decoded(encode(cleared)) == OwnershipEvent{cleared});
     CHECK(decoded(encode(placement)) == OwnershipEvent{placement});
     CHECK(decoded(encode(epoch)) == OwnershipEvent{epoch});
     CHECK(decoded(encode(node)) == OwnershipEvent{node});
+    CHECK(decoded(encode(suspicious)) == OwnershipEvent{suspicious});
     CHECK(decoded(encode(gone)) == OwnershipEvent{gone});
     CHECK(encode(claim).key == "controller/edge/00000000000000000007/n1");
 }

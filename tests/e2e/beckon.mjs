@@ -392,7 +392,11 @@ export class Cluster {
     nameNode(name) {
         const data = join(this.directory, name);
         mkdirSync(data, { recursive: true, mode: 0o700 });
-        writeFileSync(join(data, 'node-name'), createHash('sha256').update(`8 ${name}`).digest('hex').slice(0, 16), { mode: 0o600 });
+        writeFileSync(join(data, 'node-name'), this.nodeNameOf(name), { mode: 0o600 });
+    }
+
+    nodeNameOf(name) {
+        return createHash('sha256').update(`8 ${name}`).digest('hex').slice(0, 16);
     }
 
     /**

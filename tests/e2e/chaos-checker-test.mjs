@@ -104,3 +104,13 @@ holds('no bound counts while a process hangs', FIRST, REGISTERED, sent(1), DELET
 finds('bounds go on afterwards', /no answer/, FIRST, ASKED, disturbed(BOUNDS.answerMs), wait(BOUNDS.answerMs + BOUNDS.tailMs), CHECKED);
 finds('overlapping disturbances count once', /no answer/, FIRST, ASKED, { kind: 'disturbing', what: 'y' }, disturbed(1000), { kind: 'calm', what: 'y' }, wait(BOUNDS.answerMs + BOUNDS.tailMs), CHECKED);
 finds('disturbances excuse no message after its confirmed ack', /confirmed/, FIRST, REGISTERED, sent(1), arrived(1), acked(1), CONFIRMED, disturbed(1000), arrived(1));
+
+// --- placement
+const placed = (home, partition = 0) => ({ kind: 'placed', partition, home });
+const PLACED = [{ kind: 'joined', node: 'a1', name: 'a' }, { kind: 'joined', node: 'b1', name: 'b' }, { kind: 'joined', node: 'c1', name: 'c' }, placed('a1')];
+const DEATH = { kind: 'ended', name: 'a' };
+holds('a death moves a partition', PLACED, DEATH, placed('b1'), placed('b1'));
+holds('a partition goes back to a process that was started again', PLACED, DEATH, placed('b1'), { kind: 'joined', node: 'a2', name: 'a' }, placed('a2'));
+holds('two deaths move a partition twice', PLACED, DEATH, placed('b1'), { kind: 'ended', name: 'b' }, placed('c1'));
+holds('a disturbance moves a partition once more', PLACED, DEATH, placed('b1'), { kind: 'disturbing', what: 'pause b' }, placed('c1'));
+finds('a partition that moved twice for one death', /partition 0 moved twice for the death of node a1: to b1, then to c1/, PLACED, DEATH, placed('b1'), placed('c1'));

@@ -14,7 +14,11 @@
 //   arrived      {n, client, connection}
 //   acked        {n, client, connection}
 //   confirmed    {ns}                                   their tombstones are in the log
+// Records of `ownership`, in the order of the log:
+//   joined       {node, name}                           a process of that name has started
+//   placed       {partition, home}
 // Acts of the test:
+//   ended        {name}                                 the process of that name is dead
 //   disturbing, calm {what}                             a process hangs or is cut off: no bound counts meanwhile
 //   stable      {}                                     all clients are attached, and there was time for everything
 //   checked      {}                                     a moment like any other, at which bounds are checked
@@ -75,6 +79,11 @@ export class Checker {
         this.topics = new Map();
         this.disturbances = new Disturbances(this.bounds.tailMs);
         this.connecting = []; // ms, without disturbances
+        this.nodes = new Map(); // name → the node of its newest process
+        this.dead = new Set(); // nodes
+        this.homes = new Map(); // partition → {home, moves: how often it has moved for the death `of`, causes}
+        this.causes = 0; // events that may move partitions
+        this.moved = 0; // moves for a death
     }
 
     note(event) {
@@ -292,13 +301,42 @@ export class Checker {
         }
     }
 
+    // --- placement
+
+    joined({ node, name }) {
+        if (this.nodes.get(name) === node) return;
+        this.nodes.set(name, node);
+        ++this.causes;
+    }
+
+    ended({ name }) {
+        if (!this.nodes.has(name)) return;
+        this.dead.add(this.nodes.get(name));
+        ++this.causes;
+    }
+
+    /** A death moves a partition once; after that only another event may move it from a home that lives. */
+    placed(event) {
+        const { partition, home } = event;
+        const before = this.homes.get(partition);
+        if (before?.home === home) return;
+        const forDeath = before !== undefined && this.dead.has(before.home);
+        if (forDeath) ++this.moved;
+        if (!forDeath && before?.of && before.causes === this.causes) {
+            this.fault(event, `partition ${partition} moved twice for the death of node ${before.of}: to ${before.home}, then to ${home}`);
+        }
+        this.homes.set(partition, { home, of: forDeath ? before.home : null, causes: this.causes });
+    }
+
     // --- what the test did
 
     disturbing({ what, at }) {
+        ++this.causes;
         this.disturbances.begin(what, at);
     }
 
     calm({ what, at }) {
+        ++this.causes;
         this.disturbances.end(what, at);
     }
 }

@@ -1,6 +1,7 @@
 // Makes the faults of the plan, and heals them.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { until } from './beckon.mjs';
 import { Proxy } from './proxy.mjs';
 
@@ -124,13 +125,21 @@ export class Faults {
     async kill(step) {
         const child = this.cluster.children.get(step.target);
         await child.kill();
+        await this.ended(step.target);
         await this.restart(step);
+    }
+
+    /** Nobody listens any more where its links were; its proxy shall not either. */
+    async ended(name) {
+        this.note('ended', { name: this.cluster.nodeNameOf(name) });
+        await this.installation.links?.get(name)?.proxy.reject();
     }
 
     async terminate(step) {
         const child = this.cluster.children.get(step.target);
         const { code, signal } = await child.stop();
         if (code !== 0) throw new Error(`${step.target} ended with ${code ?? signal} at SIGTERM:\n${child.output.slice(-6000)}`);
+        await this.ended(step.target);
         await this.restart(step);
     }
 
@@ -141,6 +150,7 @@ export class Faults {
         if (target === 'standalone') this.note('disturbing', { what });
         if (wipe) for (const store of this.installation.storesOf(target)) rmSync(store, { recursive: true, force: true });
         await pause(hold);
+        await this.installation.links?.get(target)?.proxy.heal();
         await this.startAgain(target);
         if (target === 'standalone') this.note('calm', { what });
     }
@@ -183,7 +193,21 @@ export class Faults {
     network(step) {
         const [how, what] = step.fault.split(' ');
         const proxies = this.installation.proxies(what, step.target);
-        return this.disturb(step, () => proxies.forEach((proxy) => proxy[how]()), () => proxies.forEach((proxy) => proxy.heal()));
+        return this.disturb(step, () => Promise.all(proxies.map((proxy) => proxy[how]())), () => Promise.all(proxies.map((proxy) => proxy.heal())));
+    }
+
+    /** Notes what stands in `ownership`, from now on. */
+    watchPlacement() {
+        const child = this.cluster.background(['replay', 'follow', '--topic', 'ownership', '--values', ...this.cluster.kafkaOptions()]);
+        createInterface({ input: child.process.stdout }).on('line', (line) => {
+            if (!line.startsWith('{')) return;
+            const { key, value } = JSON.parse(line);
+            const [role, kind, node] = key.split('/');
+            if (role !== 'edge' || !value) return;
+            const record = JSON.parse(Buffer.from(value, 'base64url').toString());
+            if (kind === 'node') this.note('joined', { node, name: record.name });
+            else if (node === undefined) this.note('placed', { partition: Number(kind), home: record.home });
+        });
     }
 
     /** Every partition has a home, and no home has a pending tombstone. */

@@ -30,6 +30,7 @@ const ON_EDGE = [
     [3, { fault: 'silence brokers', hold: [500, 8000] }],
     [4, { fault: 'cut links', hold: [500, 6000] }],
     [3, { fault: 'silence links', hold: [500, 6000] }],
+    [3, { fault: 'reject links', hold: [500, 6000] }],
 ];
 const ON_ENDPOINT = [
     [70, { fault: 'kill', hold: [0, 1000], wipes: 0.15 }],

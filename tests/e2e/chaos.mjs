@@ -147,6 +147,7 @@ async function lastWord() {
 
 async function run() {
     await cluster.prepare();
+    if (log === 'kafka') faults.watchPlacement();
     await installation.start();
     clients = crowd(number('clients', 10, 1000), { urls: installation.urls(), seed, note });
     for (const client of clients) client.start();
@@ -187,6 +188,7 @@ try {
     console.log(`${kills} kills in ${Math.round((performance.now() - began) / 1000)} s (${[...faults.counts].map(([fault, n]) => `${fault} ${n}`).join(', ')})`);
     console.log(`${senders.numbers} messages (${[...senders.statuses].map(([status, n]) => `${status}: ${n}`).join(', ')}), ${repeated} came more than once`);
     console.log(`${checker.connecting.length} connections, the slowest after ${slowest} ms`);
+    if (log === 'kafka') console.log(`${checker.moved} moves of partitions for the death of their home`);
     if (checker.faults.length > 0) throw new Error(`${checker.faults.length} faults:\n  ${checker.faults.slice(0, 20).join('\n  ')}`);
     console.log(`OK: ${command}`);
 } catch (error) {

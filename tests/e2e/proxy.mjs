@@ -35,6 +35,13 @@ export class Proxy {
         this.reset();
     }
 
+    /** Resets all connections; calls are refused as where nobody listens, until heal(). */
+    async reject() {
+        this.port = this.server.address()?.port ?? this.port;
+        this.reset();
+        await new Promise((resolve) => this.server.close(resolve));
+    }
+
     /** As a cable that is pulled: neither end is notified, nothing passes, until heal(). */
     silence() {
         this.isSilent = true;
@@ -42,8 +49,9 @@ export class Proxy {
     }
 
     /** Connections that were held go on: TCP would have sent it again. */
-    heal() {
+    async heal() {
         this.isCut = false;
+        if (!this.server.listening && this.port) await this.open(this.port);
         if (!this.isSilent) return;
         this.isSilent = false;
         for (const pair of this.pairs) for (const socket of pair) socket.resume();

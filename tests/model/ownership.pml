@@ -1,7 +1,8 @@
 /* The ownership of a partition, as a model for Spin (docs/design.md, "Leases" and "Late writes").
  *
  * One partition, one client with one registration, NODES nodes that may take the partition, pause at
- * any step, crash at any step and lose records on their way, or append them late. The log is
+ * any step, crash at any step and lose records on their way, or append them late. A node may claim the partition at any
+ * step, whoever serves it: as after a wrong suspicion, and with two controllers. The log is
  * compacted at any step. What is modelled are the rules, not the code: leases, read barriers, records with
  * (epoch, seq), and the home that publishes the stored value again.
  *

@@ -41,6 +41,7 @@ sessions() { SESSIONS=(sessions -DMOVES="$1" -DCRASHES="$2" -DBREAKS="$3" -DRECO
 
 sessions 1 0 0 0 0; expect none "sessions: the rules hold while the partition moves" "${SESSIONS[@]}"
 sessions 0 0 0 1 0; expect none "… while the client connects again" "${SESSIONS[@]}"
+sessions 0 0 0 0 0; expect none "… while a home that lives is taken for gone" "${SESSIONS[@]}" -DSUSPICIONS=1
 sessions 0 0 0 0 0; expect some "without a read barrier a live subscription is 410" "${SESSIONS[@]}" -DNO_410_BARRIER
 sessions 1 0 0 0 0
 expect some "without a standby that is ready a partition goes to a cold node" "${SESSIONS[@]}" -DFAULT=nothing -DNO_READY
@@ -51,6 +52,9 @@ expect some "a client that was removed and is adopted is not notified" "${SESSIO
 sessions 1 0 0 1 0
 expect some "without stamps an old connection pushes the newer one out" "${SESSIONS[@]}" -DFAULT=nothing -DNO_STAMP
 expect some "without read barriers a home that was replaced denies a live client" "${SESSIONS[@]}" -DFAULT=nothing -DNO_HELLO_BARRIER
+sessions 0 0 0 0 0
+expect some "without read barriers a home that was taken for gone denies a live client" "${SESSIONS[@]}" -DSUSPICIONS=1 -DFAULT=nothing -DNO_HELLO_BARRIER
+expect some "without session numbers it is obeyed" "${SESSIONS[@]}" -DSUSPICIONS=1 -DFAULT=deletes -DNO_SESSION
 sessions 0 1 0 0 1
 # Level by level: the fault is near, and a search in depth comes to it late.
 SEARCH=-DBFS expect some "without epochs of control a former controller moves a partition" "${SESSIONS[@]}" -DFAULT=nothing -DNO_CONTROL_EPOCH

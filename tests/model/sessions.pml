@@ -3,8 +3,8 @@
  *
  * One partition with a controller and NODES nodes that fold it, as home or standby; one client with one
  * registration, whose first connection may be half-open when it opens another; the fronts of both; an endpoint, and
- * one message. Each of them pauses at any step. Nodes crash, the partition moves, links break, controllers change, the
- * client is removed, its message is deleted or expires. Leases, late writes and compaction are in ownership.pml: here
+ * one message. Each of them pauses at any step. Nodes crash, the partition moves, links break, controllers change, a living
+ * home is taken for gone, the client is removed, its message is deleted or expires. Leases, late writes and compaction are in ownership.pml: here
  * both log topics are one, a read barrier is the log's end when it was written, and records of clients count in log order.
  *
  * Checked:
@@ -20,6 +20,9 @@
  *
  * RULES that can be switched off: see the macros below, and run.sh.
  */
+#ifndef SUSPICIONS
+#define SUSPICIONS 0
+#endif
 #define NODES 2
 #define NOBODY 9
 #define LENGTH 14
@@ -75,6 +78,7 @@ byte placed = 0;
 byte decided = NOBODY;  /* a placement on its way to `ownership` */
 byte outdated = NOBODY; /* one of a former controller */
 bit reads_old = 0;
+bit taken_for_gone[NODES];
 
 /* The client, by connection, as its front has it. */
 bit open[2];
@@ -96,7 +100,7 @@ bit over = 0;
 byte finished_at = 0;   /* offset + 1 of the first tombstone */
 
 /* What happens in this run: chosen once. */
-byte moves; byte crashes; byte breaks; byte successions; bit reconnects; bit removes; bit deletes; bit expires; bit nothing;
+byte moves; byte crashes; byte breaks; byte successions; byte suspicions; bit reconnects; bit removes; bit deletes; bit expires; bit nothing;
 
 inline append(what, n, its_epoch) {
     assert(end < LENGTH);
@@ -295,7 +299,7 @@ proctype Run(byte n) {
 /* --- controller */
 
 inline place(at_node) {
-    assert(at_node == placed || nodes[placed].dead || nodes[at_node].ready);     /* warm */
+    assert(at_node == placed || nodes[placed].dead || taken_for_gone[placed] || nodes[at_node].ready);     /* warm */
     placed = at_node
 }
 
@@ -308,12 +312,18 @@ inline place(at_node) {
 proctype Controller() {
     do
     :: atomic { decided == NOBODY && nodes[placed].dead && !nodes[1 - placed].dead -> decided = 1 - placed }
+    /* Its peers have found a living home dead, and it did not object in time: it is treated as if it were, though it serves
+     * on and its links stand. It objects later. */
+    :: atomic { decided == NOBODY && suspicions > 0 && !nodes[placed].dead && !nodes[1 - placed].dead ->
+        suspicions--; taken_for_gone[placed] = 1; decided = 1 - placed }
+    :: atomic { taken_for_gone[0] && decided == NOBODY -> taken_for_gone[0] = 0 }
+    :: atomic { taken_for_gone[1] && decided == NOBODY -> taken_for_gone[1] = 0 }
     :: atomic { decided == NOBODY && moves > 0 && !nodes[placed].dead && !nodes[1 - placed].dead &&
                 IS_READY(1 - placed) -> moves--; decided = 1 - placed }
     /* The controller sees changes since its decision before it writes. */
     :: atomic { decided != NOBODY ->
         if
-        :: nodes[placed].dead || IS_READY(decided) -> place(decided)
+        :: nodes[placed].dead || taken_for_gone[placed] || IS_READY(decided) -> place(decided)
         :: else
         fi;
         decided = NOBODY }
@@ -439,7 +449,7 @@ init {
         nodes[0].who = NOBODY; nodes[1].who = NOBODY; nodes[0].writes = none; nodes[1].writes = none;
         at[0] = NOBODY; at[1] = NOBODY; open[0] = 1;
         perhaps(moves, MOVES); perhaps(crashes, CRASHES); perhaps(breaks, BREAKS); perhaps(reconnects, RECONNECTS);
-        perhaps(successions, SUCCESSIONS);
+        perhaps(successions, SUCCESSIONS); perhaps(suspicions, SUSPICIONS);
 #ifdef FAULT
         FAULT = 1;
 #else

@@ -98,12 +98,21 @@ void SimEdge::open_links() {
                 [this](const core::NodeId& peer) {
                     around_.linked("node " + options_.id.text + " has a link to " + peer.text);
                     board_->peer_up(peer);
+                    linked_.insert(peer);
+                    links_changed();
                 },
             .down =
                 [this](const core::NodeId& peer, const core::Error& why) {
                     around_.report("node " + options_.id.text + " lost its link to " + peer.text +
                                    ": " + why.message);
                     board_->peer_lost(peer);
+                    linked_.erase(peer);
+                    links_changed();
+                },
+            .dead =
+                [this](const core::NodeId& peer) {
+                    around_.report("node " + options_.id.text + " finds nobody at " + peer.text);
+                    control_.post([this, peer] { cluster_->suspect(peer); });
                 },
             .congested = [this] { return board_->congested(); }});
     board_->connect_links(options_.id, *links_);
@@ -179,7 +188,20 @@ void SimEdge::open_cluster() {
                     std::set<core::NodeId> named;
                     for (const auto& [id, record] : nodes) named.insert(id);
                     links_->set_peers(named);
-                }});
+                },
+            .wrongly_suspected =
+                [this] {
+                    around_.report("node " + options_.id.text + " has suspected wrongly");
+                    around_.wrongly_suspected();
+                },
+            .failed_over = [this](core::Duration time) { around_.failed_over(time); }});
+}
+
+/// As the links' thread posts it to the control thread.
+void SimEdge::links_changed() {
+    control_.post([this] {
+        if (cluster_) cluster_->set_linked(linked_);
+    });
 }
 
 // --- what the control thread of an edge does

@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,10 @@ public:
         std::function<void(core::Partition)> opened;
         /// Its home was placed here.
         std::function<void(core::Partition)> placed;
+        /// A node that was taken for gone has objected, and this one has read it.
+        std::function<void()> wrongly_suspected;
+        /// This node, as controller, has seen all partitions of a dead one served elsewhere.
+        std::function<void(core::Duration)> failed_over;
         /// Each end of a link that comes up, as a line of the diary; other lines of it.
         std::function<void(const std::string&)> linked;
         std::function<void(const std::string&)> report;
@@ -110,6 +115,7 @@ private:
     void open_shard(std::size_t index);
     void open_links();
     void open_cluster();
+    void links_changed();
     void placed(core::Partition partition, const cluster::Placement& placement);
     void reported(std::size_t shard);
     void update_readiness();
@@ -128,6 +134,7 @@ private:
     std::unique_ptr<SimLinks> links_;
     edge::Assignments assignments_;
     std::unique_ptr<cluster::Cluster> cluster_;
+    std::set<core::NodeId> linked_;
     std::function<void()> left_;  ///< set while it leaves
     bool goes_away_ = false;
 };

@@ -17,6 +17,7 @@ constexpr core::Duration kHostAwayFor = 15s;  // longer than the session time-ou
 constexpr core::Duration kHeldFor = 4s;
 constexpr core::Duration kCutFor = 12s;
 constexpr core::Duration kSlowFor = 6s;
+constexpr core::Duration kRejectedFor = 12s;
 constexpr core::Duration kTimeUnknown = 10min;
 constexpr std::size_t kStepsForAReboot = 3;
 
@@ -45,6 +46,7 @@ void SimWorld::happen(const Step& step) {
         case Act::cut_link:
         case Act::reset_link:
         case Act::slow_links: return fault_of_links(step.act);
+        case Act::reject_link: return reject_links();
         case Act::step_clock: return step_some_clock();
         case Act::silence: return silence();
     }
@@ -184,6 +186,34 @@ void SimWorld::fault_of_links(Act act) {
     executor_.post_after(up_to(kCutFor), [this, a, b] {
         acks_certain_since_.fill(clock_.mono());
         network_->cut(a, b, false);
+    });
+}
+
+/// Some or all other edges find nobody at a node that lives. In one of three cases it cannot even
+/// object for a while, so that it is taken for gone.
+void SimWorld::reject_links() {
+    auto& slot = some_edge();
+    const bool stands_still = chance(33);
+    const auto share = chance(50) ? 100U : 50U;
+    if (!slot.process) return;
+    acks_certain_since_.fill(clock_.mono());
+    const auto node = slot.process->id().text;
+    report("  of node " + node + (stands_still ? ", which stands still" : ""));
+    if (stands_still) slot.process->life().stand_still(true);
+    for (const auto& other : edges_) {
+        if (!other.process || &other == &slot || !chance(share)) continue;
+        const auto caller = other.process->id().text;
+        network_->reject(caller, node, true);
+        executor_.post_after(up_to(kRejectedFor), [this, caller, node] {
+            acks_certain_since_.fill(clock_.mono());
+            network_->reject(caller, node, false);
+        });
+    }
+    if (!stands_still) return;
+    executor_.post_after(up_to(3s), [this, node] {
+        acks_certain_since_.fill(clock_.mono());
+        report("node " + node + " goes on");
+        if (auto* edge = process(node)) edge->life().stand_still(false);
     });
 }
 

@@ -74,7 +74,11 @@ void SimLinks::set_peers(const std::set<core::NodeId>& nodes) {
         const auto peer = peer_of(node);
         if (std::exchange(peer->named, true)) continue;
         peer->retry_after = options_.retry_first;
-        if (!peer->connection) dial(peer);
+        if (!peer->connection && options_.self < node) {
+            dial(peer);
+        } else if (!peer->connection) {
+            dial_later(peer);
+        }
     }
 }
 
@@ -106,16 +110,29 @@ Sent SimLinks::to_front(const core::NodeId& node, const edge::ToFront& message) 
     return send(node, message);
 }
 
-/// Of two nodes the one with the smaller id calls.
+/// Of two nodes the one with the smaller id calls; the other one looks whether somebody listens.
 void SimLinks::dial(const PeerPtr& peer) {
-    if (!(options_.self < peer->node) || !peer->named || peer->connection) return;
+    if (!peer->named || peer->connection) return;
+    if (!(options_.self < peer->node)) {
+        not_connected(peer);
+        return dial_later(peer);
+    }
     const auto wire = network_.connect(options_.self, peer->node);
-    if (!wire) return dial_later(peer);
-    open(wire, SimWire::caller, peer);
+    if (wire) return open(wire, SimWire::caller, peer);
+    not_connected(peer);
+    dial_later(peer);
+}
+
+void SimLinks::not_connected(const PeerPtr& peer) {
+    if (!network_.refuses(options_.self, peer->node)) {
+        peer->refusals = 0;
+    } else if (++peer->refusals == edge::link::Links::kRefusals && events_.dead) {
+        events_.dead(peer->node);
+    }
 }
 
 void SimLinks::dial_later(const PeerPtr& peer) {
-    if (!(options_.self < peer->node) || std::exchange(peer->dial_posted, true)) return;
+    if (std::exchange(peer->dial_posted, true)) return;
     loop_.post_after(peer->retry_after, [this, peer] {
         peer->dial_posted = false;
         const auto at = peers_.find(peer->node);
@@ -179,6 +196,7 @@ void SimLinks::greeted(const std::shared_ptr<Connection>& connection) {
     connection->peer = peer;
     peer->connection = connection;
     peer->retry_after = options_.retry_first;
+    peer->refusals = 0;
     peer->outbox.open();
     events_.up(peer->node);
 }

@@ -45,6 +45,7 @@ private:
         core::Duration retry_after{};
         bool named = false;
         bool dial_posted = false;
+        int refusals = 0;  ///< calls in a row that were refused
     };
     using PeerPtr = std::shared_ptr<Peer>;
 
@@ -53,6 +54,7 @@ private:
     PeerPtr peer_of(const core::NodeId& node);
     void dial(const PeerPtr& peer);
     void dial_later(const PeerPtr& peer);
+    void not_connected(const PeerPtr& peer);
     void accept(const std::shared_ptr<SimWire>& wire);
     void open(const std::shared_ptr<SimWire>& wire, SimWire::Side side, PeerPtr expected);
     void received(const std::shared_ptr<Connection>& connection, std::string_view bytes);

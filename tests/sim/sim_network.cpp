@@ -104,7 +104,10 @@ void SimNetwork::leave(const core::NodeId& node) {
 
 std::shared_ptr<SimWire> SimNetwork::connect(const core::NodeId& from, const core::NodeId& to) {
     const auto at = listeners_.find(to.text);
-    if (at == listeners_.end() || is_cut(from.text, to.text)) return nullptr;
+    if (at == listeners_.end() || is_cut(from.text, to.text) ||
+        rejects_.contains({from.text, to.text})) {
+        return nullptr;
+    }
     std::erase_if(wires_, [](const auto& wire) { return wire.expired(); });
     auto wire = std::make_shared<SimWire>(*this, std::pair{from.text, to.text});
     wires_.push_back(wire);
@@ -130,6 +133,24 @@ void SimNetwork::cut(const std::string& one, const std::string& other, bool is_c
     } else {
         cuts_.erase(pair_of(one, other));
     }
+}
+
+void SimNetwork::reject(const std::string& one, const std::string& other, bool rejected) {
+    if (!rejected) {
+        rejects_.erase({one, other});
+        return;
+    }
+    rejects_.emplace(one, other);
+    for (const auto& weak : wires_) {
+        if (const auto wire = weak.lock(); wire && wire->joins(one) && wire->joins(other)) {
+            wire->reset({.caller = true, .called = true});
+        }
+    }
+}
+
+bool SimNetwork::refuses(const core::NodeId& from, const core::NodeId& to) const {
+    if (is_cut(from.text, to.text)) return false;
+    return !listeners_.contains(to.text) || rejects_.contains({from.text, to.text});
 }
 
 bool SimNetwork::is_cut(const std::string& one, const std::string& other) const {

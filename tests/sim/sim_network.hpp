@@ -84,11 +84,19 @@ public:
     /// Null: nobody answers. The other end is accepted later, when its process comes to it.
     std::shared_ptr<SimWire> connect(const core::NodeId& from, const core::NodeId& to);
 
+    /// Why connect() gave nothing: the called host says that nobody listens there (or a firewall
+    /// says so); else it is silent.
+    bool refuses(const core::NodeId& from, const core::NodeId& to) const;
+
     /// Nothing gets from one to the other until healed.
     void cut(const std::string& one, const std::string& other, bool is_cut);
     bool is_cut(const std::string& one, const std::string& other) const;
+    /// A firewall resets the connections that `one` has with `other`, and refuses its calls, until
+    /// healed. Calls the other way get through.
+    void reject(const std::string& one, const std::string& other, bool rejected);
     void heal() {
         cuts_.clear();
+        rejects_.clear();
         slower_by_ = {};
     }
     /// Some connection, if there is one, is reset.
@@ -112,6 +120,7 @@ private:
     core::Duration slower_by_{};
     std::map<std::string, Listener> listeners_;
     std::set<std::pair<std::string, std::string>> cuts_;
+    std::set<std::pair<std::string, std::string>> rejects_;  ///< from, to
     std::vector<std::weak_ptr<SimWire>> wires_;
 };
 

@@ -47,6 +47,9 @@ TEST_CASE("the worlds of the simulation have traffic, kills and moves", "[sim]")
         sum.registered += tally.registered;
         sum.moves += tally.moves;
         sum.links += tally.links;
+        sum.wrong_suspicions += tally.wrong_suspicions;
+        sum.failovers += tally.failovers;
+        sum.quick_failovers += tally.quick_failovers;
     }
     CHECK(sum.answered_201 > 30 * kSeeds);
     CHECK(sum.received > 25 * kSeeds);
@@ -55,6 +58,9 @@ TEST_CASE("the worlds of the simulation have traffic, kills and moves", "[sim]")
     CHECK(sum.kills > kSeeds);
     CHECK(sum.moves > 2 * kSeeds);
     CHECK(sum.links > 4 * kSeeds);
+    CHECK(sum.wrong_suspicions > 0);
+    CHECK(sum.quick_failovers > kSeeds / 2);
+    CHECK(sum.failovers > sum.quick_failovers);
 }
 
 TEST_CASE("worlds with hostile clocks have traffic and steps of clocks", "[sim][clock]") {

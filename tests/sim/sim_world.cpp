@@ -174,6 +174,12 @@ void SimWorld::start(EdgeSlot& slot) {
             .buffers = buffers_,
             .opened = [this, since](core::Partition p) { (*since)[p] = clock_.mono(); },
             .placed = [this, since](core::Partition p) { time_.may_serve(p, since->at(p)); },
+            .wrongly_suspected = [this] { ++tally.wrong_suspicions; },
+            .failed_over =
+                [this](core::Duration time) {
+                    ++tally.failovers;
+                    if (time < 1s) ++tally.quick_failovers;
+                },
             .linked =
                 [this](const std::string& what) {
                     ++tally.links;
@@ -219,7 +225,9 @@ void SimWorld::kill(EdgeSlot& slot) {
     ++tally.kills;
     const bool with_disk = chance(20);
     report(slot.name + " is killed" + (with_disk ? ", its disk is lost" : ""));
+    log_->kill_members(true);
     end(slot);
+    log_->kill_members(false);
     if (with_disk) slot.disk.reset();
 }
 

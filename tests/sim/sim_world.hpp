@@ -93,6 +93,9 @@ public:
         std::size_t times_lost = 0;  ///< the log's host was down for an unknown time
         std::size_t links = 0;       ///< ends of links that came up
         std::size_t moves = 0;       ///< of a partition from one serving home to another
+        std::size_t wrong_suspicions = 0;
+        std::size_t failovers = 0;
+        std::size_t quick_failovers = 0;  ///< in less than a second
     };
     Tally tally;
     /// Over all records of the log: two runs that have the same are the same.
@@ -180,6 +183,7 @@ private:
     void fault_of_endpoint(Act act);
     void fault_of_log(Act act);
     void fault_of_links(Act act);
+    void reject_links();
     void step_some_clock();
     void lose_time();
     void silence();

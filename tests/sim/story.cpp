@@ -16,7 +16,8 @@ constexpr std::array kFaults = {
     Act::mute_edge,   Act::start_edge,   Act::kill_endpoint,    Act::freeze_endpoint,
     Act::log_away,    Act::lose_reports, Act::lose_reports,     Act::fail_publishes,
     Act::hold_reader, Act::hold_reader,  Act::compact,          Act::cut_link,
-    Act::reset_link,  Act::slow_links,   Act::edge_without_log, Act::endpoint_without_log};
+    Act::reset_link,  Act::slow_links,   Act::edge_without_log, Act::endpoint_without_log,
+    Act::reject_link};
 
 class Narrator {
 public:
@@ -64,7 +65,7 @@ std::string_view to_string(Act act) {
         "freeze edge",    "mute edge",    "start edge", "kill endpoint",    "freeze endpoint",
         "fail publishes", "lose reports", "log away",   "edge without log", "endpoint without log",
         "hold reader",    "compact",      "cut link",   "reset link",       "slow links",
-        "step clock",     "silence"};
+        "reject link",    "step clock",   "silence"};
     return kNames[static_cast<std::size_t>(act)];
 }
 

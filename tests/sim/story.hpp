@@ -32,10 +32,11 @@ enum class Act : std::uint8_t {
     cut_link,    ///< nothing gets from one node to another
     reset_link,  ///< in the middle of a message; sometimes only one end is notified
     slow_links,
+    reject_link,  ///< a firewall refuses calls to a node, which stands still at times
     step_clock,
     silence,  ///< nobody does anything for a while
 };
-inline constexpr std::size_t kActs = 22;
+inline constexpr std::size_t kActs = 23;
 std::string_view to_string(Act act);
 constexpr bool is_fault(Act act) { return act >= Act::kill_edge; }
 

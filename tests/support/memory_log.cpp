@@ -428,6 +428,8 @@ void MemoryLog::committed(std::string group, std::vector<TopicPartition> partiti
     executor.post([done = std::move(done), answer = std::move(answer)] { done(answer); });
 }
 
+void MemoryLog::kill_members(bool killed) { state_->membership.kill_members(killed); }
+
 void MemoryLog::set_away(bool away) {
     if (std::exchange(state_->away, away) == away) return;
     state_->membership.suspend(away);

@@ -63,6 +63,9 @@ public:
     void lose_next_answers(int count);
     /// While away: publishes fail after their time-out, readers get nothing, ends() fails.
     void set_away(bool away);
+    /// Members that are destroyed while it is set were killed: the group misses them only when
+    /// their time is over.
+    void kill_members(bool killed);
     /// Readers of this partition see nothing beyond what they have until released (a lagging fold).
     void hold_readers(TopicPartition where, bool hold);
     /// Keeps the newest record of each key below `before`, drops tombstones too if asked.

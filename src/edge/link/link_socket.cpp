@@ -29,6 +29,9 @@ void set_no_delay(int fd) {
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+/// Of a connection that was not made.
+Fault fault_of(int error) { return error == ECONNREFUSED ? Fault::not_found : Fault::unavailable; }
+
 std::string openssl_reason() {
     const auto code = ERR_get_error();
     ERR_clear_error();
@@ -98,17 +101,18 @@ struct LinkSocket::Impl : std::enable_shared_from_this<Impl> {
                 return end(Fault::unauthorized,
                            "the peer holds another key ring or is no Beckon node (OpenSSL: " +
                                openssl_reason() + ")");
-            default: return end(Fault::unavailable, connect_error());
+            default: return connect_failed();
         }
     }
 
-    /// Why a connection never came about.
-    std::string connect_error() const {
+    /// The connection never came about.
+    void connect_failed() {
         int error = 0;
         socklen_t size = sizeof error;
+        const int before = errno;
         getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
-        if (error == 0) error = errno;
-        return error == 0 ? "the peer closed the connection" : std::strerror(error);
+        if (error == 0) error = before;
+        end(fault_of(error), error == 0 ? "the peer closed the connection" : std::strerror(error));
     }
 
     void read() {
@@ -246,9 +250,9 @@ core::Result<int> start_connect(const std::string& host, std::uint16_t port) {
     const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return fail(Fault::unavailable, std::strerror(errno));
     if (connect(fd, found->ai_addr, found->ai_addrlen) != 0 && errno != EINPROGRESS) {
-        const std::string why = std::strerror(errno);
+        const int error = errno;
         close(fd);
-        return fail(Fault::unavailable, why);
+        return fail(fault_of(error), std::strerror(error));
     }
     return fd;
 }

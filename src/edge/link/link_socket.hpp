@@ -27,8 +27,8 @@ public:
         /// There is space to send again, after wait_until_writable().
         std::function<void()> writable;
         /// The end, reported once. `unauthorized`: the handshake failed, so the peer has another
-        /// key ring or is no Beckon node. `unavailable`: the connection was refused, lost or
-        /// closed.
+        /// key ring or is no Beckon node. `not_found`: the call was refused, nobody listens there.
+        /// `unavailable`: the connection was lost or closed, or the peer was not reached.
         std::function<void(const core::Error&)> closed;
     };
 
@@ -64,7 +64,8 @@ private:
 
 /// Starts connecting to `host` and returns the non-blocking socket. `host` must be a numeric
 /// address or a name that the resolver knows; resolving may block, so call it off the loop if it is
-/// a name. Errors: unavailable (the name is unknown, or no route).
+/// a name. Errors: unavailable (the name is unknown, or no route), not_found (nobody listens
+/// there).
 core::Result<int> start_connect(const std::string& host, std::uint16_t port);
 
 }  // namespace beckon::edge::link

@@ -28,6 +28,8 @@ constexpr core::Duration kTick = std::chrono::milliseconds{500};
 /// How soon a link that stopped reading checks again whether this node can take more.
 constexpr core::Duration kCongestedFor = std::chrono::milliseconds{2};
 constexpr core::Duration kRefusedLogEvery = std::chrono::seconds{5};
+/// A link that was up for so long is called again at once when it is lost.
+constexpr core::Duration kLasted = std::chrono::seconds{1};
 
 struct Connection;
 
@@ -59,17 +61,22 @@ struct Peer {
     core::Duration retry_after{};
     std::string why_down = "not connected yet";
     std::uint64_t reconnects = 0;
+    int refusals = 0;  ///< calls in a row that were refused
+    bool retry_posted = false;
 };
 
 struct Connection {
-    Connection(std::uint64_t i, LinkConnection p) : id(i), protocol(std::move(p)) {}
+    Connection(std::uint64_t i, LinkConnection p, core::MonoTime now)
+        : id(i), began(now), protocol(std::move(p)) {}
 
     const std::uint64_t id;
+    const core::MonoTime began;
     LinkConnection protocol;
     std::unique_ptr<LinkSocket> socket;
     std::shared_ptr<Peer> called;  ///< whom we called; null: it called us
     std::shared_ptr<Peer> peer;    ///< once greeted; constant from then on
     bool open = false;             ///< the handshake is done
+    bool probes = false;           ///< hangs up once it is open
 
     // under the socket's lock
     std::string unsent;
@@ -114,10 +121,12 @@ struct Links::Impl {
     void flush_sent();
 
     // --- calling
-    bool calls(const Peer& peer) const { return options.self < peer.node && !peer.address.empty(); }
+    /// Whether this node makes the link; else it only looks whether the peer listens.
+    bool calls(const Peer& peer) const { return options.self < peer.node; }
     void dial(const std::shared_ptr<Peer>& peer);
     void connecting(const std::shared_ptr<Peer>& peer, core::Result<int> fd);
     void dial_later(const std::shared_ptr<Peer>& peer);
+    void dial_after(const std::shared_ptr<Peer>& peer, core::Duration pause);
     void not_connected(const std::shared_ptr<Peer>& peer, const core::Error& why);
 
     // --- connections
@@ -136,6 +145,7 @@ struct Links::Impl {
     void write_from_any_thread(const std::shared_ptr<Peer>& peer);
     void pause_if_congested(Connection& connection);
     void close(std::uint64_t id, const core::Error& why);
+    void probed(const std::shared_ptr<Peer>& peer, const core::Error& why);
     void refused(const core::Error& why);
     void tick();
 
@@ -206,7 +216,12 @@ void Links::Impl::set_peers(const std::map<core::NodeId, std::string>& addresses
         if (peer->address == address) continue;
         peer->address = address;
         peer->retry_after = options.retry_first;
-        if (peer->connection == 0) dial(peer);
+        if (peer->connection != 0) continue;
+        if (calls(*peer)) {
+            dial(peer);
+        } else {
+            dial_later(peer);  // it is to call by then
+        }
     }
 }
 
@@ -252,7 +267,7 @@ void Links::Impl::write_from_any_thread(const std::shared_ptr<Peer>& peer) {
 }
 
 void Links::Impl::dial(const std::shared_ptr<Peer>& peer) {
-    if (!calls(*peer) || peer->dialing || peer->connection != 0) return;
+    if (peer->address.empty() || peer->dialing || peer->connection != 0) return;
     const auto address = parse_address(peer->address);
     if (!address) return not_connected(peer, address.error());
     peer->dialing = true;
@@ -263,6 +278,7 @@ void Links::Impl::dial(const std::shared_ptr<Peer>& peer) {
 void Links::Impl::connecting(const std::shared_ptr<Peer>& peer, core::Result<int> fd) {
     peer->dialing = false;
     if (!fd) {
+        if (peer->connection != 0) return;
         not_connected(peer, fd.error());
         return dial_later(peer);
     }
@@ -274,14 +290,26 @@ void Links::Impl::connecting(const std::shared_ptr<Peer>& peer, core::Result<int
 }
 
 void Links::Impl::dial_later(const std::shared_ptr<Peer>& peer) {
-    if (!calls(*peer) || find(peer->node) != peer) return;
     const auto jitter = peer->retry_after * static_cast<int>(random() % 1000) / 2000;
-    loop.post_after(peer->retry_after + jitter, [this, peer] { dial(peer); });
+    dial_after(peer, peer->retry_after + jitter);
     peer->retry_after = std::min(peer->retry_after * 2, options.retry_max);
 }
 
-/// One line for each new reason, not for each attempt.
+void Links::Impl::dial_after(const std::shared_ptr<Peer>& peer, core::Duration pause) {
+    if (find(peer->node) != peer || std::exchange(peer->retry_posted, true)) return;
+    loop.post_after(pause, [this, peer] {
+        peer->retry_posted = false;
+        dial(peer);
+    });
+}
+
+/// Counts refused calls. One line for each new reason, not for each attempt.
 void Links::Impl::not_connected(const std::shared_ptr<Peer>& peer, const core::Error& why) {
+    if (why.fault != Fault::not_found) {
+        peer->refusals = 0;
+    } else if (++peer->refusals == kRefusals && events.dead) {
+        events.dead(peer->node);
+    }
     if (peer->why_down == why.message) return;
     peer->why_down = why.message;
     core::log_warn("edge", "link_down",
@@ -309,10 +337,11 @@ void Links::Impl::open(int fd, SslHandle ssl, std::shared_ptr<Peer> called) {
         .ping_after = options.ping_after,
         .lost_after = options.lost_after};
     const auto id = ++last_connection;
-    auto connection =
-        std::make_shared<Connection>(id, LinkConnection{std::move(protocol), clock.mono()});
+    auto connection = std::make_shared<Connection>(
+        id, LinkConnection{std::move(protocol), clock.mono()}, clock.mono());
     connection->called = std::move(called);
-    if (connection->called) connection->called->connection = id;
+    connection->probes = connection->called && !calls(*connection->called);
+    if (connection->called && !connection->probes) connection->called->connection = id;
     connections.emplace(id, connection);
     if (!ssl) {
         ::close(fd);
@@ -325,6 +354,7 @@ void Links::Impl::open(int fd, SslHandle ssl, std::shared_ptr<Peer> called) {
                 [this, id] {
                     with(id, [this](Connection& c) {
                         c.open = true;
+                        if (c.probes) return close(c.id, {Fault::conflict, "the peer listens"});
                         flush(c, c.protocol.opening());
                     });
                 },
@@ -357,6 +387,7 @@ void Links::Impl::greeted(Connection& connection) {
     connection.peer = peer;
     peer->connection = connection.id;
     peer->retry_after = options.retry_first;
+    peer->refusals = 0;
     peer->why_down.clear();
     peer->set_route(connections.at(connection.id));
     peer->outbox.open();
@@ -418,6 +449,7 @@ void Links::Impl::close(std::uint64_t id, const core::Error& why) {
         if (!went) refused(why);
         return;
     }
+    if (connection->probes) return probed(peer, why);
     if (peer->connection == id) peer->connection = 0;
     if (was_up) {
         peer->outbox.close();
@@ -427,6 +459,21 @@ void Links::Impl::close(std::uint64_t id, const core::Error& why) {
     }
     not_connected(peer, why);
     if (was_up) events.down(peer->node, why);
+    if (was_up && clock.mono() - connection->began >= kLasted) {
+        dial_after(peer, {});
+    } else {
+        dial_later(peer);
+    }
+}
+
+/// The peer is to make the link. A call that it took, or did not answer, says nothing.
+void Links::Impl::probed(const std::shared_ptr<Peer>& peer, const core::Error& why) {
+    if (peer->connection != 0) return;
+    if (why.fault == Fault::not_found) {
+        not_connected(peer, why);
+    } else {
+        peer->refusals = 0;
+    }
     dial_later(peer);
 }
 

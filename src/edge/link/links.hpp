@@ -41,7 +41,8 @@ struct LinkStatus {
 };
 
 /// The links of an edge node: one connection with every other node, TLS by the key ring, kept up
-/// with back-off. Of two nodes the one with the smaller id calls, so that each pair has one.
+/// with back-off. Of two nodes the one with the smaller id calls, so that each pair has one; while
+/// there is none, the other one calls too, to see whether somebody listens there, and hangs up.
 ///
 /// A thread of its own (`edge-link`) calls, reads and watches; the sending thread writes to the
 /// socket itself, at flush(). Messages to one peer keep the order in which a thread sent them; when
@@ -51,12 +52,17 @@ class Links final : public NodeTransport {
 public:
     /// Connections that were accepted and have not greeted yet; more are closed at once.
     static constexpr std::size_t kUnnamedMax = 64;
+    /// So many refused calls in a row say that a node is dead.
+    static constexpr int kRefusals = 2;
 
     /// On the thread of the links, except congested().
     struct Events {
         std::function<void(const core::NodeId& from, Arrivals)> arrived;
         std::function<void(const core::NodeId&)> up;
         std::function<void(const core::NodeId&, const core::Error&)> down;
+        /// While there is no link to a node, calls to it were refused several times in a row:
+        /// nobody listens there. Reported once until there is a link again.
+        std::function<void(const core::NodeId&)> dead = {};
         /// A connection ended before it had a name: the peer's key ring or log is another one, or
         /// it is no node at all.
         std::function<void(const core::Error&)> refused = {};

@@ -21,7 +21,8 @@ core::Result<Address> parse_address(const std::string& text);
 /// thread of its own (`link-resolve`) does it, one name after the other.
 class Resolver {
 public:
-    /// A non-blocking socket that is connecting; the receiver owns it. Errors: unavailable.
+    /// A non-blocking socket that is connecting; the receiver owns it. Errors: those of
+    /// start_connect().
     using Connecting = std::function<void(core::Result<int>)>;
 
     Resolver();

@@ -23,6 +23,7 @@ struct LocalMembership::Entry {
 
     // Under the table's mutex.
     bool alive = false;
+    bool killed = false;  ///< its process is gone, and the group has not missed it yet
     std::uint64_t joined = 0;
     core::MonoTime received{};
 
@@ -45,6 +46,10 @@ public:
         lifetime_.end();
         const std::scoped_lock lock{table_.mutex_};
         auto& entries = table_.groups_[entry_->options.group];
+        if (table_.kills_ && entry_->alive) {
+            entry_->killed = true;
+            return;
+        }
         std::erase(entries, entry_);
         entry_->alive = false;
         table_.announce(entries);
@@ -101,23 +106,31 @@ void LocalMembership::suspend(bool suspended) {
     }
 }
 
+void LocalMembership::kill_members(bool killed) {
+    const std::scoped_lock lock{mutex_};
+    kills_ = killed;
+}
+
 void LocalMembership::check(const std::string& group) {
     const std::scoped_lock lock{mutex_};
     if (suspended_) return;
     const auto now = clock_.mono();
     bool somebody_died = false;
-    const auto& entries = groups_[group];
+    auto& entries = groups_[group];
     for (const auto& entry : entries) {
         if (!entry->alive || now - entry->received < entry->options.session_timeout) continue;
         entry->alive = false;
         somebody_died = true;
     }
+    std::erase_if(entries, [](const auto& entry) { return entry->killed && !entry->alive; });
     if (somebody_died) announce(entries);
 }
 
 /// Under the mutex. Each member's state is read when its task runs, so that a burst of changes ends
 /// in one call with the newest state.
 void LocalMembership::announce(const std::vector<std::shared_ptr<Entry>>& entries) const {
+    if (std::any_of(entries.begin(), entries.end(), [](const auto& e) { return e->killed; }))
+        return;
     for (const auto& entry : entries) {
         entry->member.post([this, entry] {
             auto members = view_of(*entry);

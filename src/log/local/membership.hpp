@@ -28,6 +28,11 @@ public:
     /// (The broker is away: it can neither receive heartbeats nor expel members.)
     void suspend(bool suspended);
 
+    /// Members that are destroyed from now on were killed: they say nothing, so the group has them
+    /// until their time-out, and names its members to nobody before that, as a group of Kafka that
+    /// waits for a dead member.
+    void kill_members(bool killed);
+
 private:
     struct Entry;
     class LocalMember;
@@ -39,6 +44,7 @@ private:
     const core::Clock& clock_;
     mutable std::mutex mutex_;
     bool suspended_ = false;
+    bool kills_ = false;
     std::uint64_t joined_ = 0;  ///< numbers the joins, for `first`
     std::map<std::string, std::vector<std::shared_ptr<Entry>>> groups_;
 };

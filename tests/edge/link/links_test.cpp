@@ -63,6 +63,7 @@ struct Node {
                 .up = [this](const core::NodeId& n) { note("up " + n.text.substr(15)); },
                 .down = [this](const core::NodeId& n,
                                const core::Error&) { note("down " + n.text.substr(15)); },
+                .dead = [this](const core::NodeId& n) { note("dead " + n.text.substr(15)); },
                 .congested = [this] { return congested.load(); }};
     }
 
@@ -292,6 +293,42 @@ TEST_CASE("a link that is lost is reported and made again", "[edge][link]") {
     REQUIRE(a.receives("up b", 2));
     REQUIRE(a.sends(kB, "back"));
     REQUIRE(again.receives("a says back"));
+}
+
+TEST_CASE("a node that died is found dead by both ends, and no node that lives", "[edge][link]") {
+    // Of two nodes the one with the smaller id calls; the other one looks too.
+    const bool smaller_dies = GENERATE(true, false);
+    CAPTURE(smaller_dies);
+    const auto keys = ring();
+    auto a = std::make_unique<Node>(kA, keys);
+    auto c = std::make_unique<Node>(kC, keys);
+    Node b{kB, keys};
+    const std::map<core::NodeId, std::string> all = {
+        {kA, a->address()}, {kB, b.address()}, {kC, c->address()}};
+    for (auto* node : {a.get(), &b, c.get()}) node->links.set_peers(all);
+    REQUIRE(b.receives("up a"));
+    REQUIRE(b.receives("up c"));
+    (smaller_dies ? a : c).reset();
+    CHECK(b.receives(smaller_dies ? "dead a" : "dead c"));
+    const auto received = b.all();
+    CHECK(std::count_if(received.begin(), received.end(),
+                        [](const auto& what) { return what.starts_with("dead"); }) == 1);
+    auto& other = smaller_dies ? *c : *a;
+    CHECK(other.receives(smaller_dies ? "dead a" : "dead c"));
+}
+
+TEST_CASE("a node that is called in vain is found dead, also if it never was linked",
+          "[edge][link]") {
+    const auto keys = ring();
+    std::string nobody;
+    {
+        const Node gone{kC, keys};
+        nobody = gone.address();
+    }
+    Node b{kB, keys};
+    b.links.set_peers({{kA, nobody}, {kC, nobody}});
+    CHECK(b.receives("dead a"));
+    CHECK(b.receives("dead c"));
 }
 
 TEST_CASE("the address of a node that died and came back with another name disturbs no link",

@@ -1,0 +1,177 @@
+#include "cluster/suspicions.hpp"
+
+#include "cluster/cluster.hpp"
+#include "support/manual_clock.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+using cluster::CrashLoops;
+using cluster::NodeRecord;
+using cluster::Suspicions;
+
+namespace {
+
+/// Nodes a, b, …, each a member, none with a name.
+struct Role {
+    explicit Role(const std::string& ids) {
+        for (const char id : ids) {
+            const core::NodeId node{std::string{id}};
+            NodeRecord record{.role = "edge", .node = node, .link_url = {}, .ready = {}};
+            record.incarnation = 0;
+            nodes.emplace(node, std::move(record));
+            members.insert(node);
+        }
+    }
+    NodeRecord& operator[](const std::string& id) { return nodes.at({id}); }
+    void suspects(const std::string& accuser, const std::string& suspect) {
+        (*this)[accuser].suspects[{suspect}] = (*this)[suspect].incarnation.value_or(0);
+    }
+    /// The nodes that are gone once a living one would have objected.
+    std::string gone() {
+        static_cast<void>(judge());
+        clock.advance(Suspicions::kObjection);
+        static_cast<void>(judge());
+        return text();
+    }
+    Suspicions::Changes judge() { return judged.judge(nodes, members, clock.mono()); }
+    std::string text() const {
+        std::string out;
+        for (const auto& [id, record] : nodes) {
+            if (judged.gone(id)) out += id.text;
+        }
+        return out;
+    }
+
+    test::ManualClock clock;
+    std::map<core::NodeId, NodeRecord> nodes;
+    std::set<core::NodeId> members;
+    Suspicions judged;
+};
+
+}  // namespace
+
+TEST_CASE("a node that one of several peers finds dead is not gone", "[suspicion]") {
+    Role role{"abc"};
+    role.suspects("b", "a");
+    CHECK(role.gone().empty());
+    CHECK(!role.judged.next());
+}
+
+TEST_CASE("a node that two peers find dead is gone, after the time for an objection",
+          "[suspicion]") {
+    Role role{"abcde"};
+    role.suspects("b", "a");
+    role.suspects("c", "a");
+    static_cast<void>(role.judge());
+    CHECK(role.text().empty());
+    CHECK(role.judged.next() == role.clock.mono() + Suspicions::kObjection);
+    role.clock.advance(Suspicions::kObjection);
+    CHECK(role.judge().gone == std::set<core::NodeId>{{"a"}});
+    CHECK(role.text() == "a");
+    CHECK(!role.judged.next());
+}
+
+TEST_CASE("the only peer decides alone", "[suspicion]") {
+    Role role{"ab"};
+    role.suspects("b", "a");
+    CHECK(role.gone() == "a");
+}
+
+TEST_CASE("two of three nodes that die at once are gone by the word of the third", "[suspicion]") {
+    Role role{"abc"};
+    role.suspects("c", "a");
+    role.suspects("c", "b");
+    CHECK(role.gone() == "ab");
+}
+
+TEST_CASE("a node that objects is not gone, and comes back if it was", "[suspicion]") {
+    Role role{"ab"};
+    role.suspects("b", "a");
+    const bool late = GENERATE(false, true);
+    CAPTURE(late);
+    if (late) REQUIRE(role.gone() == "a");
+    role["a"].incarnation = 1;
+    const auto changes = role.judge();
+    CHECK(changes.returned.size() == (late ? 1U : 0U));
+    CHECK(role.gone().empty());
+    role.suspects("b", "a");  // anew, with what it has read
+    CHECK(role.gone() == "a");
+}
+
+TEST_CASE("a record from before the suspicion is no objection", "[suspicion]") {
+    Role role{"ab"};
+    role["a"].incarnation = 3;
+    role.suspects("b", "a");
+    role["a"].ready = {1};  // was on its way when the node died
+    CHECK(role.gone() == "a");
+}
+
+TEST_CASE("nobody takes a node for gone that cannot object", "[suspicion]") {
+    Role role{"ab"};
+    role.suspects("b", "a");
+    role["a"].incarnation.reset();
+    CHECK(role.gone().empty());
+}
+
+TEST_CASE("the next process of a node's name is witness enough", "[suspicion]") {
+    Role role{"abcd"};
+    role["a"].name = role["d"].name = "machine";
+    role["b"].name = "other";
+    role.suspects("d", "a");
+    role.suspects("d", "b");
+    CHECK(role.gone() == "a");
+}
+
+TEST_CASE("who leaves, or is no member, is no witness that has to agree", "[suspicion]") {
+    Role role{"abcd"};
+    role.suspects("b", "a");
+    role["c"].leaving = true;
+    role.members.erase({"d"});
+    CHECK(role.gone() == "a");
+}
+
+TEST_CASE("a process that was stopped gives suspects their whole time again", "[suspicion]") {
+    Role role{"ab"};
+    role.suspects("b", "a");
+    static_cast<void>(role.judge());
+    role.clock.advance(1h);
+    role.judged.begin_again(role.clock.mono());
+    static_cast<void>(role.judge());
+    CHECK(role.text().empty());
+    CHECK(role.gone() == "a");
+}
+
+TEST_CASE("a node whose record is removed is forgotten", "[suspicion]") {
+    Role role{"ab"};
+    role.suspects("b", "a");
+    REQUIRE(role.gone() == "a");
+    role.nodes.erase({"a"});
+    CHECK(role.judge().returned.empty());
+    CHECK(!role.judged.gone({"a"}));
+}
+
+TEST_CASE("each further death of a name makes its next pause longer, up to a bound",
+          "[suspicion]") {
+    test::ManualClock clock;
+    CrashLoops loops;
+    const auto dies = [&] {
+        loops.died("machine", clock.mono());
+        clock.advance(1s);
+        return loops.pause("machine", clock.mono());
+    };
+    CHECK(dies() == 0s);
+    CHECK(dies() == CrashLoops::kFirst);
+    CHECK(dies() == 2 * CrashLoops::kFirst);
+    for (int i = 0; i < 20; ++i) CHECK(dies() <= CrashLoops::kMost);
+    CHECK(dies() == CrashLoops::kMost);
+    CHECK(loops.pause("other", clock.mono()) == 0s);
+    clock.advance(CrashLoops::kForgotten);
+    CHECK(loops.pause("machine", clock.mono()) == 0s);
+    CHECK(dies() == 0s);
+}
