@@ -127,8 +127,7 @@ struct Cluster::Impl final : fold::MemoryState {
 
     std::map<core::NodeId, PlacedNode> introduced;  ///< living nodes, as the controller knows them
     std::set<core::Partition> ready;
-    std::optional<std::uint64_t> clients;
-    std::set<core::NodeId> links;
+    std::optional<Status> status;
     core::Epoch claiming = 0;  ///< a claim to be controller that is not read back yet; 0: none
     std::set<std::string> in_flight;  ///< keys published and not read back yet
     /// The moves from a living home among them, with the nodes that they concern.
@@ -449,19 +448,22 @@ void Cluster::Impl::act() {
 
 void Cluster::Impl::publish_node() {
     std::erase_if(suspects, [this](const auto& one) { return record_of(one.first) == nullptr; });
-    const NodeRecord us{.role = options.role,
-                        .node = options.self,
-                        .link_url = options.link_url,
-                        .ready = ready,
-                        .clients = clients,
-                        .links = links,
-                        .name = options.name,
-                        .zone = options.zone,
-                        .capacity = options.capacity,
-                        .incarnation = incarnation,
-                        .suspects = suspects,
-                        .joining = !joined,
-                        .leaving = leaving};
+    NodeRecord us{.role = options.role,
+                  .node = options.self,
+                  .link_url = options.link_url,
+                  .ready = ready,
+                  .name = options.name,
+                  .zone = options.zone,
+                  .capacity = options.capacity,
+                  .incarnation = incarnation,
+                  .suspects = suspects,
+                  .joining = !joined,
+                  .leaving = leaving};
+    if (status) {
+        us.clients = status->clients;
+        us.links = status->links;
+        us.load = status->load;
+    }
     const auto known = ownership.nodes().find(options.self);
     if (known == ownership.nodes().end() || known->second != us) publish(encode(us));
 }
@@ -590,9 +592,8 @@ void Cluster::still_alive() {
     if (impl_->member) impl_->member->still_alive();
 }
 
-void Cluster::set_status(std::uint64_t clients, const std::set<core::NodeId>& links) {
-    impl_->clients = clients;
-    impl_->links = links;
+void Cluster::set_status(Status status) {
+    impl_->status = std::move(status);
     impl_->act();
 }
 

@@ -74,7 +74,12 @@ public:
     void set_linked(const std::set<core::NodeId>& nodes);
 
     /// Sets the status that this node publishes for people, at most every few seconds.
-    void set_status(std::uint64_t clients, const std::set<core::NodeId>& links);
+    struct Status {
+        std::uint64_t clients = 0;
+        std::set<core::NodeId> links;
+        std::map<core::Partition, std::uint64_t> load;  ///< records per second
+    };
+    void set_status(Status status);
 
     /// Leaves the group and says so in this node's record, so that the controller places its
     /// partitions elsewhere, and goes on following `ownership`. False: no other node is there to

@@ -30,6 +30,10 @@ PartitionOverview partition_of(const OwnershipFold& fold, core::Partition partit
             out.standbys.push_back({.node = node, .ready = fold.is_ready(node, partition)});
         }
     }
+    if (const auto home = fold.nodes().find(out.home); home != fold.nodes().end()) {
+        const auto load = home->second.load.find(partition);
+        if (load != home->second.load.end()) out.load = load->second;
+    }
     out.state = state_of(fold, out);
     return out;
 }

@@ -47,6 +47,8 @@ struct PartitionOverview {
     core::Epoch epoch = 0;
     PartitionState state = PartitionState::unplaced;
     std::vector<StandbyOverview> standbys = {};
+    /// Records per second, as its home reported a short while ago; nullopt: it did not.
+    std::optional<std::uint64_t> load = std::nullopt;
     bool operator==(const PartitionOverview&) const = default;
 };
 

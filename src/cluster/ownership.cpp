@@ -109,6 +109,11 @@ OwnershipEvent decode_node(const core::RecordView& view, const KeyParts& key) {
     for (const auto& [suspect, incarnation] : suspects.items()) {
         out.suspects.emplace(core::NodeId{suspect}, incarnation.get<std::uint64_t>());
     }
+    const Json load = json.value("load", Json::object());
+    for (const auto& [partition, rate] : load.items()) {
+        if (const auto p = number<core::Partition>(partition))
+            out.load.emplace(*p, rate.get<std::uint64_t>());
+    }
     out.joining = json.value("joining", false);
     out.leaving = json.value("leaving", false);
     return out;
@@ -181,6 +186,7 @@ core::Record encode(const NodeRecord& node) {
     for (const auto& [suspect, incarnation] : node.suspects) {
         value["suspects"][suspect.text] = incarnation;
     }
+    for (const auto& [p, rate] : node.load) value["load"][std::to_string(p)] = rate;
     if (node.joining) value["joining"] = true;
     if (node.leaving) value["leaving"] = true;
     return record(std::move(key), kNodeType, std::move(value));

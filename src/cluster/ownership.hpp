@@ -77,6 +77,8 @@ struct NodeRecord {
     /// The nodes that this one has found dead, each with the incarnation that it had then. A
     /// suspicion ends with a higher incarnation of the suspect: its objection.
     std::map<core::NodeId, std::uint64_t> suspects = {};
+    /// For people: records per second of `notifications`, of each partition that it serves.
+    std::map<core::Partition, std::uint64_t> load = {};
     bool joining = false;  ///< it has started and is not in the role's group yet
     bool leaving = false;  ///< it has left the group and serves until others have taken over
     bool operator==(const NodeRecord&) const = default;

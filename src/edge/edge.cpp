@@ -11,6 +11,7 @@
 #include "edge/edge_options.hpp"
 #include "edge/fronts.hpp"
 #include "edge/home/home_shard.hpp"
+#include "edge/partition_load.hpp"
 #include "edge/waiting_survey.hpp"
 #include "fold/webhook_owners.hpp"
 #include "log/log_watch.hpp"
@@ -177,6 +178,7 @@ struct Edge::Impl {
     std::unique_ptr<WaitingSurvey> waiting;
     std::unique_ptr<log::LogWatch> log_watch;
     Assignments assignments;
+    PartitionLoad load;
     std::set<core::Partition> logged_served;
     /// Set while this node leaves the cluster: called once no home serves here any more.
     std::optional<std::promise<void>> leaving;
@@ -413,7 +415,15 @@ std::unique_ptr<log::LogWatch> Edge::Impl::make_log_watch() {
 
 void Edge::Impl::log_status() {
     if (leaving) return;
-    cluster->set_status(fronts.identified(), links ? links->up() : std::set<core::NodeId>{});
+    cluster->set_status({.clients = fronts.identified(),
+                         .links = links ? links->up() : std::set<core::NodeId>{},
+                         .load = load.rates()});
+    for (const auto& shard : homes) {
+        shard->remote().post([this, &homes_of_it = *shard, to_control = lifetime.remote()] {
+            to_control.post(
+                [this, up_to = homes_of_it.served_up_to()] { load.measured(up_to, clock.mono()); });
+        });
+    }
     control.post_after(kLogStatusEvery, lifetime.guard([this] { log_status(); }));
 }
 

@@ -33,6 +33,7 @@ TEST_CASE("every record of ownership survives the round trip", "[ownership]") {
     auto suspicious = node;
     suspicious.incarnation = 2;
     suspicious.suspects = {{{"n2"}, 0}, {{"n3"}, 4}};
+    suspicious.load = {{1, 120}, {5, 0}};
     suspicious.joining = suspicious.leaving = true;
     const NodeRecord gone{"edge", {"n1"}, "", {}, true};
     CHECK(decoded(encode(claim)) == OwnershipEvent{claim});

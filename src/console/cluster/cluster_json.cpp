@@ -38,6 +38,7 @@ json partition_json(const cluster::PartitionOverview& one) {
             {"standbys", std::move(standbys)},
             {"ready", std::move(ready)},
             {"epoch", one.epoch},
+            {"load", one.load ? json(*one.load) : json()},
             {"moving", moving || one.state == PartitionState::restoring}};
 }
 

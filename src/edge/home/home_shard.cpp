@@ -204,6 +204,15 @@ std::map<core::Partition, HomeShard::Report> HomeShard::reports() const {
     return out;
 }
 
+std::map<core::Partition, core::Offset> HomeShard::served_up_to() const {
+    std::map<core::Partition, core::Offset> out;
+    for (const auto& [partition, entry] : homes_) {
+        const auto status = entry.home->status();
+        if (status.state == Home::State::serving) out[partition] = status.notifications_next;
+    }
+    return out;
+}
+
 const Home* HomeShard::find(core::Partition partition) const {
     const auto at = homes_.find(partition);
     return at == homes_.end() ? nullptr : at->second.home.get();

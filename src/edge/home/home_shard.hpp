@@ -63,6 +63,8 @@ public:
         std::optional<std::string> stuck;  ///< the fold cannot go on, and why
     };
     std::map<core::Partition, Report> reports() const;
+    /// The next offset of `notifications` of each partition that is served here.
+    std::map<core::Partition, core::Offset> served_up_to() const;
     /// Null: there is none of that partition.
     const Home* find(core::Partition partition) const;
     /// A message of a client of that partition.

@@ -126,6 +126,7 @@ Json json_of(const PartitionOverview& row, const std::optional<std::int64_t>& la
             {"state", to_string(row.state)},
             {"moving", row.state == PartitionState::moving},
             {"lag", lag ? Json(*lag) : Json(nullptr)},
+            {"load", row.load ? Json(*row.load) : Json(nullptr)},
             {"standbys", std::move(standbys)}};
 }
 
@@ -159,11 +160,11 @@ std::string cluster_table(const ClusterView& view) {
                          node.controller ? "controller" : ""});
     }
     std::vector<std::vector<std::string>> partitions{
-        {"PARTITION", "HOME", "EPOCH", "LAG", "STANDBYS"}};
+        {"PARTITION", "HOME", "EPOCH", "LAG", "RECORDS/S", "STANDBYS"}};
     for (const auto& row : role.partitions) {
         partitions.push_back({std::to_string(row.partition), home_text(row),
                               std::to_string(row.epoch), or_dash(lag_of(view, row.partition)),
-                              standbys_text(row)});
+                              or_dash(row.load), standbys_text(row)});
     }
     return aligned(nodes) + "\n" + aligned(partitions);
 }

@@ -35,7 +35,9 @@ struct World {
     /// Two edges; the second is about to take partition 1.
     void two_edges() {
         own(encode(ControllerClaim{"edge", 1, kOne}));
-        own(encode(NodeRecord{"edge", kOne, "10.0.0.1:8081", {0, 1}, false, 7, {kTwo}}));
+        NodeRecord one{"edge", kOne, "10.0.0.1:8081", {0, 1}, false, 7, {kTwo}};
+        one.load = {{0, 250}};
+        own(encode(one));
         own(encode(NodeRecord{"edge", kTwo, "10.0.0.2:8081", {1}}));
         own(encode(NodeRecord{"retry", kOne, "", {}}));
         own(encode(PlacementRecord{"edge", 0, kOne, {kTwo}, 1}));
@@ -84,9 +86,10 @@ TEST_CASE("the table of a cluster has a row for each node and partition", "[clus
           "1111111111111111  10.0.0.1:8081  7        1 of 1  1        1           controller\n"
           "2222222222222222  10.0.0.2:8081  -        0 of 1  1        1           \n"
           "\n"
-          "PARTITION  HOME                                                 EPOCH  LAG  STANDBYS\n"
-          "0          1111111111111111                                     3      -    "
+          "PARTITION  HOME                                                 EPOCH  LAG  RECORDS/S  "
+          "STANDBYS\n"
+          "0          1111111111111111                                     3      -    250        "
           "2222222222222222 (warming up)\n"
-          "1          2222222222222222 (takes over from 1111111111111111)  4      -    "
+          "1          2222222222222222 (takes over from 1111111111111111)  4      -    -          "
           "1111111111111111 (ready)\n");
 }
