@@ -12,7 +12,7 @@
 namespace beckon::cluster {
 
 /// Which nodes the role takes for gone before the group's time-out has found them: those that
-/// others have found dead, and that have not objected within a moment (decision 0218). Every node
+/// others have found dead, and that have not objected within a moment (decision 0222). Every node
 /// judges by the same records of `ownership`, so all come to the same result. A wrong judgement
 /// costs a move: epochs keep two homes apart. No log, no I/O; one thread.
 class Suspicions {
