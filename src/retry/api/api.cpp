@@ -581,7 +581,7 @@ void Api::Impl::show_attempts(const std::string& id, const Reply& reply) const {
     node.attempts_of({id}, [id, reply](const auto& attempts) {
         const auto found = attempts.find(id);
         reply(json_reply(
-            200, attempts_page(found == attempts.end() ? std::vector<Attempt>{} : found->second)));
+            200, attempts_page(found == attempts.end() ? WebhookAttempts{} : found->second)));
     });
 }
 
@@ -593,7 +593,7 @@ void Api::Impl::show_all_attempts(const Caller& caller, const Reply& reply) cons
     }
     node.attempts_of(ids, [reply](const auto& attempts) {
         Json list = Json::array();
-        for (const auto& [id, some] : attempts) list.push_back(summary_json(id, some));
+        for (const auto& [id, some] : attempts) list.push_back(summary_json(id, some.last));
         reply(json_reply(200, core::json_text(Json{{"webhooks", std::move(list)}})));
     });
 }

@@ -49,10 +49,16 @@ std::string first_attempts_page(Json page, const std::vector<FirstAttempts::Seen
     return core::json_text(page);
 }
 
-std::string attempts_page(const std::vector<Attempt>& attempts) {
+std::string attempts_page(const WebhookAttempts& attempts) {
     Json list = Json::array();
-    for (const auto& one : attempts) list.push_back(attempt_json(one));
-    return core::json_text(Json{{"attempts", std::move(list)}});
+    for (const auto& one : attempts.last) list.push_back(attempt_json(one));
+    Json hours = Json::array();
+    for (const auto& one : attempts.hours) {
+        hours.push_back({{"begins", time_text(one.begins)},
+                         {"attempts", one.attempts},
+                         {"delivered", one.delivered}});
+    }
+    return core::json_text(Json{{"attempts", std::move(list)}, {"hours", std::move(hours)}});
 }
 
 }  // namespace beckon::retry

@@ -17,6 +17,6 @@ nlohmann::json summary_json(const std::string& webhook, const std::vector<Attemp
 std::string first_attempts_page(nlohmann::json page, const std::vector<FirstAttempts::Seen>& seen,
                                 bool all);
 
-std::string attempts_page(const std::vector<Attempt>& attempts);
+std::string attempts_page(const WebhookAttempts& attempts);
 
 }  // namespace beckon::retry

@@ -577,4 +577,8 @@ std::vector<Attempt> Dispatcher::attempts_of(std::string_view webhook) const {
     return impl_->attempts.of(webhook);
 }
 
+std::vector<AttemptHour> Dispatcher::hours_of(std::string_view webhook) const {
+    return impl_->attempts.hours_of(webhook);
+}
+
 }  // namespace beckon::retry

@@ -1,5 +1,6 @@
 #include "retry/dispatch/recent_attempts.hpp"
 
+#include <chrono>
 #include <utility>
 
 namespace beckon::retry {
@@ -10,6 +11,7 @@ void RecentAttempts::add(const std::string& owner, const std::string& webhook, A
     const auto bytes = attempt.answer.size();
     auto& entries = by_owner_[owner];
     auto& one = by_webhook_[webhook];
+    count(one.hours, attempt);
     one.places.push_back(entries.insert(entries.end(), {owner, webhook, std::move(attempt)}));
     holders_.add(owner);
     weigh(webhook, one, one.answer_bytes + bytes);
@@ -20,6 +22,17 @@ void RecentAttempts::add(const std::string& owner, const std::string& webhook, A
     while (answer_bytes_ > limits_.answers_bytes) {
         drop_oldest_of(std::string{by_weight_.rbegin()->second});
     }
+}
+
+/// A clock that steps back adds to the newest hour.
+void RecentAttempts::count(std::deque<AttemptHour>& hours, const Attempt& attempt) {
+    const core::Timestamp begins{
+        std::chrono::floor<std::chrono::hours>(attempt.at.time_since_epoch())};
+    if (hours.empty() || hours.back().begins < begins) hours.push_back({.begins = begins});
+    ++hours.back().attempts;
+    if (attempt.outcome == Outcome::delivered) ++hours.back().delivered;
+    const auto oldest = hours.back().begins - std::chrono::hours{kHours - 1};
+    while (hours.front().begins < oldest) hours.pop_front();
 }
 
 void RecentAttempts::drop_oldest_of(const std::string& webhook) {
@@ -52,6 +65,12 @@ std::vector<Attempt> RecentAttempts::of(std::string_view webhook) const {
         attempts.push_back((*place)->attempt);
     }
     return attempts;
+}
+
+std::vector<AttemptHour> RecentAttempts::hours_of(std::string_view webhook) const {
+    const auto found = by_webhook_.find(webhook);
+    if (found == by_webhook_.end()) return {};
+    return {found->second.hours.begin(), found->second.hours.end()};
 }
 
 }  // namespace beckon::retry

@@ -28,7 +28,22 @@ struct Attempt {
     std::string answer{};  ///< the first bytes of the receiver's body, unchecked
 };
 
-/// The last attempts of each webhook, in memory. Above the limit of all attempts, the oldest of the
+/// The attempts at one webhook in one hour of the host's clock.
+struct AttemptHour {
+    core::Timestamp begins{};
+    std::uint32_t attempts = 0;
+    std::uint32_t delivered = 0;  ///< of those
+    bool operator==(const AttemptHour&) const = default;
+};
+
+/// What is known of the attempts at one webhook.
+struct WebhookAttempts {
+    std::vector<Attempt> last;       ///< the newest first
+    std::vector<AttemptHour> hours;  ///< those in which there were attempts, the newest last
+};
+
+/// The last attempts of each webhook, in memory, and how many there were in each hour of the last
+/// day (while any of its attempts is kept). Above the limit of all attempts, the oldest of the
 /// owner with the most attempts is dropped; above the limit of all answers, the oldest of the
 /// webhook whose answers take the most bytes. One thread.
 class RecentAttempts {
@@ -40,12 +55,16 @@ public:
         std::size_t answer_bytes = HttpSender::kBodyKept;           ///< likewise
         std::size_t answers_bytes = std::size_t{32} * 1024 * 1024;  ///< of all webhooks
     };
+    static constexpr std::size_t kHours = 24;
+
     RecentAttempts() : RecentAttempts(Limits{}) {}
     explicit RecentAttempts(Limits limits) : limits_(limits) {}
 
     void add(const std::string& owner, const std::string& webhook, Attempt attempt);
     /// The newest first.
     std::vector<Attempt> of(std::string_view webhook) const;
+    /// At most kHours, the newest last.
+    std::vector<AttemptHour> hours_of(std::string_view webhook) const;
     std::size_t size() const { return holders_.total(); }
 
 private:
@@ -58,7 +77,9 @@ private:
     struct OfOne {
         std::deque<Entries::iterator> places;  ///< the oldest first
         std::size_t answer_bytes = 0;
+        std::deque<AttemptHour> hours;  ///< the newest last
     };
+    static void count(std::deque<AttemptHour>& hours, const Attempt& attempt);
     void drop_oldest_of(const std::string& webhook);
     void weigh(const std::string& webhook, OfOne& one, std::size_t answer_bytes);
 

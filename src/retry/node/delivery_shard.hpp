@@ -106,8 +106,8 @@ public:
         Counts& operator+=(const Counts& other);
     };
     Counts counts() const;
-    std::vector<Attempt> attempts_of(const std::string& webhook) const {
-        return dispatcher_->attempts_of(webhook);
+    WebhookAttempts attempts_of(const std::string& webhook) const {
+        return {.last = dispatcher_->attempts_of(webhook), .hours = dispatcher_->hours_of(webhook)};
     }
 
 private:

@@ -594,8 +594,8 @@ void RetryNode::measure() { impl_->measure(); }
 const WebhookDirectory& RetryNode::webhooks() const { return impl_->directory; }
 
 void RetryNode::attempts_of(const std::vector<std::string>& webhooks,
-                            std::function<void(std::map<std::string, std::vector<Attempt>>)> done) {
-    using Attempts = std::map<std::string, std::vector<Attempt>>;
+                            std::function<void(std::map<std::string, WebhookAttempts>)> done) {
+    using Attempts = std::map<std::string, WebhookAttempts>;
     std::vector<std::vector<std::string>> of_shard(impl_->shards.size());
     for (const auto& id : webhooks) {
         if (!serves(id)) continue;

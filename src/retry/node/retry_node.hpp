@@ -82,7 +82,7 @@ public:
     const WebhookDirectory& webhooks() const;
     /// The last attempts of the named webhooks that this node serves.
     void attempts_of(const std::vector<std::string>& webhooks,
-                     std::function<void(std::map<std::string, std::vector<Attempt>>)> done);
+                     std::function<void(std::map<std::string, WebhookAttempts>)> done);
     /// The resources of this process that an owner's webhooks have used, as of the last measure().
     OwnerUsage usage_of(std::string_view owner) const;
     std::size_t partitions_served() const;

@@ -86,3 +86,26 @@ TEST_CASE("a long reason is cut", "[retry][dispatch]") {
     attempts.add("o", "a", {.delivery = "d", .why = std::string(10'000, 'x')});
     CHECK(attempts.of("a").front().why.size() == 256);
 }
+
+TEST_CASE("the attempts of a webhook are counted by the hour, for a day", "[retry][dispatch]") {
+    using namespace std::chrono_literals;
+    RecentAttempts attempts{{.of_each = 2, .of_all = 100}};
+    const beckon::core::Timestamp midnight{24h * 20'000};
+    const auto at = [&](beckon::core::Duration after, Outcome outcome) {
+        attempts.add("o", "a",
+                     {.delivery = "d",
+                      .at = midnight + std::chrono::duration_cast<std::chrono::milliseconds>(after),
+                      .outcome = outcome,
+                      .why = ""});
+    };
+    at(10min, Outcome::delivered);
+    at(59min, Outcome::refused);
+    at(60min, Outcome::delivered);
+    at(30min, Outcome::delivered);  // the clock has stepped back
+    CHECK(attempts.hours_of("a") ==
+          std::vector<AttemptHour>{{midnight, 2, 1}, {midnight + 1h, 2, 2}});
+    at(24h, Outcome::refused);
+    CHECK(attempts.hours_of("a") ==
+          std::vector<AttemptHour>{{midnight + 1h, 2, 2}, {midnight + 24h, 1, 0}});
+    CHECK(attempts.hours_of("b").empty());
+}
