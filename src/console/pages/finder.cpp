@@ -1,6 +1,8 @@
 #include "console/pages/finder.hpp"
 
+#include "core/codec.hpp"
 #include "core/json_text.hpp"
+#include "core/log_key.hpp"
 #include "core/log_names.hpp"
 #include "core/milestone.hpp"
 #include "inspect/store/client_state.hpp"
@@ -9,6 +11,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -75,6 +78,60 @@ FinderJson facts_of(const inspect::Named& named, core::Partition partitions) {
     return facts;
 }
 
+/// A record's place as steps show it, `notifications/3@17`; with `/client` behind it, its client.
+struct Place {
+    log::TopicPartition where;
+    core::Offset offset = 0;
+    bool client = false;
+};
+
+std::optional<std::int64_t> natural(std::string_view text) {
+    std::int64_t number = -1;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (fault != std::errc{} || end != text.data() + text.size() || number < 0) {
+        return std::nullopt;
+    }
+    return number;
+}
+
+std::optional<Place> place_in(std::string_view text) {
+    constexpr std::string_view kClientOf = "/client";
+    const bool client = text.ends_with(kClientOf);
+    if (client) text.remove_suffix(kClientOf.size());
+    const auto slash = text.find('/');
+    const auto at = text.find('@');
+    if (slash == text.npos || at == text.npos || at < slash) return std::nullopt;
+    const auto topic = log::Topic::parse(text.substr(0, slash));
+    const auto partition = natural(text.substr(slash + 1, at - slash - 1));
+    const auto offset = natural(text.substr(at + 1));
+    if (!topic || !partition || !offset) return std::nullopt;
+    if (*partition > std::numeric_limits<core::Partition>::max()) return std::nullopt;
+    return Place{{*topic, static_cast<core::Partition>(*partition)}, *offset, client};
+}
+
+/// The message or the client that a record is about.
+std::optional<inspect::Named> named_by(log::TopicPartition where, const core::RecordView& record) {
+    core::DecodeScratch scratch;
+    if (where.topic == log::Topic::kNotifications) {
+        const auto event = core::decode_notification(record, scratch);
+        if (const auto* put = std::get_if<core::NotificationAccepted>(&event)) {
+            return inspect::Named{
+                .kind = inspect::NameKind::message, .client = put->uaid, .message = put->key};
+        }
+        if (const auto* end = std::get_if<core::NotificationFinished>(&event)) {
+            return inspect::Named{
+                .kind = inspect::NameKind::message, .client = end->uaid, .message = end->key};
+        }
+        return std::nullopt;
+    }
+    if (where.topic != log::Topic::kSubscriptions || core::is_control_key(record.key)) {
+        return std::nullopt;
+    }
+    const auto uaid = core::parse_hex16(record.key.substr(0, core::kHexSize));
+    if (!uaid) return std::nullopt;
+    return inspect::Named{.kind = inspect::NameKind::client, .client = core::Uaid{*uaid}};
+}
+
 /// As JSON, or why the log was not read.
 using Found = core::Result<FinderJson>;
 
@@ -111,9 +168,28 @@ inspect::ScanLimits Finder::limits() const {
     }};
 }
 
+/// The message or the client of the record at a place in the log.
+core::Result<std::optional<inspect::Named>> Finder::named_at(const std::string& text,
+                                                             const inspect::ScanLimits& limits) {
+    const auto place = place_in(text);
+    if (!place) return std::optional<inspect::Named>{};
+    std::optional<inspect::Named> found;
+    const auto sink = [&](const core::RecordView& record) {
+        if (record.offset == place->offset) found = named_by(place->where, record);
+        return log::Next::stop;
+    };
+    const auto read = inspect::scan(context_.log, place->where, place->offset, sink, limits);
+    if (!read && read.error().fault != core::Fault::not_found) return core::fail(read.error());
+    if (found && (place->client || !found->message)) {
+        found = inspect::Named{.kind = inspect::NameKind::client, .client = found->client};
+    }
+    return found;
+}
+
 /// A reliability id may be any text, also one that reads as a UAID: the log decides.
 core::Result<std::optional<inspect::Named>> Finder::named(const std::string& text,
                                                           const inspect::ScanLimits& limits) {
+    if (place_in(text)) return named_at(text, limits);
     core::Tokens tokens{context_.keys};
     auto opened = inspect::open_name(tokens, text, context_.clock.wall());
     if ((opened && opened->kind != inspect::NameKind::client) || !core::is_reliability_id(text)) {
@@ -152,8 +228,11 @@ console::Answer Finder::find(const console::Parameters& asked) {
     if (*what) return found(**what, limit);
     return finder_refused(
         kNotFound,
-        "this is no endpoint URL, message URL, message id, reliability id or UAID of "
-        "this installation");
+        place_in(text_of(asked, "q"))
+            ? "the log has no record of a message or a client there: it was compacted away, or "
+              "another kind of record stands there"
+            : "this is no endpoint URL, message URL, message id, reliability id or UAID of "
+              "this installation");
 }
 
 console::Answer Finder::state(const console::Parameters& asked) {

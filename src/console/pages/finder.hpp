@@ -15,10 +15,11 @@
 
 namespace beckon::console {
 
-/// The console's page Find: it shows the meaning of a message id or URL, an endpoint URL, a UAID or
-/// a reliability id, its life across the log topics, and the state of its client at a moment. It
-/// reads the log on the caller's thread (SearchWorkers has some), with the code of `beckon trace`
-/// and `beckon replay state`. Any thread.
+/// The console's page Find: it shows the meaning of a message id or URL, an endpoint URL, a UAID, a
+/// reliability id, or a place in the log (`notifications/3@17` is the message of that record,
+/// `notifications/3@17/client` its client; so a link names neither), its life across the log
+/// topics, and the state of its client at a moment. It reads the log on the caller's thread
+/// (SearchWorkers has some), with the code of `beckon trace` and `beckon replay state`. Any thread.
 class Finder {
 public:
     /// The most time that a search for one answer reads.
@@ -48,6 +49,8 @@ public:
     void stop() { stopped_ = true; }
 
 private:
+    core::Result<std::optional<inspect::Named>> named_at(const std::string& text,
+                                                         const inspect::ScanLimits& limits);
     core::Result<std::optional<inspect::Named>> named(const std::string& text,
                                                       const inspect::ScanLimits& limits);
     console::Answer found(const inspect::Named& named, const inspect::ScanLimits& limits);

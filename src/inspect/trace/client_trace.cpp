@@ -7,8 +7,10 @@
 #include "inspect/trace/trace_words.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <iterator>
+#include <map>
 #include <utility>
 
 namespace beckon::inspect {
@@ -49,6 +51,26 @@ TraceStep step_of(log::TopicPartition where, const RecordView& record, std::stri
             .why = std::move(why)};
 }
 
+/// Messages without an end, and when their TTL ends: the newest of many.
+class OpenMessages {
+public:
+    explicit OpenMessages(std::size_t max) : max_(max) {}
+    void apply(const RecordView& record, core::DecodeScratch& scratch) {
+        const auto event = core::decode_notification(record, scratch);
+        if (const auto* put = std::get_if<core::NotificationAccepted>(&event)) {
+            expires_[put->key] = record.time + std::chrono::seconds{put->ttl_s};
+            if (expires_.size() > max_) expires_.erase(expires_.begin());  // keys rise with time
+        } else if (const auto* end = std::get_if<core::NotificationFinished>(&event)) {
+            expires_.erase(end->key);
+        }
+    }
+    const std::map<core::MessageKey, core::Timestamp>& expires() const { return expires_; }
+
+private:
+    const std::size_t max_;
+    std::map<core::MessageKey, core::Timestamp> expires_;
+};
+
 std::string of_message(const core::MessageKey& key, const std::string& words) {
     return "Message " + core::log_name(key) + ": " + words;
 }
@@ -60,15 +82,20 @@ std::optional<TraceStep> notification_step(log::TopicPartition where, const Reco
     const auto event = core::decode_notification(record, scratch);
     if (const auto* put = std::get_if<core::NotificationAccepted>(&event)) {
         const auto expires = record.time + std::chrono::seconds{put->ttl_s};
-        return step_of(where, record, "accepted",
-                       of_message(put->key, "for channel " + core::to_dashed(put->channel) + ". " +
-                                                accepted_words(*put, expires)));
+        auto step = step_of(where, record, "accepted",
+                            of_message(put->key, "for channel " + core::to_dashed(put->channel) +
+                                                     ". " + accepted_words(*put, expires)));
+        step.message = core::log_name(put->key);
+        return step;
     }
     if (const auto* end = std::get_if<core::NotificationFinished>(&event)) {
-        return step_of(
+        auto step = step_of(
             where, record, "finished",
             of_message(end->key,
                        finished_words(end->reason, record.header(core::kClientCodeHeader))));
+        step.message = core::log_name(end->key);
+        step.reason = to_string(end->reason);
+        return step;
     }
     if (const auto* lease = std::get_if<core::Lease>(&event); lease && !lease->removed) {
         return step_of(where, record, "home", home_words(lease->node, lease->epoch));
@@ -78,13 +105,14 @@ std::optional<TraceStep> notification_step(log::TopicPartition where, const Reco
 
 core::Result<void> add_messages(log::EventLog& log, log::TopicPartition where,
                                 const core::Uaid& client, const ClientTraceOptions& options,
-                                Newest& steps) {
+                                Newest& steps, OpenMessages& open) {
     const auto from = log::offset_at(log, where, options.since, options.trace.limits.timeout);
     if (!from) return core::fail(from.error());
     const auto key = core::to_hex(client);
     core::DecodeScratch scratch;
     const auto sink = [&](const RecordView& record) {
         if (record.key.starts_with(key) || record.key.starts_with(core::kLeasePrefix)) {
+            open.apply(record, scratch);
             if (auto step = notification_step(where, record, scratch)) steps.add(std::move(*step));
         }
         return Next::go_on;
@@ -122,14 +150,28 @@ core::Result<ClientTrace> trace_client(log::EventLog& log, const core::Uaid& cli
     auto subscriptions = subscription_steps(log, client, options.trace);
     if (!subscriptions) return core::fail(subscriptions.error());
     Newest messages{options.steps_max};
+    OpenMessages open{options.steps_max};
     const log::TopicPartition where{log::Topic::kNotifications, trace.partition};
-    if (const auto read = add_messages(log, where, client, options, messages); !read) {
+    if (const auto read = add_messages(log, where, client, options, messages, open); !read) {
         return core::fail(read.error());
     }
     trace.steps = std::move(*subscriptions);
     auto reported = messages.take();
     trace.steps.insert(trace.steps.end(), std::make_move_iterator(reported.begin()),
                        std::make_move_iterator(reported.end()));
+    for (const auto& [key, expires] : open.expires()) {
+        if (options.trace.now < expires) continue;
+        trace.steps.push_back(
+            {.at = expires,
+             .topic = where.topic.name(),
+             .partition = where.partition,
+             .offset = std::nullopt,
+             .what = "expired",
+             .why = of_message(key,
+                               "its TTL ended, and it is not delivered any more. The home "
+                               "writes its end when it next drains the client's messages."),
+             .message = core::log_name(key)});
+    }
     std::stable_sort(trace.steps.begin(), trace.steps.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     trace.cut = messages.cut() || trace.steps.size() > options.steps_max;

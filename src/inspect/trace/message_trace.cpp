@@ -109,6 +109,7 @@ private:
             reason_ = to_string(end->reason);
             step(record, "finished",
                  finished_words(end->reason, record.header(core::kClientCodeHeader)));
+            trace_.steps.back().reason = reason_;
         }
     }
 
@@ -212,6 +213,14 @@ core::Result<MessageTrace> trace_message(log::EventLog& log, const core::Message
     trace.outcome = notifications.finished() ? TraceOutcome::finished
                     : over                   ? TraceOutcome::overdue
                                              : TraceOutcome::waiting;
+    if (trace.outcome == TraceOutcome::overdue) {
+        trace.steps.push_back({.at = notifications.expires(),
+                               .topic = log::Topic(log::Topic::kNotifications).name(),
+                               .partition = trace.partition,
+                               .offset = std::nullopt,
+                               .what = "expired",
+                               .why = "Its TTL ended. It is not delivered any more."});
+    }
     trace.verdict = verdict_words(trace.outcome, notifications.reason(), notifications.expires());
     std::stable_sort(trace.steps.begin(), trace.steps.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });

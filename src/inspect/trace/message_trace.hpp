@@ -23,8 +23,10 @@ struct TraceStep {
     std::string topic;
     core::Partition partition = 0;
     std::optional<core::Offset> offset;
-    std::string what;  ///< a word for scripts: "accepted", "finished", "home", …
-    std::string why;   ///< a sentence for people
+    std::string what;       ///< a word for scripts: "accepted", "finished", "home", …
+    std::string why;        ///< a sentence for people
+    std::string message{};  ///< in the life of a client: the message, as log lines name it
+    std::string reason{};   ///< of "finished": the tombstone's
     bool operator==(const TraceStep&) const = default;
 };
 

@@ -56,6 +56,8 @@ Json json_of(const TraceStep& step) {
     out["offset"] = step.offset ? Json(*step.offset) : Json(nullptr);
     out["what"] = step.what;
     out["why"] = step.why;
+    if (!step.message.empty()) out["message"] = step.message;
+    if (!step.reason.empty()) out["reason"] = step.reason;
     return out;
 }
 

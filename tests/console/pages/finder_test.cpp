@@ -118,6 +118,29 @@ TEST_CASE(
     CHECK(world.finder.find({{"q", "track-2"}}).status == 404);
 }
 
+TEST_CASE("a place in the log finds the message of its record, and its client", "[console]") {
+    World world;
+    const auto place = world.found(core::to_dashed(world.uaid))["trace"]["steps"].back();
+    const auto at = "notifications/" + std::to_string(place["partition"].get<int>()) + "@" +
+                    std::to_string(place["offset"].get<int>());
+    CHECK(world.found(at)["kind"] == "message");
+    CHECK(world.found(at + "/client")["kind"] == "UAID");
+    CHECK(place["message"] == core::log_name(world.key));
+    const auto none = world.finder.find({{"q", "notifications/0@77"}});
+    CHECK(none.status == 404);
+    CHECK_THAT(none.json, Catch::Contains("compacted away"));
+}
+
+TEST_CASE("a message whose TTL has ended is said to be expired, with its client and alone",
+          "[console]") {
+    World world;
+    world.clock.advance(2h);
+    CHECK(whats(world.found(core::to_dashed(world.uaid))) ==
+          std::vector<std::string>{"client", "accepted", "expired"});
+    CHECK(whats(world.found(world.tokens.seal_message({world.uaid, world.key}))) ==
+          std::vector<std::string>{"client", "accepted", "expired"});
+}
+
 TEST_CASE("the state of a client is that of the moment", "[console]") {
     World world;
     CHECK(world.state(world.accepted - 2s)["known"].is_null());
