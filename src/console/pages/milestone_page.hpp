@@ -18,8 +18,11 @@ public:
     MilestonePage(const core::NodeId& node, log::EventLog& log, core::Executor& executor,
                   const core::Clock& clock);
 
-    /// {"counts": …, "refused": …, "steps": …} as the pages of the role have them; empty: no counts
-    /// have been published yet.
+    /// How many days a page has.
+    static constexpr int kDaysMax = 30;
+
+    /// {"counts": …, "refused": …, "steps": …} as the pages of the role have them, and "days": the
+    /// newest reports, each with its "day"; empty: no counts have been published yet.
     std::string json() const;
 
 private:

@@ -42,6 +42,22 @@ std::string flow_page(const Flow& flow) {
     return core::json_text(Json{{"steps", std::move(steps)}});
 }
 
+std::string day_page(const Report& report) {
+    Json milestones = Json::object();
+    for (const auto milestone : core::kAllMilestones) {
+        const auto& stay = report.stay(milestone);
+        if (stay.count == 0) continue;
+        const auto mean = stay.total.count() / static_cast<std::int64_t>(stay.count);
+        milestones[std::string{core::to_string(milestone)}] = {{"count", stay.count},
+                                                               {"mean_ms", mean}};
+    }
+    return core::json_text(Json{{"total", report.total_count()},
+                                {"success", report.success_count()},
+                                {"fail", report.fail_count()},
+                                {"withdrawn", report.withdrawn_count()},
+                                {"milestones", std::move(milestones)}});
+}
+
 std::string history_page(std::string_view id, const History& history) {
     Json steps = Json::array();
     for (const auto& reached : history.steps()) {

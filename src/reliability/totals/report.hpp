@@ -34,6 +34,8 @@ public:
 
     std::uint64_t total_count() const { return success_ + fail_ + withdrawn_; }
     std::uint64_t success_count() const { return success_; }
+    std::uint64_t fail_count() const { return fail_; }
+    std::uint64_t withdrawn_count() const { return withdrawn_; }
     const Stay& stay(Milestone milestone) const { return stays_[milestone]; }
 
     /// One JSON object with the members of the reference's report: since, longest, shortest,
