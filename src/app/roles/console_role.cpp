@@ -5,7 +5,9 @@
 #include "client/private_file.hpp"
 #include "console/canary/canary.hpp"
 #include "console/pages/finder.hpp"
+#include "console/pages/log_browser.hpp"
 #include "console/pages/search_workers.hpp"
+#include "console/pages/webhook_queries.hpp"
 #include "console/web/login.hpp"
 #include "core/shown_clock.hpp"
 #include "log/read_partition.hpp"
@@ -18,6 +20,8 @@ namespace beckon::app {
 
 namespace {
 
+/// Calls of the role retry at a time.
+constexpr std::size_t kCallsMax = 4;
 constexpr const char* kThisProcess = "this process";
 
 std::string token_in(const std::filesystem::path& file) {
@@ -68,6 +72,12 @@ struct ConsoleRole::Impl {
           finder({.partitions = config.retry.partitions,
                   .history_window = config.layout.history_window},
                  {parts.keys, parts.log, shown}),
+          browser({.partitions = config.retry.partitions,
+                   .tiers = config.retry.tiers.size(),
+                   .history_window = config.layout.history_window},
+                  {parts.log, shown}),
+          webhooks({.tiers = config.retry.tiers, .partitions = config.retry.partitions},
+                   {parts.log, parts.clock}, {retry_processes(config, parts), parts.keys}),
           attempts(retry_processes(config, parts), parts.keys),
           console(web_config(config), {.log = parts.log,
                                        .groups = *groups,
@@ -76,7 +86,7 @@ struct ConsoleRole::Impl {
                                        .partitions = config.retry.partitions,
                                        .prefix = std::move(prefix),
                                        .queries = queries(),
-                                       .acts = {{"redrive", dead.redrive()}},
+                                       .acts = acts(),
                                        .pages = console_pages(config, parts, shown, dead, attempts),
                                        .edges = [this](const auto& links) { use_edges(links); },
                                        .history_window = config.layout.history_window,
@@ -92,6 +102,8 @@ struct ConsoleRole::Impl {
     /// A search that is under way does not hold up the end.
     ~Impl() {
         finder.stop();
+        browser.stop();
+        webhooks.stop();
         const std::scoped_lock lock{canary_mutex};
         canary.reset();
     }
@@ -100,7 +112,20 @@ struct ConsoleRole::Impl {
         return {
             {"find", searches.ask([this](const auto& asked) { return finder.find(asked); })},
             {"state", searches.ask([this](const auto& asked) { return finder.state(asked); })},
+            {"log", searches.ask([this](const auto& asked) { return browser.topics(asked); })},
+            {"records", searches.ask([this](const auto& asked) { return browser.records(asked); })},
+            {"record", searches.ask([this](const auto& asked) { return browser.record(asked); })},
+            {"waiting",
+             searches.ask([this](const auto& asked) { return webhooks.waiting(asked); })},
+            {"webhook", calls.ask([this](const auto& asked) { return webhooks.webhook(asked); })},
+            {"letter", calls.ask([this](const auto& asked) { return webhooks.letter(asked); })},
             {"dead", [this](const auto& asked, const auto& reply) { dead.list(asked, reply); }}};
+    }
+
+    std::map<std::string, console::Act> acts() {
+        auto all = webhooks.acts(calls);
+        all["redrive"] = dead.redrive();
+        return all;
     }
 
     void use_edges(const std::vector<std::string>& link_addresses) {
@@ -121,7 +146,11 @@ struct ConsoleRole::Impl {
     core::ShownClock shown;  ///< for ages; the others use it
     const std::unique_ptr<log::Groups> groups;
     console::Finder finder;
-    console::SearchWorkers searches;  ///< which use the finder
+    console::LogBrowser browser;
+    console::WebhookQueries webhooks;
+    console::SearchWorkers searches;  ///< which use the three
+    /// Which wait for the role retry.
+    console::SearchWorkers calls{{.thread_name = "console-call", .at_a_time = kCallsMax}};
     console::DeadLetters dead;
     console::AttemptPoller attempts;
     std::mutex canary_mutex;

@@ -26,9 +26,10 @@ console::Answer answer_of(const SearchWorkers::Search& search, const console::Pa
 
 }  // namespace
 
-SearchWorkers::SearchWorkers() {
-    for (std::size_t i = 0; i < kSearchesMax; ++i) {
-        threads_.emplace_back([this, i] { run(i); });
+SearchWorkers::SearchWorkers(const Options& options) {
+    for (std::size_t i = 0; i < options.at_a_time; ++i) {
+        threads_.emplace_back(
+            [this, name = options.thread_name + "-" + std::to_string(i)] { run(name); });
     }
 }
 
@@ -51,15 +52,15 @@ console::Ask SearchWorkers::ask(Search search) {
 
 bool SearchWorkers::begin(Task task) {
     const std::scoped_lock lock{mutex_};
-    if (under_way_ >= kSearchesMax) return false;
+    if (under_way_ >= threads_.size()) return false;
     ++under_way_;
     waiting_.push_back(std::move(task));
     wake_.notify_one();
     return true;
 }
 
-void SearchWorkers::run(std::size_t number) {
-    pthread_setname_np(pthread_self(), ("console-find-" + std::to_string(number)).c_str());
+void SearchWorkers::run(const std::string& name) {
+    pthread_setname_np(pthread_self(), name.c_str());
     std::unique_lock lock{mutex_};
     for (;;) {
         wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });

@@ -7,13 +7,14 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace beckon::console {
 
-/// The threads of searches (`console-find-N`): each reads the log until it knows, and meanwhile the
-/// console's port serves others. Thread-safe.
+/// Threads for queries that wait: for the log (`console-find-N`), or for another process. Meanwhile
+/// the console's port serves others. Thread-safe.
 class SearchWorkers {
 public:
     /// More at once are refused, since each may read whole partitions.
@@ -21,7 +22,12 @@ public:
 
     using Search = std::function<console::Answer(const console::Parameters&)>;
 
-    SearchWorkers();
+    struct Options {
+        std::string thread_name = "console-find";
+        std::size_t at_a_time = kSearchesMax;
+    };
+    SearchWorkers() : SearchWorkers(Options{}) {}
+    explicit SearchWorkers(const Options& options);
     /// Waits until the searches that are under way have ended.
     ~SearchWorkers();
     SearchWorkers(const SearchWorkers&) = delete;
@@ -38,7 +44,7 @@ private:
     };
     /// False: so many are under way that no worker takes it.
     bool begin(Task task);
-    void run(std::size_t number);
+    void run(const std::string& name);
 
     std::mutex mutex_;
     std::condition_variable wake_;

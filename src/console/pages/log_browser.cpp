@@ -1,0 +1,239 @@
+#include "console/pages/log_browser.hpp"
+
+#include "console/pages/shown_record.hpp"
+#include "core/codec.hpp"
+#include "core/hmac.hpp"
+#include "core/json_parts.hpp"
+#include "core/json_text.hpp"
+#include "log/read_partition.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::console {
+
+namespace {
+
+using LogJson = nlohmann::ordered_json;
+
+/// How far before an offset its page is looked for, as compaction leaves gaps: more each time.
+constexpr core::Offset kWiderEachTime = 16;
+
+Answer log_refused(int status, const std::string& why) {
+    return {status, core::json_text(LogJson{{"error", why}})};
+}
+
+Answer bad_query(const std::string& why) { return log_refused(400, why); }
+
+Answer failed(const core::Error& error) {
+    const bool absent = error.fault == core::Fault::not_found;
+    return log_refused(absent ? 404 : 503, error.message);
+}
+
+std::optional<std::int64_t> number_in(const Parameters& asked, const char* name) {
+    const auto found = asked.find(name);
+    if (found == asked.end()) return std::nullopt;
+    std::int64_t number = -1;
+    const auto& text = found->second;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (fault != std::errc{} || end != text.data() + text.size() || number < 0) {
+        return std::nullopt;
+    }
+    return number;
+}
+
+std::optional<log::Topic> topic_in(const Parameters& asked) {
+    const auto found = asked.find("topic");
+    return found == asked.end() ? std::nullopt : log::Topic::parse(found->second);
+}
+
+std::optional<log::TopicPartition> partition_in(const Parameters& asked) {
+    const auto topic = topic_in(asked);
+    const auto partition = number_in(asked, "partition");
+    if (!topic || !partition || *partition > std::numeric_limits<core::Partition>::max()) {
+        return std::nullopt;
+    }
+    return log::TopicPartition{*topic, static_cast<core::Partition>(*partition)};
+}
+
+std::string cut(std::string text) {
+    if (text.size() > LogBrowser::kHeaderMax) {
+        text.resize(LogBrowser::kHeaderMax);
+        text += " …";
+    }
+    return text;
+}
+
+LogJson record_json(log::TopicPartition where, const core::RecordView& record) {
+    const auto shown = shown_record(where, record);
+    auto headers = LogJson::array();
+    for (const auto& header : record.headers) {
+        headers.push_back({{"name", header.name}, {"value", cut(shown_header(where, header))}});
+    }
+    return {{"offset", record.offset},
+            {"time", record.time.time_since_epoch().count()},
+            {"type", std::string{record.header(core::header::kType).value_or("")}},
+            {"key", cut(shown.key)},
+            {"bytes", record.value ? LogJson(record.value->size()) : LogJson()},
+            {"headers", std::move(headers)},
+            {"words", shown.words},
+            {"message", shown.message},
+            {"client", shown.client}};
+}
+
+/// One page of records.
+struct RecordsPage {
+    std::deque<LogJson> records;
+    core::Offset next = 0;
+};
+
+core::Result<RecordsPage> page_from(log::EventLog& log, log::TopicPartition where,
+                                    core::Offset from, core::Offset end,
+                                    const inspect::ScanLimits& limits) {
+    RecordsPage page{.records = {}, .next = end};
+    const auto sink = [&](const core::RecordView& record) {
+        if (page.records.size() == LogBrowser::kRecordsMax) {
+            page.next = record.offset;
+            return log::Next::stop;
+        }
+        page.records.push_back(record_json(where, record));
+        return log::Next::go_on;
+    };
+    const auto read = inspect::scan(log, where, from, sink, limits);
+    if (!read) return core::fail(read.error());
+    return page;
+}
+
+/// The last records before an offset. Reads a range that is wide enough for a page, and a wider one
+/// where compaction has left fewer there.
+core::Result<RecordsPage> page_before(log::EventLog& log, log::TopicPartition where, log::Ends ends,
+                                      core::Offset before, const inspect::ScanLimits& limits) {
+    auto width = static_cast<core::Offset>(LogBrowser::kRecordsMax);
+    for (;;) {
+        const auto from = std::max(ends.start, before - width);
+        RecordsPage page{.records = {}, .next = before};
+        const auto sink = [&](const core::RecordView& record) {
+            if (record.offset >= before) return log::Next::stop;
+            page.records.push_back(record_json(where, record));
+            if (page.records.size() > LogBrowser::kRecordsMax) page.records.pop_front();
+            return log::Next::go_on;
+        };
+        const auto read = inspect::scan(log, where, from, sink, limits);
+        if (!read) return core::fail(read.error());
+        if (from == ends.start || page.records.size() == LogBrowser::kRecordsMax) return page;
+        width *= kWiderEachTime;
+    }
+}
+
+std::string hex_of(std::string_view bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string hex;
+    hex.reserve(bytes.size() * 2);
+    for (const char c : bytes) {
+        const auto byte = static_cast<unsigned char>(c);
+        hex.push_back(kDigits[byte >> 4]);
+        hex.push_back(kDigits[byte & 15]);
+    }
+    return hex;
+}
+
+}  // namespace
+
+inspect::ScanLimits LogBrowser::limits() const {
+    return {.given_up = [this, until = context_.clock.mono() + kReadTime] {
+        return stopped_ || context_.clock.mono() > until;
+    }};
+}
+
+core::Timestamp LogBrowser::history_begins() const {
+    return context_.clock.wall() - options_.history_window;
+}
+
+Answer LogBrowser::topics(const Parameters& asked) const {
+    auto names = LogJson::array();
+    for (int i = 0; i < log::Topic::kFixed + static_cast<int>(options_.tiers); ++i) {
+        names.push_back(log::Topic::from_index(i).name());
+    }
+    auto partitions = LogJson::array();
+    if (asked.contains("topic")) {
+        const auto topic = topic_in(asked);
+        if (!topic) return bad_query("there is no such log topic");
+        const auto ends =
+            log::ends_of(context_.log, log::all_of(*topic, options_.partitions), limits().timeout);
+        if (!ends) return failed(ends.error());
+        for (const auto& [where, at] : *ends) {
+            partitions.push_back(
+                {{"partition", where.partition}, {"start", at.start}, {"end", at.end}});
+        }
+    }
+    return {200, core::json_text(
+                     LogJson{{"topics", std::move(names)},
+                             {"partitions", std::move(partitions)},
+                             {"history_begins", history_begins().time_since_epoch().count()}})};
+}
+
+Answer LogBrowser::records(const Parameters& asked) const {
+    const auto where = partition_in(asked);
+    if (!where) return bad_query("topic and partition must name a partition of a log topic");
+    const auto limit = limits();
+    const auto ends = log::ends_of(context_.log, *where, limit.timeout);
+    if (!ends) return failed(ends.error());
+    auto from = number_in(asked, "from");
+    if (const auto at = number_in(asked, "at")) {
+        const auto offset = log::offset_at(
+            context_.log, *where, core::Timestamp{std::chrono::milliseconds{*at}}, limit.timeout);
+        if (!offset) return failed(offset.error());
+        from = *offset;
+    }
+    const auto before = std::min(number_in(asked, "before").value_or(ends->end), ends->end);
+    const auto page =
+        from ? page_from(context_.log, *where, std::min(*from, ends->end), ends->end, limit)
+             : page_before(context_.log, *where, *ends, before, limit);
+    if (!page) return failed(page.error());
+    return {200,
+            core::json_text(LogJson{{"topic", where->topic.name()},
+                                    {"partition", where->partition},
+                                    {"start", ends->start},
+                                    {"end", ends->end},
+                                    {"history_begins", history_begins().time_since_epoch().count()},
+                                    {"records", page->records},
+                                    {"next", page->next}})};
+}
+
+Answer LogBrowser::record(const Parameters& asked) const {
+    const auto where = partition_in(asked);
+    const auto offset = number_in(asked, "offset");
+    if (!where || !offset) return bad_query("topic, partition and offset must name a record");
+    LogJson found;
+    const auto sink = [&](const core::RecordView& record) {
+        if (record.offset != *offset) return log::Next::stop;
+        const auto why = withheld(*where, record);
+        const auto value = why.empty() ? record.value.value_or("") : std::string_view{};
+        const auto shown = value.substr(0, kValueMax);
+        found = {{"record", record_json(*where, record)},
+                 {"shown", shown.size()},
+                 {"text", nullptr},
+                 {"hex", hex_of(shown)},
+                 {"withheld", std::string{why}}};
+        if (!shown.empty() && core::is_utf8(shown)) found["text"] = std::string{shown};
+        return log::Next::stop;
+    };
+    const auto read = inspect::scan(context_.log, *where, *offset, sink, limits());
+    if (!read) return failed(read.error());
+    if (found.is_null()) {
+        return log_refused(404,
+                           "the log has no record at this offset: it was compacted away, or "
+                           "has not been written");
+    }
+    return {200, core::json_text(found)};
+}
+
+}  // namespace beckon::console

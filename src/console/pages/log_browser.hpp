@@ -1,0 +1,67 @@
+#pragma once
+
+#include "console/web/web_server.hpp"
+#include "core/clock.hpp"
+#include "core/partition.hpp"
+#include "inspect/trace/scan.hpp"
+#include "log/event_log.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+namespace beckon::console {
+
+/// The console's browser of the log: partitions, and their records page by page, from an offset or
+/// a time on. Names that would let a reader act for a client, and values that hold secrets, do not
+/// leave it. It reads the log on the caller's thread (SearchWorkers has some). Any thread.
+class LogBrowser {
+public:
+    static constexpr std::size_t kRecordsMax = 50;   ///< of a page
+    static constexpr std::size_t kValueMax = 4'096;  ///< bytes of one record's value
+    static constexpr std::size_t kHeaderMax = 256;   ///< bytes of a header's value, and of a key
+    /// The most time that a query reads.
+    static constexpr std::chrono::seconds kReadTime{20};
+
+    struct Options {
+        core::Partition partitions = 1;
+        std::size_t tiers = 0;  ///< delay topics
+        std::chrono::seconds history_window{};
+    };
+    /// Both outlive it.
+    struct Context {
+        log::EventLog& log;
+        const core::Clock& clock;
+    };
+    LogBrowser(Options options, Context context) : options_(options), context_(context) {}
+    LogBrowser(const LogBrowser&) = delete;
+    LogBrowser& operator=(const LogBrowser&) = delete;
+
+    /// Parameter `topic`, which may be absent. {"topics": [names], "partitions": of the topic:
+    /// [{"partition", "start", "end"}], "history_begins": ms}
+    Answer topics(const Parameters& asked) const;
+    /// Parameters `topic`, `partition`, and one of `from` (an offset), `before` (an offset: the
+    /// page that ends there) and `at` (Unix milliseconds); without one the newest. {"topic",
+    /// "partition", "start", "end", "history_begins", "records": [{"offset", "time", "type", "key",
+    /// "bytes" (null: no value), "headers": [{"name", "value"}], "words", "message", "client":
+    /// whether Find knows the record's}], "next": offset behind the page}
+    Answer records(const Parameters& asked) const;
+    /// Parameters `topic`, `partition`, `offset`. {"record": as above, "bytes", "shown", "text": if
+    /// it is UTF-8, else null, "hex", "withheld": why the value is not shown, or empty}; 404 where
+    /// the log has no record there.
+    Answer record(const Parameters& asked) const;
+
+    /// Ends all readings; no new one begins.
+    void stop() { stopped_ = true; }
+
+private:
+    inspect::ScanLimits limits() const;
+    core::Timestamp history_begins() const;
+
+    const Options options_;
+    const Context context_;
+    std::atomic<bool> stopped_{false};
+};
+
+}  // namespace beckon::console

@@ -1,0 +1,305 @@
+#include "console/pages/webhook_queries.hpp"
+
+#include "client/url.hpp"
+#include "console/pages/waiting_deliveries.hpp"
+#include "core/ids.hpp"
+#include "core/json_text.hpp"
+#include "core/logger.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::console {
+
+namespace {
+
+using WebhookJson = nlohmann::json;
+
+constexpr int kGood = 200;
+constexpr int kBadQuery = 400;
+constexpr int kConflict = 409;
+constexpr int kBadGateway = 502;
+constexpr std::chrono::seconds kReadingTime{20};
+constexpr std::size_t kNameMax = 128;
+
+Answer not_done(int status, const std::string& why) {
+    return {status, core::json_text(WebhookJson{{"error", why}})};
+}
+
+/// Names of webhooks, deliveries and owners: they become part of a path.
+std::optional<std::string> name_in(const Parameters& asked, const char* which) {
+    const auto found = asked.find(which);
+    if (found == asked.end() || found->second.empty() || found->second.size() > kNameMax) {
+        return std::nullopt;
+    }
+    const auto plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '-' || c == '_';
+    };
+    const auto& text = found->second;
+    return std::all_of(text.begin(), text.end(), plain) ? std::optional{text} : std::nullopt;
+}
+
+std::string text_member(const WebhookJson& parsed, const char* name) {
+    const auto found = parsed.is_object() ? parsed.find(name) : parsed.end();
+    return parsed.is_object() && found != parsed.end() && found->is_string()
+               ? found->get<std::string>()
+               : std::string{};
+}
+
+/// Why the API did not do it, in its own words.
+Answer refusal(const core::Result<client::ApiAnswer>& answer) {
+    if (!answer) return not_done(kBadGateway, answer.error().message);
+    auto why = text_member(core::parse_json(answer->body), "detail");
+    if (why.empty()) why = "the role retry answered " + std::to_string(answer->status);
+    const bool ours = answer->status >= 400 && answer->status < 500 && answer->status != 401;
+    return not_done(ours ? answer->status : kBadGateway, why);
+}
+
+/// Without what only the owner may know.
+WebhookJson shown(WebhookJson webhook) {
+    const auto url = client::parse_url(text_member(webhook, "url"));
+    webhook["origin"] = url ? url->origin() : std::string{};
+    webhook.erase("url");
+    webhook.erase("form_fields");
+    return webhook;
+}
+
+WebhookJson waiting_json(const WaitingDelivery& one) {
+    return {{"delivery", one.id},
+            {"offset", one.offset},
+            {"attempts", one.attempts},
+            {"last", one.last ? WebhookJson(std::string{to_string(*one.last)}) : WebhookJson()},
+            {"due", one.due.time_since_epoch().count()}};
+}
+
+WebhookJson waiting_json(const WaitingTier& tier) {
+    auto first = WebhookJson::array();
+    for (const auto& one : tier.first) first.push_back(waiting_json(one));
+    return {{"topic", log::Topic::retry(tier.tier).name()},
+            {"delay_seconds", tier.delay.count()},
+            {"waiting", tier.waiting},
+            {"first", std::move(first)}};
+}
+
+}  // namespace
+
+/// An act at one webhook, as the API and people know it.
+struct WebhookQueries::Deed {
+    const char* name;
+    const char* path;  ///< behind /webhooks/ID
+    const char* done;  ///< a sentence
+    std::vector<std::string> (*plan)(const WebhookJson& webhook, const std::string& origin);
+    bool (*possible)(const WebhookJson& webhook);
+};
+
+namespace {
+
+bool is_enabled(const WebhookJson& webhook) { return webhook.value("enabled", true); }
+
+std::vector<std::string> plan_test(const WebhookJson& webhook, const std::string& origin) {
+    if (!is_enabled(webhook)) {
+        return {"The webhook is disabled, so a test would become a dead letter. Enable it first."};
+    }
+    return {"One event of type beckon.webhook.test goes to " + origin +
+                ", signed as every other event, even if a filter or types would leave it out.",
+            "It counts as an attempt. If the receiver does not take it, it is tried again as every "
+            "other delivery is."};
+}
+
+std::vector<std::string> plan_disable(const WebhookJson& webhook, const std::string& origin) {
+    if (!is_enabled(webhook)) return {"The webhook is disabled already. Nothing would change."};
+    return {"Requests to " + origin + " end. New events are not kept for this webhook.",
+            "Its deliveries that come due while it is disabled become dead letters, which can be "
+            "redriven once it is enabled again.",
+            "The reason that its owner sees is \"by its owner\"."};
+}
+
+std::vector<std::string> plan_enable(const WebhookJson& webhook, const std::string& origin) {
+    if (is_enabled(webhook)) return {"The webhook is enabled already. Nothing would change."};
+    return {"New events go to " + origin + " again, and so do deliveries that still wait.",
+            "Its dead letters stay until somebody redrives them. Failures before now no longer "
+            "count."};
+}
+
+std::vector<std::string> plan_rotate(const WebhookJson& webhook, const std::string& /*origin*/) {
+    std::vector<std::string> does{
+        "A new secret is made. It is shown here once, and never again: the receiver needs it.",
+        "Requests are signed with the new and the present secret until the next rotation, so the "
+        "receiver loses nothing while it changes."};
+    if (webhook.value("secrets", 1) > 1) {
+        does.emplace_back("The secret before the present one ends at once.");
+    }
+    if (webhook.contains("shared_key") && !webhook["shared_key"].is_null()) {
+        does.emplace_back(
+            "This webhook signs with a shared key, which a rotation does not change.");
+    }
+    return does;
+}
+
+bool always(const WebhookJson& /*webhook*/) { return true; }
+bool if_disabled(const WebhookJson& webhook) { return !is_enabled(webhook); }
+
+}  // namespace
+
+WebhookQueries::WebhookQueries(Options options, Context context, RetryApi api)
+    : options_(std::move(options)), context_(context), api_(std::move(api)) {}
+
+Answer WebhookQueries::webhook(const Parameters& asked) const {
+    const auto id = name_in(asked, "id");
+    const auto owner = name_in(asked, "owner");
+    if (!id || !owner) return not_done(kBadQuery, "id and owner must name a webhook and its owner");
+    const auto settings = api_.ask(*owner, {.path = "/webhooks/" + *id});
+    if (!settings || !settings->good()) return refusal(settings);
+    WebhookJson page{{"webhook", shown(core::parse_json(settings->body))},
+                     {"attempts", nullptr},
+                     {"hours", nullptr},
+                     {"problem", ""}};
+    const auto attempts = api_.ask(*owner, {.path = "/webhooks/" + *id + "/attempts"});
+    if (attempts && attempts->good()) {
+        const auto reported = core::parse_json(attempts->body);
+        for (const auto* name : {"attempts", "hours"}) {
+            if (reported.is_object() && reported.contains(name)) page[name] = reported[name];
+        }
+    } else {
+        page["problem"] = text_member(core::parse_json(refusal(attempts).json), "error");
+    }
+    return {kGood, core::json_text(page)};
+}
+
+Answer WebhookQueries::waiting(const Parameters& asked) const {
+    const auto id = name_in(asked, "id");
+    if (!id) return not_done(kBadQuery, "id must be that of a webhook");
+    const inspect::ScanLimits limits{
+        .given_up = [this, until = context_.clock.mono() + kReadingTime] {
+            return stopped_ || context_.clock.mono() > until;
+        }};
+    const auto found =
+        waiting_deliveries(context_.log, *id, options_.tiers, options_.partitions, limits);
+    if (!found) return not_done(503, found.error().message);
+    auto tiers = WebhookJson::array();
+    for (const auto& tier : found->tiers) tiers.push_back(waiting_json(tier));
+    return {kGood, core::json_text(WebhookJson{{"partition", found->partition},
+                                               {"complete", found->complete},
+                                               {"tiers", std::move(tiers)}})};
+}
+
+Answer WebhookQueries::letter(const Parameters& asked) const {
+    const auto delivery = name_in(asked, "delivery");
+    const auto owner = name_in(asked, "owner");
+    if (!delivery || !owner) {
+        return not_done(kBadQuery, "delivery and owner must name a dead letter and its owner");
+    }
+    const auto letter = api_.ask(*owner, {.path = "/dead/" + *delivery});
+    if (!letter || !letter->good()) return refusal(letter);
+    return {kGood, letter->body};
+}
+
+Answer WebhookQueries::plan(const Deed& deed, const Parameters& of) const {
+    const auto settings = api_.ask(of.at("owner"), {.path = "/webhooks/" + of.at("webhook")});
+    if (!settings || !settings->good()) return refusal(settings);
+    const auto webhook = shown(core::parse_json(settings->body));
+    return {kGood, core::json_text(WebhookJson{{"webhook", of.at("webhook")},
+                                               {"origin", webhook["origin"]},
+                                               {"does", deed.plan(webhook, webhook["origin"])},
+                                               {"possible", deed.possible(webhook)}})};
+}
+
+Answer WebhookQueries::run(const Deed& deed, const Parameters& of) const {
+    const auto answer = api_.ask(
+        of.at("owner"), {.method = "POST", .path = "/webhooks/" + of.at("webhook") + deed.path});
+    const bool good = answer && answer->good();
+    core::log_info("console", "webhook_act",
+                   {{"act", deed.name},
+                    {"by", of.at("by")},
+                    {"webhook", of.at("webhook")},
+                    {"owner", of.at("owner")},
+                    {"status", answer ? answer->status : 0}});
+    if (!good) return refusal(answer);
+    WebhookJson page{{"done", deed.done}};
+    const auto said = core::parse_json(answer->body);
+    for (const auto* name : {"delivery", "secret"}) {
+        if (auto text = text_member(said, name); !text.empty()) page[name] = std::move(text);
+    }
+    return {kGood, core::json_text(page)};
+}
+
+namespace {
+
+/// The members of an act's request or order, which has no others than these; nullopt: it is none.
+std::optional<Parameters> members_in(const std::string& text,
+                                     const std::vector<const char*>& names) {
+    const auto parsed = core::parse_json(text);
+    if (!parsed.is_object() || parsed.size() != names.size()) return std::nullopt;
+    Parameters of;
+    for (const auto* name : names) of[name] = text_member(parsed, name);
+    const bool good = std::all_of(names.begin(), names.end(),
+                                  [&](const auto* name) { return name_in(of, name).has_value(); });
+    return good ? std::optional{std::move(of)} : std::nullopt;
+}
+
+}  // namespace
+
+/// A rotation that is repeated would end the secret that the receiver has.
+bool WebhookQueries::is_first(const std::string& order) {
+    const std::scoped_lock lock{mutex_};
+    if (!used_.insert(order).second) return false;
+    used_in_order_.push_back(order);
+    if (used_in_order_.size() > kOrdersKept) {
+        used_.erase(used_in_order_.front());
+        used_in_order_.pop_front();
+    }
+    return true;
+}
+
+Act WebhookQueries::act(const Deed& deed, SearchWorkers& workers) {
+    const auto planned = workers.ask([this, deed](const auto& of) { return plan(deed, of); });
+    const auto done = workers.ask([this, deed](const auto& of) { return run(deed, of); });
+    const auto check = [planned, name = std::string{deed.name}](
+                           const std::string& wanted, const std::function<void(Plan)>& then) {
+        const auto of = members_in(wanted, {"webhook", "owner"});
+        if (!of) return then({not_done(kBadQuery, R"($ must be {"webhook": …, "owner": …})")});
+        const auto order =
+            core::json_text(WebhookJson{{"act", name},
+                                        {"webhook", of->at("webhook")},
+                                        {"owner", of->at("owner")},
+                                        {"once", core::to_hex(core::random_uuid4())}});
+        planned(*of, [then, order](Answer answer) {
+            const auto plan = core::parse_json(answer.json);
+            const bool possible = answer.status == kGood && plan.value("possible", false);
+            then({std::move(answer), possible ? std::optional{order} : std::nullopt});
+        });
+    };
+    const auto execute = [this, done, name = std::string{deed.name}](
+                             const std::string& order, const std::string& by, const Reply& reply) {
+        auto of = members_in(order, {"act", "webhook", "owner", "once"});
+        if (!of || of->at("act") != name) {
+            return reply(not_done(kConflict, "the plan that was shown is of another act"));
+        }
+        if (!is_first(order)) {
+            return reply(not_done(kConflict, "this was done already: check it again"));
+        }
+        (*of)["by"] = by;
+        done(*of, reply);
+    };
+    return {check, execute};
+}
+
+std::map<std::string, Act> WebhookQueries::acts(SearchWorkers& workers) {
+    const std::array<Deed, 4> deeds{{
+        {"test", "/test", "The test event is on its way.", plan_test, is_enabled},
+        {"disable", "/disable", "The webhook is disabled.", plan_disable, is_enabled},
+        {"enable", "/enable", "The webhook is enabled.", plan_enable, if_disabled},
+        {"rotate", "/secret", "The webhook has a new secret.", plan_rotate, always},
+    }};
+    std::map<std::string, Act> found;
+    for (const auto& deed : deeds) found[deed.name] = act(deed, workers);
+    return found;
+}
+
+}  // namespace beckon::console
