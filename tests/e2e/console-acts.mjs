@@ -250,6 +250,83 @@ test('the page of webhooks has success rates and last attempts, and no secret', 
     await tab.close();
 });
 
+test('the page of a webhook shows its attempts, and each act does what its plan says', async () => {
+    const row = (await ask('/api/pages/webhooks')).json.webhooks[0];
+    const tab = await open(browser, `webhooks/${row.id}`);
+    await seen(tab, 'td', 'delivered (204)');
+    await seen(tab, 'h2', 'Success by hour');
+    await seen(tab, '.panel p', 'No delivery waits for this webhook.');
+    await inspect(tab, 'webhook');
+    const act = async (button, plan, confirm, done) => {
+        await press(tab, button);
+        await seen(tab, '.plan li', plan);
+        await press(tab, confirm);
+        await seen(tab, '.plan p', done);
+    };
+    const before = receiver.ids.length;
+    await act('Send a test', 'beckon.webhook.test', 'Confirm: send a test', 'The test event is on its way.');
+    await until('the test at the receiver', () => receiver.ids.length === before + 1, PATIENCE);
+    await act('Disable', 'become dead letters', 'Confirm: disable', 'The webhook is disabled.');
+    await seen(tab, '.notice.bad', 'It is disabled (by its owner)');
+    await act('Enable', 'Its dead letters stay', 'Confirm: enable', 'The webhook is enabled.');
+    await act('Rotate the secret', 'until the next rotation', 'Confirm: rotate the secret', 'The webhook has a new secret.');
+    assert.match(await tab.$eval('.secret', (code) => code.textContent), /^whsec_/);
+    assert.deepEqual(tab.complaints, []);
+    await tab.close();
+    const role = log === 'kafka' ? 'console' : 'standalone';
+    assert.match(cluster.children.get(role).output, /webhook_act.*"act":"rotate"/, 'the act is in the log');
+});
+
+test('a confirmation of one act confirms no other one, and counts once', async () => {
+    const { id: webhook, owner } = (await ask('/api/pages/webhooks')).json.webhooks[0];
+    const shown = await post('/api/acts/test/check', { webhook, owner });
+    assert.equal(shown.status, 200, JSON.stringify(shown.json));
+    const { confirmation } = shown.json;
+    assert.equal((await post('/api/acts/disable', { confirmation })).status, 409);
+    assert.equal((await post('/api/acts/test', { confirmation })).status, 200);
+    assert.equal((await post('/api/acts/test', { confirmation })).status, 409);
+    assert.equal((await post('/api/acts/enable/check', { webhook, owner })).json.confirmation, null, 'it is enabled');
+    assert.equal((await post('/api/acts/test/check', { webhook, owner: 'somebody-else' })).status, 404);
+});
+
+test('a dead letter shows its event, and a hanging delivery waits in its tier', async () => {
+    receiver.status = 500;
+    await deadLetter(1, ['order.lost']);
+    const letter = await until('it to be dead', async () => (await ask('/api/dead?type=order.lost')).json.letters[0], PATIENCE);
+    const tab = await open(browser, `dead/${letter.delivery}?webhook=${letter.webhook}`);
+    await seen(tab, 'pre', '"n": 0');
+    await seen(tab, 'h2', 'History: each time that it was given up');
+    await inspect(tab, 'letter');
+    assert.deepEqual(tab.complaints, []);
+    await tab.close();
+    receiver.status = 204;
+    const { confirmation } = (await post('/api/acts/redrive/check', { type: 'order.lost' })).json;
+    assert.equal((await post('/api/acts/redrive', { confirmation })).json.settled, 1);
+    await until('none to be left', async () => (await ask('/api/dead')).json.letters.length === 0, PATIENCE);
+});
+
+test('from a message to its record, its neighbours, its bytes and its client', async () => {
+    const step = (await ask(`/api/find?q=${encodeURIComponent(message)}`)).json.trace.steps.find((one) => one.what === 'accepted');
+    const place = `notifications/${step.partition}@${step.offset}`;
+    const tab = await open(browser, `find/${encodeURIComponent(place)}`);
+    await seen(tab, 'h2', 'This is a message');
+    await tab.evaluate(() => [...document.querySelectorAll('ol.steps a')].find((link) => link.textContent.startsWith('notifications/')).click());
+    await seen(tab, 'h1', 'Record');
+    await seen(tab, '.verdict', 'A message for channel');
+    await press(tab, 'Show the value');
+    await seen(tab, 'pre', '0000  ');
+    await inspect(tab, 'record');
+    await tab.evaluate(() => [...document.querySelectorAll('main a')].find((link) => link.textContent === 'Its client').click());
+    await seen(tab, 'h2', 'Messages');
+    await seen(tab, '.tile', 'Acknowledged');
+    await inspect(tab, 'client');
+    assert.deepEqual(tab.complaints, []);
+    await tab.close();
+    const page = await ask(`/api/records?topic=notifications&partition=${step.partition}`);
+    assert.ok(page.json.records.some((one) => one.offset === step.offset));
+    assert.doesNotMatch(JSON.stringify(page.json), new RegExp(message.split('/').pop()), 'whoever has this id could delete the message');
+});
+
 test('Firefox finds and redrives too', async () => {
     receiver.status = 500;
     await deadLetter(1, ['order.late']);

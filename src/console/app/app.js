@@ -1,11 +1,14 @@
 // The console: which page is shown, for whom, and how it looks.
-import { h, replace } from './dom.js';
+import { endAsking } from './asked.js';
+import { h, head, replace } from './dom.js';
 import { endCharts, repaintCharts } from './chart.js';
 import { follow } from './live.js';
+import { routeNow } from './route.js';
 import { canary } from './pages/canary.js';
 import { dead } from './pages/dead.js';
 import { find } from './pages/find.js';
 import { lag } from './pages/lag.js';
+import { logPage } from './pages/log.js';
 import { milestones } from './pages/milestones.js';
 import { nodes } from './pages/nodes.js';
 import { overview } from './pages/overview.js';
@@ -13,7 +16,7 @@ import { tiers } from './pages/tiers.js';
 import { webhooks } from './pages/webhooks.js';
 
 /** @type {import('./types.js').Page[]} */
-const PAGES = [overview, nodes, lag, tiers, webhooks, dead, find, milestones, canary];
+const PAGES = [overview, nodes, lag, tiers, webhooks, dead, find, logPage, milestones, canary];
 /** Names that pages once had. */
 const FORMER = new Map([['cluster', 'nodes']]);
 const THEMES = ['system', 'light', 'dark'];
@@ -32,7 +35,7 @@ let status = null;
 let shown = overview;
 
 function pageNow() {
-    const name = location.hash.replace(/^#\/?/, '').split('?')[0];
+    const name = routeNow().page;
     return PAGES.find((page) => page.name === (FORMER.get(name) ?? name)) ?? PAGES[0];
 }
 
@@ -80,6 +83,7 @@ function showState(state) {
 function showPage() {
     unfollow();
     endCharts();
+    endAsking();
     const page = pageNow();
     showNavigation(page);
     const pages = page.follows ? [page.follows, ...(page.also ?? [])] : [];
@@ -89,7 +93,7 @@ function showPage() {
     byId('live').hidden = false;
     if (page.follows) replace(content, [h('div', { class: 'head' }, h('h1', {}, page.title)), h('p', { class: 'quiet' }, page.missing ?? 'Waiting for the first values …')]);
     else draw();
-    unfollow = follow([...pages, 'status'], (name, news, change) => {
+    unfollow = follow([...new Set([...pages, 'status'])], (name, news, change) => {
         if (name === 'status') {
             status = news;
             showBadges();
@@ -98,7 +102,10 @@ function showPage() {
             data[name] = change && page.merge && name === page.follows ? page.merge(data[name], news) : news;
         }
         if (page.follows && data[page.follows] !== undefined) draw();
-    }, showState, showLogin);
+    }, showState, showLogin, (name, why) => {
+        if (name !== page.follows || data[name] !== undefined) return;
+        replace(content, [head(page.title), h('p', { class: 'notice', role: 'status' }, `${page.missing ?? 'There are no values yet.'} The console says: ${why}.`)]);
+    });
 }
 
 /** @param {string} problem */

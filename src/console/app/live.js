@@ -11,8 +11,9 @@ const ASK_EVERY_MS = 5000;
  * @param {(page: string, data: any, change: boolean) => void} news  a page, or a change of the last one of that name
  * @param {(state: State) => void} onState
  * @param {() => void} loggedOut
+ * @param {(page: string, why: string) => void} missing  the server has no such page at present
  */
-export function follow(pages, news, onState, loggedOut) {
+export function follow(pages, news, onState, loggedOut, missing) {
     let ended = false;
     /** @type {ReturnType<typeof setTimeout>|undefined} */
     let timer;
@@ -42,7 +43,9 @@ export function follow(pages, news, onState, loggedOut) {
                 if (ended) return;
                 if (reply.status === 401) return loggedOut();
                 onState('asking');
-                if (reply.ok) news(page, await reply.json(), false);
+                const body = await reply.json();
+                if (reply.ok) news(page, body, false);
+                else missing(page, body.error);
             }
         } catch {
             onState('lost');

@@ -32,7 +32,7 @@
  * @typedef {{tiers: Tier[], dead: number|null}} TiersPage  `dead`: dead letters; null: not known yet
  *
  * @typedef {{from: string, to: string, count: number, mean_ms: number, p50_ms: number, p99_ms: number}} FlowStep
- * @typedef {{counts: Record<string, number>, refused: {from: string, to: string, count: number}[], steps: FlowStep[]}} MilestonesPage
+ * @typedef {{counts: Record<string, number>, refused: {from: string, to: string, count: number}[], steps: FlowStep[], days: MilestoneDay[]}} MilestonesPage
  *
  * @typedef {object} WebhookRow
  * @property {string} id
@@ -55,7 +55,7 @@
  * @typedef {{edge: string, state: string, p50_ms: number|null, p99_ms: number|null, sent: number, failed: number, last_failure: string, pushes: CanaryPush[]}} CanaryEdge
  * @typedef {{every_seconds: number, untried: number, edges: CanaryEdge[]}} CanaryPage
  *
- * @typedef {{at: number, time: string, topic: string, partition: number, offset: number|null, what: string, why: string}} Step
+ * @typedef {{at: number, time: string, topic: string, partition: number, offset: number|null, what: string, why: string, message?: string, reason?: string}} Step
  * @typedef {{steps: Step[], verdict?: string, cut?: boolean}} Trace
  * @typedef {{kind: string, facts: {name: string, value: string}[], trace: Trace|null, problem: string, from: number, until: number}} Found
  *
@@ -100,6 +100,21 @@
  * @property {{node: string, partitions: number}[]} taken_over
  *
  * @typedef {{complete: boolean, standalone: boolean, processes: ProcessNode[]}} NodesPage
+ *
+ * @typedef {{delivery: string, number: number, at: string, took_ms: number, outcome: string, status: number, why: string, answer: string}} WebhookAttempt
+ * @typedef {{begins: string, attempts: number, delivered: number}} AttemptHour
+ * @typedef {{id: string, origin: string, types: string[], filter: unknown, attachments: Record<string, string>, method: string, encoding: string, mode: string, headers: string[], ordered: boolean, at_a_time: number, timeout_s: number, created: string, secrets: number, shared_key: {id: string}|null, filter_too_costly: {at: string, source: string, id: string}|null}} WebhookSettings
+ * @typedef {{webhook: WebhookSettings, attempts: WebhookAttempt[]|null, hours: AttemptHour[]|null, problem: string}} WebhookAnswer
+ * @typedef {{delivery: string, offset: number, attempts: number, last: string|null, due: number}} WaitingDelivery
+ * @typedef {{partition: number, complete: boolean, tiers: {topic: string, delay_seconds: number, waiting: number, first: WaitingDelivery[]}[]}} WaitingPage
+ * @typedef {DeadLetter & {history: {died: string, reason: string, attempts: number}[], event: unknown}} LetterAnswer
+ *
+ * @typedef {{offset: number, time: number, type: string, key: string, bytes: number|null, headers: {name: string, value: string}[], words: string, message: boolean, client: boolean}} LogRecord
+ * @typedef {{topic: string, partition: number, start: number, end: number, history_begins: number, records: LogRecord[], next: number}} RecordsPage
+ * @typedef {{record: LogRecord, shown: number, text: string|null, hex: string, withheld: string}} RecordAnswer
+ * @typedef {{topics: string[], partitions: {partition: number, start: number, end: number}[], history_begins: number}} TopicsPage
+ *
+ * @typedef {{day: string, total: number, success: number, fail: number, withdrawn: number, milestones: Record<string, {count: number, mean_ms: number}>}} MilestoneDay
  *
  * A page of the app: its name, the data that it follows, and how it shows them.
  * @typedef {object} Page

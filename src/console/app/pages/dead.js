@@ -1,53 +1,48 @@
-// Dead letters: deliveries that were given up, and their redrive: first a dry run, then a button.
+// Dead letters: deliveries that were given up, and their redrive: first a dry run, then a button. The filter stands in
+// the address.
+import { asked, askAnew, post } from '../asked.js';
 import { h, head, only, panel, table } from '../dom.js';
-import { count } from '../format.js';
+import { count, time } from '../format.js';
+import { link, pre, trail, webhookLink } from '../parts.js';
+import { address, go, routeNow } from '../route.js';
 
 /** @typedef {import('../types.js').DeadLetter} DeadLetter */
 
 const REASONS = ['', 'gone', 'refused', 'throttled', 'timed_out', 'unreachable', 'forbidden', 'too_large', 'undeliverable', 'expired', 'filter_too_costly', 'crashed'];
-const COLUMNS = [{ title: 'Died' }, { title: 'Webhook' }, { title: 'Event' }, { title: 'Reason' }, { title: 'Attempts', class: 'num' }, { title: 'Redriven', class: 'num', optional: true }, { title: 'Delivery', optional: true }];
+const FIELDS = ['webhook', 'type', 'reason', 'since', 'before'];
+const COLUMNS = [{ title: 'Died' }, { title: 'Webhook' }, { title: 'Event' }, { title: 'Reason' }, { title: 'Attempts', class: 'num' }, { title: 'Redriven', class: 'num', optional: true }, { title: 'Delivery' }];
+const PAGE = 100;
 
-/** @type {Record<string, string>} */
-const filter = { webhook: '', type: '', reason: '', since: '', before: '' };
-/** @type {DeadLetter[]} */
-let letters = [];
-/** @type {string|null} */
-let next = null;
-let passedOver = 0;
-let problem = '';
 let notice = '';
-/** @type {{confirmation: string|null, plan: {matched: number, disabled: number, would_settle: number, sample: DeadLetter[]}}|null} */
+let problem = '';
+let busy = false;
+/** @type {{hash: string, confirmation: string|null, plan: {matched: number, disabled: number, would_settle: number, sample: DeadLetter[]}}|null} */
 let plan = null;
-let asked = false;
 
-/** The filter in the form of the API. */
+/**
+ * The filter of the address, in the form of the API.
+ * @returns {Record<string, string>}
+ */
 function wanted() {
-    return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ''));
+    const { query } = routeNow();
+    return Object.fromEntries(FIELDS.flatMap((name) => (query.get(name) ? [[name, String(query.get(name))]] : [])));
 }
 
-/** @param {Response} reply */
-async function answered(reply) {
-    const body = await reply.json();
-    problem = reply.ok ? '' : body.error;
-    return reply.ok ? body : null;
-}
+/** @param {Record<string, string>} more  of the filter */
+const narrowed = (more) => address(['dead'], { ...wanted(), ...more });
 
-/** @param {string} path  @param {object} body */
-const post = (path, body) => fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+const listPath = () => `/api/dead?${new URLSearchParams({ ...wanted(), limit: String(PAGE), ...(routeNow().query.get('after') ? { after: String(routeNow().query.get('after')) } : {}) })}`;
 
-/** @param {boolean} more */
-async function list(more) {
-    const query = new URLSearchParams({ ...wanted(), limit: '100', ...(more && next ? { after: next } : {}) });
-    const body = await answered(await fetch(`/api/dead?${query}`));
-    if (!body) return;
-    letters = more ? [...letters, ...body.letters] : body.letters;
-    next = body.next;
-    passedOver = body.passed_over;
-}
-
-async function dryRun() {
+/** @param {() => void} again */
+async function dryRun(again) {
     notice = '';
-    plan = await answered(await post('/api/acts/redrive/check', wanted()));
+    busy = true;
+    again();
+    const reply = await post('/api/acts/redrive/check', wanted());
+    busy = false;
+    problem = reply.ok ? '' : reply.body.error;
+    plan = reply.ok ? { hash: location.hash, ...reply.body } : null;
+    again();
 }
 
 /**
@@ -57,74 +52,114 @@ async function dryRun() {
 async function redrive(again) {
     const confirmation = plan?.confirmation;
     plan = null;
+    busy = true;
     let settled = 0;
     for (;;) {
-        const body = await answered(await post('/api/acts/redrive', { confirmation }));
-        if (!body) break;
+        const { ok, body } = await post('/api/acts/redrive', { confirmation });
+        problem = ok ? '' : body.error;
+        if (!ok) break;
         settled += body.settled;
         notice = `${count(settled)} sent on their way again.`;
         if (body.failed) problem = `the log did not take ${count(body.failed)} of them: they are there still`;
         if (body.failed || !body.left || body.settled + body.gone === 0) break;
         again();
     }
-    await list(false);
-}
-
-/**
- * Runs an act, and shows its outcome.
- * @param {() => Promise<void>} what  @param {() => void} again
- */
-async function act(what, again) {
-    try {
-        await what();
-    } catch {
-        problem = 'the console does not answer';
-    }
+    busy = false;
+    askAnew(listPath(), again);
     again();
 }
 
 /** @param {DeadLetter} one */
 function row(one) {
-    return h('tr', {}, h('th', { scope: 'row' }, one.died.replace('T', ' ').slice(0, 19)), h('td', { class: 'mono' }, one.webhook.slice(0, 12)), h('td', {}, one.type), h('td', {}, one.reason),
-        h('td', { class: 'num' }, count(one.attempts)), h('td', { class: 'num optional' }, count(one.redriven)), h('td', { class: 'mono optional' }, one.delivery.slice(0, 16)));
+    return h('tr', {}, h('th', { scope: 'row' }, time(Date.parse(one.died))), h('td', {}, webhookLink(one.webhook)),
+        h('td', {}, link(narrowed({ type: one.type }), one.type, 'only letters of this type')),
+        h('td', {}, link(narrowed({ reason: one.reason }), one.reason.replaceAll('_', ' '), 'only letters with this reason')),
+        h('td', { class: 'num' }, count(one.attempts)), h('td', { class: 'num optional' }, count(one.redriven)),
+        h('td', { class: 'mono' }, link(address(['dead', one.delivery], { ...wanted(), webhook: one.webhook }), one.delivery)));
 }
 
 /** @param {string} name  @param {string} title  @param {Record<string, unknown>} more */
 function field(name, title, more = {}) {
-    return h('label', { class: 'field' }, title, h('input', { name, 'data-key': `filter-${name}`, value: filter[name], autocomplete: 'off', spellcheck: 'false',
-        oninput: (/** @type {Event} */ event) => (filter[name] = /** @type {HTMLInputElement} */ (event.target).value.trim()), ...more }));
+    return h('label', { class: 'field' }, title, h('input', { name, 'data-key': `filter-${name}`, value: wanted()[name] ?? '', autocomplete: 'off', spellcheck: 'false', ...more }));
 }
 
 /** @param {() => void} again */
 function filterForm(again) {
-    const submit = (/** @type {Event} */ event) => {
-        event.preventDefault();
-        plan = null;
-        notice = '';
-        act(() => list(false), again);
-    };
-    const reasons = h('select', { name: 'reason', 'data-key': 'filter-reason', onchange: (/** @type {Event} */ event) => (filter.reason = /** @type {HTMLSelectElement} */ (event.target).value) },
-        ...REASONS.map((reason) => h('option', { value: reason, selected: reason === filter.reason }, reason || 'any')));
-    return h('form', { class: 'filter', 'aria-label': 'Filter', onsubmit: submit },
-        field('webhook', 'Webhook id'), field('type', 'Event type, or order.*'), h('label', { class: 'field' }, 'Reason', reasons),
+    const chosen = wanted();
+    const form = h('form', { class: 'filter', 'aria-label': 'Filter' },
+        field('webhook', 'Webhook id'), field('type', 'Event type, or order.*'),
+        h('label', { class: 'field' }, 'Reason', h('select', { name: 'reason', 'data-key': 'filter-reason' }, ...REASONS.map((reason) => h('option', { value: reason, selected: reason === (chosen.reason ?? '') }, reason || 'any')))),
         field('since', 'Died since', { placeholder: '2026-11-20' }), field('before', 'Died before', { placeholder: '2026-11-20T08:30:00Z' }),
         h('div', { class: 'bar' }, h('button', { 'data-key': 'show' }, 'Show'),
-            h('button', { type: 'button', class: 'main', 'data-key': 'dry', onclick: () => act(dryRun, again) }, 'Redrive: dry run')));
+            h('button', { type: 'button', class: 'main', 'data-key': 'dry', onclick: () => take(true) }, 'Redrive: dry run'),
+            Object.keys(chosen).length ? link('#/dead', 'Clear the filter') : null));
+    /**
+     * Puts what was typed into the address.
+     * @param {boolean} run
+     */
+    const take = (run) => {
+        const typed = Object.fromEntries([...new FormData(/** @type {HTMLFormElement} */ (form))].map(([name, value]) => [name, String(value).trim()]));
+        plan = null;
+        notice = '';
+        problem = '';
+        const to = address(['dead'], typed);
+        const same = to === address(['dead'], wanted());
+        if (!run) return go(to);
+        if (same) return void dryRun(again);
+        window.addEventListener('hashchange', () => dryRun(draw), { once: true });
+        return go(to);
+    };
+    form.addEventListener('submit', (event) => {
+        event.preventDefault();
+        take(false);
+    });
+    return form;
 }
+
+/** The drawing of the page as it is shown now. */
+let draw = () => {};
 
 /** @param {() => void} again */
 function planPart(again) {
-    if (!plan) return null;
+    if (!plan || plan.hash !== location.hash) return null;
     const { matched, disabled, would_settle: would, sample } = plan.plan;
     const all = matched - disabled;
     const words = `${count(matched)} dead letters match`
         + (disabled ? `; ${count(disabled)} of them are of webhooks that are disabled, and stay` : '')
         + (all > would ? `. They go ${count(would)} at a time.` : '.') + ' Nothing was changed.';
     return panel('Dry run', h('p', { role: 'status' }, words),
+        plan.confirmation ? h('p', { class: 'quiet' }, 'Each goes to its receiver again under its old id, with all attempts ahead of it, and is a dead letter no more.') : null,
         sample.length ? table(COLUMNS, sample.map(row), `A sample of ${sample.length}`) : null,
         plan.confirmation ? h('div', { class: 'bar' },
-            h('button', { class: 'main', 'data-key': 'redrive', onclick: () => act(() => redrive(again), again) }, `Redrive ${count(all)} now`),
+            h('button', { class: 'main', 'data-key': 'redrive', onclick: () => redrive(again) }, `Redrive ${count(all)} now`),
             h('button', { 'data-key': 'leave', onclick: () => { plan = null; again(); } }, 'Leave them')) : null);
+}
+
+/** @param {string} delivery  @param {() => void} again */
+function letterPage(delivery, again) {
+    const webhook = routeNow().query.get('webhook') ?? '';
+    const known = asked('/api/pages/webhooks', again);
+    const owner = known.answer?.webhooks.find((/** @type {{id: string}} */ one) => one.id === webhook)?.owner;
+    const way = trail([{ text: 'Dead letters', href: narrowed({ webhook: '' }) }, { text: delivery }]);
+    if (!known.answer) return [way, head('Dead letter'), h('p', { class: known.problem ? 'notice' : 'quiet' }, known.problem || 'Reading …')];
+    if (!owner) return [way, head('Dead letter'), h('p', { class: 'notice' }, 'The address names no webhook of this installation.')];
+    const { answer, problem: why } = asked(`/api/letter?delivery=${encodeURIComponent(delivery)}&owner=${owner}`, again);
+    if (!answer) return [way, head('Dead letter'), h('p', { class: why ? 'notice' : 'quiet', role: 'status' }, why ? `It is not there: ${why}. It may have been redriven or dropped.` : 'Asking the role retry …')];
+    const letter = /** @type {import('../types.js').LetterAnswer} */ (answer);
+    const event = /** @type {Record<string, unknown>} */ (letter.event ?? {});
+    const history = [...letter.history, { died: letter.died, reason: letter.reason, attempts: letter.attempts }].map((one) => h('tr', {}, h('th', { scope: 'row' }, time(Date.parse(one.died))), h('td', {}, one.reason), h('td', { class: 'num' }, count(one.attempts))));
+    /** @type {[string, import('../dom.js').Child][]} */
+    const facts = [
+        ['delivery', h('span', { class: 'mono' }, letter.delivery)], ['webhook', link(address(['webhooks', letter.webhook]), letter.webhook)], ['event type', letter.type],
+        ['event id', h('span', { class: 'mono' }, String(event.id ?? '–'))], ['event source', String(event.source ?? '–')],
+        ['accepted', h('span', {}, time(Date.parse(letter.accepted)), ' · ', link(address(['log', 'events'], { at: Date.parse(letter.accepted) }), 'the log at that time'))],
+        ['died', time(Date.parse(letter.died))], ['reason', letter.reason], ['redriven before', count(letter.redriven)],
+    ];
+    return [way, head('Dead letter'),
+        panel('What it is', h('dl', { class: 'facts' }, ...facts.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]))),
+        panel('History: each time that it was given up', table([{ title: 'Given up' }, { title: 'Reason' }, { title: 'Attempts until then', class: 'num' }], history, 'History of attempts')),
+        panel('The event as it was posted', pre(JSON.stringify(letter.event, null, 2), 'The event')),
+        panel('What to do', h('p', {}, 'Mend the receiver first, then redrive: ', link(address(['dead'], { webhook: letter.webhook, reason: letter.reason }), 'letters like this one'), '.'))];
 }
 
 /** @type {import('../types.js').Page} */
@@ -132,20 +167,27 @@ export const dead = {
     name: 'dead',
     title: 'Dead letters',
     show(_, again) {
-        if (!asked) {
-            asked = true;
-            act(() => list(false), again);
-        }
+        draw = again;
+        const { parts, query } = routeNow();
+        if (parts[0]) return letterPage(parts[0], again);
+        const list = asked(listPath(), again);
+        const letters = /** @type {DeadLetter[]} */ (list.answer?.letters ?? []);
+        const passedOver = list.answer?.passed_over ?? 0;
+        const why = problem || list.problem;
         return only([
-            head('Dead letters', h('span', { class: 'quiet' }, 'deliveries to webhooks that were given up')),
+            head('Dead letters', h('span', { class: 'quiet' }, 'deliveries to webhooks that were given up, the oldest first')),
             filterForm(again),
             h('div', { role: 'status' },
-                problem ? h('p', { class: 'notice' }, problem) : null,
+                busy || (list.busy && !list.answer) ? h('p', { class: 'quiet' }, 'One moment …') : null,
+                why ? h('p', { class: 'notice' }, why) : null,
                 notice ? h('p', {}, notice) : null,
                 passedOver ? h('p', { class: 'quiet' }, `${count(passedOver)} older ones are too many to be listed.`) : null),
             planPart(again),
-            panel('Letters', letters.length ? table(COLUMNS, letters.map(row), 'Dead letters') : h('p', { class: 'quiet' }, 'None.'),
-                next ? h('button', { 'data-key': 'more', onclick: () => act(() => list(true), again) }, 'More') : null),
+            panel('Letters', letters.length ? table(COLUMNS, letters.map(row), 'Dead letters')
+                : h('p', { class: 'quiet' }, list.answer ? 'None. Deliveries come here when all their attempts have failed.' : 'Reading …'),
+                list.answer?.next || query.get('after') ? h('div', { class: 'bar' },
+                    query.get('after') ? link(address(['dead'], wanted()), 'From the oldest') : null,
+                    list.answer?.next ? link(address(['dead'], { ...wanted(), after: list.answer.next }), `The next ${count(PAGE)}`) : null) : null),
         ]);
     },
 };

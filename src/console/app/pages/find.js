@@ -1,47 +1,37 @@
-// Find: the meaning of an id or a URL, its life across the log topics, and its client at any time
-// of the history window.
-import { h, head, panel, word } from '../dom.js';
-import { moment } from '../format.js';
+// Find: the meaning of an id or a URL, its life across the log topics, and its client at any time of the history
+// window. What is sought stands in the address.
+import { asked } from '../asked.js';
+import { h, head, panel, table, tiles, word } from '../dom.js';
+import { count, moment, time } from '../format.js';
+import { findAt, link, recordLink } from '../parts.js';
+import { address, go, routeNow } from '../route.js';
 import { stepsLine } from '../timeline.js';
 import { clientAt } from './client_at.js';
 
 /** @typedef {import('../types.js').Found} Found */
+/** @typedef {import('../types.js').Step} Step */
 
-let asked = '';
-/** @type {Found|null} */
-let found = null;
-let problem = '';
-let busy = false;
-/** @type {HTMLElement[]} */
-let life = [];
+const MESSAGES = 100;
 
-/** @param {() => void} again */
-async function ask(again) {
-    busy = true;
-    again();
-    try {
-        const reply = await fetch(`/api/find?q=${encodeURIComponent(asked)}`);
-        const answer = await reply.json();
-        found = reply.ok ? answer : null;
-        problem = reply.ok ? '' : answer.error;
-    } catch {
-        found = null;
-        problem = 'the console does not answer';
-    }
-    busy = false;
-    life = found ? parts(found) : []; // made once: the slider stays the same element
-    again();
-}
+/**
+ * The parts of an answer are made once, so that the slider stays the same element.
+ * @type {WeakMap<Found, HTMLElement[]>}
+ */
+const made = new WeakMap();
 
 /** @param {string} kind */
 const article = (kind) => (/^[aeio]/.test(kind) ? 'an' : 'a');
 
-/** @param {import('../types.js').Step} step */
+/** @param {Found} found */
+const isClient = (found) => found.kind !== 'message';
+
+/** @param {Step} step */
 function stepItem(step) {
-    return h('li', { 'data-topic': step.topic },
+    const there = step.offset !== null;
+    return h('li', { 'data-topic': step.topic, 'data-what': step.reason ?? step.what },
         h('div', { class: 'when' }, h('time', { datetime: step.time }, moment(step.at)),
-            h('span', { class: 'mono quiet' }, `${step.topic}/${step.partition}${step.offset === null ? '' : `@${step.offset}`}`)),
-        h('div', {}, word(step.what), ' ', h('span', {}, step.why)));
+            there ? recordLink(step.topic, step.partition, Number(step.offset)) : h('span', { class: 'quiet' }, 'it has no record of its own')),
+        h('div', {}, word(step.what === 'finished' ? step.reason ?? 'finished' : step.what), ' ', h('span', {}, step.why)));
 }
 
 /** @param {Found} answer */
@@ -56,14 +46,61 @@ function timeLine(answer) {
             : h('p', { class: 'quiet' }, 'The log has no step of it.'));
 }
 
+/**
+ * The messages of a client, the newest first.
+ * @param {Step[]} steps
+ */
+function messagesOf(steps) {
+    /** @type {Map<string, {put?: Step, end?: Step}>} */
+    const messages = new Map();
+    for (const step of steps) {
+        if (!step.message) continue;
+        const one = messages.get(step.message) ?? {};
+        if (step.what === 'accepted') one.put = step;
+        else one.end = step;
+        messages.set(step.message, one);
+    }
+    return [...messages].reverse();
+}
+
+/** @param {Step[]} steps */
+function messagesPanel(steps) {
+    const all = messagesOf(steps);
+    const rows = all.slice(0, MESSAGES).map(([key, { put, end }]) => {
+        const at = put ?? end;
+        const name = at && at.offset !== null ? link(findAt(at.topic, at.partition, Number(at.offset), false), key) : key;
+        const state = end ? (end.what === 'finished' ? end.reason ?? 'finished' : end.what) : 'waiting';
+        return h('tr', {}, h('th', { scope: 'row', class: 'mono' }, name), h('td', {}, word(state)), h('td', {}, put ? time(put.at) : 'before this list'), h('td', {}, end ? time(end.at) : '–'));
+    });
+    return panel('Messages', rows.length ? table([{ title: 'Message' }, { title: 'State' }, { title: 'Accepted' }, { title: 'Ended' }], rows, 'Messages of this client, the newest first') : h('p', { class: 'quiet' }, 'The log has no message for this client in the history window.'),
+        all.length > MESSAGES ? h('p', { class: 'quiet' }, `${count(all.length - MESSAGES)} older ones are left out; the time line has them.`) : null);
+}
+
+/** @param {Found} found */
+function clientTiles(found) {
+    const steps = found.trace?.steps ?? [];
+    const messages = messagesOf(steps).map(([, one]) => one);
+    const ended = (/** @type {string} */ how) => messages.filter(({ end }) => (end?.reason ?? end?.what) === how).length;
+    const acked = messages.flatMap(({ end }) => (end?.reason === 'acked' ? [end.at] : []));
+    return tiles(['Messages', count(messages.length), 'of the history window'],
+        ['Acknowledged', count(ended('acked')), acked.length ? `the last at ${time(Math.max(...acked))}` : 'none'],
+        ['Waiting', count(messages.filter(({ end }) => !end).length), 'not acknowledged, TTL not over'],
+        ['Expired', count(ended('expired')), 'TTL over before it acknowledged']);
+}
+
 /** @param {Found} answer */
-function parts(answer) {
-    return [
-        panel(`This is ${article(answer.kind)} ${answer.kind}`,
-            h('dl', { class: 'facts' }, ...answer.facts.flatMap((fact) => [h('dt', {}, fact.name), h('dd', { class: 'mono' }, fact.value)]))),
-        timeLine(answer),
-        clientAt(asked, answer),
-    ];
+function clientLink(answer) {
+    const step = answer.trace?.steps.find((one) => one.offset !== null && ['notifications', 'subscriptions'].includes(one.topic) && one.what !== 'home');
+    return step ? h('div', { class: 'bar' }, link(findAt(step.topic, step.partition, Number(step.offset), true), 'Its client: channels, messages, time line')) : null;
+}
+
+/** @param {string} sought  @param {Found} answer */
+function parts(sought, answer) {
+    const facts = panel(`This is ${article(answer.kind)} ${answer.kind}`,
+        h('dl', { class: 'facts' }, ...answer.facts.flatMap((fact) => [h('dt', {}, fact.name), h('dd', { class: 'mono' }, fact.name === 'partition' ? link(address(['log', 'notifications', fact.value]), fact.value) : fact.value)])),
+        isClient(answer) ? null : clientLink(answer));
+    if (!isClient(answer)) return [facts, timeLine(answer), clientAt(sought, answer)];
+    return [facts, ...(answer.trace ? [clientTiles(answer), messagesPanel(answer.trace.steps)] : []), clientAt(sought, answer), timeLine(answer)];
 }
 
 /** @type {import('../types.js').Page} */
@@ -71,20 +108,24 @@ export const find = {
     name: 'find',
     title: 'Find',
     show(_, again) {
-        const input = /** @type {HTMLInputElement} */ (h('input', { type: 'search', name: 'q', 'data-key': 'q', value: asked, required: true, autocomplete: 'off', spellcheck: 'false' }));
+        const sought = routeNow().parts.join('/');
+        const input = /** @type {HTMLInputElement} */ (h('input', { type: 'search', name: 'q', 'data-key': 'q', value: sought, required: true, autocomplete: 'off', spellcheck: 'false' }));
         const submit = (/** @type {Event} */ event) => {
             event.preventDefault();
-            asked = input.value.trim();
-            if (!busy) ask(again);
+            go(address(['find', input.value.trim()]));
         };
+        const one = /** @type {import('../asked.js').Asked<Found>|null} */ (sought ? asked(`/api/find?q=${encodeURIComponent(sought)}`, again) : null);
+        const found = one?.answer ?? null;
+        if (found && !made.has(found)) made.set(found, parts(sought, found));
         return [
             head('Find'),
-            h('form', { class: 'find', onsubmit: submit }, h('label', { class: 'field' }, 'Message id or URL, reliability id, endpoint URL, or UAID', input), h('button', { class: 'main', 'data-key': 'go' }, 'Find')),
+            h('form', { class: 'find', onsubmit: submit }, h('label', { class: 'field' }, 'Message id or URL, reliability id, endpoint URL, UAID, or a place in the log', input), h('button', { class: 'main', 'data-key': 'go' }, 'Find')),
             h('div', { role: 'status' },
-                busy ? h('p', { class: 'quiet' }, 'Reading the log …') : null,
-                problem && !busy ? h('p', { class: 'notice' }, problem) : null,
-                found && !busy ? h('p', { class: 'quiet' }, `Found ${article(found.kind)} ${found.kind}, ${found.trace?.steps.length ?? 0} steps.`) : null),
-            ...(busy ? [] : life),
+                one?.busy ? h('p', { class: 'quiet' }, 'Reading the log …') : null,
+                one?.problem ? h('p', { class: 'notice' }, one.problem) : null,
+                one ? null : h('p', { class: 'quiet' }, 'A sender has the address of a message in the header Location of its 201, and its endpoint URL. A place is what steps show, for example notifications/3@17. The address of this page keeps what you seek, so you can share it.'),
+                found ? h('p', { class: 'quiet' }, `Found ${article(found.kind)} ${found.kind}, ${found.trace?.steps.length ?? 0} steps.`) : null),
+            ...(found ? made.get(found) ?? [] : []),
         ];
     },
 };

@@ -1,6 +1,8 @@
 // Webhooks, and whether their receivers accept events.
 import { h, head, only, panel, table, tiles, word } from '../dom.js';
 import { count, time } from '../format.js';
+import { address, routeNow } from '../route.js';
+import { webhookPage } from './webhook.js';
 
 /**
  * The failure of a webhook; null: none. The role retry reports "failing since" of a receiver that has failed for a while; the
@@ -42,11 +44,13 @@ export const webhooks = {
     title: 'Webhooks',
     follows: 'webhooks',
     missing: 'The webhooks are still being read.',
-    show(/** @type {import('../types.js').WebhooksPage} */ page) {
+    show(/** @type {import('../types.js').WebhooksPage} */ page, again) {
+        const [id] = routeNow().parts;
+        if (id) return webhookPage(id, page, again);
         const columns = [{ title: 'Webhook' }, { title: 'State' }, { title: 'Receiver' }, { title: 'Accepted', class: 'num' }, { title: 'Last attempt, UTC' }, { title: 'Events' }, { title: 'Owner', optional: true }, { title: 'Made', optional: true }];
         const rows = page.webhooks.map((one) => h('tr', {},
-            h('th', { scope: 'row' }, h('span', { class: 'mono', title: one.id }, one.id.slice(0, 12)), one.description ? ` ${one.description}` : ''),
-            h('td', {}, stateOf(one), h('small', {}, whyOf(one))), h('td', {}, one.origin),
+            h('th', { scope: 'row', class: 'wide' }, h('a', { class: 'mono', href: address(['webhooks', one.id]), title: one.id, 'data-key': one.id }, one.id.slice(0, 12)), one.description ? ` ${one.description}` : ''),
+            h('td', {}, stateOf(one), h('small', {}, whyOf(one))), h('td', { class: 'wide' }, one.origin),
             h('td', { class: 'num' }, successRate(one.attempts)), h('td', {}, lastAttempt(one.attempts)),
             h('td', { class: 'wide' }, (one.types.join(', ') || 'all') + (one.filtered ? ', filtered' : '') + (one.ordered ? ', in order' : '')),
             h('td', { class: 'optional' }, one.owner), h('td', { class: 'optional' }, time(one.created))));
