@@ -76,6 +76,7 @@ const found = (sought) => {
         facts: [...(client ? [] : [{ name: 'message in log lines', value: IDS.message }]), { name: 'client in log lines', value: '3fa94c1d77ab' }, { name: 'partition', value: '3' }],
         trace: { steps: client ? clientSteps : messageSteps, ...(client ? { cut: true } : { verdict: 'Its TTL ended at 2026-11-25T12:00:00.000Z and its home has not finished it yet.' }) },
         problem: '', from: now - 3 * DAY, until: now,
+        ...(client ? { connection: { connected: true, since: now - 9 * MINUTE, edge: '9f3c0d5e7a1b2c41', unanswered: 1, problem: '' } } : {}),
     };
 };
 const state = { at: now, known: { created: now - 5 * DAY, last_seen: now - 9 * MINUTE }, channels: [{ channel: '7c9e6679-7425-40de-944b-e07fc1f90ae7', created: now - 5 * DAY, bound_to_vapid_key: true }],

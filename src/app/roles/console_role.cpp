@@ -4,6 +4,7 @@
 #include "app/roles/console_pages.hpp"
 #include "client/private_file.hpp"
 #include "console/canary/canary.hpp"
+#include "console/pages/client_presence.hpp"
 #include "console/pages/finder.hpp"
 #include "console/pages/log_browser.hpp"
 #include "console/pages/search_workers.hpp"
@@ -69,9 +70,11 @@ struct ConsoleRole::Impl {
          std::string prefix)
         : shown(parts.clock),
           groups(std::move(g)),
+          presence(parts.ops.port(), parts.self != nullptr, parts.keys),
           finder({.partitions = config.retry.partitions,
                   .history_window = config.layout.history_window},
-                 {parts.keys, parts.log, shown}),
+                 {parts.keys, parts.log, shown,
+                  [this](const auto& client) { return presence.of(client); }}),
           browser({.partitions = config.retry.partitions,
                    .tiers = config.retry.tiers.size(),
                    .history_window = config.layout.history_window},
@@ -129,6 +132,7 @@ struct ConsoleRole::Impl {
     }
 
     void use_edges(const std::vector<std::string>& link_addresses) {
+        presence.use_edges(link_addresses);
         const std::scoped_lock lock{canary_mutex};
         if (canary) canary->use_edges(link_addresses);
     }
@@ -145,6 +149,7 @@ struct ConsoleRole::Impl {
 
     core::ShownClock shown;  ///< for ages; the others use it
     const std::unique_ptr<log::Groups> groups;
+    console::ClientPresence presence;
     console::Finder finder;
     console::LogBrowser browser;
     console::WebhookQueries webhooks;

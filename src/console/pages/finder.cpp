@@ -149,6 +149,14 @@ Found life_of_client(log::EventLog& log, const inspect::Named& named,
     return core::must_parse_ordered_json(inspect::trace_json(*trace));
 }
 
+FinderJson connection_json(const Presence& presence) {
+    return {{"connected", presence.connected},
+            {"since", presence.since_ms ? FinderJson(*presence.since_ms) : FinderJson()},
+            {"edge", presence.edge},
+            {"unanswered", presence.unanswered},
+            {"problem", presence.problem}};
+}
+
 /// From when on a slider makes sense: a little before the first step, within the window.
 core::Timestamp first_moment(const FinderJson& trace, core::Timestamp window_begins) {
     if (trace.is_null() || trace["steps"].empty()) return window_begins;
@@ -216,6 +224,9 @@ console::Answer Finder::found(const inspect::Named& named, const inspect::ScanLi
                     {"facts", facts_of(named, options_.partitions)}};
     page["trace"] = life ? *life : FinderJson(nullptr);
     page["problem"] = life ? "" : life.error().message;
+    if (named.kind != inspect::NameKind::message && context_.presence) {
+        page["connection"] = connection_json(context_.presence(named.client));
+    }
     page["from"] = first_moment(page["trace"], window_begins).time_since_epoch().count();
     page["until"] = now.time_since_epoch().count();
     return {200, core::json_text(page)};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "console/pages/client_presence.hpp"
 #include "console/web/web_server.hpp"
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
@@ -10,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -33,6 +35,8 @@ public:
         std::shared_ptr<const core::KeyRing> keys;
         log::EventLog& log;
         const core::Clock& clock;
+        /// Whether a client is connected; may be empty.
+        std::function<Presence(const core::Uaid&)> presence = {};
     };
     Finder(Options options, Context context);
     Finder(const Finder&) = delete;
@@ -40,7 +44,8 @@ public:
 
     /// Parameter `q`. {"kind", "facts": [{"name", "value"}, …], "trace": as `beckon trace --json`
     /// has it, or null and "problem": why the log was not read, "from", "until": between which
-    /// times state() can answer}; 404 and {"error"} for any other text.
+    /// times state() can answer; of a client "connection": {"connected", "since", "edge",
+    /// "unanswered", "problem": why it is not known}}; 404 and {"error"} for any other text.
     console::Answer find(const console::Parameters& asked);
     /// Parameters `q` and `at`, Unix milliseconds. Answers with the output of `beckon replay
     /// state`.

@@ -76,13 +76,25 @@ function messagesPanel(steps) {
         all.length > MESSAGES ? h('p', { class: 'quiet' }, `${count(all.length - MESSAGES)} older ones are left out; the time line has them.`) : null);
 }
 
+/**
+ * @param {import('../types.js').Connection|undefined} connection
+ * @returns {[string, import('../dom.js').Child, string][]}
+ */
+function connectionTile(connection) {
+    if (!connection) return [];
+    const { connected, since, edge, unanswered, problem } = connection;
+    if (problem) return [['Connected', 'not known', problem]];
+    if (!connected) return [['Connected', 'no', 'messages wait for it']];
+    return [['Connected', 'yes', `${since ? `at its home since ${time(since)}` : ''}${edge ? `, at ${edge}` : ''}${unanswered ? `; ${count(unanswered)} sent and not answered` : ''}`]];
+}
+
 /** @param {Found} found */
 function clientTiles(found) {
     const steps = found.trace?.steps ?? [];
     const messages = messagesOf(steps).map(([, one]) => one);
     const ended = (/** @type {string} */ how) => messages.filter(({ end }) => (end?.reason ?? end?.what) === how).length;
     const acked = messages.flatMap(({ end }) => (end?.reason === 'acked' ? [end.at] : []));
-    return tiles(['Messages', count(messages.length), 'of the history window'],
+    return tiles(...connectionTile(found.connection), ['Messages', count(messages.length), 'of the history window'],
         ['Acknowledged', count(ended('acked')), acked.length ? `the last at ${time(Math.max(...acked))}` : 'none'],
         ['Waiting', count(messages.filter(({ end }) => !end).length), 'not acknowledged, TTL not over'],
         ['Expired', count(ended('expired')), 'TTL over before it acknowledged']);

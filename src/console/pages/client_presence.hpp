@@ -1,0 +1,51 @@
+#pragma once
+
+#include "core/ids.hpp"
+#include "core/key_ring.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace beckon::console {
+
+/// Whether a client is connected, as the edge that has its partition says.
+struct Presence {
+    bool connected = false;
+    std::optional<std::int64_t> since_ms = std::nullopt;  ///< since when its home has it
+    std::string edge;                                     ///< the node that holds the connection
+    std::uint64_t unanswered = 0;  ///< messages that were sent to it and wait for the answer
+    std::string problem;           ///< why nothing is known; empty: something is
+};
+
+/// Asks the edges at their ops ports (`/delivery/client`). An edge's is looked for at the host of
+/// its link address, and at the port that this process has for its own. Blocks its caller. Any
+/// thread.
+class ClientPresence {
+public:
+    static constexpr std::size_t kEdgesMax = 64;
+
+    /// `port` 0: presence is not known. `standalone`: this process is the edge.
+    ClientPresence(std::uint16_t port, bool standalone, std::shared_ptr<const core::KeyRing> keys);
+    ClientPresence(const ClientPresence&) = delete;
+    ClientPresence& operator=(const ClientPresence&) = delete;
+
+    void use_edges(const std::vector<std::string>& link_addresses);
+    Presence of(const core::Uaid& client) const;
+
+private:
+    const std::uint16_t port_;
+    const bool standalone_;
+    const std::shared_ptr<const core::KeyRing> keys_;
+    mutable std::mutex mutex_;
+    std::vector<std::string> hosts_;  ///< under mutex_
+};
+
+/// The answer of an edge; nullopt: it does not serve the client, or is none. Pure.
+std::optional<Presence> parse_presence(const std::string& json);
+
+}  // namespace beckon::console
