@@ -1,8 +1,10 @@
 #include "app/command_line.hpp"
 #include "app/config/config_command.hpp"
+#include "app/exit_codes.hpp"
 #include "app/process/process.hpp"
 #include "app/roles/demo_command.hpp"
 #include "app/roles/roles_command.hpp"
+#include "core/setup_error.hpp"
 #include "tools/backup/backup_command.hpp"
 #include "tools/broadcasts/broadcasts_command.hpp"
 #include "tools/cluster/cluster_command.hpp"
@@ -48,8 +50,11 @@ int main(int argc, char** argv) {
     } catch (const app::StartupError& error) {
         std::cerr << "beckon: " << error.what() << "\n";
         return error.exit_code();
+    } catch (const core::SetupError& error) {
+        std::cerr << "beckon: " << error.what() << "\n";
+        return app::kWrongOptions;
     } catch (const std::exception& error) {
         std::cerr << "beckon: " << error.what() << "\n";
-        return 1;
+        return app::kFailed;
     }
 }

@@ -95,7 +95,7 @@ test('the log of a newer build is refused and left as it is; the backup that was
     ldb('log', 'put', 'layout', '2 4');
 
     const start = spawnSync(BECKON, ['standalone', '--data', data, '--partitions', '4', '--endpoint-port', '0', '--edge-port', '0', '--ops-port', '0', '--retry-port', '0', '--console-port', '0'], { encoding: 'utf8', timeout: 60000 });
-    assert.equal(start.status, 1, start.stdout + start.stderr);
+    assert.equal(start.status, 2, start.stdout + start.stderr);
     assert.match(start.stderr, /has format 2, this build reads format 1/);
     assert.equal(ldb('log', 'get', 'layout'), '2 4');
 

@@ -72,7 +72,7 @@ test('a port that is taken is named', async () => {
 test('two ports of one process that are the same are named both', async () => {
     const port = String(await freePort());
     const { code, text } = run(['standalone', '--data', fresh(), ...(await ports()), '--edge-port', port, '--endpoint-port', port]);
-    assert.equal(code, 1, text);
+    assert.equal(code, 2, text);
     assert.match(text, new RegExp(`--endpoint-port and --edge-port are both ${port}`));
 });
 
@@ -86,11 +86,11 @@ test('values that only another part reads, and files, are checked before anythin
         [['--retry-allowed-addresses', '10.0.0.0/8,nonsense'], 2, /retry\.allowed_addresses: .*nonsense/],
         [['--console-canary', 'ftp://edge'], 2, /console\.canary: 'ftp:\/\/edge' is no WebSocket URL/],
         [['--endpoint-url', 'https://püsh.example'], 2, /endpoint\.url.*as DNS has it \(xn--/],
-        [['--console-token-file', missing], 1, /console\.token_file: .*not-there\.pem/],
-        [['--retry-fcm-credentials', `app=${missing}`], 1, /retry\.fcm\.credentials: .*not-there\.pem/],
-        [['--retry-ca-file', missing], 1, /retry\.ca_file: cannot read .*not-there\.pem: No such file/],
-        [['--endpoint-tls-certificate', missing, '--endpoint-tls-key', missing], 1, /endpoint\.tls_certificate: .*not-there\.pem/],
-        [['--retry-tls-certificate', missing, '--retry-tls-key', missing], 1, /retry\.tls_certificate: .*not-there\.pem/],
+        [['--console-token-file', missing], 2, /console\.token_file: .*not-there\.pem/],
+        [['--retry-fcm-credentials', `app=${missing}`], 2, /retry\.fcm\.credentials: .*not-there\.pem/],
+        [['--retry-ca-file', missing], 2, /retry\.ca_file: cannot read .*not-there\.pem: No such file/],
+        [['--endpoint-tls-certificate', missing, '--endpoint-tls-key', missing], 2, /endpoint\.tls_certificate: .*not-there\.pem/],
+        [['--retry-tls-certificate', missing, '--retry-tls-key', missing], 2, /retry\.tls_certificate: .*not-there\.pem/],
     ]) {
         const data = fresh();
         const result = run(['standalone', '--data', data, ...(await ports()), ...args]);
@@ -107,18 +107,18 @@ test('a role on Kafka makes nothing before its ring, ports and brokers are named
     await new Promise((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const port = String(taken.address().port);
     const kafka = ['--kafka-servers', '127.0.0.1:1', '--endpoint-url', 'https://push.example.org', '--startup-timeout', '1s', '--ops-port', '0'];
-    for (const [args, expected] of [
+    for (const [args, expected, code = 1] of [
         [['edge', '--key-ring', ring, ...kafka, '--edge-port', '0', '--edge-link-port', port], /--edge-link-port: cannot listen/],
         [['endpoint', '--key-ring', ring, ...kafka, '--endpoint-port', port], /--endpoint-port: cannot listen/],
         [['retry', '--key-ring', ring, ...kafka, '--retry-port', port], /--retry-port: cannot listen/],
         [['console', '--key-ring', ring, ...kafka, '--console-port', port], /--console-port: cannot listen/],
         [['reliability', '--key-ring', ring, ...kafka, '--ops-port', port], /--ops-port: cannot listen/],
-        [['reliability', '--key-ring', join(directory, 'no-ring.json'), ...kafka], /there is no key ring at .*no-ring\.json/],
-        [['reliability', '--key-ring', ring], /kafka\.servers is not set/],
+        [['reliability', '--key-ring', join(directory, 'no-ring.json'), ...kafka], /there is no key ring at .*no-ring\.json/, 2],
+        [['reliability', '--key-ring', ring], /kafka\.servers is not set/, 2],
     ]) {
         const data = fresh();
         const result = run([...args, '--data', data]);
-        assert.equal(result.code, 1, result.text);
+        assert.equal(result.code, code, result.text);
         assert.match(result.text, expected);
         assert.equal(existsSync(data), false, `${args.join(' ')}: nothing was made before that was found`);
     }
@@ -140,8 +140,17 @@ test('a data directory that cannot be made is named', async () => {
     const file = join(directory, 'a-file');
     writeFileSync(file, '');
     const { code, text } = run(['standalone', '--data', join(file, 'below'), ...(await ports())]);
-    assert.equal(code, 1);
+    assert.equal(code, 2);
     assert.match(text, /cannot make the data directory .*a-file/);
+});
+
+test('without the plugin of libwebsockets it says which package is missing, and need not be started again', (t) => {
+    const plugin = spawnSync('sh', ['-c', 'ls /usr/lib/*/libwebsockets-evlib_ev.so | head -1'], { encoding: 'utf8' }).stdout.trim();
+    if (process.getuid() !== 0 || !plugin) return t.skip('only root hides a file from a process');
+    const hide = 'mount --bind /dev/null "$(readlink -f "$0")" && exec "$@"';
+    const { status, stdout, stderr } = spawnSync('unshare', ['--mount', 'sh', '-c', hide, plugin, BECKON, 'standalone', '--data', fresh(), '--edge-port', '0', '--retry-port', '0', '--console-port', '0', '--endpoint-port', '0', '--ops-port', '0'], { encoding: 'utf8', timeout: 60000 });
+    assert.match(`${stdout}${stderr}`, /beckon: libwebsockets cannot start: is its libev plugin there \(Debian: libwebsockets-evlib-ev\)\?/);
+    assert.equal(status, 2);
 });
 
 test('a key ring that others may read, or that is corrupt, is refused', async () => {
@@ -152,12 +161,12 @@ test('a key ring that others may read, or that is corrupt, is refused', async ()
     assert.match(run(['keys', 'generate', '--key-ring', ring]).text, /exists already/);
     chmodSync(ring, 0o644);
     let result = run(['standalone', '--data', data, ...(await ports())]);
-    assert.equal(result.code, 1);
+    assert.equal(result.code, 2);
     assert.match(result.text, /0600/);
     chmodSync(ring, 0o600);
     writeFileSync(ring, readFileSync(ring, 'utf8').slice(0, 40));
     result = run(['standalone', '--data', data, ...(await ports())]);
-    assert.equal(result.code, 1);
+    assert.equal(result.code, 2);
     assert.match(result.text, /keys\.json/);
 });
 
@@ -171,7 +180,7 @@ test('a key ring that is not the installation’s is refused with both fingerpri
     const other = join(directory, 'other-keys.json');
     const print = run(['keys', 'generate', '--key-ring', other]).text.match(/fingerprint ([0-9a-f]{16})/)[1];
     const { code, text } = run(['standalone', '--data', data, '--key-ring', other, ...(await ports())]);
-    assert.equal(code, 1);
+    assert.equal(code, 2);
     assert.match(text, new RegExp(`fingerprint ${print}, but this log was made with [0-9a-f]{16}`));
 });
 
@@ -183,7 +192,7 @@ test('another partition count than the log was made with is refused with both', 
     first.kill('SIGTERM');
     await new Promise((resolve) => first.once('exit', resolve));
     const { code, text } = run(['standalone', '--data', data, '--partitions', '8', ...(await ports())]);
-    assert.equal(code, 1);
+    assert.equal(code, 2);
     assert.match(text, /4/);
     assert.match(text, /8/);
 });
@@ -194,7 +203,7 @@ test('an empty log beside a key ring, and a log without its ring, are refused', 
     mkdirSync(data);
     assert.equal(run(['keys', 'generate', '--key-ring', ring]).code, 0);
     let result = run(['standalone', '--data', data, ...(await ports())]);
-    assert.equal(result.code, 1);
+    assert.equal(result.code, 2);
     assert.match(result.text, /but no log in .*Is the right volume mounted.*--new-log/s);
 
     const ops = await freePort();
@@ -204,7 +213,7 @@ test('an empty log beside a key ring, and a log without its ring, are refused', 
     await new Promise((resolve) => first.once('exit', resolve));
     rmSync(ring);
     result = run(['standalone', '--data', data, ...(await ports())]);
-    assert.equal(result.code, 1);
+    assert.equal(result.code, 2);
     assert.match(result.text, /there is no key ring at .*holds the log of an installation/s);
     assert.throws(() => readFileSync(ring));
 });

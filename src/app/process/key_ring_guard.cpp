@@ -2,6 +2,7 @@
 
 #include "app/process/process.hpp"
 #include "core/logger.hpp"
+#include "core/setup_error.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -39,7 +40,7 @@ core::KeyRing earlier(const core::KeyRing& ring, std::size_t keys, std::size_t c
 constexpr const char* kLogFile = "CURRENT";
 
 [[noreturn]] void refuse_lost_ring(const Config& config) {
-    throw StartupError(
+    throw core::SetupError(
         "there is no key ring at " + config.key_ring_file().string() + ", but " +
         (config.data / "log").string() +
         " holds the log of an installation whose endpoint URLs only its own ring can read. Put "
@@ -49,7 +50,7 @@ constexpr const char* kLogFile = "CURRENT";
 }
 
 [[noreturn]] void refuse_new_log(const Config& config) {
-    throw StartupError(
+    throw core::SetupError(
         "there is a key ring at " + config.key_ring_file().string() + ", but no log in " +
         (config.data / "log").string() +
         ": on an empty log every sender would get 410, as if its subscription were gone. Is the "
@@ -59,10 +60,10 @@ constexpr const char* kLogFile = "CURRENT";
 
 [[noreturn]] void refuse_other_ring(const log::Control& control, const core::KeyRing& ring,
                                     const Config& config) {
-    throw StartupError("the key ring " + config.key_ring_file().string() + " has the fingerprint " +
-                       ring.fingerprint() + ", but this log was made with " +
-                       *control.keyring_fingerprint +
-                       ": use the installation's own keys.json (docs/operations.md, \"Keys\")");
+    throw core::SetupError("the key ring " + config.key_ring_file().string() +
+                           " has the fingerprint " + ring.fingerprint() +
+                           ", but this log was made with " + *control.keyring_fingerprint +
+                           ": use the installation's own keys.json (docs/operations.md, \"Keys\")");
 }
 
 }  // namespace
@@ -93,10 +94,12 @@ std::shared_ptr<core::KeyRing> load_key_ring(const Config& config) {
     const auto file = config.key_ring_file();
     auto ring = config.load_key_ring();
     if (ring) return std::make_shared<core::KeyRing>(std::move(*ring));
-    if (ring.error().fault != core::Fault::not_found) throw StartupError(ring.error().message);
-    throw StartupError("there is no key ring at " + file.string() +
-                       ": make one with `beckon keys generate --key-ring " + file.string() +
-                       "` and give all roles the same file");
+    if (ring.error().fault != core::Fault::not_found) {
+        throw core::SetupError(ring.error().message);
+    }
+    throw core::SetupError("there is no key ring at " + file.string() +
+                           ": make one with `beckon keys generate --key-ring " + file.string() +
+                           "` and give all roles the same file");
 }
 
 std::shared_ptr<core::KeyRing> find_key_ring(const Config& config, bool new_log) {
@@ -105,7 +108,9 @@ std::shared_ptr<core::KeyRing> find_key_ring(const Config& config, bool new_log)
         if (!has_embedded_log(config) && !new_log) refuse_new_log(config);
         return std::make_shared<core::KeyRing>(std::move(*ring));
     }
-    if (ring.error().fault != core::Fault::not_found) throw StartupError(ring.error().message);
+    if (ring.error().fault != core::Fault::not_found) {
+        throw core::SetupError(ring.error().message);
+    }
     return nullptr;
 }
 
@@ -137,7 +142,7 @@ void hold_to_cluster_log(log::EventLog& log, log::Control& control, core::KeyRin
                          const Config& config) {
     if (!control.keyring_fingerprint) {
         if (is_older_than_log(ring, control.created)) {
-            throw StartupError(
+            throw core::SetupError(
                 "the log topics were made on " + control.created + ", later than the key ring " +
                 config.key_ring_file().string() +
                 ", and no ring was published to them: on a new log every sender would get 410, as "

@@ -1,6 +1,7 @@
 #include "app/process/process.hpp"
 
 #include "core/logger.hpp"
+#include "core/setup_error.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -31,6 +32,20 @@ sigset_t handled_signals() {
     return set;
 }
 
+/// It passes without a change of the configuration.
+bool is_full(const std::error_code& error) {
+    return error == std::errc::no_space_on_device || error == std::errc::io_error ||
+           error == std::errc::too_many_files_open_in_system;
+}
+
+[[noreturn]] void refuse_directory(const char* what, const std::filesystem::path& path,
+                                   const std::error_code& error) {
+    const auto why = std::string{"cannot "} + what + " the data directory " + path.string() + ": " +
+                     error.message() + " (--data names another)";
+    if (is_full(error)) throw StartupError(why);
+    throw core::SetupError(why);
+}
+
 extern "C" void leave_now(int signal) { _exit(128 + signal); }
 
 }  // namespace
@@ -39,15 +54,13 @@ DataDirectory::DataDirectory(const std::filesystem::path& path) {
     std::error_code error;
     const bool made = std::filesystem::create_directories(path, error);
     if (error) {
-        throw StartupError("cannot make the data directory " + path.string() + ": " +
-                           error.message() + " (--data names another)");
+        refuse_directory("make", path, error);
     }
     if (made) ::chmod(path.c_str(), 0700);
     const auto file = path / "lock";
     lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock_ < 0) {
-        throw StartupError("cannot write to the data directory " + path.string() + ": " +
-                           std::strerror(errno) + " (--data names another)");
+        refuse_directory("write to", path, {errno, std::generic_category()});
     }
     if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
         char owner[32] = {};

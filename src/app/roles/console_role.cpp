@@ -10,6 +10,7 @@
 #include "console/pages/search_workers.hpp"
 #include "console/pages/webhook_queries.hpp"
 #include "console/web/login.hpp"
+#include "core/setup_error.hpp"
 #include "core/shown_clock.hpp"
 #include "log/read_partition.hpp"
 
@@ -27,12 +28,12 @@ constexpr const char* kThisProcess = "this process";
 
 std::string token_in(const std::filesystem::path& file) {
     auto text = client::read_text_file(file);
-    if (!text) throw StartupError("console.token_file: " + text.error().message);
+    if (!text) throw core::SetupError("console.token_file: " + text.error().message);
     while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
     if (text->size() < console::Login::kTokenBytesMin) {
-        throw StartupError("console.token_file: " + file.string() + " must hold a token of " +
-                           std::to_string(console::Login::kTokenBytesMin) +
-                           " characters or more, e.g. from `openssl rand -hex 32`");
+        throw core::SetupError("console.token_file: " + file.string() + " must hold a token of " +
+                               std::to_string(console::Login::kTokenBytesMin) +
+                               " characters or more, e.g. from `openssl rand -hex 32`");
     }
     return *text;
 }

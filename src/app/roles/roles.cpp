@@ -18,6 +18,7 @@
 #include "app/roles/start_checks.hpp"
 #include "core/clock.hpp"
 #include "core/logger.hpp"
+#include "core/setup_error.hpp"
 #include "core/time_guard.hpp"
 #include "edge/broadcast_pages.hpp"
 #include "edge/edge.hpp"
@@ -235,7 +236,7 @@ std::string role_name(Reader role) {
 /// Before anything is made.
 const Config& checked(const Config& config, Reader role) {
     if (config.kafka.bootstrap_servers.empty()) {
-        throw StartupError(
+        throw core::SetupError(
             "kafka.servers is not set: name the brokers with --kafka-servers HOST:PORT "
             "(or start `beckon standalone`, which needs none)");
     }

@@ -2,6 +2,7 @@
 
 #include "app/process/process.hpp"
 #include "app/roles/console_role.hpp"
+#include "core/setup_error.hpp"
 #include "net/listener.hpp"
 #include "net/tls.hpp"
 #include "retry/bridge/credentials.hpp"
@@ -62,8 +63,8 @@ void check_start_ports(const std::vector<StartPort>& ports) {
             return other.port == one->port && other.port != 0 && other.host == one->host;
         });
         if (same != one) {
-            throw StartupError(port_flag(*same) + " and " + port_flag(*one) + " are both " +
-                               std::to_string(one->port) + ": each needs a port of its own");
+            throw core::SetupError(port_flag(*same) + " and " + port_flag(*one) + " are both " +
+                                   std::to_string(one->port) + ": each needs a port of its own");
         }
         try {
             for (auto& socket : net::listen_shared({.host = one->host, .port = one->port})) {
@@ -81,21 +82,25 @@ void check_start_tls(const std::string& part, const OptionalFile& certificate,
                      const OptionalFile& key) {
     if (!certificate || !key) return;
     const auto good = net::check({*certificate, *key});
-    if (!good) throw StartupError(part + ".tls_certificate: " + good.error().message);
+    if (!good) {
+        throw core::SetupError(part + ".tls_certificate: " + good.error().message);
+    }
 }
 
 void check_start_credentials(const retry::RoleConfig& config) {
     const auto each = [](const char* setting, const auto& entries, const auto& load) {
         for (const auto& entry : entries) {
             const auto loaded = load(entry);
-            if (!loaded) throw StartupError(std::string{setting} + ": " + loaded.error().message);
+            if (!loaded) {
+                throw core::SetupError(std::string{setting} + ": " + loaded.error().message);
+            }
         }
     };
     each("retry.fcm.credentials", config.fcm_credentials, retry::load_fcm_credentials);
     each("retry.apns.credentials", config.apns_credentials, retry::load_apns_credentials);
     if (!config.ca_file.empty() && ::access(config.ca_file.c_str(), R_OK) != 0) {
-        throw StartupError("retry.ca_file: cannot read " + config.ca_file + ": " +
-                           std::generic_category().message(errno));
+        throw core::SetupError("retry.ca_file: cannot read " + config.ca_file + ": " +
+                               std::generic_category().message(errno));
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/contain.hpp"
 #include "core/logger.hpp"
+#include "core/setup_error.hpp"
 #include "edge/protocol/frames.hpp"
 #include "edge/ws/ws_server_impl.hpp"
 
@@ -121,7 +122,7 @@ void WsServer::Impl::create() {
     }
     context = lws_create_context(&info);
     if (!context) {
-        throw std::runtime_error(
+        throw core::SetupError(
             "libwebsockets cannot start: is its libev plugin there "
             "(Debian: libwebsockets-evlib-ev)?");
     }

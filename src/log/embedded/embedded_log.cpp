@@ -2,6 +2,8 @@
 
 #include "core/assert.hpp"
 #include "core/logger.hpp"
+#include "core/setup_error.hpp"
+#include "log/clock_ahead.hpp"
 #include "log/embedded/cleaner.hpp"
 #include "log/embedded/group_offsets.hpp"
 #include "log/embedded/log_time.hpp"
@@ -32,7 +34,7 @@ namespace {
 constexpr int kFormat = 1;
 
 [[noreturn]] void damaged(const EmbeddedConfig& config, const std::string& what) {
-    throw std::runtime_error("the log in " + config.directory.string() + " is damaged: " + what);
+    throw core::SetupError("the log in " + config.directory.string() + " is damaged: " + what);
 }
 
 template <class T>
@@ -55,15 +57,15 @@ void check_layout(const EmbeddedConfig& config, const std::string& layout) {
         damaged(config, "its layout reads '" + layout + "'");
     }
     if (format != kFormat) {
-        throw std::runtime_error("the log in " + config.directory.string() + " has format " +
-                                 std::to_string(format) + ", this build reads format " +
-                                 std::to_string(kFormat));
+        throw core::SetupError("the log in " + config.directory.string() + " has format " +
+                               std::to_string(format) + ", this build reads format " +
+                               std::to_string(kFormat));
     }
     if (partitions != config.partitions) {
-        throw std::runtime_error("the log in " + config.directory.string() + " was made with " +
-                                 std::to_string(partitions) + " partitions, not with " +
-                                 std::to_string(config.partitions) +
-                                 ": the number is fixed when a log is made");
+        throw core::SetupError("the log in " + config.directory.string() + " was made with " +
+                               std::to_string(partitions) + " partitions, not with " +
+                               std::to_string(config.partitions) +
+                               ": the number is fixed when a log is made");
     }
 }
 
