@@ -1,5 +1,7 @@
 #include "net/http/http_message.hpp"
 
+#include "core/http_date.hpp"
+
 #include <algorithm>
 #include <charconv>
 
@@ -142,6 +144,7 @@ void append_reply(std::string& out, const HttpReply& reply, const ReplyForm& for
         out += h.value;
         out += "\r\n";
     }
+    out.append("Date: ").append(core::http_date_now()).append("\r\n");  // RFC 9110 §6.6.1
     if (form.close) out += "Connection: close\r\n";
     if (reply.stream) {
         if (form.chunked) out += "Transfer-Encoding: chunked\r\n";

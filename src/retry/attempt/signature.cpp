@@ -3,11 +3,11 @@
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
 #include "core/hmac.hpp"
+#include "core/http_date.hpp"
 #include "core/tokens.hpp"
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <stdexcept>
 
 #include <openssl/rand.h>
@@ -20,16 +20,6 @@ namespace {
 
 constexpr std::string_view kSecretPrefix = "whsec_";
 constexpr std::size_t kRandomSecretBytes = 32;
-
-std::string http_date(core::Timestamp now) {
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(
-        std::chrono::time_point_cast<std::chrono::system_clock::duration>(now));
-    std::tm utc{};
-    gmtime_r(&seconds, &utc);
-    std::array<char, 40> text;
-    const auto size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &utc);
-    return {text.data(), size};
-}
 
 }  // namespace
 
@@ -92,7 +82,7 @@ bool is_signed_by(std::string_view secret, std::string_view signatures, std::str
 
 std::vector<std::string> http_signature(const SharedKey& key, const SignedRequest& request,
                                         core::Timestamp now) {
-    const auto date = http_date(now);
+    const auto date = core::http_date(now);
     const auto hash = core::sha256(request.body);
     const auto digest =
         "SHA-256=" + core::base64({reinterpret_cast<const char*>(hash.data()), hash.size()});

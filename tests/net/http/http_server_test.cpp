@@ -101,6 +101,17 @@ TEST_CASE("a handler replies at once or in a later turn", "[http_server]") {
     CHECK(socket.read_reply().status == 201);
 }
 
+TEST_CASE("every reply has a date, also one that no handler makes", "[http_server]") {
+    Running running;
+    for (const auto request : {kNow, kLater, std::string_view{"GET / HTTP/1.1\r\n\r\n"}}) {
+        auto socket = running.connect();
+        REQUIRE(socket.send(request));
+        const auto reply = socket.read_reply();
+        CHECK(reply.head.find("\r\nDate: ") != std::string::npos);
+        CHECK(reply.head.find(" GMT\r\n") != std::string::npos);
+    }
+}
+
 TEST_CASE("a server's threads let others of the host go first, if so configured", "[http_server]") {
     const auto mine = ::getpriority(PRIO_PROCESS, 0);
     for (const int niceness : {0, 3}) {
