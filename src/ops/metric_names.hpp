@@ -21,6 +21,7 @@ inline constexpr std::string_view kProcessThreads = "process_threads";
 inline constexpr std::string_view kProcessStart = "process_start_time_seconds";
 inline constexpr std::string_view kDataFree = "beckon_data_free_bytes";
 inline constexpr std::string_view kDataSize = "beckon_data_bytes";
+inline constexpr std::string_view kClockAhead = "beckon_clock_ahead_seconds";
 inline constexpr std::string_view kCertificateExpiry = "beckon_certificate_expiry_time_seconds";
 
 // --- ingest

@@ -1,6 +1,8 @@
 #include "app/process/clock_watch.hpp"
 
 #include "core/logger.hpp"
+#include "log/clock_ahead.hpp"
+#include "ops/metric_names.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -36,6 +38,40 @@ ClockWatcher::ClockWatcher(const core::Clock& clock)
                                   {"note",
                                    "VAPID tokens are judged by this clock; messages expire by the "
                                    "log's time"}});
+              }
+              over.wait_for(lock, stop, kEvery, [] { return false; });
+          }
+      }) {}
+
+std::string clock_warning(core::Duration ahead) {
+    const auto seconds = std::chrono::round<std::chrono::seconds>(ahead);
+    if (std::chrono::abs(seconds) < LogClockWatch::kTooFar) return {};
+    return "this host's clock is " + std::to_string(std::chrono::abs(seconds).count()) + " s " +
+           (seconds.count() > 0 ? "ahead of" : "behind") +
+           " the log's time (on Kafka: the brokers' clock). One of the two is wrong. VAPID tokens "
+           "are judged by the host's clock: if it is wrong, good senders get 401";
+}
+
+LogClockWatch::LogClockWatch(const log::EventLog& log, ops::Health& health, ops::Metrics& metrics)
+    : thread_([&log, &health,
+               &gauge = metrics.gauge(ops::metric::kClockAhead,
+                                      "By how much the host's clock is ahead of the log's time "
+                                      "(negative: behind), where one of them must be wrong.")](
+                  const std::stop_token& stop) {
+          pthread_setname_np(pthread_self(), "log-clock-watch");
+          bool warned = false;
+          std::mutex mutex;
+          std::condition_variable_any over;
+          std::unique_lock lock{mutex};
+          while (!stop.stop_requested()) {
+              const auto ahead = log::clock_ahead(log).value_or(core::Duration::zero());
+              gauge.Set(std::chrono::duration<double>(ahead).count());
+              const auto why = clock_warning(ahead);
+              health.set_warning("clock", why);
+              if (why.empty() == warned) {
+                  warned = !warned;
+                  if (warned) core::log_warn("cli", "clock_wrong", {{"why", why}});
+                  if (!warned) core::log_info("cli", "clock_right_again", {});
               }
               over.wait_for(lock, stop, kEvery, [] { return false; });
           }

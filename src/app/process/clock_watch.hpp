@@ -1,8 +1,12 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "log/event_log.hpp"
+#include "ops/health.hpp"
+#include "ops/metrics.hpp"
 
 #include <optional>
+#include <string>
 #include <thread>
 
 namespace beckon::app {
@@ -33,6 +37,25 @@ public:
     static constexpr std::chrono::seconds kEvery{1};
 
     explicit ClockWatcher(const core::Clock& clock);
+
+private:
+    std::jthread thread_;
+};
+
+/// Why a host's clock that is so far ahead of the log's time (negative: behind) needs a person;
+/// empty: it does not.
+std::string clock_warning(core::Duration ahead);
+
+/// Compares the host's clock with the log's time as long as this lives: a warning in /ready, a
+/// metric, and a log line when it becomes wrong and when it is right again.
+class LogClockWatch {
+public:
+    static constexpr std::chrono::seconds kEvery{1};
+    /// Proofs of senders (VAPID) and a log's append times are not spoiled by less.
+    static constexpr std::chrono::seconds kTooFar{60};
+
+    /// All outlive it.
+    LogClockWatch(const log::EventLog& log, ops::Health& health, ops::Metrics& metrics);
 
 private:
     std::jthread thread_;

@@ -259,6 +259,7 @@ struct OnKafka {
           log(open_cluster_log(with_space(config, process, wanted), process, *keys, wanted)),
           signals(wanted),
           stop_timeout(config.stop_timeout),
+          log_clock_watch(*log, process.health, process.metrics),
           key_ring_watch(*log, config, *keys, process.health,
                          KeyRingWatch::Publishes::operator_does),
           report(role_name(role), config, process.ops->port(), process.clock, process.metrics,
@@ -283,6 +284,7 @@ struct OnKafka {
     const std::unique_ptr<log::EventLog> log;
     const Signals& signals;
     const seconds stop_timeout;
+    const LogClockWatch log_clock_watch;
     KeyRingWatch key_ring_watch;
     const ProcessReport report;
     const ProcessReporter reporter;  ///< last: a role that has ended says so while the log is open
@@ -327,6 +329,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     config.edge.delete_retention = config.endpoint.delete_retention =
         config.embedded.delete_retention;
     const auto log = log::open_embedded_log(config.embedded);
+    const LogClockWatch log_clock_watch{*log, process.health, process.metrics};
 
     auto control = log::read_control(*log, kControlTimeout);
     const bool first = !control && control.error().fault == core::Fault::not_found;

@@ -207,7 +207,7 @@ private:
     std::map<TopicPartition, Offset> committed_;  ///< the furthest of all groups
 };
 
-class EmbeddedLogImpl final : public EmbeddedLog {
+class EmbeddedLogImpl final : public EmbeddedLog, public HasClock {
 public:
     explicit EmbeddedLogImpl(const EmbeddedConfig& config)
         : config_(config),
@@ -262,6 +262,7 @@ public:
     }
 
     core::MissingTime missing_time() const override { return time_->missing(); }
+    std::optional<core::Duration> clock_ahead() const override { return time_->clock_ahead(); }
 
     Result<void> clean_now() override { return cleaner_->clean_now(); }
     Result<void> truncate_before(TopicPartition where, Offset start) override {

@@ -118,6 +118,7 @@ LogTime::LogTime(const core::Clock& clock, std::function<bool()> disciplined, st
         add_gap(*left);
         log_ += kResolution;  // no record after the gap has the time of one before it
     }
+    uncounted_ = std::max(since_epoch(clock.wall()) - log_, Duration::zero());
     for (auto& gap : gaps_) {
         if (gap.boot == boot_ && !boot_.empty() && gap.since <= mono_) continue;
         gap.since = mono_;
@@ -211,6 +212,14 @@ core::MissingTime LogTime::missing() {
         missing.parts.push_back({.until = gap.log, .most = missing_since(gap, is_trusted())});
     }
     return missing;
+}
+
+Duration LogTime::clock_ahead() {
+    const std::scoped_lock lock{mutex_};
+    advance();
+    if (disciplined_()) return Duration::zero();
+    const Duration ahead = since_epoch(clock_.wall()) - log_;
+    return ahead > Duration::zero() ? std::max(ahead - uncounted_, Duration::zero()) : ahead;
 }
 
 /// By how much more the host's clock has advanced since `gap` than the log's time has.

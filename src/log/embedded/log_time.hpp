@@ -89,6 +89,10 @@ public:
     ClockReading read_clocks();
 
     core::MissingTime missing();
+    /// By how much the host's clock is ahead of the scale (negative: behind), without what a
+    /// reboot or an earlier process may have left: a host that was down for a day whose length
+    /// nobody vouches for has no wrong clock. Zero while the kernel vouches for the host's clock.
+    core::Duration clock_ahead();
     /// To be kept before a reading is: with the reboot before this start, if its length is not
     /// counted. Constant.
     const std::vector<TimeGap>& gaps() const { return gaps_; }
@@ -112,6 +116,7 @@ private:
     core::Duration log_{};           ///< since the epoch, at mono_
     core::MonoTime mono_{};          ///< of the last advance()
     core::Duration wall_offset_{};   ///< wall minus monotonic time, at mono_
+    core::Duration uncounted_{};     ///< how far the scale was behind the host's clock at the start
     core::MonoTime steady_since_{};  ///< when the wall clock last stepped
 };
 

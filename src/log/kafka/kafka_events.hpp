@@ -1,5 +1,8 @@
 #pragma once
 
+#include "core/clock.hpp"
+#include "log/kafka/clock_difference.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -29,6 +32,8 @@ public:
     void broker_answers() {
         if (away_.load(std::memory_order_relaxed)) back();
     }
+    /// Learns from confirmed records.
+    ClockDifference& clock_difference() { return clock_difference_; }
 
     /// For rd_kafka_conf_set_log_cb; the client's opaque is a KafkaEvents.
     static void log_callback(const rd_kafka_t* client, int level, const char* facility,
@@ -41,6 +46,8 @@ private:
     void back();
 
     const std::string servers_;
+    const core::SystemClock clock_;
+    ClockDifference clock_difference_{clock_};
     std::atomic<bool> away_ = false;
     mutable std::mutex mutex_;
     std::string login_refusal_;                                          ///< under mutex_

@@ -1,5 +1,6 @@
 #include "log/kafka/kafka_log.hpp"
 
+#include "log/clock_ahead.hpp"
 #include "log/kafka/ends.hpp"
 #include "log/kafka/group_offsets.hpp"
 #include "log/kafka/kafka_events.hpp"
@@ -32,7 +33,7 @@ private:
     const std::shared_ptr<kafka::Membership> membership_;
 };
 
-class KafkaLog final : public EventLog {
+class KafkaLog final : public EventLog, public HasClock {
 public:
     explicit KafkaLog(const KafkaConfig& config)
         : config_(config),
@@ -76,6 +77,10 @@ public:
             }
             return ends;
         });
+    }
+
+    std::optional<core::Duration> clock_ahead() const override {
+        return events_->clock_difference().ahead();
     }
 
     void commit(std::string group, std::vector<GroupOffset> offsets, core::Executor& executor,

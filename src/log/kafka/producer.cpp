@@ -59,6 +59,15 @@ void note_without_offset(const rd_kafka_message_t& message) {
         {{"topic", rd_kafka_topic_name(message.rkt)}, {"partition", message.partition}});
 }
 
+/// Only a time that the broker gave says something about its clock.
+void learn_time(const rd_kafka_message_t& message, ClockDifference& difference) {
+    rd_kafka_timestamp_type_t type{};
+    const auto time_ms = rd_kafka_message_timestamp(&message, &type);
+    const auto took_us = rd_kafka_message_latency(&message);
+    if (type != RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME || took_us < 0) return;
+    difference.learn(core::Timestamp{milliseconds{time_ms}}, std::chrono::microseconds{took_us});
+}
+
 /// The outcome of a record. On librdkafka's threads, which this must not hold up.
 rd_kafka_resp_err_t on_report(rd_kafka_t*, rd_kafka_message_t* message, void* opaque) noexcept {
     auto* const reported = static_cast<Unconfirmed*>(message->_private);
@@ -73,6 +82,7 @@ rd_kafka_resp_err_t on_report(rd_kafka_t*, rd_kafka_message_t* message, void* op
         answer = core::fail(std::move(why));
     } else if (answer) {
         static_cast<KafkaEvents*>(opaque)->broker_answers();
+        learn_time(*message, static_cast<KafkaEvents*>(opaque)->clock_difference());
     } else if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
         note_without_offset(*message);
     }

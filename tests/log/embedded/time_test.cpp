@@ -77,6 +77,55 @@ TEST_CASE("a step of the host's clock does not move the log's time", "[embedded]
     CHECK((step > 0ms ? off > 0ms : off < 0ms));
 }
 
+TEST_CASE("a host's clock that is set while nobody vouches for it is seen as wrong", "[embedded]") {
+    Host host;
+    host.disciplined = false;
+    host.start();
+    CHECK(host.log->clock_ahead() == 0s);
+    host.pass(60s);
+    host.clock.step_wall(-48 * kHour);
+    CHECK(host.log->clock_ahead() == -48 * kHour);
+    host.clock.step_wall(96 * kHour);
+    CHECK(host.log->clock_ahead() == 48 * kHour);
+    SECTION("until the kernel vouches for it") {
+        host.disciplined = true;
+        CHECK(host.log->clock_ahead() == 0s);
+    }
+    SECTION("or it is set right") {
+        host.clock.step_wall(-48 * kHour);
+        CHECK(host.log->clock_ahead() == 0s);
+    }
+}
+
+TEST_CASE("a host that boots with a clock behind the log's has a wrong clock", "[embedded]") {
+    Host host;
+    host.disciplined = false;
+    host.start();
+    host.stop();
+    host.reboot();
+    host.clock.step_wall(-48 * kHour);
+    host.start();
+    CHECK(host.log->clock_ahead() <= -48 * kHour);
+    CHECK(host.log->clock_ahead() >= -48 * kHour - 1s);
+}
+
+TEST_CASE("a host that was down for a day has no wrong clock for that", "[embedded]") {
+    Host host;
+    host.disciplined = false;
+    host.start();
+    host.stop();
+    host.reboot();
+    host.pass(24 * kHour);
+    host.start();
+    CHECK(host.log->now() < host.clock.wall() - 23 * kHour);
+    CHECK(host.log->clock_ahead() == 0s);
+    host.stop();
+    host.start();
+    CHECK(host.log->clock_ahead() == 0s);
+    host.clock.step_wall(48 * kHour);
+    CHECK(host.log->clock_ahead() == 48 * kHour);
+}
+
 TEST_CASE("the log's time never goes back", "[embedded]") {
     Host host;
     host.start();
