@@ -48,7 +48,8 @@ struct Console::Impl {
         collector.emplace(LagCollector::Context{context.groups, context.clock,
                                                 [this](const auto& group, const auto& where) {
                                                     return owner_of(group, where);
-                                                }},
+                                                },
+                                                delays_of_tiers(context.tiers, context.prefix)},
                           [this](const LagPagePtr& page) { take(page); });
         lag_page.emplace(context.ops.mount("/lag", [this](std::string_view, const ops::Query&) {
             const auto text = pages.get("lag");

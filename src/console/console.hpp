@@ -10,6 +10,7 @@
 #include "log/groups.hpp"
 #include "ops/ops_server.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -36,7 +37,9 @@ public:
         const core::Clock& clock;
         ops::OpsServer& ops;
         core::Partition partitions = 0;
-        std::string prefix;                  ///< of topics and groups, as the groups have it
+        std::string prefix;  ///< of topics and groups, as the groups have it
+        /// How long deliveries wait in each delay topic.
+        std::vector<std::chrono::seconds> tiers = {};
         std::map<std::string, Ask> queries;  ///< as WebServer has them
         std::map<std::string, Act> acts;
         /// Opens pages that follow the log themselves, on the console's own thread, whose executor

@@ -57,6 +57,18 @@ std::map<std::string, std::chrono::milliseconds> retention_in(const log::LayoutO
     return found;
 }
 
+/// Tiers with equal delays share the first one's topic; the others stay empty.
+std::vector<log::TopicPartition> delay_tiers(const std::vector<std::chrono::seconds>& delays,
+                                             core::Partition partitions) {
+    std::vector<log::TopicPartition> all;
+    for (std::size_t tier = 0; tier < delays.size(); ++tier) {
+        if (tier > 0 && delays[tier] == delays[tier - 1]) continue;
+        const auto one = log::all_of(log::Topic::retry(static_cast<int>(tier)), partitions);
+        all.insert(all.end(), one.begin(), one.end());
+    }
+    return all;
+}
+
 console::AttemptPoller::Options retry_processes(const Config& config, const ConsoleParts& parts) {
     if (!parts.retry_origin.empty()) return {.origins = {parts.retry_origin}, .insecure = true};
     return {.origins = config.console_retry_urls};
@@ -89,6 +101,7 @@ struct ConsoleRole::Impl {
                                        .ops = parts.ops,
                                        .partitions = config.retry.partitions,
                                        .prefix = std::move(prefix),
+                                       .tiers = config.retry.tiers,
                                        .queries = queries(),
                                        .acts = acts(),
                                        .pages = console_pages(config, parts, shown, dead, attempts),
@@ -179,7 +192,8 @@ std::unique_ptr<log::Groups> groups_of_standalone(const Config& config, log::Eve
     edge.insert(edge.end(), subscriptions.begin(), subscriptions.end());
     return log::open_own_groups(
         log,
-        {{"edge", edge, kThisProcess},
+        {{"retry", delay_tiers(config.retry.tiers, partitions), kThisProcess},
+         {"edge", edge, kThisProcess},
          {"endpoint", subscriptions, kThisProcess},
          {"reliability", log::all_of(log::Topic::kReliability, partitions), kThisProcess}},
         retention_in(config.layout));

@@ -43,7 +43,7 @@ LagCollector::~LagCollector() {
 
 void LagCollector::run(const std::stop_token& stop) {
     pthread_setname_np(pthread_self(), "console-lag");
-    LagTable table{context_.owner_of};
+    LagTable table{context_.owner_of, context_.delay_of};
     std::mutex mutex;
     std::condition_variable_any over;
     bool well = true;

@@ -35,6 +35,7 @@ public:
         log::Groups& groups;  ///< used on the thread alone; outlives it, as the clock does
         const core::Clock& clock;
         OwnerOf owner_of = {};
+        DelayOf delay_of = {};
     };
     /// `polled` is called on the thread after each poll.
     LagCollector(Context context, std::function<void(const LagPagePtr&)> polled);

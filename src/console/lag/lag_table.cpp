@@ -26,6 +26,19 @@ core::Offset first_waiting(const log::GroupPosition& one) {
 
 }  // namespace
 
+DelayOf delays_of_tiers(std::vector<std::chrono::seconds> delays, std::string prefix) {
+    return [delays = std::move(delays),
+            prefix = std::move(prefix)](const log::NamedPartition& where) -> core::Duration {
+        const std::string_view name = where.topic;
+        if (!name.starts_with(prefix)) return {};
+        const auto topic = log::Topic::parse(name.substr(prefix.size()));
+        for (std::size_t tier = 0; topic && tier < delays.size(); ++tier) {
+            if (*topic == log::Topic::retry(static_cast<int>(tier))) return delays[tier];
+        }
+        return {};
+    };
+}
+
 bool same_place(const LagRow& a, const LagRow& b) {
     return a.where.partition == b.where.partition && a.where.topic == b.where.topic &&
            a.group == b.group;
@@ -96,6 +109,7 @@ Facts LagTable::facts(const log::GroupPosition& one, const Known& known, bool ow
     facts.position_rate = rate(one.position - since->position, now_ - since->time);
     facts.append_rate = rate(one.ends.end - since->end, now_ - since->time);
     if (facts.lag == 0) return facts;
+    if (delay_of_) facts.delay = delay_of_(one.where);
     const auto first = times->at(first_waiting(one));
     if (first) facts.behind = std::max(core::Duration::zero(), core::Duration{now_ - *first});
     return facts;

@@ -44,6 +44,13 @@ bool same_news(const LagRow& a, const LagRow& b);
 /// The reader of a partition of a group whose members do not name it; empty: none is known.
 using OwnerOf = std::function<std::string(const std::string& group, const log::NamedPartition&)>;
 
+/// How long records of a topic wait on purpose, as in the delay topics of the role retry; zero:
+/// they do not.
+using DelayOf = std::function<core::Duration(const log::NamedPartition&)>;
+
+/// Of topics named with `prefix`; `delays` are those of the tiers, by number.
+DelayOf delays_of_tiers(std::vector<std::chrono::seconds> delays, std::string prefix);
+
 /// A query for the append time of the first record at or after `offset`.
 struct Probe {
     log::NamedPartition where;
@@ -60,7 +67,8 @@ public:
     static constexpr std::size_t kHistory = 60;
     static constexpr std::chrono::seconds kRateWindow{60};
 
-    explicit LagTable(OwnerOf owner_of = {}) : owner_of_(std::move(owner_of)) {}
+    explicit LagTable(OwnerOf owner_of = {}, DelayOf delay_of = {})
+        : owner_of_(std::move(owner_of)), delay_of_(std::move(delay_of)) {}
 
     /// `now`: when it was taken, by the clock of append times as far as it is known.
     void update(log::GroupsSnapshot snapshot, core::Timestamp now);
@@ -102,6 +110,7 @@ private:
     static std::vector<core::Offset> history(const Series& series);
 
     const OwnerOf owner_of_;
+    const DelayOf delay_of_;
     log::GroupsSnapshot snapshot_;
     core::Timestamp now_{};
     std::uint64_t update_ = 0;

@@ -13,6 +13,11 @@ bool comes_nearer(const Facts& facts) {
     return facts.position_rate > facts.append_rate && facts.position_rate > 0;
 }
 
+/// In a delay topic the position moves when its first record is due.
+bool waits_on_purpose(const Facts& facts) {
+    return facts.delay > core::Duration::zero() && facts.behind <= facts.delay + kBehindMax;
+}
+
 std::string seconds_text(core::Duration time) {
     return std::to_string(std::chrono::floor<std::chrono::seconds>(time).count()) + " s";
 }
@@ -31,7 +36,7 @@ std::string_view to_string(Status status) {
 }
 
 Status status_of(const Facts& facts) {
-    if (facts.lag <= 0) return Status::ok;
+    if (facts.lag <= 0 || waits_on_purpose(facts)) return Status::ok;
     if (facts.unmoved >= kUnmovedMax) return facts.owned ? Status::stalled : Status::stopped;
     if (facts.behind <= kBehindMax) return Status::ok;
     return comes_nearer(facts) ? Status::restoring : Status::slow;
@@ -39,7 +44,11 @@ Status status_of(const Facts& facts) {
 
 std::string reason(Status status, const Facts& facts) {
     switch (status) {
-        case Status::ok: return facts.lag <= 0 ? "nothing waits" : "the waiting records are young";
+        case Status::ok:
+            if (facts.lag <= 0) return "nothing waits";
+            return facts.delay > core::Duration::zero()
+                       ? "the first record is due " + seconds_text(facts.delay) + " after it came"
+                       : "the waiting records are young";
         case Status::restoring: return "far behind, and reading faster than records come";
         case Status::slow: return "far behind, and records come as fast as they are read";
         case Status::stalled:

@@ -36,6 +36,7 @@ struct Facts {
     core::Duration behind{};   ///< the age of the oldest record that waits
     core::Duration unmoved{};  ///< how long the position has not moved
     bool owned = false;        ///< a member is known to read the partition
+    core::Duration delay{};    ///< records of a delay topic wait for so long on purpose
     double position_rate = 0;  ///< records read per second, recently
     double append_rate = 0;    ///< records appended per second, recently
 };

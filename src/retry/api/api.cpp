@@ -523,7 +523,7 @@ void Api::Impl::enable(const std::string& id, const Reply& reply) {
 }
 
 void Api::Impl::disable(const std::string& id, const Reply& reply) {
-    node.put_state(id, WebhookState{.enabled = false, .reason = "by its owner"},
+    node.put_state(id, WebhookState{.enabled = false, .reason = std::string{kDisabledByOwner}},
                    then_show(id, reply));
 }
 

@@ -32,6 +32,7 @@ DeliveryShard::Counts& DeliveryShard::Counts::operator+=(const Counts& other) {
     for (const auto& [owner, used] : other.usage) usage[owner] += used;
     waiting += other.waiting;
     under_way += other.under_way;
+    tier_states.insert(tier_states.end(), other.tier_states.begin(), other.tier_states.end());
     return *this;
 }
 
@@ -199,9 +200,14 @@ DeliveryShard::Counts DeliveryShard::counts() const {
                .dispatched = dispatcher_->counts(),
                .usage = dispatcher_->usage(),
                .waiting = dispatcher_->waiting(),
-               .under_way = dispatcher_->under_way()};
+               .under_way = dispatcher_->under_way(),
+               .tier_states = {}};
     for (auto& [owner, used] : sum.usage) used = dispatcher_->usage_of(owner);
-    for (const auto& [partition, home] : homes_) add_tiers(sum.tiers, home->counts());
+    for (const auto& [partition, home] : homes_) {
+        add_tiers(sum.tiers, home->counts());
+        const auto states = home->tier_states();
+        sum.tier_states.insert(sum.tier_states.end(), states.begin(), states.end());
+    }
     return sum;
 }
 

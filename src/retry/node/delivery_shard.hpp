@@ -9,6 +9,7 @@
 #include "log/event_log.hpp"
 #include "retry/dispatch/dispatcher.hpp"
 #include "retry/node/partition_home.hpp"
+#include "retry/tiers/tier_state.hpp"
 #include "retry/tiers/tier_table.hpp"
 #include "retry/webhook/directory.hpp"
 
@@ -103,6 +104,7 @@ public:
         std::map<std::string, OwnerUsage, std::less<>> usage;
         std::size_t waiting = 0;
         std::size_t under_way = 0;
+        std::vector<TierState> tier_states;  ///< of the partitions that are served
         Counts& operator+=(const Counts& other);
     };
     Counts counts() const;

@@ -220,6 +220,10 @@ void PartitionHome::fan_out_ended() {
 bool PartitionHome::serving() const { return impl_->served; }
 const std::string& PartitionHome::fault() const { return impl_->fault; }
 
+std::vector<TierState> PartitionHome::tier_states() const {
+    return impl_->tiers ? impl_->tiers->states() : std::vector<TierState>{};
+}
+
 PartitionTiers::Counts PartitionHome::counts() const {
     return impl_->tiers ? impl_->tiers->counts() : PartitionTiers::Counts{};
 }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace beckon::retry {
 
@@ -70,6 +71,8 @@ public:
     /// Why it does not serve; empty while it does, or is only starting.
     const std::string& fault() const;
     PartitionTiers::Counts counts() const;
+    /// Of its tiers; empty while it does not serve.
+    std::vector<TierState> tier_states() const;
 
     /// Hands on nothing more; stop() comes.
     void stop_taking();

@@ -65,6 +65,7 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, DeliveryOutcomes {
           first_attempts(context.executor),
           fan_out(context.fan_out),
           latest(context.workers.size()),
+          tier_watch(context.log, context.executor, context.clock),
           epochs(std::make_shared<Epochs>(static_cast<std::size_t>(options.partitions))) {
         for (const auto& worker : context.workers) shards.emplace_back(*worker.executor);
     }
@@ -98,6 +99,7 @@ struct RetryNode::Impl : std::enable_shared_from_this<Impl>, DeliveryOutcomes {
     Hosted<FanOut> fan_out;
     std::vector<Hosted<DeliveryShard>> shards;
     std::vector<DeliveryShard::Counts> latest;  ///< of each shard
+    TierWatch tier_watch;
     EventFanOut::Counts latest_events;
     std::shared_ptr<Epochs> epochs;              ///< highest ones; read by the shards
     std::map<core::Partition, Home> homes;       ///< as their shards report
@@ -558,6 +560,11 @@ void RetryNode::Impl::stop_homes(const std::function<void()>& stopped) {
 }
 
 void RetryNode::Impl::measure() {
+    std::vector<TierState> states;
+    for (const auto& counts : latest) {
+        states.insert(states.end(), counts.tier_states.begin(), counts.tier_states.end());
+    }
+    tier_watch.update(states);
     for (std::size_t i = 0; i < shards.size(); ++i) {
         shards[i].use([report = here([this, i](const DeliveryShard::Counts& counts) {
                            latest[i] = counts;
@@ -689,7 +696,8 @@ bool RetryNode::serves(std::string_view webhook) const {
 }
 
 RetryNode::Counts RetryNode::counts() const {
-    Counts sum{.deliveries = {}, .events = impl_->latest_events};
+    Counts sum{
+        .deliveries = {}, .events = impl_->latest_events, .tiers = impl_->tier_watch.waiting()};
     for (const auto& counts : impl_->latest) sum.deliveries += counts;
     return sum;
 }

@@ -13,6 +13,7 @@
 #include "retry/event/event.hpp"
 #include "retry/event/event_fan_out.hpp"
 #include "retry/node/delivery_shard.hpp"
+#include "retry/node/tier_watch.hpp"
 #include "retry/tiers/partition_tiers.hpp"
 #include "retry/tiers/tier_table.hpp"
 #include "retry/webhook/directory.hpp"
@@ -104,6 +105,7 @@ public:
     struct Counts {
         DeliveryShard::Counts deliveries;
         EventFanOut::Counts events;
+        std::map<int, TierWatch::Waiting> tiers;  ///< by tier, of the partitions that are served
     };
     Counts counts() const;
 

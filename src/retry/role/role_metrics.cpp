@@ -21,6 +21,9 @@ RoleMetrics::RoleMetrics(ops::Metrics& metrics)
     : partitions_(metrics.gauge(metric::kRetryPartitions,
                                 "Partitions of the delay tiers that this process serves.")),
       webhooks_(metrics.gauge(metric::kRetryWebhooks, "Webhooks of all owners.")),
+      disabled_(metrics.gauge(metric::kRetryDisabled,
+                              "Webhooks that were disabled since their receiver failed for long or "
+                              "said 410.")),
       waiting_(
           metrics.gauge(metric::kRetryWaiting, "Deliveries that are due and wait for an attempt.")),
       under_way_(metrics.gauge(metric::kRetryUnderWay, "Attempts without an answer yet.")),
@@ -110,30 +113,68 @@ void RoleMetrics::measure_owners(const std::map<std::string, OwnerUsage, std::le
     shown.requeued.follow(others.requeued);
 }
 
+RoleMetrics::OfTier& RoleMetrics::of_tier(int tier) {
+    const auto found = tiers_.find(tier);
+    if (found != tiers_.end()) return found->second;
+    const auto number = std::to_string(tier);
+    const OfTier one{
+        .waiting = &metrics_.gauge(metric::kRetryTierWaiting,
+                                   "Deliveries that wait in a delay tier, of the partitions that "
+                                   "this process serves.",
+                                   {{"tier", number}}),
+        .oldest = &metrics_.gauge(metric::kRetryTierOldest,
+                                  "How long the oldest delivery has waited in a delay tier.",
+                                  {{"tier", number}}),
+        .overdue = &metrics_.gauge(metric::kRetryTierOverdue,
+                                   "How long ago the first delivery of a delay tier became due "
+                                   "that is not finished; 0: none is due.",
+                                   {{"tier", number}})};
+    return tiers_.emplace(tier, one).first->second;
+}
+
+/// A tier that this process serves no more has nothing that waits here.
+void RoleMetrics::measure_tiers(const std::map<int, TierWatch::Waiting>& tiers) {
+    for (const auto& [tier, shown] : tiers_) {
+        if (!tiers.contains(tier)) {
+            shown.waiting->Set(0);
+            shown.oldest->Set(0);
+            shown.overdue->Set(0);
+        }
+    }
+    for (const auto& [tier, held] : tiers) {
+        const auto& shown = of_tier(tier);
+        shown.waiting->Set(static_cast<double>(held.records));
+        shown.oldest->Set(std::chrono::duration<double>{held.oldest}.count());
+        shown.overdue->Set(std::chrono::duration<double>{held.overdue}.count());
+    }
+}
+
 void RoleMetrics::measure(const RetryNode& node) {
     partitions_.Set(static_cast<double>(node.partitions_served()));
     webhooks_.Set(static_cast<double>(node.webhooks().size()));
+    disabled_.Set(static_cast<double>(node.webhooks().disabled()));
     const auto counts = node.counts();
-    const auto& [tiers, dispatched, usage, waiting, under_way] = counts.deliveries;
-    waiting_.Set(static_cast<double>(waiting));
-    under_way_.Set(static_cast<double>(under_way));
-    for (const auto& [outcome, count] : dispatched.attempts) attempts_.at(outcome).follow(count);
-    follow("due", deliveries_, tiers.tiers.due);
-    follow("promoted", deliveries_, tiers.promoted);
-    follow("dead", deliveries_, tiers.dead_lettered);
-    follow("copy", deliveries_, tiers.tiers.copies);
-    follow("broken", deliveries_, tiers.tiers.broken);
-    follow("lost", deliveries_, tiers.lost);
-    follow("parked", deliveries_, dispatched.parked);
-    follow("spilled", deliveries_, dispatched.spilled);
-    follow("followed", deliveries_, dispatched.followed);
-    follow("unknown", deliveries_, dispatched.unknown);
+    measure_tiers(counts.tiers);
+    const auto& of = counts.deliveries;
+    waiting_.Set(static_cast<double>(of.waiting));
+    under_way_.Set(static_cast<double>(of.under_way));
+    for (const auto& [outcome, count] : of.dispatched.attempts) attempts_.at(outcome).follow(count);
+    follow("due", deliveries_, of.tiers.tiers.due);
+    follow("promoted", deliveries_, of.tiers.promoted);
+    follow("dead", deliveries_, of.tiers.dead_lettered);
+    follow("copy", deliveries_, of.tiers.tiers.copies);
+    follow("broken", deliveries_, of.tiers.tiers.broken);
+    follow("lost", deliveries_, of.tiers.lost);
+    follow("parked", deliveries_, of.dispatched.parked);
+    follow("spilled", deliveries_, of.dispatched.spilled);
+    follow("followed", deliveries_, of.dispatched.followed);
+    follow("unknown", deliveries_, of.dispatched.unknown);
     follow("filter_too_costly", deliveries_, counts.events.too_costly);
     filter_steps_.follow(counts.events.filter_steps);
     follow("fanned_out", events_, counts.events.events);
     follow("copy", events_, counts.events.copies);
     follow("broken", events_, counts.events.broken);
-    measure_owners(usage);
+    measure_owners(of.usage);
 }
 
 void RoleMetrics::replied(int status) {

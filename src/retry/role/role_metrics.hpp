@@ -37,6 +37,7 @@ private:
 
     prometheus::Gauge& partitions_;
     prometheus::Gauge& webhooks_;
+    prometheus::Gauge& disabled_;
     prometheus::Gauge& waiting_;
     prometheus::Gauge& under_way_;
     prometheus::Gauge& connections_;
@@ -55,9 +56,17 @@ private:
     };
     static constexpr std::size_t kOwnersShown = 50;
     OfOwner& of_owner(const std::string& owner);
+    struct OfTier {
+        prometheus::Gauge* waiting = nullptr;
+        prometheus::Gauge* oldest = nullptr;
+        prometheus::Gauge* overdue = nullptr;
+    };
+    OfTier& of_tier(int tier);
+    void measure_tiers(const std::map<int, TierWatch::Waiting>& tiers);
     void measure_owners(const std::map<std::string, OwnerUsage, std::less<>>& usage);
     ops::Metrics& metrics_;
     std::map<std::string, OfOwner> owners_;
+    std::map<int, OfTier> tiers_;
 };
 
 }  // namespace beckon::retry

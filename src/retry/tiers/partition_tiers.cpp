@@ -521,6 +521,12 @@ PartitionTiers::Counts PartitionTiers::counts() const {
     return all;
 }
 
+std::vector<TierState> PartitionTiers::states() const {
+    std::vector<TierState> states;
+    for (const auto& [tier, opened] : impl_->tiers) states.push_back(opened->state());
+    return states;
+}
+
 std::size_t PartitionTiers::in_window() const { return impl_->window.size(); }
 
 }  // namespace beckon::retry

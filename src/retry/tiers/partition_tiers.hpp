@@ -8,12 +8,14 @@
 #include "retry/tiers/done_record.hpp"
 #include "retry/tiers/due.hpp"
 #include "retry/tiers/tier.hpp"
+#include "retry/tiers/tier_state.hpp"
 #include "retry/tiers/tier_table.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace beckon::retry {
 
@@ -88,6 +90,8 @@ public:
         std::uint64_t lost = 0;  ///< fell off the log before they were finished
     };
     Counts counts() const;
+    /// Of each tier; empty until it has started.
+    std::vector<TierState> states() const;
     std::size_t in_window() const;
 
 private:

@@ -4,6 +4,7 @@
 #include "core/logger.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace beckon::retry {
@@ -43,6 +44,7 @@ struct Tier::Impl : std::enable_shared_from_this<Impl> {
     Counts counts;
     std::unique_ptr<log::PartitionReader> reader;
     std::optional<Due> head;
+    std::map<Offset, core::Timestamp> due_of;  ///< of records that are read and not finished
     Offset expected = 0;  ///< the offset of the next record, if there is no gap
     bool paused = false;
     bool caught_up = false;   ///< it has come to the end, or to a record that is not due, once
@@ -151,6 +153,7 @@ void Tier::Impl::read(const core::RecordView& record) {
         return;
     }
     tracker.open(record.offset);
+    due_of.emplace(record.offset, due);
     head = Due{{options.partition, options.epoch, options.tier, record.offset},
                std::move(*delivery),
                due,
@@ -167,6 +170,7 @@ void Tier::Impl::set_aside(const core::RecordView& record, const core::Error& wh
                      {"why", why.message},
                      {"effect", "it is kept in retry.dead"}});
     tracker.open(record.offset);
+    due_of.emplace(record.offset, record.time);
     events.unreadable({.ticket = {options.partition, options.epoch, options.tier, record.offset},
                        .delivery = unreadable(log::Topic::retry(options.tier).name(),
                                               options.partition, record, why),
@@ -226,7 +230,26 @@ void Tier::turn() {
     keep->turn();
 }
 
-bool Tier::finish(Offset offset) { return impl_->tracker.finish(offset); }
+bool Tier::finish(Offset offset) {
+    impl_->due_of.erase(offset);
+    return impl_->tracker.finish(offset);
+}
+
+TierState Tier::state() const {
+    const auto finished = impl_->tracker.finished();
+    TierState state{.where = {log::Topic::retry(impl_->options.tier), impl_->options.partition},
+                    .tier = impl_->options.tier,
+                    .delay = impl_->options.delay,
+                    .low = finished.low,
+                    .finished_above = 0,
+                    .until_due = std::nullopt};
+    for (const auto& range : finished.above) state.finished_above += range.end - range.begin;
+    if (!impl_->due_of.empty()) {
+        state.until_due = impl_->clock.until(impl_->due_of.begin()->second);
+    }
+    return state;
+}
+
 Finished Tier::finished() const { return impl_->tracker.finished(); }
 bool Tier::changed() const { return impl_->tracker.changed(); }
 void Tier::clear_changed() { impl_->tracker.clear_changed(); }

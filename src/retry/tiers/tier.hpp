@@ -9,6 +9,7 @@
 #include "retry/tiers/due_clock.hpp"
 #include "retry/tiers/maturity.hpp"
 #include "retry/tiers/recent_deliveries.hpp"
+#include "retry/tiers/tier_state.hpp"
 
 #include <chrono>
 #include <functional>
@@ -86,6 +87,7 @@ public:
     /// The due time of the head, while one is held.
     std::optional<core::Timestamp> next_due() const;
     const Counts& counts() const;
+    TierState state() const;
 
 private:
     struct Impl;

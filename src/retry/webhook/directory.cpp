@@ -63,6 +63,7 @@ void WebhookDirectory::put(Webhook webhook) {
     entry.webhook = std::move(webhook);
     entry.webhook.filter.shrink_to_fit();  // as memory_of() counts it
     entry.state = states_[id];
+    if (is_disabled_by_failure(entry.state)) ++disabled_;
     show_costly(id, entry);
     entry.memory_bytes = index(entry);
     owners_[entry.webhook.owner] += {.webhooks = 1, .bytes = entry.memory_bytes};
@@ -80,6 +81,7 @@ void WebhookDirectory::erase(const std::string& id) {
 }
 
 void WebhookDirectory::no_longer_counted(const Entry& entry) {
+    if (is_disabled_by_failure(entry.state)) --disabled_;
     const auto owner = owners_.find(entry.webhook.owner);
     owner->second -= {.webhooks = 1, .bytes = entry.memory_bytes};
     memory_bytes_ -= entry.memory_bytes;
@@ -90,6 +92,8 @@ void WebhookDirectory::no_longer_counted(const Entry& entry) {
 void WebhookDirectory::put_state(const std::string& id, WebhookState state) {
     const auto found = entries_.find(id);
     if (found != entries_.end()) {
+        if (is_disabled_by_failure(found->second.state)) --disabled_;
+        if (is_disabled_by_failure(state)) ++disabled_;
         found->second.state = state;
         percolator_.enable(id, state.enabled);
     }

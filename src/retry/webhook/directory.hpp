@@ -44,6 +44,9 @@ public:
     std::size_t memory_bytes() const { return memory_bytes_; }
     std::size_t size() const { return entries_.size(); }
     std::size_t broken() const { return broken_; }
+    /// Webhooks that were disabled since their receiver failed for long or said 410, not by their
+    /// owner.
+    std::size_t disabled() const { return disabled_; }
 
     /// The enabled webhooks of one owner that match this event. The caller has checked that the
     /// event may reach that owner.
@@ -76,6 +79,7 @@ private:
     Percolator percolator_;
     std::size_t memory_bytes_ = 0;
     std::size_t broken_ = 0;
+    std::size_t disabled_ = 0;
 };
 
 }  // namespace beckon::retry

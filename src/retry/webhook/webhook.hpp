@@ -63,6 +63,12 @@ struct WebhookState {
     bool operator==(const WebhookState&) const = default;
 };
 
+/// The reason of a webhook that its owner has disabled.
+inline constexpr std::string_view kDisabledByOwner = "by its owner";
+inline bool is_disabled_by_failure(const WebhookState& state) {
+    return !state.enabled && state.reason != kDisabledByOwner;
+}
+
 /// A webhook's filter had no result for an event, since its evaluation took more steps than the
 /// owner's filters may take of one event. A record of its own, since others write it than the
 /// state.

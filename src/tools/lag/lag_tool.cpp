@@ -7,7 +7,9 @@
 #include "console/lag/lag_text.hpp"
 #include "core/clock.hpp"
 #include "core/json_text.hpp"
+#include "log/control.hpp"
 #include "log/groups.hpp"
+#include "log/kafka/kafka_log.hpp"
 #include "tools/running/ops_client.hpp"
 
 #include <algorithm>
@@ -29,13 +31,22 @@ using console::Status;
 constexpr std::chrono::seconds kBetween{2};
 constexpr const char* kClearScreen = "\033[H\033[2J";
 constexpr long kOk = 200;
+constexpr std::chrono::milliseconds kControlTimeout{5'000};
 
 using Sample = std::function<LagPage()>;
+
+/// The delays of the tiers; none where there is no installation of Beckon.
+std::vector<std::chrono::seconds> read_tiers(const app::Config& config) {
+    const auto log = log::open_kafka_log(config.kafka);
+    const auto control = log::read_control(*log, kControlTimeout);
+    return control ? control->tiers : std::vector<std::chrono::seconds>{};
+}
 
 /// Asks the brokers, without anything of ours that runs.
 Sample read_brokers(const app::Config& config) {
     std::shared_ptr<log::Groups> groups = log::open_kafka_groups(config.kafka);
-    const auto table = std::make_shared<console::LagTable>();
+    const auto table = std::make_shared<console::LagTable>(
+        console::OwnerOf{}, console::delays_of_tiers(read_tiers(config), config.kafka.prefix));
     return [groups, table] {
         const core::SystemClock clock;
         return *console::poll(*table, *groups, clock, {});

@@ -37,6 +37,16 @@ public:
 
 }  // namespace
 
+TEST_CASE("a delay topic is known by its name behind the prefix", "[console]") {
+    const auto delay_of = delays_of_tiers({0s, 5s, 60s}, "beckon.");
+    CHECK(delay_of({"beckon.retry.1", 7}) == 5s);
+    CHECK(delay_of({"beckon.retry.2", 0}) == 60s);
+    CHECK(delay_of({"beckon.retry.3", 0}) == 0s);
+    CHECK(delay_of({"beckon.retry.done", 0}) == 0s);
+    CHECK(delay_of({"other.retry.1", 0}) == 0s);
+    CHECK(delay_of({"retry.1", 0}) == 0s);
+}
+
 TEST_CASE("the lag in seconds is the age of the first record that waits", "[console]") {
     Polls polls;
     polls.poll(0s, 100, 100);

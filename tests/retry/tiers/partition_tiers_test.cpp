@@ -49,6 +49,35 @@ TEST_CASE("deliveries of a tier are due in the order of the log", "[retry][tiers
     CHECK(owner.ids() == Ids{"a", "b", "c", "d"});
 }
 
+TEST_CASE("a tier says when its first record that is not finished is due", "[retry][tiers]") {
+    TiersWorld world;
+    TiersOwner owner{world};
+    world.put("a", 1);
+    world.put("b", 1);
+    world.run_for(2s);
+    const auto of_tier_1 = [&] { return owner.tiers.states().at(1); };
+    const auto first = of_tier_1();
+    CHECK(first.where == log::TopicPartition{Topic::retry(1), TiersWorld::kPartition});
+    CHECK(first.tier == 1);
+    CHECK(first.delay == 5s);
+    REQUIRE(first.until_due);
+    CHECK(*first.until_due > 2s);
+    CHECK(*first.until_due <= 3s + 100ms);
+    world.run_for(10s);
+    REQUIRE(owner.ids() == Ids{"a", "b"});
+    REQUIRE(of_tier_1().until_due);
+    CHECK(*of_tier_1().until_due < -6s);  // overdue: the owner has not answered
+
+    owner.succeed(owner.seen[1].due_delivery);
+    CHECK(of_tier_1().low == first.low);
+    CHECK(of_tier_1().finished_above == 1);
+    CHECK(of_tier_1().until_due);
+    owner.succeed(owner.seen[0].due_delivery);
+    CHECK(of_tier_1().low == first.low + 2);
+    CHECK(of_tier_1().finished_above == 0);
+    CHECK_FALSE(of_tier_1().until_due);
+}
+
 TEST_CASE("a long wait pauses its reader and is due to the millisecond all the same",
           "[retry][tiers]") {
     TiersWorld world{{0s, 3'600s}};

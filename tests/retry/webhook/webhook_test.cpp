@@ -274,9 +274,17 @@ TEST_CASE("the directory follows from the records, in any number of readings", "
     apply(encode("0190aa", WebhookState{.enabled = false, .reason = "gone", .failing_since = {}}));
     CHECK(match().empty());
     CHECK(directory.find("0190aa")->state.reason == "gone");
+    CHECK(directory.disabled() == 1);
     apply(encode(a_webhook(), box));  // a change leaves it disabled
     CHECK(match().empty());
+    CHECK(directory.disabled() == 1);
+    apply(
+        encode("0190aa", WebhookState{.enabled = false, .reason = std::string{kDisabledByOwner}}));
+    CHECK(directory.disabled() == 0);
+    apply(encode("0190aa", WebhookState{.enabled = false, .reason = "failing"}));
+    CHECK(directory.disabled() == 1);
     apply(encode("0190aa", WebhookState{}));
+    CHECK(directory.disabled() == 0);
     CHECK(match().size() == 1);
 
     apply(encode_removed("0190aa"));

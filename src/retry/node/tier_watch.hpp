@@ -1,0 +1,54 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/ids.hpp"
+#include "core/lifetime.hpp"
+#include "fold/offset_reports.hpp"
+#include "log/event_log.hpp"
+#include "retry/tiers/tier_state.hpp"
+
+#include <chrono>
+#include <map>
+#include <vector>
+
+namespace beckon::retry {
+
+/// How much waits in each delay tier of the partitions that this node serves. It asks the log for
+/// the ends of the tiers, and commits their positions as the group `retry`, which only lag tools
+/// read: the role itself goes on from `retry.done`. One thread.
+class TierWatch {
+public:
+    static constexpr std::chrono::seconds kAskEvery{5};
+    /// Each tier of a partition is a query to a broker: of many, none more often than this allows.
+    static constexpr std::chrono::milliseconds kPerQuery{20};
+    static constexpr const char* kGroup = "retry";
+
+    /// Of one tier, over all partitions.
+    struct Waiting {
+        core::Offset records = 0;  ///< not finished; read barriers that are not read yet count too
+        core::Duration oldest{};   ///< how long the oldest record has waited; zero: none is known
+        core::Duration overdue{};  ///< how long the first that is due has been due
+    };
+
+    TierWatch(log::EventLog& log, core::Executor& executor, const core::Clock& clock);
+
+    /// The states of all tiers that are served now. Call it every second.
+    void update(const std::vector<TierState>& states);
+    /// As of the last update(), by tier.
+    const std::map<int, Waiting>& waiting() const { return waiting_; }
+
+private:
+    void ask_ends(const std::vector<TierState>& states);
+
+    log::EventLog& log_;
+    const core::Clock& clock_;
+    fold::OffsetReports reports_;
+    std::map<log::TopicPartition, core::Offset> ends_;
+    std::size_t answers_missing_ = 0;
+    core::MonoTime ask_again_at_{};
+    std::map<int, Waiting> waiting_;
+    core::Lifetime lifetime_;
+};
+
+}  // namespace beckon::retry
