@@ -121,6 +121,16 @@ test('README: try it', async () => {
     assert(existsSync(join(checkout, 'build', 'data', 'log', 'CURRENT')), 'everything it keeps is in build/data');
 });
 
+test('what it says to try next works as it stands', async () => {
+    const [, listen, push] = /Try next, in another terminal:\n {2}(.*)\n {2}(.*)\n/.exec(run.output);
+    const client = new Terminal(listen);
+    await client.prints('"endpoint"');
+    must(push);
+    await client.prints('Hello');
+    await client.stop();
+    rmSync(join(checkout, 'me.json'));
+});
+
 test('README: first push from the command line', async () => {
     const [both, keys] = take(README, 'First push from the command line');
     const [listen, push] = both.trim().split('\n');

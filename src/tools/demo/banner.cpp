@@ -1,5 +1,6 @@
 #include "tools/demo/banner.hpp"
 
+#include "app/process/own_command.hpp"
 #include "tools/api/access.hpp"
 #include "tools/demo/demo.hpp"
 #include "tools/demo/webhook_demo.hpp"
@@ -36,6 +37,7 @@ int show_webhook_demo(const Addresses& addresses, const DemoOptions& demo) {
 
 std::string what_to_try(const Addresses& at) {
     const std::string insecure = at.self_signed ? " --insecure" : "";
+    const auto beckon = app::own_command();
     std::ostringstream out;
     out << "\nBeckon is running.\n"
            "  application servers POST to   "
@@ -44,8 +46,8 @@ std::string what_to_try(const Addresses& at) {
         << "\n  health and metrics            " << at.ops << "/ready  " << at.ops
         << "/metrics\n  console                       " << at.console
         << "/\n  everything is kept in         " << at.data.string()
-        << "\n\nTry next, in another terminal:\n  beckon listen " << at.websocket << insecure
-        << " --state me.json\n  beckon push me.json \"Hello\"" << insecure
+        << "\n\nTry next, in another terminal:\n  " << beckon << " listen " << at.websocket
+        << insecure << " --state me.json\n  " << beckon << " push me.json \"Hello\"" << insecure
         << "\nFirefox: about:config, dom.push.serverURL = " << at.websocket
         << "\n         and dom.push.testing.allowInsecureServerURL = true (README.md has the "
            "rest).\n"
