@@ -5,9 +5,13 @@
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "core/key_ring.hpp"
+#include "tools/topics/topic_forms.hpp"
 #include "tools/topics/topics_tool.hpp"
 
 #include <iostream>
+#include <map>
+#include <optional>
+#include <string>
 #include <thread>
 
 #include <CLI/CLI.hpp>
@@ -57,9 +61,15 @@ int exit_code(const core::Result<void>& done) {
 struct CreateOptions {
     bool dry_run = false;
     bool new_log = false;
+    std::optional<TopicForm> print{};
 };
 
 int topics_create(app::Config config, const CreateOptions& create) {
+    if (create.print) {  // no broker is asked
+        std::cout << print_topics(log::topic_table(config.layout), config.kafka.prefix,
+                                  *create.print);
+        return 0;
+    }
     // Without a ring there is nothing that the roles could be held to: topics can be made first.
     const auto ring = config.load_key_ring();
     if (!ring && ring.error().fault != core::Fault::not_found) {
@@ -98,6 +108,15 @@ void add_topics_create(app::CommandLine& line, CLI::App& topics) {
     command.add_flag("--dry-run", options.dry_run, "Only show what would be done");
     command.add_flag("--new-log", options.new_log,
                      "Make a new log for a key ring that was in use before");
+    static const std::map<std::string, TopicForm> forms{{"kafka-topics", TopicForm::kafka_topics},
+                                                        {"strimzi", TopicForm::strimzi},
+                                                        {"terraform", TopicForm::terraform}};
+    command
+        .add_option_function<std::string>(
+            "--print", [](const std::string& form) { options.print = forms.at(form); },
+            "Only print the topics, for others who make them: kafka-topics, strimzi or terraform")
+        ->check(CLI::IsMember({"kafka-topics", "strimzi", "terraform"}))
+        ->type_name("FORM");
 }
 
 void add_destroy(app::CommandLine& line, CLI::App& topics) {

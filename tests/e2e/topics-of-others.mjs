@@ -1,0 +1,124 @@
+// Log topics that somebody else makes, from what `beckon topics create --print` shows, and topics that are set otherwise than
+// Beckon wants: docs/kafka.md#settings-that-a-service-fixes says what each difference costs, and this test holds the page to it.
+//
+//   node --test topics-of-others.mjs
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { BECKON, Cluster, freePort, until } from './beckon.mjs';
+import { UserAgent, post } from './client.mjs';
+
+const PAGE = join(import.meta.dirname, '..', '..', 'docs', 'kafka.md');
+const cluster = new Cluster('kafka', { plain: true });
+let layout;
+
+before(async () => {
+    cluster.ports = { endpoint: await freePort(), edge: await freePort(), ops: await freePort(), opsEdge: await freePort() };
+    cluster.endpoint = `http://127.0.0.1:${cluster.ports.endpoint}`;
+    cluster.websocket = `ws://127.0.0.1:${cluster.ports.edge}/`;
+    await cluster.startBrokers();
+    await cluster.tool(['keys', 'generate', '--key-ring', join(cluster.directory, 'keys.json')]);
+    await until('the broker', () => cluster.kafkaTool('TopicCommand', ['--list']).then(() => true), 120000);
+    layout = ['--partitions', '4', '--kafka-prefix', cluster.prefix, '--replication-factor', '1', '--tiers', '0 5s'];
+});
+after(() => cluster.destroy());
+
+/** The end of a command, as a person sees it. */
+function run(...args) {
+    const { status, stdout, stderr } = spawnSync(BECKON, args, { encoding: 'utf8', timeout: 60000 });
+    return { status, text: `${stdout}${stderr}` };
+}
+const describe = () => run('topics', 'describe', ...cluster.kafkaOptions());
+const alter = async (topic, setting, value) => {
+    const [how, text] = value === null ? ['--delete-config', setting] : ['--add-config', `${setting}=[${value}]`];
+    await cluster.configs(['--alter', '--entity-type', 'topics', '--entity-name', `${cluster.prefix}${topic}`, how, text]);
+};
+/** What the endpoint does with the topics as they are: 'starts' or 'refuses', and its last lines. */
+async function start() {
+    const port = await freePort();
+    cluster.spawn('endpoint', [...cluster.common('endpoint', port), '--startup-timeout', '20s', ...cluster.endpointOptions, ...cluster.kafkaOptions()]);
+    const child = cluster.children.get('endpoint');
+    const ready = until('ready', async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status === 200, 60000).then(() => 'starts', () => 'neither');
+    const how = await Promise.race([ready, child.exited.then(() => 'refuses')]);
+    await child.stop();
+    cluster.children.delete('endpoint');
+    return { how, output: child.output };
+}
+
+cluster.configs = async (args) => {
+    const { execFileSync } = await import('node:child_process');
+    const jars = execFileSync(join(import.meta.dirname, '..', '..', 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).trim();
+    const { status, stdout, stderr } = spawnSync('java', ['-cp', `${jars}/*`, 'kafka.admin.ConfigCommand', '--bootstrap-server', cluster.servers, ...args], { encoding: 'utf8' });
+    assert.equal(status, 0, `${args.join(' ')}\n${stdout}${stderr}`);
+};
+
+test('topics made by the printed commands are what Beckon wants, and the log is then made', async () => {
+    const printed = run('topics', 'create', '--print', 'kafka-topics', ...layout);
+    assert.equal(printed.status, 0, printed.text);
+    const commands = printed.text.replaceAll('\\\n', ' ').trim().split('\n');
+    assert.equal(commands.length, 13);
+    for (const line of commands) {
+        const [name, server, variable, ...args] = line.trim().split(/\s+/);
+        assert.deepEqual([name, server, variable], ['kafka-topics', '--bootstrap-server', '"$KAFKA"']);
+        await cluster.kafkaTool('TopicCommand', args);
+    }
+    const created = run('topics', 'create', ...cluster.kafkaOptions(), '--partitions', '4', '--tiers', '0 5s');
+    assert.equal(created.status, 0, created.text);
+    assert.match(created.text, /^13 log topics are as expected$/m);
+    assert.doesNotMatch(created.text, /^create /m);
+    const described = describe();
+    assert.equal(described.status, 0, described.text);
+    assert.doesNotMatch(described.text, /^(WRONG|differs)/m);
+});
+
+test('Strimzi and Terraform get the same topics', () => {
+    const names = (form, pattern) => [...run('topics', 'create', '--print', form, ...layout).text.matchAll(pattern)].map(([, name]) => name).sort();
+    const wanted = names('kafka-topics', /--topic (\S+)/g);
+    assert.equal(wanted.length, 13);
+    assert.deepEqual(names('strimzi', /^ {2}topicName: (\S+)$/gm), wanted);
+    assert.deepEqual(names('terraform', /^ {2}name += "(\S+)"$/gm), wanted);
+    const bad = run('topics', 'create', '--print', 'pulumi');
+    assert.equal(bad.status, 2, bad.text);
+});
+
+/** The table of docs/kafka.md: setting, topic, value, and what a role does. */
+function rows() {
+    const text = readFileSync(PAGE, 'utf8');
+    const section = text.slice(text.indexOf('## Settings that a service fixes'));
+    return [...section.matchAll(/^\| `([\w.]+)` \| `([\w.]+)` \| `([^`]+)` \| (refuses|starts) \|/gm)].map(([, setting, topic, value, how]) => ({ setting, topic, value, how }));
+}
+
+test('each row of the table: what a role does with a topic that is set so', { timeout: 400000 }, async () => {
+    const table = rows();
+    assert.ok(table.length >= 8, 'docs/kafka.md has its table');
+    for (const { setting, topic, value, how } of table) {
+        const before = setting;
+        await alter(topic, setting, value);
+        const described = await until(`that the broker reports ${setting}`, () => {
+            const now = describe();
+            return now.text.includes(`${cluster.prefix}${topic}: ${setting} is `) && now;
+        }, 30000);
+        assert.equal(described.status, how === 'refuses' ? 1 : 0, `${before}: ${described.text}`);
+        const found = await start();
+        assert.equal(found.how, how, `${setting}=${value} on ${topic}\n${found.output}`);
+        assert.ok(found.output.includes(setting), `the role names ${setting}:\n${found.output}`);
+        const printed = run('topics', 'create', '--print', 'kafka-topics', ...layout).text;
+        const own = new RegExp(`--topic ${cluster.prefix.replaceAll('.', '\\.')}${topic.replaceAll('.', '\\.')} [^]*?--config ${setting.replaceAll('.', '\\.')}=(\\S+)`).exec(printed)[1];
+        await alter(topic, setting, own);
+    }
+    assert.equal(describe().status, 0);
+});
+
+test('a push goes through topics whose settings differ where no promise rests on them', { timeout: 240000 }, async () => {
+    for (const { setting, topic, value } of rows().filter(({ how }) => how === 'starts')) await alter(topic, setting, value);
+    await cluster.start();
+    const client = new UserAgent(cluster.websocket);
+    await client.connect();
+    await client.register();
+    const { status, id, body } = await post(client.endpoint, 'hello');
+    assert.equal(status, 201, body);
+    await until('the message', () => client.versions.has(id), 30000);
+    client.end();
+});
