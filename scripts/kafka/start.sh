@@ -13,6 +13,8 @@
 # BECKON_KAFKA_LOCKED="PORT FILE": one more listener, which asks for SASL (PLAIN or SCRAM) over TLS and for ACLs; FILE
 # has its settings (tests/e2e/locked-broker.mjs writes it). Clients of PORT, the second argument, may do everything.
 #
+# BECKON_KAFKA_RACK: where the broker stands; consumers that name their rack then fetch from the replica there (KIP-392).
+#
 # Environment: BECKON_KAFKA_FOR=tests (the default) or measuring. For tests the broker starts fast, and
 # compaction and retention act while a test looks on; that alone takes a tenth of a core. For measuring
 # it has the settings, the compiler and the garbage collector that a real one has.
@@ -82,6 +84,10 @@ num.io.threads=4
 log.cleaner.dedupe.buffer.size=8388608
 END
 
+[[ -z "${BECKON_KAFKA_RACK:-}" ]] || cat >>"$PROPERTIES" <<END
+broker.rack=$BECKON_KAFKA_RACK
+replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector
+END
 [[ -z "$locked" ]] || cat "$locked" >>"$PROPERTIES"
 [[ "$FOR" == measuring ]] || cat >>"$PROPERTIES" <<END
 # A broker that was killed is taken back after a second instead of nine.

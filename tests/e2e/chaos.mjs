@@ -1,6 +1,8 @@
 // Clients and senders of all habits use Beckon while its processes are killed, stopped, cut off and robbed of their
 // stores; a checker outside of them judges the history (chaos-checker.mjs).
 //
+// `--upkeep`: in place of the kills, what operators do to three brokers (chaos-upkeep.mjs), and what each step costs in time.
+//
 // The plan follows from the seed, the exact moments do not. `--minutes` ends the plan early. The history is in
 // build/chaos/<log>-<seed>/history.jsonl, with the output of the processes beside it.
 import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
@@ -13,9 +15,10 @@ import { crowd } from './chaos-clients.mjs';
 import { Faults, installationOn } from './chaos-faults.mjs';
 import { isKill, plan, randomFrom } from './chaos-plan.mjs';
 import { ChaosSenders } from './chaos-senders.mjs';
+import { UPKEEP, Upkeep } from './chaos-upkeep.mjs';
 import { agent } from './client.mjs';
 
-const USAGE = './dev chaos [--log kafka|embedded] [--kills N] [--seed S] [--minutes M] [--brokers 1|3] [--clients N] [--gap MS]';
+const USAGE = './dev chaos [--log kafka|embedded] [--kills N] [--seed S] [--minutes M] [--brokers 1|3] [--clients N] [--gap MS] [--upkeep]';
 
 function options() {
     try {
@@ -28,6 +31,7 @@ function options() {
                 brokers: { type: 'string', default: '1' },
                 clients: { type: 'string', default: '30' },
                 gap: { type: 'string', default: '20' },
+                upkeep: { type: 'boolean', default: false },
                 help: { type: 'boolean', default: false },
             },
         }).values;
@@ -49,15 +53,19 @@ const number = (name, least, most) => {
     process.exit(2);
 };
 const { log } = given;
+if (given.upkeep && log !== 'kafka') {
+    console.error('chaos: --upkeep is for --log kafka');
+    process.exit(2);
+}
 if (!['kafka', 'embedded'].includes(log)) {
     console.error(`chaos: --log ${log}: not one of kafka, embedded`);
     process.exit(2);
 }
 const seed = number('seed', 0, 2 ** 31);
-const brokers = Array.from({ length: number('brokers', 1, 3) }, (_, i) => (i === 0 ? 'kafka' : `kafka-${i + 1}`));
+const brokers = Array.from({ length: given.upkeep ? 3 : number('brokers', 1, 3) }, (_, i) => (i === 0 ? 'kafka' : `kafka-${i + 1}`));
 const limitMs = given.minutes ? number('minutes', 1, 10000) * 60000 : Infinity;
 const names = { edges: ['edge-1', 'edge-2', 'edge-3'], endpoints: ['endpoint-1', 'endpoint-2'], brokers };
-const steps = plan({ seed, kills: number('kills', 1, 1000000), log, ...names });
+const steps = given.upkeep ? UPKEEP.flatMap((upkeep) => [{ after: 0, fault: 'upkeep', upkeep }, { after: 0, fault: 'stabilise' }]) : plan({ seed, kills: number('kills', 1, 1000000), log, ...names });
 
 const STABILISE_MS = 90000;
 const CHECK_MS = 500;
@@ -74,9 +82,11 @@ function note(kind, fields = {}) {
     const event = { at: performance.now() - began, kind, ...fields };
     if (history.writable) history.write(`${JSON.stringify(event)}\n`);
     checker[kind]?.(event);
+    upkeep.heed(event);
 }
 
 const cluster = new Cluster(log, { plain: true, brokers: brokers.length, gates: names.edges, copyTo: directory });
+const upkeep = new Upkeep(cluster, note);
 const installation = installationOn(cluster, names);
 const faults = new Faults(cluster, installation, note);
 let clients = [];
@@ -164,6 +174,8 @@ async function run() {
             if (step.fault === 'stabilise') {
                 await stabilise(step === steps.at(-1));
                 if (step !== steps.at(-1)) senders.start();
+            } else if (step.fault === 'upkeep') {
+                await upkeep.run(step.upkeep, () => performance.now() - began);
             } else {
                 await faults.begin(step);
                 if (isKill(step)) ++kills;
@@ -178,7 +190,7 @@ async function run() {
     return kills;
 }
 
-const command = `./dev chaos --log ${log} --seed ${seed} --kills ${given.kills}${brokers.length > 1 ? ` --brokers ${brokers.length}` : ''}`;
+const command = given.upkeep ? `./dev chaos --log kafka --upkeep --seed ${seed}` : `./dev chaos --log ${log} --seed ${seed} --kills ${given.kills}${brokers.length > 1 ? ` --brokers ${brokers.length}` : ''}`;
 try {
     const kills = await run();
     for (const client of clients) client.end();
@@ -187,6 +199,7 @@ try {
     const repeated = [...checker.messages.values()].filter(({ arrivals }) => arrivals > 1).length;
     console.log(`${kills} kills in ${Math.round((performance.now() - began) / 1000)} s (${[...faults.counts].map(([fault, n]) => `${fault} ${n}`).join(', ')})`);
     console.log(`${senders.numbers} messages (${[...senders.statuses].map(([status, n]) => `${status}: ${n}`).join(', ')}), ${repeated} came more than once`);
+    if (given.upkeep) console.log(upkeep.report());
     console.log(`${checker.connecting.length} connections, the slowest after ${slowest} ms`);
     if (log === 'kafka') console.log(`${checker.moved} moves of partitions for the death of their home`);
     if (checker.faults.length > 0) throw new Error(`${checker.faults.length} faults:\n  ${checker.faults.slice(0, 20).join('\n  ')}`);
