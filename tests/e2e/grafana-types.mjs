@@ -26,12 +26,20 @@ function schema() {
     }
 }
 
+/** Grafana's types have enums where the file has their values. */
+const ENUMS = {
+    absolute: 'ThresholdsMode.Absolute',
+    thresholds: 'FieldColorModeId.Thresholds',
+    'palette-classic': 'FieldColorModeId.PaletteClassic',
+};
+const withEnums = (text) => text.replaceAll(/"mode": "([\w-]+)"/g, (same, value) => (ENUMS[value] ? `"mode": ${ENUMS[value]}` : same));
+
 /** The errors of tsc for a program that declares each of these texts a dashboard. */
 function complaints(texts) {
     const directory = mkdtempSync(join(tmpdir(), 'beckon-dashboards-'));
     const file = join(directory, 'dashboards.ts');
-    const lines = texts.map((text, i) => `export const dashboard${i}: Dashboard = ${text};`);
-    writeFileSync(file, [`import type { Dashboard } from '${join(schema(), TYPES)}';`, ...lines].join('\n'));
+    const lines = texts.map((text, i) => `export const dashboard${i}: Dashboard = ${withEnums(text)};`);
+    writeFileSync(file, [`import { type Dashboard, FieldColorModeId, ThresholdsMode } from '${join(schema(), TYPES)}';`, ...lines].join('\n'));
     // Elsewhere than here, where tsc would also read the types of all installed packages, some of which are too new for it.
     const { status, stdout, error } = spawnSync('tsc', ['--noEmit', '--strict', '--skipLibCheck', '--moduleResolution', 'node', file], { encoding: 'utf8', cwd: directory });
     rmSync(directory, { recursive: true });

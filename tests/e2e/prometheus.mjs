@@ -11,10 +11,12 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import webpush from 'web-push';
 import { Cluster, freePort, until } from './beckon.mjs';
+import { drawBoards } from './board-pictures.mjs';
 import { UserAgent, call, post } from './client.mjs';
 
 const PACKAGING = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'packaging');
 const DASHBOARDS = join(PACKAGING, 'grafana', 'dashboards');
+const PICTURES = process.env.PICTURES ?? join(PACKAGING, '..', 'build', 'pictures');
 const PATIENCE = 120000; // two scrapes, and a console that has looked at every group
 
 const keys = webpush.generateVAPIDKeys();
@@ -63,7 +65,7 @@ async function startPrometheus() {
         .replaceAll(/targets: \[([^\]]+)\]/g, (_, names) => `targets: [${targets(names).join(', ')}]`)
         .replaceAll(/_interval: 15s/g, '_interval: 1s');
     writeFileSync(join(directory, 'prometheus.yml'), config);
-    copyFileSync(join(PACKAGING, 'prometheus', 'beckon.rules.yml'), join(directory, 'beckon.rules.yml'));
+    for (const rules of ['beckon.rules.yml', 'beckon.expected.yml']) copyFileSync(join(PACKAGING, 'prometheus', rules), join(directory, rules));
     const port = await freePort();
     origin = `http://127.0.0.1:${port}`;
     let errors = '';
@@ -131,7 +133,7 @@ test('every process of the configuration is scraped', async () => {
 for (const file of readdirSync(DASHBOARDS)) {
     const board = JSON.parse(readFileSync(join(DASHBOARDS, file), 'utf8'));
     test(`every query of the dashboard "${board.title}" answers with a number`, async () => {
-        const queries = board.panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ title, expr: expr.replaceAll('$group', '.*') })));
+        const queries = board.panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ title, expr: expr.replaceAll(/\$\w+/g, '.*') })));
         assert(queries.length > 5);
         await eventually('numbers', async () => {
             const known = new Set(await names());
@@ -151,6 +153,14 @@ for (const file of readdirSync(DASHBOARDS)) {
         });
     }
 }
+
+test('each board is drawn, with a line in every panel', async (t) => {
+    const boards = readdirSync(DASHBOARDS).map((file) => JSON.parse(readFileSync(join(DASHBOARDS, file), 'utf8')));
+    for (const { path, uid, empty } of await drawBoards(origin, boards, PICTURES)) {
+        t.diagnostic(path);
+        assert.deepEqual(empty, [], `panels of ${uid} without a series`);
+    }
+});
 
 test('the metrics of dashboards for kafka_exporter and KMinion are there, except the number of partitions', async () => {
     const asked = [

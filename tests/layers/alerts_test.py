@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The alert rules of packaging/prometheus ask for metrics that exist, and docs/operations.md says what to do about each;
-promtool, where it is installed, finds no fault in them, and they fire when they should."""
+promtool, where it is installed, finds no fault in them. Each has a test in which it fires and one in which it does not, and
+a panel of a dashboard shows each metric that it asks for."""
 
 import pathlib
 import re
@@ -10,6 +11,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RULES = ROOT / "packaging" / "prometheus"
+DASHBOARDS = ROOT / "packaging" / "grafana" / "dashboards"
 NAMES = set(re.findall(r'"((?:beckon|process|kafka|kminion)_\w+)"', (ROOT / "src/ops/metric_names.hpp").read_text()))
 
 
@@ -22,6 +24,17 @@ def faults():
     for alert in re.findall(r"- alert: (\w+)", rules):
         if f"\n| `{alert}` |" not in runbook:
             yield f"docs/operations.md#alerts does not say what to do about {alert}"
+    tests = (RULES / "beckon.rules.test.yml").read_text()
+    shown = "".join(path.read_text() for path in DASHBOARDS.glob("*.json"))
+    for alert, rule in re.findall(r"- alert: (\w+)\n(.*?)(?=\n      - alert|\Z)", rules, re.S):
+        if not re.search(rf"alertname: {alert}(?:,|\n) +exp_alerts: \[\]", tests):
+            yield f"beckon.rules.test.yml has no case in which {alert} does not fire"
+        if not re.search(rf"alertname: {alert}\n +exp_alerts:\n +- exp_labels", tests):
+            yield f"beckon.rules.test.yml has no case in which {alert} fires"
+        expr = rule.split("for:")[0].split("labels:")[0]
+        for name in sorted(set(re.findall(r"\b((?:beckon|process)_[a-z_]+)", expr))):
+            if name not in shown:
+                yield f"no dashboard shows {name}, which {alert} asks for"
     promtool = shutil.which("promtool")
     commands = ["check config prometheus.yml", "check rules beckon.rules.yml", "test rules beckon.rules.test.yml"]
     for command in commands if promtool else []:

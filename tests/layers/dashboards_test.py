@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every query of the dashboards in packaging/grafana asks for metrics and labels that exist, and promtool, where it is
-installed, can read it."""
+installed, can read it. The dashboards are what boards.py writes, and each panel says what it shows."""
 
 import json
 import pathlib
@@ -14,7 +14,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DASHBOARDS = ROOT / "packaging/grafana/dashboards"
 ROW = re.compile(r"^\| `(\w+)(?:\{([\w,]*)\})?` \| (\w+) \|", re.M)
 # Of Prometheus and of the scrape, not of ours.
-OTHER_LABELS = {"instance", "job", "le"}
+OTHER_LABELS = {"instance", "job", "le", "role"}
+OTHER_SERIES = re.compile(r"\b(?:up|ALERTS)\{")
 SERIES = re.compile(r"\b((?:beckon|process|kafka|kminion)_\w+)(?:\{([^}]*)\})?")
 BY = re.compile(r"\bby \(([\w, ]+)\)")
 SOURCE = "beckon"
@@ -52,7 +53,7 @@ def faults_in(expr: str, metrics: dict):
         for label in re.findall(r"(\w+)\s*=", matchers):
             if label not in metrics[name] | OTHER_LABELS:
                 yield f"{name} has no label {label}"
-    if not SERIES.search(expr):
+    if not SERIES.search(expr) and not OTHER_SERIES.search(expr):
         yield "it asks for nothing of ours"
     for labels in BY.findall(expr):
         for label in re.split(r", *", labels):
@@ -60,12 +61,23 @@ def faults_in(expr: str, metrics: dict):
                 yield f"by ({label}): none of its metrics has that label"
 
 
+def faults_of(panel: dict):
+    """What a person would miss."""
+    defaults = panel["fieldConfig"]["defaults"]
+    if not panel["description"].endswith("."):
+        yield "it has no description"
+    if not defaults.get("unit"):
+        yield "it has no unit"
+    if panel["type"] == "stat" and "thresholds" not in defaults:
+        yield "it has no thresholds"
+
+
 def unreadable(exprs: list):
     """What promtool cannot parse: as rules, since it reads no query alone."""
     promtool = shutil.which("promtool")
     if not promtool:
         return
-    rules = [{"record": f"query:{i}", "expr": expr.replace("$group", ".*")} for i, expr in enumerate(exprs)]
+    rules = [{"record": f"query:{i}", "expr": re.sub(r"\$\w+", ".*", expr)} for i, expr in enumerate(exprs)]
     with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
         json.dump({"groups": [{"name": "dashboards", "rules": rules}]}, file)  # JSON is YAML
         file.flush()
@@ -81,10 +93,16 @@ def main() -> int:
         if board["uid"] in uids:
             faults.append(f"{file.name}: another dashboard has its uid")
         uids.add(board["uid"])
+        for panel in board["panels"]:
+            faults += [f"{file.name}, {panel['title']}: {fault}" for fault in faults_of(panel)]
+        if not {"role", "instance"} <= {variable["name"] for variable in board["templating"]["list"]}:
+            faults.append(f"{file.name}: it has no variables for role and instance")
         for title, expr in queries(board):
             exprs.append(expr)
             faults += [f"{file.name}, {title}: {fault}" for fault in faults_in(expr, metrics)]
     faults += unreadable(exprs)
+    done = subprocess.run([sys.executable, ROOT / "packaging/grafana/boards.py", "--check"], capture_output=True, text=True)
+    faults += [done.stdout + done.stderr] if done.returncode else []
     print("\n".join(faults) or f"dashboards: {len(exprs)} queries of {len(uids)} dashboards ask for what exists")
     return 1 if faults or len(uids) < 3 else 0
 
