@@ -1,5 +1,5 @@
 # `cpack --config BUILD/CPackConfig.cmake` makes beckon_<version>_<architecture>.deb: the binary with the man page and
-# the completion that it makes itself, the unit, the account, and /etc/beckon/beckon.toml.
+# the completion that it makes itself, the units, the account, /etc/beckon/beckon.toml, alert rules and dashboards.
 set(package ${CMAKE_BINARY_DIR}/package)
 add_custom_command(
     OUTPUT ${package}/beckon.1 ${package}/beckon.bash
@@ -10,17 +10,23 @@ add_custom_command(
 add_custom_target(package_files ALL DEPENDS ${package}/beckon.1 ${package}/beckon.bash)
 
 # A package installs into /usr/bin.
-file(READ packaging/beckon.service unit)
-string(REPLACE /usr/local/bin /usr/bin unit "${unit}")
-file(WRITE ${package}/beckon.service "${unit}")
+foreach(name beckon.service beckon@.service)
+    file(READ packaging/${name} unit)
+    string(REPLACE /usr/local/bin /usr/bin unit "${unit}")
+    file(WRITE ${package}/${name} "${unit}")
+endforeach()
 
 # In the package only: `cmake --install` leaves man pages, accounts and /etc to the administrator.
-install(FILES ${package}/beckon.service DESTINATION lib/systemd/system COMPONENT deb EXCLUDE_FROM_ALL)
+install(FILES ${package}/beckon.service ${package}/beckon@.service DESTINATION lib/systemd/system COMPONENT deb EXCLUDE_FROM_ALL)
 install(FILES ${package}/beckon.1 DESTINATION share/man/man1 COMPONENT deb EXCLUDE_FROM_ALL)
 install(FILES ${package}/beckon.bash DESTINATION share/bash-completion/completions RENAME beckon
     COMPONENT deb EXCLUDE_FROM_ALL)
 install(FILES packaging/debian/sysusers.conf DESTINATION lib/sysusers.d RENAME beckon.conf
     COMPONENT deb EXCLUDE_FROM_ALL)
+install(FILES packaging/prometheus/beckon.rules.yml packaging/prometheus/beckon.expected.yml
+    DESTINATION share/beckon/prometheus COMPONENT deb EXCLUDE_FROM_ALL)
+install(DIRECTORY packaging/grafana/dashboards/ DESTINATION share/beckon/grafana COMPONENT deb EXCLUDE_FROM_ALL
+    FILES_MATCHING PATTERN "*.json")
 install(FILES packaging/debian/beckon.toml DESTINATION /etc/beckon COMPONENT deb EXCLUDE_FROM_ALL)
 install(FILES packaging/debian/copyright DESTINATION share/doc/beckon COMPONENT deb EXCLUDE_FROM_ALL)
 

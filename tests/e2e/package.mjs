@@ -4,7 +4,7 @@
 //   node package.mjs
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { BECKON, until } from './beckon.mjs';
@@ -42,7 +42,9 @@ test('the package says what it needs and what is configuration', () => {
     assert.match(fields, /Depends: .*librdkafka1/);
     assert.match(fields, /Section: net\n/);
     const listed = must('dpkg-deb', ['--contents', file()]);
-    for (const path of ['/usr/bin/beckon', UNIT, '/usr/share/man/man1/beckon.1', '/etc/beckon/beckon.toml']) {
+    const shared = ['prometheus/beckon.rules.yml', 'prometheus/beckon.expected.yml', 'grafana/operator.json', 'grafana/delivery.json'];
+    for (const path of ['/usr/bin/beckon', UNIT, UNIT.replace('beckon.service', 'beckon@.service'), '/usr/share/man/man1/beckon.1',
+        '/etc/beckon/beckon.toml', ...shared.map((name) => `/usr/share/beckon/${name}`)]) {
         assert(listed.includes(` .${path}\n`), `${path}\n${listed}`);
     }
     assert(!listed.includes('/usr/local'), listed);
@@ -54,6 +56,23 @@ test('dpkg installs it, with an account, and starts nothing', () => {
     assert.match(must('/usr/bin/beckon', ['--version']), /^beckon \d/);
     assert(statSync('/usr/bin/beckon').size < statSync(BECKON).size, 'without symbols');
     assert(!existsSync('/var/lib/beckon'));
+});
+
+test('an upgrade starts anew what runs, and a first installation nothing', () => {
+    // (a systemctl that only writes down what it is asked)
+    const asked = join(host, 'asked');
+    mkdirSync('/run/systemd/system', { recursive: true });
+    writeFileSync('/usr/local/bin/systemctl', `#!/bin/sh\necho "$@" >> ${asked}\n`, { mode: 0o755 });
+    const done = (how) => {
+        writeFileSync(asked, '');
+        must('dpkg', ['--force-not-root', how, how === '--install' ? file() : 'beckon'], { env: { ...process.env, PATH: `/usr/local/bin:${process.env.PATH}` } });
+        return readFileSync(asked, 'utf8').trim().split('\n');
+    };
+    assert.deepEqual(done('--install'), ['daemon-reload', 'try-restart beckon.service beckon@*.service']);
+    assert.deepEqual(done('--remove'), ['disable --now beckon.service', 'stop beckon@*.service', 'disable beckon@.service']);
+    assert.deepEqual(done('--install'), ['daemon-reload']);
+    rmSync('/run/systemd/system', { recursive: true });
+    rmSync('/usr/local/bin/systemctl');
 });
 
 test('its man page is valid, and names every command', () => {

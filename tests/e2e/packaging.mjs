@@ -50,13 +50,31 @@ test('the unit starts what Beckon accepts, with the configuration that is instal
     assert.match(unit, /^Restart=on-failure$/m);
 });
 
-test('systemd finds no fault in the unit', (t) => {
-    if (run('systemd-analyze', ['--version']).status !== 0) return t.skip('no systemd-analyze here');
-    const copy = join(prefix, 'beckon.service');
-    // It must be there to be checked; the administrator makes the account.
-    const unit = readFileSync(unitFile, 'utf8').replace('/usr/local/bin/beckon', installed).replace(/^(User|Group)=.*$/gm, '');
-    writeFileSync(copy, unit);
-    const { status, text } = run('systemd-analyze', ['verify', '--man=no', copy]);
-    assert.equal(status, 0, text);
-    assert(!text.includes('beckon.service'), text);
+test('the unit of the roles on Kafka is the same but for the role and its directory', () => {
+    const role = readFileSync(join(dirname(unitFile), 'beckon@.service'), 'utf8');
+    const lines = (text) => text.split('\n').filter((line) => !/^(#|Description=|ExecStart=|StateDirectory=)/.test(line));
+    assert.deepEqual(lines(role), lines(readFileSync(unitFile, 'utf8')));
+    for (const name of ['endpoint', 'edge', 'retry', 'reliability', 'console']) {
+        const words = role.match(/^ExecStart=(.*)$/m)[1].replaceAll('%i', name).split(' ').slice(1);
+        assert.equal(words[0], name);
+        const config = join(prefix, 'share', 'doc', 'beckon', 'beckon.toml');
+        const args = words.map((word) => (word === '/etc/beckon/beckon.toml' ? config : word));
+        const { status, text } = run(installed, ['config', 'print', ...args]);
+        assert.equal(status, 0, text);
+        assert(text.includes(`data = "/var/lib/beckon/${name}"  # --data`), text);
+        assert.match(role, /^StateDirectory=beckon\/%i$/m);
+    }
 });
+
+for (const name of ['beckon.service', 'beckon@.service']) {
+    test(`systemd finds no fault in ${name}`, (t) => {
+        if (run('systemd-analyze', ['--version']).status !== 0) return t.skip('no systemd-analyze here');
+        const copy = join(prefix, name.replace('@', '@endpoint'));
+        // It must be there to be checked; the administrator makes the account.
+        const unit = readFileSync(join(dirname(unitFile), name), 'utf8').replace('/usr/local/bin/beckon', installed).replace(/^(User|Group)=.*$/gm, '');
+        writeFileSync(copy, unit);
+        const { status, text } = run('systemd-analyze', ['verify', '--man=no', copy]);
+        assert.equal(status, 0, text);
+        assert(!text.includes('beckon'), text);
+    });
+}
