@@ -151,9 +151,9 @@ describe('docker-compose.yml', { skip }, () => {
         const ask = async (path) => (await fetch(`http://127.0.0.1:${environment.BECKON_GRAFANA_PORT}/api/${path}`)).json();
         const found = await until('the dashboards', async () => {
             const boards = await ask('search?type=dash-db');
-            return boards.length === 3 && boards;
+            return boards.length === 4 && boards;
         }, 120000);
-        assert.deepEqual(found.map(({ title }) => title).sort(), ['Beckon: delivery', 'Beckon: lag and delay tiers', 'Beckon: overview']);
+        assert.deepEqual(found.map(({ title }) => title).sort(), ['Beckon: delivery', 'Beckon: is push working?', 'Beckon: lag, webhooks and delay tiers', 'Beckon: processes and requests']);
         const { data } = await ask('datasources/proxy/uid/beckon/api/v1/query?query=beckon_ready');
         assert(data.result.length > 0);
     });
