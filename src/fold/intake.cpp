@@ -22,8 +22,10 @@ void Intake::open_all() {
 
 void Intake::open(InputIndex i) {
     auto& input = *inputs_[i];
-    input.read_with(context_.log.open_reader(input.where(), input.replayed(), context_.executor,
-                                             lifetime_.guard([this] { ready_(); })));
+    auto reader = context_.log.open_reader(input.where(), input.replayed(), context_.executor,
+                                           lifetime_.guard([this] { ready_(); }));
+    if (limits_.paces_puts) reader->paces_puts();
+    input.read_with(std::move(reader));
     ready_();
 }
 

@@ -21,6 +21,7 @@ public:
     struct Limits {
         std::size_t records = 0;  ///< of one input in one turn
         core::Duration time{};    ///< after which no new chunk is begun
+        bool paces_puts = false;  ///< its readers do: log::PartitionReader::paces_puts()
     };
     struct Context {
         State& state;

@@ -53,7 +53,7 @@ public:
     virtual void publish(TopicPartition where, core::Record record, AppendDone done) = 0;
 
     /// From now on a record may linger for some milliseconds under heavy traffic, since a batch is
-    /// cheaper (in the embedded log, other records wait with it). Records of two publishers still
+    /// cheaper (in the embedded log each record may). Records of two publishers still
     /// have no order among each other.
     virtual void may_linger() {}
 
@@ -97,6 +97,10 @@ public:
     /// position stays, and a `ready` follows resume(). Both are idempotent.
     virtual void pause() = 0;
     virtual void resume() = 0;
+
+    /// From now on the log accepts records not much faster than this reader takes them, if it is a
+    /// log of one process (Batching). For readers that deliver.
+    virtual void paces_puts() {}
 };
 
 /// The offsets that a partition holds: [start, end).

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "log/batching.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -7,9 +9,6 @@
 #include <span>
 
 namespace beckon::log {
-
-/// For waits of milliseconds within a process that runs.
-using SteadyTime = std::chrono::steady_clock::time_point;
 
 /// How many records a second pass: those of the last tenth of a second. Any thread.
 class Traffic {

@@ -12,7 +12,7 @@ Partition::Next Partition::next(core::Offset position, Waiter& waiter) {
     Next next{nullptr, std::max(position, start_), 0, false};
     if (next.position >= visible_end_) {
         next.drained = true;
-        waiter.armed = true;
+        arm(waiter);
     } else if (tail_.empty() || next.position < tail_.first()) {
         next.disk_until = tail_.empty() ? visible_end_ : tail_.first();
     } else {
@@ -21,10 +21,25 @@ Partition::Next Partition::next(core::Offset position, Waiter& waiter) {
         if (!next.chunk) {
             next.position = visible_end_;
             next.drained = true;
-            waiter.armed = true;
+            arm(waiter);
         }
     }
     return next;
+}
+
+void Partition::arm(Waiter& waiter) {
+    waiter.armed = true;
+    not_behind(waiter);
+}
+
+void Partition::not_behind(Waiter& waiter) {
+    if (const auto batch = std::exchange(waiter.behind, std::nullopt)) pacing_.has_read(*batch);
+}
+
+void Partition::set_pacing(Waiter& waiter, bool paces) {
+    const std::scoped_lock lock{mutex_};
+    waiter.paces = paces;
+    if (!paces) not_behind(waiter);
 }
 
 void Partition::add_reader(const std::shared_ptr<Waiter>& waiter) {
@@ -34,6 +49,7 @@ void Partition::add_reader(const std::shared_ptr<Waiter>& waiter) {
 
 void Partition::remove_reader(const std::shared_ptr<Waiter>& waiter) {
     const std::scoped_lock lock{mutex_};
+    not_behind(*waiter);
     std::erase(readers_, waiter);
 }
 
@@ -45,7 +61,9 @@ void Partition::set_start(core::Offset start) {
 void Partition::wake_readers() {
     const std::scoped_lock lock{mutex_};
     for (const auto& waiter : readers_) {
-        if (std::exchange(waiter->armed, false)) waiter->reader.post(waiter->ready);
+        if (!std::exchange(waiter->armed, false)) continue;
+        if (waiter->paces && !waiter->behind) waiter->behind = pacing_.woken();
+        waiter->reader.post(waiter->ready);
     }
 }
 
@@ -83,7 +101,8 @@ Partition* Partitions::find(TopicPartition where) {
         if (!of_topic) {
             auto made = std::make_unique<OfTopic>();
             for (core::Partition p = 0; p < partitions_of(where.topic, count_); ++p) {
-                made->push_back(std::make_unique<Partition>(TopicPartition{where.topic, p}));
+                made->push_back(
+                    std::make_unique<Partition>(TopicPartition{where.topic, p}, pacing_));
             }
             of_topic = made.release();
             slot.store(of_topic, std::memory_order_release);

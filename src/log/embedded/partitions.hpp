@@ -7,24 +7,63 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace beckon::log::embedded {
+
+/// The readers that pace puts (PartitionReader::paces_puts()), the stage behind the writer: how
+/// many have not read all that the last batch and the one before wrote for them. Any thread.
+class PacingReaders {
+public:
+    /// Of a reader that was woken: by an even batch or by an odd one.
+    using Batch = std::uint8_t;
+
+    /// On the writer's thread: the next batch is written.
+    void next_batch() { current_ = current_ ^ 1U; }
+    Batch woken() {
+        const Batch batch = current_;
+        behind_[batch].fetch_add(1);
+        return batch;
+    }
+    void has_read(Batch batch) {
+        if (behind_[batch].fetch_sub(1) == 1 && awaited_) changed_();
+    }
+    /// All that the batch before the last one woke have read since.
+    bool have_room() const { return behind_[current_ ^ 1U] == 0; }
+
+    /// Before there are readers: what is called on a reader's thread when have_room() may have
+    /// become true while that is awaited.
+    void on_room(std::function<void()> call) { changed_ = std::move(call); }
+    void await(bool awaited) { awaited_ = awaited; }
+
+private:
+    std::atomic<Batch> current_ = 0;
+    std::array<std::atomic<int>, 2> behind_{};
+    std::atomic<bool> awaited_ = false;
+    std::function<void()> changed_;
+};
 
 /// How a partition notifies a reader that there are records to take.
 struct Waiter {
     core::Lifetime::Remote reader;  ///< runs `ready` while the reader lives
     core::Executor::Task ready;
-    bool armed = false;  ///< under the partition's mutex: the reader returned `drained`
+    // Under the partition's mutex:
+    bool armed = false;                          ///< the reader returned `drained`
+    bool paces = false;                          ///< it is one of the pacing readers
+    std::optional<PacingReaders::Batch> behind;  ///< and has not read what this batch wrote
 };
 
 /// A partition at run time. Offsets below `visible_end` are durable as `sync` promises; readers see
 /// nothing above it.
 class Partition {
 public:
-    explicit Partition(TopicPartition where) : where_(where) {}
+    Partition(TopicPartition where, PacingReaders& pacing) : where_(where), pacing_(pacing) {}
 
     const TopicPartition& where() const { return where_; }
 
@@ -46,6 +85,8 @@ public:
 
     void add_reader(const std::shared_ptr<Waiter>& waiter);
     void remove_reader(const std::shared_ptr<Waiter>& waiter);
+    /// From its next `drained` on the reader paces puts, or does not any more.
+    void set_pacing(Waiter& waiter, bool paces);
 
     /// Moves the log's start up; records below it are about to go.
     void set_start(core::Offset start);
@@ -69,7 +110,11 @@ public:
     void evict_oldest();
 
 private:
+    void arm(Waiter& waiter);
+    void not_behind(Waiter& waiter);
+
     const TopicPartition where_;
+    PacingReaders& pacing_;
     mutable std::mutex mutex_;
     core::Offset start_ = 0;
     core::Offset visible_end_ = 0;
@@ -91,9 +136,12 @@ public:
     /// The partitions of the topics that were used so far.
     std::vector<Partition*> in_use();
 
+    PacingReaders& pacing() { return pacing_; }
+
 private:
     using OfTopic = std::vector<std::unique_ptr<Partition>>;
     const core::Partition count_;
+    PacingReaders pacing_;
     std::mutex making_;
     std::array<std::atomic<OfTopic*>, Topic::kCount> topics_{};
 };

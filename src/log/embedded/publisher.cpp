@@ -44,7 +44,7 @@ void EmbeddedPublisher::publish(TopicPartition where, core::Record record, Appen
     }
     const auto deadline = clock_.mono() + timeout_;
     waiting_.push_back({std::move(done), deadline});
-    writer_.submit({partition, encode_body(record), queue_, deadline, lingers_});
+    writer_.submit({partition, encode_body(record), queue_, deadline});
     watch_oldest();
 }
 

@@ -22,7 +22,6 @@ public:
     EmbeddedPublisher& operator=(const EmbeddedPublisher&) = delete;
 
     void publish(TopicPartition where, core::Record record, AppendDone done) override;
-    void may_linger() override { lingers_ = true; }
     std::size_t unanswered() const override { return waiting_.size(); }
 
 private:
@@ -48,7 +47,6 @@ private:
     std::deque<Waiting> waiting_;
     std::size_t given_up_ = 0;  ///< publishes answered here that the writer has still to answer
     bool watching_ = false;     ///< a timer for the oldest runs
-    bool lingers_ = false;      ///< it is an endpoint's
     AnswerQueue::Answers answers_;
 };
 

@@ -144,13 +144,20 @@ bool EmbeddedReader::deliver(const RecordSink& sink) {
     return true;
 }
 
+void EmbeddedReader::paces_puts() {
+    if (!partition_ || std::exchange(paces_, true)) return;
+    partition_->set_pacing(*waiter_, !paused_);
+}
+
 void EmbeddedReader::pause() {
     paused_ = true;
     chunk_.reset();
+    if (paces_) partition_->set_pacing(*waiter_, false);
 }
 
 void EmbeddedReader::resume() {
     if (!std::exchange(paused_, false)) return;
+    if (paces_) partition_->set_pacing(*waiter_, true);
     waiter_->reader.post(waiter_->ready);
 }
 

@@ -24,6 +24,7 @@ public:
     core::Offset position() const override { return position_; }
     void pause() override;
     void resume() override;
+    void paces_puts() override;
 
 private:
     core::Result<void> advance(bool& drained);
@@ -40,6 +41,7 @@ private:
     ChunkPtr chunk_;  ///< null, or holds the next record at index_
     std::size_t index_ = 0;
     bool paused_ = false;
+    bool paces_ = false;
     bool calls_soon_ = false;                ///< a timer runs after which `ready` is called
     std::vector<core::HeaderView> headers_;  ///< scratch
 };

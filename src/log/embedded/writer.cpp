@@ -18,7 +18,6 @@ namespace {
 
 /// Limits of one batch, so that one sync does not keep the first record waiting for long, and a
 /// reader that stands on a chunk holds little memory.
-constexpr std::size_t kBatchRecordsMax = 4'096;
 constexpr std::size_t kBatchBytesMax = 1U << 20;
 constexpr core::Duration kRetryAfter = std::chrono::milliseconds{200};
 
@@ -27,6 +26,12 @@ constexpr core::Duration kRetryAfter = std::chrono::milliseconds{200};
 Writer::Writer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions,
                LogTime& time)
     : config_(config), storage_(storage), partitions_(partitions), time_(time) {
+    partitions_.pacing().on_room([this] {
+        {
+            const std::scoped_lock lock{mutex_};
+        }  // the writer does not stand between check and wait
+        wake_.notify_one();
+    });
     if (config_.sync == Sync::interval) {
         sync_thread_ = std::jthread{[this](const std::stop_token& stop) { sync_regularly(stop); }};
         pthread_setname_np(sync_thread_.native_handle(), "log-sync");
@@ -42,10 +47,8 @@ void Writer::submit(Publish publish) {
     {
         const std::scoped_lock lock{mutex_};
         const bool first = queue_.publishes.empty() && queue_.meta.empty();
-        const bool is_put = publish.is_put;
         queue_.publishes.push_back(std::move(publish));
-        if (is_put) ++puts_;
-        wake = first || (is_put && puts_ == linger_.enough());
+        wake = first;
     }
     if (wake) wake_.notify_one();
 }
@@ -91,33 +94,29 @@ bool Writer::wait_for_work(Work& work) {
     };
     if (!failure_) {
         wake_.wait(lock, something);
-        wait_for_linger(lock);
+        wait_for_batch(lock);
     } else if (!wake_.wait_for(lock, kRetryAfter, something)) {
         return true;  // nothing to write, but a log to bring back
     }
     std::swap(work.publishes, queue_.publishes);
     std::swap(work.meta, queue_.meta);
-    puts_ = 0;
     return !stopping_ || !work.publishes.empty() || !work.meta.empty();
 }
 
-/// Other records linger with the puts: alone they would be a batch of their own.
-void Writer::wait_for_linger(std::unique_lock<std::mutex>& lock) {
-    auto now = std::chrono::steady_clock::now();
-    const auto pace = linger_.pace(now);
-    const auto due = linger_.due(pace);
-    if (due > now) {
-        const auto wait_until = [&](SteadyTime time) {
-            wake_.wait_until(lock, time, [&] { return stopping_ || puts_ >= linger_.enough(); });
-        };
-        wait_until(due);
-        if (const auto when_due = puts_; linger_.probes(when_due)) {
-            wait_until(due + pace);
-            linger_.probed(when_due, puts_);
-        }
-        now = std::chrono::steady_clock::now();
+/// Returns when the next batch begins, or the log stops. Other records wait with the puts: alone
+/// they would be a batch of their own.
+void Writer::wait_for_batch(std::unique_lock<std::mutex>& lock) {
+    auto& readers = partitions_.pacing();
+    const auto closes = [&] {
+        return stopping_ || batching_.closes(readers.have_room(), std::chrono::steady_clock::now());
+    };
+    const bool waits = !closes();
+    if (waits) {
+        readers.await(true);
+        wake_.wait_until(lock, batching_.due(), closes);
+        readers.await(false);
     }
-    linger_.begun(puts_, now);
+    batching_.begun(readers.have_room(), waits, std::chrono::steady_clock::now());
 }
 
 void Writer::handle(Work& work) {
@@ -126,22 +125,34 @@ void Writer::handle(Work& work) {
     std::size_t done = 0;
     do {
         done += answer_overdue(publishes.subspan(done));
-        // After a failure one record is enough to find out, and to erase if it fails as well.
-        const auto count_max = failure_ ? 1 : kBatchRecordsMax;
-        std::size_t count = 0;
-        std::size_t bytes = 0;
-        while (done + count < publishes.size() && count < count_max &&
-               (count == 0 || bytes < kBatchBytesMax)) {
-            bytes += publishes[done + count].body.size();
-            ++count;
-        }
-        const auto slice = publishes.subspan(done, count);
+        const auto slice = publishes.subspan(done, slice_of(publishes.subspan(done)));
         const auto written = write(slice, meta);
         for (const auto& m : meta) m.done(written);
         meta = {};
         answer(slice, written);
-        done += count;
+        done += slice.size();
+        if (done < publishes.size() && !failure_) wait_for_next();
     } while (done < publishes.size());
+}
+
+/// How many of these records the next batch has.
+std::size_t Writer::slice_of(std::span<const Publish> publishes) const {
+    // After a failure one record is enough to find out, and to erase if it fails as well.
+    const auto count_max = failure_ ? 1 : batching_.records_max();
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+    while (count < publishes.size() && count < count_max &&
+           (count == 0 || bytes < kBatchBytesMax)) {
+        bytes += publishes[count].body.size();
+        ++count;
+    }
+    return count;
+}
+
+/// Before the next batch of records that the last one left out.
+void Writer::wait_for_next() {
+    std::unique_lock lock{mutex_};
+    wait_for_batch(lock);
 }
 
 /// Answers the first records, as far as their deadline passed while they waited for a disk that
@@ -228,7 +239,9 @@ void Writer::succeeded(std::span<Publish> publishes) {
     if (came_back) core::log_info("log", "writing_again");
     failure_.reset();
     voids_.clear();
+    partitions_.pacing().next_batch();
     show_written(publishes);
+    batching_.written(std::chrono::steady_clock::now());
     if (config_.sync == Sync::interval) dirty_.store(true, std::memory_order_relaxed);
     if (!came_back) return;
     for (auto* partition : partitions_.in_use()) partition->wake_readers();

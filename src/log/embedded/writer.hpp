@@ -1,7 +1,7 @@
 #pragma once
 
+#include "log/batching.hpp"
 #include "log/embedded/answer_queue.hpp"
-#include "log/embedded/linger.hpp"
 #include "log/embedded/log_time.hpp"
 #include "log/embedded/partitions.hpp"
 #include "log/embedded/storage.hpp"
@@ -20,10 +20,10 @@ namespace beckon::log::embedded {
 /// Offsets are reserved in synced blocks of so many: an unclean stop loses one block at most.
 inline constexpr core::Offset kBlock = 65'536;
 
-/// The one thread that appends ("log-writer"). It takes all that is queued (where many puts come,
-/// some milliseconds after it last did: Linger), stamps append times, gives offsets, writes one
-/// batch, syncs if `always` says so, and only then answers and shows the records to readers. With
-/// `interval` a second thread ("log-sync") syncs in between.
+/// The one thread that appends ("log-writer"). It takes all that is queued (where the readers that
+/// deliver have not read the last batch yet, later: Batching), stamps append times, gives offsets,
+/// writes one batch, syncs if `always` says so, and only then answers and shows the records to
+/// readers. With `interval` a second thread ("log-sync") syncs in between.
 class Writer {
 public:
     /// Writes to `meta` that wait.
@@ -40,7 +40,6 @@ public:
         std::string body;
         std::shared_ptr<AnswerQueue> answers;
         core::MonoTime deadline;  ///< the publisher has given up by then: not written any more
-        bool is_put = false;      ///< an endpoint's: it may linger
     };
     /// Any thread. The queue is bounded by the publishers, each by its `waiting_max`.
     void submit(Publish publish);
@@ -73,8 +72,10 @@ private:
 
     void run();
     bool wait_for_work(Work& work);
-    void wait_for_linger(std::unique_lock<std::mutex>& lock);
+    void wait_for_batch(std::unique_lock<std::mutex>& lock);
     void handle(Work& work);
+    std::size_t slice_of(std::span<const Publish> publishes) const;
+    void wait_for_next();
     std::size_t answer_overdue(std::span<const Publish> publishes);
     core::Result<void> write(std::span<Publish> publishes, std::span<const MetaWrite> meta);
     core::Result<void> ready_to_write();
@@ -96,8 +97,7 @@ private:
     std::mutex mutex_;
     std::condition_variable wake_;
     Work queue_;
-    std::size_t puts_ = 0;  ///< in queue_
-    Linger linger_;
+    Batching batching_;
     bool stopping_ = false;
 
     // Of the writer's thread.
