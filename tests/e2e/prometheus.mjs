@@ -34,6 +34,7 @@ let working = true;
 
 before(async () => {
     await cluster.prepare();
+    cluster.consoleOptions.push('--console-canary', cluster.websocket);
     await cluster.start();
     receiver = http.createServer((request, response) => request.resume().on('end', () => response.writeHead(204).end()));
     await new Promise((resolve) => receiver.listen(0, '127.0.0.1', resolve));
