@@ -237,7 +237,7 @@ test('credentials files that are wrong end the start with their fault', async ()
     ]) {
         const ports = ['--endpoint-port', String(await freePort()), '--edge-port', String(await freePort()), '--ops-port', '0', '--retry-port', '0'];
         const { status, stderr } = spawnSync(BECKON, ['standalone', '--data', data, ...ports, option, value], { encoding: 'utf8' });
-        assert.equal(status, 1, stderr);
+        assert.equal(status, 2, stderr);
         assert.match(stderr, wanted);
         assert(!stderr.includes('not a key'), 'a secret is not shown');
     }
