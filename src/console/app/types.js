@@ -74,7 +74,7 @@
  * @typedef {object} OverviewNow
  * @property {boolean} standalone
  * @property {{role: string, alive: number, all: number}[]} roles
- * @property {{edges: number, well: number, p50_ms: number|null, p99_ms: number|null}|null} canary
+ * @property {{edges: number, well: number, ms: number|null, p50_ms: number|null, p99_ms: number|null}|null} canary
  * @property {{total: number, failing: number, disabled: number}} [webhooks]
  * @property {{letters: number, hour: number}} [dead]
  * @property {{waiting: number, due: number, overdue_seconds: number}} [tiers]

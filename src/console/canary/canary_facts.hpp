@@ -15,6 +15,7 @@ struct CanaryFacts {
     struct Edge {
         std::string edge;
         State state = State::starting;
+        std::optional<core::Duration> took = std::nullopt;  ///< its last push, if that arrived
         std::optional<core::Duration> p50 = std::nullopt;
         std::optional<core::Duration> p99 = std::nullopt;
         std::string why = {};

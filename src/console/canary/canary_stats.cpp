@@ -58,6 +58,7 @@ CanaryFacts::State CanaryStats::state() const {
 CanaryFacts::Edge CanaryStats::facts() const {
     return {.edge = edge_,
             .state = state(),
+            .took = pushes_.empty() ? std::nullopt : pushes_.back().took,
             .p50 = percentile(0.5),
             .p99 = percentile(0.99),
             .why = last_failure_};

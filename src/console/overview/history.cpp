@@ -40,8 +40,8 @@ void add_canary(const CanaryFacts& canary, Point& point) {
     double failing = 0;
     for (const auto& edge : canary.edges) {
         if (edge.state == CanaryFacts::State::failing) ++failing;
-        if (edge.state != CanaryFacts::State::well || !edge.p50) continue;
-        const double ms = std::chrono::duration<double, std::milli>{*edge.p50}.count();
+        if (!edge.took) continue;
+        const double ms = std::chrono::duration<double, std::milli>{*edge.took}.count();
         auto& slowest = point[Series::canary_ms];
         if (!(slowest >= ms)) slowest = ms;
     }

@@ -31,7 +31,7 @@ enum class Series : std::uint8_t {
     tier_overdue_seconds,
     webhooks_failing,
     dead,
-    canary_ms,  ///< the median of the slowest edge
+    canary_ms,  ///< the last push of the slowest edge
     canary_failing,
     disk_free_percent,  ///< of the disk with the least
 };

@@ -311,7 +311,7 @@ std::string head_of(const Installation& facts, const Findings& findings) {
             tried += edge.state == CanaryFacts::State::starting ? 0 : 1;
             if (edge.state != CanaryFacts::State::well) continue;
             ++well;
-            if (edge.p50) slowest = std::max(slowest, *edge.p50);
+            if (edge.took) slowest = std::max(slowest, *edge.took);
         }
         const auto of = std::to_string(well) + " of " +
                         counted(facts.canary->edges.size(), "edge", "edges");

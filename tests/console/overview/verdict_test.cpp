@@ -26,7 +26,7 @@ Installation installation() {
     all.canary.emplace();
     for (const auto* name : {"ws://edge-1/", "ws://edge-2/", "ws://edge-3/"}) {
         all.canary->edges.push_back(
-            {.edge = name, .state = CanaryFacts::State::well, .p50 = 4ms, .p99 = 9ms});
+            {.edge = name, .state = CanaryFacts::State::well, .took = 4ms});
     }
     all.webhooks = WebhookFacts{.total = 5};
     all.dead = DeadFacts{.letters = 12};
