@@ -25,7 +25,8 @@ namespace {
 constexpr std::chrono::seconds kMakeEvery{1};
 /// Our own groups have no members: the holder of a partition's lease reads it.
 const std::map<std::string, std::string> kRoleOfGroup{{"edge", "edge"},
-                                                      {"reliability", "reliability"}};
+                                                      {"reliability", "reliability"},
+                                                      {"retry", "retry"}};
 constexpr const char* kViews = "endpoint";
 
 std::vector<std::string> links_of(const std::vector<cluster::RoleOverview>& roles) {
