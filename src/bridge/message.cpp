@@ -1,8 +1,8 @@
 #include "bridge/message.hpp"
 
 #include "core/base64url.hpp"
-#include "core/codec.hpp"
 #include "core/json_text.hpp"
+#include "records/codec.hpp"
 
 #include <utility>
 

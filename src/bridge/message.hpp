@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/events.hpp"
 #include "core/ids.hpp"
 #include "core/record.hpp"
 #include "core/result.hpp"
+#include "records/events.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,11 +1,11 @@
 #include "cluster/cluster.hpp"
 
-#include "cluster/ownership.hpp"
 #include "cluster/ownership_fold.hpp"
 #include "cluster/suspicions.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "fold/memory_state.hpp"
+#include "records/ownership.hpp"
 
 #include <algorithm>
 #include <string_view>

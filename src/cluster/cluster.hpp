@@ -1,6 +1,5 @@
 #pragma once
 
-#include "cluster/ownership.hpp"
 #include "cluster/placement.hpp"
 #include "core/clock.hpp"
 #include "core/executor.hpp"
@@ -8,6 +7,7 @@
 #include "core/partition.hpp"
 #include "fold/fold.hpp"
 #include "log/event_log.hpp"
+#include "records/ownership.hpp"
 
 #include <functional>
 #include <map>

@@ -1,7 +1,7 @@
 #include "cluster/ownership_fold.hpp"
 
-#include "core/codec.hpp"
 #include "core/logger.hpp"
+#include "records/codec.hpp"
 
 namespace beckon::cluster {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "cluster/ownership.hpp"
 #include "cluster/placement.hpp"
 #include "core/record.hpp"
+#include "records/ownership.hpp"
 
 #include <map>
 #include <set>

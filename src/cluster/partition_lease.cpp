@@ -1,8 +1,8 @@
 #include "cluster/partition_lease.hpp"
 
-#include "cluster/ownership.hpp"
 #include "core/assert.hpp"
-#include "core/codec.hpp"
+#include "records/codec.hpp"
+#include "records/ownership.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "core/events.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
+#include "records/events.hpp"
 
 #include <functional>
 #include <memory>

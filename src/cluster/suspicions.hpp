@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cluster/ownership.hpp"
+#include "records/ownership.hpp"
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cluster/process_record.hpp"
+#include "records/process.hpp"
 #include "console/overview/facts.hpp"
 #include "console/web/web_server.hpp"
 #include "core/clock.hpp"

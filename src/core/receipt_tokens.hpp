@@ -1,14 +1,26 @@
 #pragma once
 
+#include "core/ids.hpp"
 #include "core/key_ring.hpp"
-#include "core/receipt.hpp"
 #include "core/result.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace beckon::core {
+
+using ReceiptId = Id16<struct ReceiptTag>;  ///< a receipt subscription; UUIDv4
+/// An application server: the first half of the SHA-256 of its VAPID key.
+using SenderId = Id16<struct SenderTag>;
+
+/// A receipt subscription.
+struct ReceiptRef {
+    ReceiptId id{};
+    std::optional<SenderId> sender{};  ///< its creator; absent: the creator was not authenticated
+    bool operator==(const ReceiptRef&) const = default;
+};
 
 /// Seals and opens the URLs of receipt subscriptions, as Tokens does with endpoints
 /// (docs/formats/tokens.md#compact-tokens): a sender that has the URL may poll and name it, and

@@ -3,7 +3,6 @@
 #include "cluster/cluster.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
-#include "core/subscription_gone.hpp"
 #include "edge/assignments.hpp"
 #include "edge/edge_broadcasts.hpp"
 #include "edge/edge_links.hpp"
@@ -16,6 +15,7 @@
 #include "fold/webhook_owners.hpp"
 #include "log/log_watch.hpp"
 #include "ops/loop_watch.hpp"
+#include "records/subscription_gone.hpp"
 
 #include <algorithm>
 #include <csignal>

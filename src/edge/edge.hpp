@@ -3,7 +3,6 @@
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
 #include "core/tokens.hpp"
-#include "edge/broadcast/broadcast_record.hpp"
 #include "edge/edge_config.hpp"
 #include "edge/home/client_now.hpp"
 #include "edge/home/delivery_now.hpp"
@@ -11,6 +10,7 @@
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
+#include "records/broadcast.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "cluster/ownership.hpp"
 #include "core/lifetime.hpp"
 #include "edge/edge_metrics.hpp"
 #include "edge/link/links.hpp"
 #include "edge/switchboard/switchboard.hpp"
+#include "records/ownership.hpp"
 
 #include <cstdint>
 #include <functional>

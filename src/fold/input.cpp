@@ -1,7 +1,7 @@
 #include "fold/input.hpp"
 
-#include "core/codec.hpp"
 #include "core/contain.hpp"
+#include "records/codec.hpp"
 
 #include <algorithm>
 #include <utility>

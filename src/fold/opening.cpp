@@ -1,7 +1,7 @@
 #include "fold/opening.hpp"
 
-#include "core/codec.hpp"
 #include "core/lasting_executor.hpp"
+#include "records/codec.hpp"
 
 #include <utility>
 

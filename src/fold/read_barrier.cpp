@@ -1,6 +1,6 @@
 #include "fold/read_barrier.hpp"
 
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 #include "fold/webhook_owners.hpp"
 
-#include "core/codec.hpp"
-#include "core/own_event.hpp"
-#include "core/receipt.hpp"
+#include "records/codec.hpp"
+#include "records/own_event.hpp"
+#include "records/receipt.hpp"
 
 #include <utility>
 

@@ -3,7 +3,6 @@
 #include "core/base64url.hpp"
 #include "core/descriptors.hpp"
 #include "core/logger.hpp"
-#include "core/subscription_gone.hpp"
 #include "fold/webhook_owners.hpp"
 #include "ingest/receipts/prefer.hpp"
 #include "ingest/receipts/receipt_polls.hpp"
@@ -12,6 +11,7 @@
 #include "net/admission.hpp"
 #include "net/http/http_server.hpp"
 #include "net/io_loop.hpp"
+#include "records/subscription_gone.hpp"
 #include "store/subscription_store.hpp"
 
 #include <algorithm>

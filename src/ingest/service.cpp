@@ -1,7 +1,6 @@
 #include "ingest/service.hpp"
 
 #include "bridge/message.hpp"
-#include "core/codec.hpp"
 #include "core/logger.hpp"
 #include "ingest/monitoring.hpp"
 #include "ingest/receipts/prefer.hpp"

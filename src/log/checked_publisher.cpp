@@ -1,6 +1,6 @@
 #include "log/checked_publisher.hpp"
 
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 
 #include <string>
 #include <utility>

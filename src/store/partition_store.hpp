@@ -2,10 +2,10 @@
 
 #include "core/checkpoint.hpp"
 #include "core/clock.hpp"
-#include "core/events.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
+#include "records/events.hpp"
 #include "store/rows/receipt_row.hpp"
 #include "store/types.hpp"
 

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "core/checkpoint.hpp"
-#include "core/client_gone.hpp"
-#include "core/events.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
+#include "records/client_gone.hpp"
+#include "records/events.hpp"
 #include "rocks/memory.hpp"
 #include "store/types.hpp"
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/events.hpp"
 #include "core/ids.hpp"
 #include "core/milestone.hpp"
+#include "records/events.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "cluster/cluster.hpp"
 
-#include "cluster/ownership.hpp"
+#include "records/ownership.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/test_executor.hpp"

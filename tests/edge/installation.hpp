@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/codec.hpp"
 #include "core/tokens.hpp"
 #include "edge/edge.hpp"
 #include "log/embedded/embedded_log.hpp"
+#include "records/codec.hpp"
 #include "support/temp_dir.hpp"
 #include "support/test_executor.hpp"
 

@@ -1,5 +1,5 @@
-#include "edge/broadcast/broadcast_record.hpp"
 #include "edge/installation.hpp"
+#include "records/broadcast.hpp"
 #include "support/ws_client.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/codec.hpp"
 #include "fold/fold.hpp"
+#include "records/codec.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/test_executor.hpp"

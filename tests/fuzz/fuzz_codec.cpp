@@ -2,8 +2,8 @@
 //
 // Input: fields separated by the byte 0x1e: key, value ("\0" alone is null), then name and value of
 // each header.
-#include "core/codec.hpp"
 #include "fuzz/require.hpp"
+#include "records/codec.hpp"
 #include "support/record_view.hpp"
 
 #include <cstddef>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "core/codec.hpp"
 #include "core/key_ring.hpp"
 #include "core/logger.hpp"
 #include "core/tokens.hpp"
 #include "ingest/endpoint.hpp"
+#include "records/codec.hpp"
 #include "support/locked_log.hpp"
 #include "support/temp_dir.hpp"
 #include "support/test_executor.hpp"

@@ -2,11 +2,11 @@
 
 #include "client/p256_key.hpp"
 #include "core/base64url.hpp"
-#include "core/codec.hpp"
 #include "core/key_ring.hpp"
 #include "core/logger.hpp"
 #include "core/tokens.hpp"
 #include "ingest/service.hpp"
+#include "records/codec.hpp"
 #include "store/subscription_store.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"

@@ -1,4 +1,4 @@
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 #include "sim/sim_world.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/events.hpp"
 #include "core/ids.hpp"
+#include "records/events.hpp"
 #include "store/edge_store.hpp"
 #include "support/temp_dir.hpp"
 

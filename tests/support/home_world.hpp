@@ -1,12 +1,12 @@
 #pragma once
 
-#include "cluster/ownership.hpp"
-#include "core/codec.hpp"
-#include "core/events.hpp"
 #include "core/key_ring.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/home.hpp"
 #include "edge/protocol/frames.hpp"
+#include "records/codec.hpp"
+#include "records/events.hpp"
+#include "records/ownership.hpp"
 #include "store/edge_store.hpp"
 #include "support/faulty_disk.hpp"
 #include "support/manual_clock.hpp"

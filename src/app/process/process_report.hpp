@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/config/config.hpp"
-#include "cluster/process_record.hpp"
+#include "records/process.hpp"
 #include "core/clock.hpp"
 #include "log/event_log.hpp"
 #include "ops/health.hpp"

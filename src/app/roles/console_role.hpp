@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/config/config.hpp"
-#include "cluster/process_record.hpp"
+#include "records/process.hpp"
 #include "console/console.hpp"
 #include "core/key_ring.hpp"
 #include "log/groups.hpp"

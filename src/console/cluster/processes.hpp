@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cluster/process_record.hpp"
+#include "records/process.hpp"
 #include "core/clock.hpp"
 #include "core/record.hpp"
 

@@ -1,8 +1,8 @@
 #include "console/pages/finder.hpp"
 
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 #include "core/json_text.hpp"
-#include "core/log_key.hpp"
+#include "records/log_key.hpp"
 #include "core/log_names.hpp"
 #include "core/milestone.hpp"
 #include "inspect/store/client_state.hpp"

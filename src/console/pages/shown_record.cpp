@@ -1,11 +1,11 @@
 #include "console/pages/shown_record.hpp"
 
 #include "core/client_code.hpp"
-#include "core/codec.hpp"
-#include "core/log_key.hpp"
+#include "records/codec.hpp"
+#include "records/log_key.hpp"
 #include "core/log_names.hpp"
 #include "inspect/trace/trace_words.hpp"
-#include "retry/tiers/delivery.hpp"
+#include "records/delivery.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -6,7 +6,7 @@
 #include "core/clock.hpp"
 #include "core/partition.hpp"
 #include "core/shown_clock.hpp"
-#include "retry/tiers/done_record.hpp"
+#include "records/done.hpp"
 
 #include <chrono>
 #include <map>

@@ -1,7 +1,7 @@
 #include "console/pages/waiting_deliveries.hpp"
 
 #include "log/read_partition.hpp"
-#include "retry/tiers/done_record.hpp"
+#include "records/done.hpp"
 
 #include <algorithm>
 #include <utility>

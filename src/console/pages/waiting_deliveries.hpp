@@ -5,7 +5,7 @@
 #include "core/result.hpp"
 #include "inspect/trace/scan.hpp"
 #include "log/event_log.hpp"
-#include "retry/tiers/delivery.hpp"
+#include "records/delivery.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "edge/broadcast/broadcast_record.hpp"
 #include "edge/protocol/broadcasts.hpp"
 #include "fold/fold.hpp"
 #include "fold/memory_state.hpp"
+#include "records/broadcast.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/result.hpp"
-#include "edge/broadcast/broadcast_record.hpp"
+#include "records/broadcast.hpp"
 
 #include <stop_token>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
-#include "edge/broadcast/broadcast_record.hpp"
+#include "records/broadcast.hpp"
 
 #include <condition_variable>
 #include <functional>

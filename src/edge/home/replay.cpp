@@ -1,8 +1,8 @@
 #include "edge/home/replay.hpp"
 
-#include "core/client_gone.hpp"
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
+#include "records/client_gone.hpp"
 
 #include <variant>
 

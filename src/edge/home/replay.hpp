@@ -1,7 +1,5 @@
 #pragma once
 
-#include "core/codec.hpp"
-#include "core/events.hpp"
 #include "core/record.hpp"
 #include "edge/home/delivery/delivery.hpp"
 #include "edge/home/delivery/pending_limit.hpp"
@@ -9,6 +7,8 @@
 #include "edge/home/leadership.hpp"
 #include "edge/home/registration/registrations.hpp"
 #include "log/event_log.hpp"
+#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "store/edge_store.hpp"
 
 #include <array>

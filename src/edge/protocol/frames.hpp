@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/events.hpp"
 #include "core/ids.hpp"
 #include "core/milestone.hpp"
+#include "records/events.hpp"
 #include "store/edge_store.hpp"
 
 #include <optional>

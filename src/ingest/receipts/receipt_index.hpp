@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/receipt.hpp"
+#include "records/receipt.hpp"
 
 #include <cstddef>
 #include <deque>

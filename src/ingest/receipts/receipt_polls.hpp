@@ -3,11 +3,11 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
-#include "core/receipt.hpp"
 #include "ingest/api/errors.hpp"
 #include "ingest/receipts/receipt_index.hpp"
 #include "log/event_log.hpp"
 #include "net/peer_address.hpp"
+#include "records/receipt.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,10 +2,10 @@
 
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
-#include "core/codec.hpp"
 #include "core/json_text.hpp"
 #include "ingest/registration/registration_body.hpp"
 #include "ingest/registration/registration_secret.hpp"
+#include "records/codec.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "core/events.hpp"
 #include "core/executor.hpp"
 #include "core/tokens.hpp"
 #include "ingest/api/errors.hpp"
 #include "ingest/call/responder.hpp"
 #include "log/event_log.hpp"
+#include "records/events.hpp"
 #include "store/subscription_store.hpp"
 
 #include <functional>

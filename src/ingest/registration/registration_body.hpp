@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/events.hpp"
 #include "core/ids.hpp"
 #include "ingest/api/errors.hpp"
 #include "ingest/api/http.hpp"
+#include "records/events.hpp"
 
 #include <optional>
 #include <string>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/events.hpp"
 #include "core/record.hpp"
 #include "ingest/api/errors.hpp"
 #include "ingest/call/shared.hpp"
+#include "records/events.hpp"
 
 #include <string_view>
 

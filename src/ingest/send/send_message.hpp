@@ -1,12 +1,12 @@
 #pragma once
 
-#include "core/events.hpp"
 #include "core/tokens.hpp"
 #include "ingest/api/encryption_headers.hpp"
 #include "ingest/api/errors.hpp"
 #include "ingest/api/http.hpp"
 #include "ingest/api/router.hpp"
 #include "ingest/vapid/vapid.hpp"
+#include "records/events.hpp"
 #include "store/subscription_store.hpp"
 
 #include <functional>

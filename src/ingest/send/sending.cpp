@@ -1,12 +1,12 @@
 #include "ingest/send/sending.hpp"
 
-#include "core/codec.hpp"
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
-#include "core/subscription_gone.hpp"
 #include "ingest/receipts/receipt_replies.hpp"
 #include "ingest/receipts/receipt_wish.hpp"
 #include "ingest/send/bridged.hpp"
+#include "records/codec.hpp"
+#include "records/subscription_gone.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 #include "ingest/view/subscription_view.hpp"
 
-#include "core/client_gone.hpp"
-#include "core/codec.hpp"
+#include "records/client_gone.hpp"
+#include "records/codec.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "core/codec.hpp"
 #include "core/partition.hpp"
 #include "core/record.hpp"
 #include "core/result.hpp"
 #include "log/topic.hpp"
+#include "records/codec.hpp"
 #include "store/edge_store.hpp"
 
 #include <filesystem>

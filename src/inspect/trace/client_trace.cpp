@@ -1,10 +1,10 @@
 #include "inspect/trace/client_trace.hpp"
 
 #include "core/client_code.hpp"
-#include "core/codec.hpp"
-#include "core/log_key.hpp"
 #include "core/log_names.hpp"
 #include "inspect/trace/trace_words.hpp"
+#include "records/codec.hpp"
+#include "records/log_key.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,12 +1,12 @@
 #include "inspect/trace/message_trace.hpp"
 
 #include "core/client_code.hpp"
-#include "core/codec.hpp"
-#include "core/log_key.hpp"
 #include "core/milestone.hpp"
 #include "inspect/trace/client_trace.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "log/read_partition.hpp"
+#include "records/codec.hpp"
+#include "records/log_key.hpp"
 #include "reliability/history/milestone_codec.hpp"
 
 #include <algorithm>

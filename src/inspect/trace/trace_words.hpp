@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/events.hpp"
 #include "core/milestone.hpp"
 #include "inspect/trace/client_trace.hpp"
 #include "inspect/trace/message_trace.hpp"
+#include "records/events.hpp"
 
 #include <optional>
 #include <string>

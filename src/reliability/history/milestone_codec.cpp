@@ -1,6 +1,6 @@
 #include "reliability/history/milestone_codec.hpp"
 
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
 #include "reliability/home/partition_fold.hpp"
 
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 
 namespace beckon::reliability {
 

@@ -1,7 +1,7 @@
 #include "reliability/totals/totals_codec.hpp"
 
-#include "core/codec.hpp"
 #include "core/json_text.hpp"
+#include "records/codec.hpp"
 
 #include <charconv>
 #include <limits>

@@ -1,6 +1,6 @@
 #include "reliability/totals/totals_view.hpp"
 
-#include "core/events.hpp"
+#include "records/events.hpp"
 
 #include <utility>
 

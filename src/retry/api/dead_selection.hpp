@@ -1,8 +1,8 @@
 #pragma once
 
+#include "records/dead_letter.hpp"
 #include "retry/api/dead_query.hpp"
 #include "retry/dead/dead_index.hpp"
-#include "retry/dead/dead_records.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
 #include "retry/bridge/bridges.hpp"
 
-#include "core/client_gone.hpp"
 #include "core/lifetime.hpp"
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
+#include "records/client_gone.hpp"
 #include "retry/schedule/breaker.hpp"
 #include "retry/schedule/requeues.hpp"
 

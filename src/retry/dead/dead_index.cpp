@@ -1,9 +1,9 @@
 #include "retry/dead/dead_index.hpp"
 
-#include "core/codec.hpp"
 #include "core/json_parts.hpp"
 #include "core/logger.hpp"
-#include "retry/dead/dead_records.hpp"
+#include "records/codec.hpp"
+#include "records/dead_letter.hpp"
 
 #include <algorithm>
 #include <charconv>

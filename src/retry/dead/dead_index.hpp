@@ -4,8 +4,8 @@
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "core/record.hpp"
+#include "records/delivery.hpp"
 #include "retry/schedule/largest_holder.hpp"
-#include "retry/tiers/delivery.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -3,8 +3,8 @@
 #include "core/executor.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
+#include "records/dead_letter.hpp"
 #include "retry/dead/dead_index.hpp"
-#include "retry/dead/dead_records.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,10 +1,10 @@
 #include "retry/event/event.hpp"
 
 #include "core/base64url.hpp"
-#include "core/codec.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "core/media_type.hpp"
+#include "records/codec.hpp"
 #include "retry/filter/date.hpp"
 
 #include <algorithm>

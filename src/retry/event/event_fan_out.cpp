@@ -1,14 +1,14 @@
 #include "retry/event/event_fan_out.hpp"
 
-#include "core/codec.hpp"
 #include "core/json_text.hpp"
 #include "core/lasting_executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
+#include "records/codec.hpp"
+#include "records/delivery.hpp"
 #include "retry/event/event.hpp"
 #include "retry/event/owned_record.hpp"
 #include "retry/event/step_quota.hpp"
-#include "retry/tiers/delivery.hpp"
 #include "retry/tiers/done_tracker.hpp"
 #include "retry/tiers/recent_deliveries.hpp"
 

@@ -5,8 +5,8 @@
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
+#include "records/done.hpp"
 #include "retry/event/fan_out_turns.hpp"
-#include "retry/tiers/done_record.hpp"
 #include "retry/webhook/directory.hpp"
 #include "retry/webhook/webhooks_changed.hpp"
 

@@ -1,8 +1,8 @@
 #include "retry/node/partition_home.hpp"
 
-#include "core/codec.hpp"
 #include "core/logger.hpp"
 #include "fold/backoff.hpp"
+#include "records/codec.hpp"
 
 #include <utility>
 #include <variant>

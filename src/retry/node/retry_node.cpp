@@ -13,7 +13,7 @@
 #include "retry/node/fan_out.hpp"
 #include "retry/node/hosted.hpp"
 #include "retry/node/topic_view.hpp"
-#include "retry/tiers/done_record.hpp"
+#include "records/done.hpp"
 
 #include <algorithm>
 #include <atomic>

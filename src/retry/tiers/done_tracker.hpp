@@ -1,26 +1,13 @@
 #pragma once
 
 #include "core/ids.hpp"
+#include "records/done.hpp"
 
 #include <cstddef>
 #include <set>
 #include <vector>
 
 namespace beckon::retry {
-
-/// The offsets from `begin` up to `end` without it.
-struct OffsetRange {
-    core::Offset begin = 0;
-    core::Offset end = 0;
-    bool operator==(const OffsetRange&) const = default;
-};
-
-/// The finished offsets of one tier's partition: everything below `low`, and the ranges above it.
-struct Finished {
-    core::Offset low = 0;
-    std::vector<OffsetRange> above;  ///< ascending, none touches another or `low`
-    bool operator==(const Finished&) const = default;
-};
 
 /// Keeps `Finished` while records are read in order and finished in any order. Records that are
 /// read and not finished are the only ones it remembers one by one, so its size is that of the

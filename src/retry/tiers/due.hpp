@@ -3,7 +3,7 @@
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
-#include "retry/tiers/delivery.hpp"
+#include "records/delivery.hpp"
 
 #include <cstddef>
 

@@ -5,7 +5,7 @@
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
-#include "retry/tiers/done_record.hpp"
+#include "records/done.hpp"
 #include "retry/tiers/due.hpp"
 #include "retry/tiers/tier.hpp"
 #include "retry/tiers/tier_state.hpp"

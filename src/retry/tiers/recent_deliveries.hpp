@@ -1,6 +1,6 @@
 #pragma once
 
-#include "retry/tiers/delivery.hpp"
+#include "records/delivery.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,8 +1,8 @@
 #include "retry/tiers/tier_scan.hpp"
 
-#include "core/codec.hpp"
 #include "core/lasting_executor.hpp"
-#include "retry/tiers/delivery.hpp"
+#include "records/codec.hpp"
+#include "records/delivery.hpp"
 #include "retry/tiers/partition_tiers.hpp"
 
 #include <utility>

@@ -5,7 +5,7 @@
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
-#include "retry/tiers/delivery.hpp"
+#include "records/delivery.hpp"
 
 #include <functional>
 #include <memory>

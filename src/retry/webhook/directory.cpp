@@ -1,7 +1,7 @@
 #include "retry/webhook/directory.hpp"
 
-#include "core/codec.hpp"
 #include "core/logger.hpp"
+#include "records/codec.hpp"
 #include "retry/webhook/request_builder.hpp"
 
 #include <utility>

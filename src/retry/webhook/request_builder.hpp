@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "records/delivery.hpp"
 #include "retry/attempt/http_sender.hpp"
-#include "retry/tiers/delivery.hpp"
 #include "retry/webhook/webhook.hpp"
 
 #include <string>

@@ -1,11 +1,11 @@
 #include "retry/webhook/webhook.hpp"
 
 #include "core/base64url.hpp"
-#include "core/codec.hpp"
 #include "core/handle.hpp"
 #include "core/ids.hpp"
 #include "core/json_text.hpp"
 #include "core/tokens.hpp"
+#include "records/codec.hpp"
 
 #include <algorithm>
 #include <array>

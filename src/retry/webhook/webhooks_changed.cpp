@@ -1,6 +1,6 @@
 #include "retry/webhook/webhooks_changed.hpp"
 
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 #include "core/json_text.hpp"
 
 #include <charconv>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/events.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
+#include "records/events.hpp"
 #include "store/database.hpp"
 #include "store/folds/recently_finished.hpp"
 #include "store/rows/schema.hpp"

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/client_gone.hpp"
-#include "core/events.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
+#include "records/client_gone.hpp"
+#include "records/events.hpp"
 #include "store/database.hpp"
 #include "store/rows/schema.hpp"
 

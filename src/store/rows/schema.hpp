@@ -2,8 +2,8 @@
 
 #include "core/checkpoint.hpp"
 #include "core/clock.hpp"
-#include "core/events.hpp"
 #include "core/ids.hpp"
+#include "records/events.hpp"
 #include "store/rows/month.hpp"
 #include "store/rows/row_key.hpp"
 #include "store/types.hpp"

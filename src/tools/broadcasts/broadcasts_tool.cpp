@@ -2,10 +2,10 @@
 
 #include "app/process/installation.hpp"
 #include "app/process/key_ring_guard.hpp"
-#include "core/codec.hpp"
 #include "edge/broadcast/broadcast_token.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/newest_values.hpp"
+#include "records/codec.hpp"
 #include "tools/running/ops_client.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/config/config.hpp"
-#include "edge/broadcast/broadcast_record.hpp"
+#include "records/broadcast.hpp"
 
 /// `beckon broadcasts`: on Kafka through the log, else through the running standalone, else through
 /// its log while it is stopped. All throw StartupError. The results are exit codes.

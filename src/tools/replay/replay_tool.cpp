@@ -1,9 +1,9 @@
 #include "tools/replay/replay_tool.hpp"
 
-#include "core/codec.hpp"
 #include "core/json_text.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/read_partition.hpp"
+#include "records/codec.hpp"
 
 #include <algorithm>
 #include <memory>

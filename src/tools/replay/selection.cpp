@@ -1,8 +1,8 @@
 #include "tools/replay/selection.hpp"
 
-#include "core/codec.hpp"
 #include "core/partition.hpp"
 #include "log/read_partition.hpp"
+#include "records/codec.hpp"
 
 #include <algorithm>
 #include <array>

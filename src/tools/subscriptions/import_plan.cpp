@@ -1,6 +1,6 @@
 #include "tools/subscriptions/import_plan.hpp"
 
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/events.hpp"
+#include "records/events.hpp"
 #include "core/ids.hpp"
 #include "core/record.hpp"
 #include "tools/subscriptions/import_file.hpp"

@@ -1,8 +1,8 @@
 #include "console/cluster/ownership_view.hpp"
 
-#include "cluster/ownership.hpp"
 #include "console/cluster/cluster_json.hpp"
 #include "log/blocking_executor.hpp"
+#include "records/ownership.hpp"
 #include "support/memory_log.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,9 +1,9 @@
 #include "console/pages/finder.hpp"
 
-#include "core/codec.hpp"
 #include "core/log_names.hpp"
 #include "core/tokens.hpp"
 #include "log/blocking_executor.hpp"
+#include "records/codec.hpp"
 #include "support/locked_log.hpp"
 #include "support/manual_clock.hpp"
 

@@ -1,10 +1,10 @@
 #include "console/pages/log_browser.hpp"
 
 #include "console/pages/waiting_deliveries.hpp"
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 #include "core/log_names.hpp"
 #include "log/blocking_executor.hpp"
-#include "retry/tiers/done_record.hpp"
+#include "records/done.hpp"
 #include "support/locked_log.hpp"
 #include "support/manual_clock.hpp"
 

@@ -1,10 +1,10 @@
-#include "core/receipt.hpp"
 #include "edge/home/check_bounds.hpp"
 #include "edge/home/clients.hpp"
 #include "edge/home/delivery/delivery.hpp"
 #include "edge/home/delivery/outcomes.hpp"
 #include "edge/home/delivery/pending_limit.hpp"
 #include "edge/protocol/frames.hpp"
+#include "records/receipt.hpp"
 #include "support/home_world.hpp"
 #include "support/record_view.hpp"
 

@@ -1,6 +1,6 @@
 #include "core/base64url.hpp"
-#include "core/receipt.hpp"
 #include "edge/home/check_bounds.hpp"
+#include "records/receipt.hpp"
 #include "support/home_world.hpp"
 #include "support/record_view.hpp"
 

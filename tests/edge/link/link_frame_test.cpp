@@ -1,6 +1,6 @@
 #include "edge/link/link_frame.hpp"
 
-#include "core/events.hpp"
+#include "records/events.hpp"
 
 #include <random>
 #include <string>

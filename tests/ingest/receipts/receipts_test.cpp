@@ -1,9 +1,9 @@
-#include "core/receipt.hpp"
 #include "core/receipt_tokens.hpp"
 #include "ingest/ingest_world.hpp"
 #include "ingest/receipts/prefer.hpp"
 #include "ingest/receipts/receipt_index.hpp"
 #include "ingest/receipts/receipt_polls.hpp"
+#include "records/receipt.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

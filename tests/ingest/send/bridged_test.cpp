@@ -1,6 +1,6 @@
 #include "bridge/message.hpp"
-#include "core/client_gone.hpp"
 #include "ingest/ingest_world.hpp"
+#include "records/client_gone.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "core/receipt.hpp"
 #include "ingest/ingest_world.hpp"
+#include "records/receipt.hpp"
 
 #include <tuple>
 

@@ -1,10 +1,10 @@
 #include "inspect/trace/message_trace.hpp"
 
 #include "core/client_code.hpp"
-#include "core/codec.hpp"
 #include "inspect/trace/client_trace.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "log/blocking_executor.hpp"
+#include "records/codec.hpp"
 #include "reliability/history/milestone_codec.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/codec.hpp"
 #include "core/record.hpp"
 #include "log/event_log.hpp"
+#include "records/codec.hpp"
 #include "retry/bench/waits.hpp"
 
 #include <functional>

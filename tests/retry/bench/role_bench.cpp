@@ -2,6 +2,7 @@
 
 #include "core/clock.hpp"
 #include "log/embedded/embedded_log.hpp"
+#include "records/delivery.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/bench/observed_log.hpp"
 #include "retry/bench/receiver.hpp"
@@ -10,7 +11,6 @@
 #include "retry/event/event.hpp"
 #include "retry/loop/loop.hpp"
 #include "retry/node/retry_node.hpp"
-#include "retry/tiers/delivery.hpp"
 
 #include <array>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "retry/bridge/bridges.hpp"
 
-#include "core/client_gone.hpp"
+#include "records/client_gone.hpp"
 #include "retry/schedule/breaker.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"

@@ -1,9 +1,9 @@
 #include "retry/event/event_fan_out.hpp"
 
+#include "records/delivery.hpp"
 #include "retry/event/event.hpp"
 #include "retry/event/step_quota.hpp"
 #include "retry/event/waiting_events.hpp"
-#include "retry/tiers/delivery.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/record_view.hpp"

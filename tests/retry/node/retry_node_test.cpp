@@ -2,8 +2,8 @@
 #include "retry/node/retry_node.hpp"
 
 #include "core/base64url.hpp"
-#include "retry/tiers/delivery.hpp"
-#include "retry/tiers/done_record.hpp"
+#include "records/delivery.hpp"
+#include "records/done.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/record_view.hpp"

@@ -1,5 +1,5 @@
-#include "retry/tiers/delivery.hpp"
-#include "retry/tiers/done_record.hpp"
+#include "records/delivery.hpp"
+#include "records/done.hpp"
 #include "retry/tiers/recent_deliveries.hpp"
 #include "support/record_view.hpp"
 

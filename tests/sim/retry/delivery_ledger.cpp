@@ -1,7 +1,7 @@
 #include "sim/retry/delivery_ledger.hpp"
 
-#include "core/codec.hpp"
-#include "retry/dead/dead_records.hpp"
+#include "records/codec.hpp"
+#include "records/dead_letter.hpp"
 #include "retry/webhook/webhook.hpp"
 #include "support/record_view.hpp"
 

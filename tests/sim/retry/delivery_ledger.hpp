@@ -3,9 +3,9 @@
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
+#include "records/delivery.hpp"
+#include "records/done.hpp"
 #include "retry/event/event.hpp"
-#include "retry/tiers/delivery.hpp"
-#include "retry/tiers/done_record.hpp"
 #include "support/memory_log.hpp"
 
 #include <chrono>

@@ -2,12 +2,12 @@
 // acknowledged a moment later. Shows all records of `notifications` as `beckon replay show` does,
 // and traces messages as `beckon trace` does: of the log itself, and through the ops port of the
 // process that holds it. Fails below what is promised.
-#include "core/codec.hpp"
 #include "inspect/log/log_service.hpp"
 #include "inspect/trace/message_trace.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/embedded/embedded_log.hpp"
 #include "log/kafka/kafka_log.hpp"
+#include "records/codec.hpp"
 #include "support/temp_dir.hpp"
 #include "tools/replay/replay_tool.hpp"
 #include "tools/running/running_log.hpp"

@@ -1,8 +1,8 @@
 #include "tools/cluster/cluster_tool.hpp"
 
-#include "cluster/ownership.hpp"
 #include "core/clock.hpp"
 #include "log/blocking_executor.hpp"
+#include "records/ownership.hpp"
 #include "support/memory_log.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,7 +1,7 @@
 #include "tools/replay/selection.hpp"
 
-#include "core/codec.hpp"
 #include "log/blocking_executor.hpp"
+#include "records/codec.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "tools/replay/record_json.hpp"

@@ -1,6 +1,6 @@
 #include "tools/subscriptions/subscriptions_tool.hpp"
 
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 #include "tools/new_installation.hpp"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include "core/log_clock.hpp"
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
-#include "core/receipt.hpp"
 #include "edge/protocol/frames.hpp"
+#include "records/receipt.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/events.hpp"
 #include "core/missing_time.hpp"
 #include "core/record.hpp"
 #include "edge/home/delivery/delivery_times.hpp"
 #include "edge/home/session/outbox.hpp"
 #include "edge/home/session/sessions.hpp"
+#include "records/events.hpp"
 #include "store/edge_store.hpp"
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 #include "edge/home/delivery/outcomes.hpp"
 
-#include "core/codec.hpp"
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
+#include "records/codec.hpp"
 
 #include <algorithm>
 #include <utility>

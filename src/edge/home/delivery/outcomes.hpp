@@ -1,13 +1,13 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/events.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
 #include "core/partition.hpp"
-#include "core/receipt.hpp"
 #include "log/event_log.hpp"
+#include "records/events.hpp"
+#include "records/receipt.hpp"
 #include "store/edge_store.hpp"
 
 #include <chrono>

@@ -4,9 +4,9 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/partition.hpp"
-#include "core/subscription_gone.hpp"
 #include "edge/home/registration/token_buckets.hpp"
 #include "log/event_log.hpp"
+#include "records/subscription_gone.hpp"
 
 #include <cstddef>
 #include <deque>

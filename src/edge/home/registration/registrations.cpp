@@ -2,9 +2,9 @@
 
 #include "core/base64url.hpp"
 #include "core/client_code.hpp"
-#include "core/codec.hpp"
-#include "core/receipt.hpp"
 #include "edge/protocol/frames.hpp"
+#include "records/codec.hpp"
+#include "records/receipt.hpp"
 
 #include <algorithm>
 #include <optional>

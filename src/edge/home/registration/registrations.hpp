@@ -1,16 +1,16 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/events.hpp"
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
-#include "core/subscription_gone.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/delivery/purges.hpp"
 #include "edge/home/registration/gone_events.hpp"
 #include "edge/home/session/outbox.hpp"
 #include "edge/home/session/sessions.hpp"
 #include "fold/fold.hpp"
+#include "records/events.hpp"
+#include "records/subscription_gone.hpp"
 #include "store/edge_store.hpp"
 
 #include <algorithm>

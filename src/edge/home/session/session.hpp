@@ -1,13 +1,13 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/events.hpp"
 #include "core/ids.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/session/window.hpp"
 #include "edge/protocol/closings.hpp"
 #include "edge/protocol/protocol.hpp"
 #include "edge/switchboard/messages.hpp"
+#include "records/events.hpp"
 #include "store/edge_store.hpp"
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-#include "retry/dead/dead_records.hpp"
+#include "records/dead_letter.hpp"
 
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 
 #include <charconv>
 

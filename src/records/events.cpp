@@ -1,4 +1,4 @@
-#include "core/events.hpp"
+#include "records/events.hpp"
 
 namespace beckon::core {
 

@@ -1,8 +1,8 @@
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 
 #include "core/assert.hpp"
 #include "core/json_text.hpp"
-#include "core/log_key.hpp"
+#include "records/log_key.hpp"
 
 #include <array>
 #include <charconv>

@@ -1,10 +1,11 @@
 #pragma once
 
-#include "core/events.hpp"
 #include "core/ids.hpp"
-#include "core/own_event.hpp"
 #include "core/partition.hpp"
+#include "core/receipt_tokens.hpp"
 #include "core/record.hpp"
+#include "records/events.hpp"
+#include "records/own_event.hpp"
 
 #include <optional>
 #include <string>
@@ -17,17 +18,6 @@ namespace beckon::core {
 /// The header that names the receiver of a message's outcome, in the form of to_text(). The
 /// message's record has it, and the event that reports the outcome.
 inline constexpr std::string_view kReceiptHeader = "ce_receipt";
-
-using ReceiptId = Id16<struct ReceiptTag>;  ///< a receipt subscription; UUIDv4
-/// An application server: the first half of the SHA-256 of its VAPID key.
-using SenderId = Id16<struct SenderTag>;
-
-/// A receipt subscription.
-struct ReceiptRef {
-    ReceiptId id{};
-    std::optional<SenderId> sender{};  ///< its creator; absent: the creator was not authenticated
-    bool operator==(const ReceiptRef&) const = default;
-};
 
 /// `<32 hex digits>`, or `<32 hex digits>.<32 hex digits>` with a sender.
 std::string to_text(const ReceiptRef& receipt);

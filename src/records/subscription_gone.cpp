@@ -1,4 +1,4 @@
-#include "core/subscription_gone.hpp"
+#include "records/subscription_gone.hpp"
 
 #include "core/tokens.hpp"
 

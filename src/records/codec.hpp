@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/events.hpp"
 #include "core/record.hpp"
 #include "core/result.hpp"
+#include "records/events.hpp"
 
 /// Events to records and back: keys, CloudEvents headers (Kafka binary mode) and values as
 /// docs/formats/records.md has them. Pure functions, any thread.

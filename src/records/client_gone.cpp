@@ -1,10 +1,10 @@
-#include "core/client_gone.hpp"
+#include "records/client_gone.hpp"
 
 #include "core/base64url.hpp"
-#include "core/codec.hpp"
 #include "core/json_text.hpp"
-#include "core/log_key.hpp"
 #include "core/tokens.hpp"
+#include "records/codec.hpp"
+#include "records/log_key.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include "core/record.hpp"
 #include "core/result.hpp"
-#include "retry/tiers/delivery.hpp"
+#include "records/delivery.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,9 +1,9 @@
-#include "retry/tiers/delivery.hpp"
+#include "records/delivery.hpp"
 
 #include "core/base64url.hpp"
-#include "core/codec.hpp"
 #include "core/json_text.hpp"
 #include "core/tokens.hpp"
+#include "records/codec.hpp"
 
 #include <algorithm>
 #include <array>
@@ -53,7 +53,7 @@ constexpr std::size_t kKeyShownMax = 256;
 constexpr std::size_t kIdBytes = 18;
 
 template <class Number>
-std::optional<Number> number(std::string_view text) {
+std::optional<Number> number_in(std::string_view text) {
     Number value{};
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
@@ -65,11 +65,11 @@ template <class Number>
 std::optional<Number> number_in(const core::RecordView& record, std::string_view name,
                                 Number absent) {
     const auto text = record.header(name);
-    return text ? number<Number>(*text) : std::optional{absent};
+    return text ? number_in<Number>(*text) : std::optional{absent};
 }
 
 /// `<ms> <why> <attempts>`, with commas between.
-std::string text_of(const std::vector<PastDeadLetter>& history) {
+std::string text_in(const std::vector<PastDeadLetter>& history) {
     std::string text;
     for (const auto& one : history) {
         text.append(text.empty() ? "" : ",")
@@ -86,9 +86,9 @@ std::optional<PastDeadLetter> parse_past_dead_letter(std::string_view text) {
     const auto first = text.find(' ');
     const auto last = text.rfind(' ');
     if (first == std::string_view::npos || first == last) return std::nullopt;
-    const auto at = number<std::int64_t>(text.substr(0, first));
+    const auto at = number_in<std::int64_t>(text.substr(0, first));
     const auto why = parse_outcome(text.substr(first + 1, last - first - 1));
-    const auto attempts = number<std::uint32_t>(text.substr(last + 1));
+    const auto attempts = number_in<std::uint32_t>(text.substr(last + 1));
     if (!at || !why || !attempts) return std::nullopt;
     return PastDeadLetter{core::Timestamp{std::chrono::milliseconds{*at}}, *why, *attempts};
 }
@@ -123,7 +123,7 @@ core::Record encode_as(const Delivery& delivery, std::string_view type) {
         add(kAccepted, std::to_string(delivery.accepted.time_since_epoch().count()));
     }
     if (delivery.last) add(core::header::kReason, std::string{to_string(*delivery.last)});
-    if (!delivery.history.empty()) add(kHistory, text_of(delivery.history));
+    if (!delivery.history.empty()) add(kHistory, text_in(delivery.history));
     return record;
 }
 

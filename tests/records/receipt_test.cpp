@@ -1,9 +1,9 @@
-#include "core/receipt.hpp"
+#include "records/receipt.hpp"
 
-#include "core/codec.hpp"
 #include "core/receipt_tokens.hpp"
-#include "core/subscription_gone.hpp"
 #include "core/tokens.hpp"
+#include "records/codec.hpp"
+#include "records/subscription_gone.hpp"
 #include "support/record_view.hpp"
 
 #include <memory>

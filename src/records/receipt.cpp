@@ -1,7 +1,7 @@
-#include "core/receipt.hpp"
+#include "records/receipt.hpp"
 
 #include "core/json_text.hpp"
-#include "core/log_key.hpp"
+#include "records/log_key.hpp"
 
 #include <nlohmann/json.hpp>
 

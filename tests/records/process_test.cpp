@@ -1,6 +1,6 @@
-#include "cluster/process_record.hpp"
+#include "records/process.hpp"
 
-#include "cluster/ownership.hpp"
+#include "records/ownership.hpp"
 
 #include <limits>
 

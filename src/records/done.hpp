@@ -4,7 +4,6 @@
 #include "core/partition.hpp"
 #include "core/record.hpp"
 #include "core/result.hpp"
-#include "retry/tiers/done_tracker.hpp"
 
 #include <chrono>
 #include <map>
@@ -12,6 +11,20 @@
 #include <vector>
 
 namespace beckon::retry {
+
+/// The offsets from `begin` up to `end` without it.
+struct OffsetRange {
+    core::Offset begin = 0;
+    core::Offset end = 0;
+    bool operator==(const OffsetRange&) const = default;
+};
+
+/// The finished offsets of one tier's partition: everything below `low`, and the ranges above it.
+struct Finished {
+    core::Offset low = 0;
+    std::vector<OffsetRange> above;  ///< ascending, none touches another or `low`
+    bool operator==(const Finished&) const = default;
+};
 
 /// The log's record of the fan-out of a partition's events, so that an event that crashes the
 /// process is found (EventFanOut).

@@ -1,8 +1,8 @@
-#include "cluster/ownership.hpp"
+#include "records/ownership.hpp"
 
-#include "cluster/process_record.hpp"
-#include "core/codec.hpp"
 #include "core/json_text.hpp"
+#include "records/codec.hpp"
+#include "records/process.hpp"
 
 #include <algorithm>
 #include <array>

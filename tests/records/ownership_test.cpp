@@ -1,4 +1,4 @@
-#include "cluster/ownership.hpp"
+#include "records/ownership.hpp"
 
 #include <catch2/catch.hpp>
 

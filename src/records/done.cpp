@@ -1,7 +1,7 @@
-#include "retry/tiers/done_record.hpp"
+#include "records/done.hpp"
 
-#include "core/codec.hpp"
 #include "core/json_text.hpp"
+#include "records/codec.hpp"
 
 #include <exception>
 #include <string>

@@ -1,6 +1,6 @@
-#include "core/client_gone.hpp"
+#include "records/client_gone.hpp"
 
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 #include "support/record_view.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
-#include "edge/broadcast/broadcast_record.hpp"
+#include "records/broadcast.hpp"
 
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/ids.hpp"
-#include "core/own_event.hpp"
+#include "records/own_event.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 
-#include "core/random_events.hpp"
+#include "records/random_events.hpp"
 #include "support/record_view.hpp"
 
 #include <atomic>

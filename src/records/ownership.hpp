@@ -19,7 +19,7 @@
 ///   <role>/epoch/<p>                              a lease epoch that a node is about to claim
 ///   <role>/node/<node>                            a node: its link URL and its ready partitions
 ///   !mark/<node>                                  a read barrier
-///   process/<role>/<id>                           see process_record.hpp
+///   process/<role>/<id>                           see process.hpp
 ///
 /// Pure functions, any thread.
 namespace beckon::cluster {

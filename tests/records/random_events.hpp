@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base64url.hpp"
-#include "core/events.hpp"
+#include "records/events.hpp"
 
 #include <deque>
 #include <limits>

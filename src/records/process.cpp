@@ -1,6 +1,6 @@
-#include "cluster/process_record.hpp"
+#include "records/process.hpp"
 
-#include "core/codec.hpp"
+#include "records/codec.hpp"
 #include "core/json_text.hpp"
 
 #include <cmath>

@@ -1,7 +1,7 @@
-#include "core/codec.hpp"
 #include "core/json_depth.hpp"
 #include "core/json_text.hpp"
-#include "core/log_key.hpp"
+#include "records/codec.hpp"
+#include "records/log_key.hpp"
 
 #include <charconv>
 #include <concepts>

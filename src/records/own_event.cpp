@@ -1,7 +1,7 @@
-#include "core/own_event.hpp"
+#include "records/own_event.hpp"
 
-#include "core/codec.hpp"
 #include "core/json_text.hpp"
+#include "records/codec.hpp"
 
 #include <algorithm>
 
