@@ -2,7 +2,7 @@
 
 #include "core/base64url.hpp"
 #include "core/json_text.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <utility>
 

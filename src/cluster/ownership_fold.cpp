@@ -1,7 +1,7 @@
 #include "cluster/ownership_fold.hpp"
 
 #include "core/logger.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 namespace beckon::cluster {
 

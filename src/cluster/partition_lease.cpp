@@ -1,7 +1,7 @@
 #include "cluster/partition_lease.hpp"
 
 #include "core/assert.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "records/ownership.hpp"
 
 #include <algorithm>

@@ -12,7 +12,7 @@
 
 namespace beckon::core {
 
-/// A header's name is always one of the constants of codec.hpp (static storage).
+/// A header's name is always one of the constants of records/headers.hpp (static storage).
 struct Header {
     std::string_view name;
     std::string value;

@@ -1,7 +1,7 @@
 #include "fold/input.hpp"
 
 #include "core/contain.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 #include "fold/opening.hpp"
 
 #include "core/lasting_executor.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <utility>
 

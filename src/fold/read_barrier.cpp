@@ -1,6 +1,6 @@
 #include "fold/read_barrier.hpp"
 
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #include "fold/webhook_owners.hpp"
 
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "records/own_event.hpp"
 #include "records/receipt.hpp"
 

@@ -1,6 +1,6 @@
 #include "log/checked_publisher.hpp"
 
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <string>
 #include <utility>

@@ -1,6 +1,7 @@
 #include "records/broadcast.hpp"
 
-#include "records/codec.hpp"
+#include "records/headers.hpp"
+#include "records/log_key.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include "core/base64url.hpp"
 #include "core/json_text.hpp"
 #include "core/tokens.hpp"
-#include "records/codec.hpp"
+#include "records/headers.hpp"
 #include "records/log_key.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "records/dead_letter.hpp"
 
-#include "records/codec.hpp"
+#include "records/headers.hpp"
 
 #include <charconv>
 
@@ -11,7 +11,7 @@ using core::Fault;
 namespace {
 
 constexpr std::string_view kType = "beckon.delivery.settled.v1";
-constexpr std::string_view kHop = "ce_hop";
+constexpr std::string_view kSettledHop = "ce_hop";
 
 }  // namespace
 
@@ -28,7 +28,7 @@ core::Record encode(const Settled& settled) {
     record.headers.push_back({core::header::kSpecVersion, "1.0"});
     record.headers.push_back({core::header::kType, std::string{kType}});
     record.headers.push_back({core::header::kId, settled.delivery});
-    record.headers.push_back({kHop, std::to_string(settled.hop)});
+    record.headers.push_back({kSettledHop, std::to_string(settled.hop)});
     record.headers.push_back({core::header::kReason, std::string{to_string(settled.how)}});
     return record;
 }
@@ -38,7 +38,7 @@ core::Result<Settled> decode_settled(const core::RecordView& record) {
         return core::fail(Fault::not_found, "another type");
     }
     const auto id = record.header(core::header::kId);
-    const auto hop = record.header(kHop).value_or("");
+    const auto hop = record.header(kSettledHop).value_or("");
     const auto how = record.header(core::header::kReason);
     Settled settled;
     const auto [end, fault] = std::from_chars(hop.data(), hop.data() + hop.size(), settled.hop);

@@ -1,7 +1,7 @@
 #include "records/done.hpp"
 
 #include "core/json_text.hpp"
-#include "records/codec.hpp"
+#include "records/headers.hpp"
 
 #include <exception>
 #include <string>

@@ -1,65 +1,73 @@
 #include "records/events.hpp"
 
+#include "records/fields.hpp"
+
+#include <optional>
+
 namespace beckon::core {
 
 namespace {
 
-/// The value whose name is `text`; `values` are all of its enum.
-template <class Enum, std::size_t N>
-std::optional<Enum> by_name(std::string_view text, const Enum (&values)[N]) {
-    for (const Enum value : values) {
-        if (to_string(value) == text) return value;
+/// Records that stand in both log topics. `record.key` begins with '!'.
+template <class Event>
+Event decode_control(const RecordView& record, DecodeScratch& scratch) {
+    if (record.key.starts_with(kBarrierPrefix)) {
+        BarrierRecord barrier;
+        if (const auto why = read_record(record, barrier); !why.empty()) return Unknown{why};
+        return barrier;
     }
-    return std::nullopt;
+    if (record.key.starts_with(kLeasePrefix)) {
+        Lease lease;
+        if (const auto why = read_record(record, scratch.role, lease); !why.empty())
+            return Unknown{why};
+        return lease;
+    }
+    return Unknown{"unknown control key"};
+}
+
+/// What `read_record` makes of `event`, which has the key's ids.
+template <class Event, class... Scratch>
+SubscriptionsEvent completed(const RecordView& record, Event event, Scratch&... scratch) {
+    if (const auto why = read_record(record, scratch..., event); !why.empty()) return Unknown{why};
+    return event;
 }
 
 }  // namespace
 
-std::string_view to_string(Urgency urgency) {
-    switch (urgency) {
-        case Urgency::very_low: return "very-low";
-        case Urgency::low: return "low";
-        case Urgency::normal: return "normal";
-        case Urgency::high: return "high";
+NotificationsEvent decode_notification(const RecordView& record, DecodeScratch& scratch) {
+    if (is_control_key(record.key)) return decode_control<NotificationsEvent>(record, scratch);
+    if (record.key.size() != 2 * kHexSize + 1 || record.key[kHexSize] != '/') {
+        return Unknown{"key is not <uaid>/<message key>"};
     }
-    return "unknown";
-}
-
-std::optional<Urgency> parse_urgency(std::string_view text) {
-    return by_name(text, {Urgency::very_low, Urgency::low, Urgency::normal, Urgency::high});
-}
-
-std::string_view to_string(FinishReason reason) {
-    switch (reason) {
-        case FinishReason::acked: return "acked";
-        case FinishReason::expired: return "expired";
-        case FinishReason::replaced: return "replaced";
-        case FinishReason::dropped: return "dropped";
-        case FinishReason::deleted: return "deleted";
-        case FinishReason::unregistered: return "unregistered";
+    const auto uaid = parse_hex_id<Uaid>(record.key.substr(0, kHexSize));
+    const auto key = parse_hex_id<MessageKey>(record.key.substr(kHexSize + 1));
+    if (!uaid || !key) return Unknown{"key is not <uaid>/<message key>"};
+    if (!record.value) {
+        NotificationFinished event{.uaid = *uaid, .key = *key, .source = {}};
+        read_record(record, event);
+        return event;
     }
-    return "unknown";
+    NotificationAccepted event;
+    event.uaid = *uaid;
+    event.key = *key;
+    if (const auto why = read_record(record, event); !why.empty()) return Unknown{why};
+    return event;
 }
 
-std::optional<FinishReason> parse_finish_reason(std::string_view text) {
-    return by_name(text,
-                   {FinishReason::acked, FinishReason::expired, FinishReason::replaced,
-                    FinishReason::dropped, FinishReason::deleted, FinishReason::unregistered});
-}
-
-std::string_view to_string(RouterType type) {
-    switch (type) {
-        case RouterType::webpush: return "webpush";
-        case RouterType::fcm: return "fcm";
-        case RouterType::apns: return "apns";
-        case RouterType::webhook: return "webhook";
+SubscriptionsEvent decode_subscription(const RecordView& record, DecodeScratch& scratch) {
+    if (is_control_key(record.key)) return decode_control<SubscriptionsEvent>(record, scratch);
+    const auto uaid = parse_hex_id<Uaid>(record.key.substr(0, kHexSize));
+    if (!uaid) return Unknown{"key does not begin with a uaid"};
+    const std::string_view tail = record.key.substr(kHexSize);
+    if (tail.empty()) {
+        if (!record.value) return completed(record, ClientRemoved{.uaid = *uaid});
+        return completed(record, ClientRecorded{.uaid = *uaid}, scratch.router_data);
     }
-    return "unknown";
-}
-
-std::optional<RouterType> parse_router_type(std::string_view text) {
-    return by_name(text,
-                   {RouterType::webpush, RouterType::fcm, RouterType::apns, RouterType::webhook});
+    const auto channel = tail.front() == '/' ? parse_dashed(tail.substr(1)) : std::nullopt;
+    if (!channel) return Unknown{"key is neither <uaid> nor <uaid>/<channel id>"};
+    const ChannelId id{*channel};
+    if (!record.value) return completed(record, ChannelRemoved{.uaid = *uaid, .channel = id});
+    return completed(record, ChannelRecorded{.uaid = *uaid, .channel = id}, scratch.vapid_sha256);
 }
 
 }  // namespace beckon::core

@@ -12,4 +12,7 @@ inline constexpr std::size_t kHexSize = 32;      ///< a uaid or message key in a
 inline constexpr std::size_t kDashedSize = 36;   ///< a channel id
 inline constexpr std::size_t kEpochDigits = 20;  ///< so that keys of leases sort
 
+/// True for keys that folds skip (read barriers and leases).
+inline bool is_control_key(std::string_view key) { return key.starts_with('!'); }
+
 }  // namespace beckon::core

@@ -1,7 +1,7 @@
 #include "records/own_event.hpp"
 
 #include "core/json_text.hpp"
-#include "records/codec.hpp"
+#include "records/headers.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,8 @@
 #include "records/ownership.hpp"
 
 #include "core/json_text.hpp"
-#include "records/codec.hpp"
+#include "records/headers.hpp"
+#include "records/log_key.hpp"
 #include "records/process.hpp"
 
 #include <algorithm>

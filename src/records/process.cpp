@@ -1,6 +1,6 @@
 #include "records/process.hpp"
 
-#include "records/codec.hpp"
+#include "records/headers.hpp"
 #include "core/json_text.hpp"
 
 #include <cmath>

@@ -4,7 +4,7 @@
 #include "core/partition.hpp"
 #include "core/receipt_tokens.hpp"
 #include "core/record.hpp"
-#include "records/events.hpp"
+#include "records/message.hpp"
 #include "records/own_event.hpp"
 
 #include <optional>

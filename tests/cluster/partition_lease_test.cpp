@@ -1,6 +1,6 @@
 #include "cluster/partition_lease.hpp"
 
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/test_executor.hpp"

@@ -3,7 +3,7 @@
 #include "core/tokens.hpp"
 #include "edge/edge.hpp"
 #include "log/embedded/embedded_log.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "support/temp_dir.hpp"
 #include "support/test_executor.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "fold/fold.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/test_executor.hpp"

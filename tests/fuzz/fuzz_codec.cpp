@@ -3,7 +3,7 @@
 // Input: fields separated by the byte 0x1e: key, value ("\0" alone is null), then name and value of
 // each header.
 #include "fuzz/require.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "support/record_view.hpp"
 
 #include <cstddef>

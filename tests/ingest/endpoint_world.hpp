@@ -4,7 +4,7 @@
 #include "core/logger.hpp"
 #include "core/tokens.hpp"
 #include "ingest/endpoint.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "support/locked_log.hpp"
 #include "support/temp_dir.hpp"
 #include "support/test_executor.hpp"

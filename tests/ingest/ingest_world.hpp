@@ -6,7 +6,7 @@
 #include "core/logger.hpp"
 #include "core/tokens.hpp"
 #include "ingest/service.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "store/subscription_store.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"

@@ -1,6 +1,6 @@
 #include "log/checked_publisher.hpp"
 
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/test_executor.hpp"

@@ -1,6 +1,6 @@
 #include "records/client_gone.hpp"
 
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "support/record_view.hpp"
 
 #include <catch2/catch.hpp>

@@ -2,7 +2,7 @@
 
 #include "core/receipt_tokens.hpp"
 #include "core/tokens.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "records/subscription_gone.hpp"
 #include "support/record_view.hpp"
 

@@ -1,4 +1,4 @@
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "sim/sim_world.hpp"
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 #include "core/tokens.hpp"
 #include "edge/home/home.hpp"
 #include "edge/protocol/frames.hpp"
-#include "records/codec.hpp"
 #include "records/events.hpp"
 #include "records/ownership.hpp"
 #include "store/edge_store.hpp"

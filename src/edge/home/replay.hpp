@@ -7,7 +7,6 @@
 #include "edge/home/leadership.hpp"
 #include "edge/home/registration/registrations.hpp"
 #include "log/event_log.hpp"
-#include "records/codec.hpp"
 #include "records/events.hpp"
 #include "store/edge_store.hpp"
 

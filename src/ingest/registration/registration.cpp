@@ -5,7 +5,7 @@
 #include "core/json_text.hpp"
 #include "ingest/registration/registration_body.hpp"
 #include "ingest/registration/registration_secret.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -5,7 +5,7 @@
 #include "ingest/receipts/receipt_replies.hpp"
 #include "ingest/receipts/receipt_wish.hpp"
 #include "ingest/send/bridged.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "records/subscription_gone.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "ingest/view/subscription_view.hpp"
 
 #include "records/client_gone.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -4,7 +4,7 @@
 #include "core/record.hpp"
 #include "core/result.hpp"
 #include "log/topic.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "store/edge_store.hpp"
 
 #include <filesystem>

@@ -3,7 +3,7 @@
 #include "core/client_code.hpp"
 #include "core/log_names.hpp"
 #include "inspect/trace/trace_words.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "records/log_key.hpp"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include "inspect/trace/client_trace.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "log/read_partition.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "records/log_key.hpp"
 #include "reliability/history/milestone_codec.hpp"
 

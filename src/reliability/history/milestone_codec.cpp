@@ -1,6 +1,6 @@
 #include "reliability/history/milestone_codec.hpp"
 
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
 #include "reliability/home/partition_fold.hpp"
 
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 namespace beckon::reliability {
 

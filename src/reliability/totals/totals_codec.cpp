@@ -1,7 +1,7 @@
 #include "reliability/totals/totals_codec.hpp"
 
 #include "core/json_text.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <charconv>
 #include <limits>

@@ -2,8 +2,8 @@
 
 #include "core/json_parts.hpp"
 #include "core/logger.hpp"
-#include "records/codec.hpp"
 #include "records/dead_letter.hpp"
+#include "records/events.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -4,7 +4,7 @@
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "core/media_type.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "retry/filter/date.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "core/logger.hpp"
 #include "fold/backoff.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <utility>
 #include <variant>

@@ -1,7 +1,7 @@
 #include "retry/tiers/tier.hpp"
 
 #include "core/logger.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,8 +1,8 @@
 #include "retry/tiers/tier_scan.hpp"
 
 #include "core/lasting_executor.hpp"
-#include "records/codec.hpp"
 #include "records/delivery.hpp"
+#include "records/events.hpp"
 #include "retry/tiers/partition_tiers.hpp"
 
 #include <utility>

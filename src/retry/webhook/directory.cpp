@@ -1,7 +1,7 @@
 #include "retry/webhook/directory.hpp"
 
 #include "core/logger.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "retry/webhook/request_builder.hpp"
 
 #include <utility>

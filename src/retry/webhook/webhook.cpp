@@ -5,7 +5,7 @@
 #include "core/ids.hpp"
 #include "core/json_text.hpp"
 #include "core/tokens.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "retry/webhook/webhooks_changed.hpp"
 
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "core/json_text.hpp"
 
 #include <charconv>

@@ -5,7 +5,7 @@
 #include "edge/broadcast/broadcast_token.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/newest_values.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "tools/running/ops_client.hpp"
 
 #include <algorithm>

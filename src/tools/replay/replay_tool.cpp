@@ -3,7 +3,7 @@
 #include "core/json_text.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/read_partition.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -2,7 +2,7 @@
 
 #include "core/partition.hpp"
 #include "log/read_partition.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "tools/subscriptions/import_plan.hpp"
 
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <algorithm>
 #include <chrono>

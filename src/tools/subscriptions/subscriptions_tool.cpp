@@ -3,7 +3,6 @@
 #include "app/exit_codes.hpp"
 #include "app/process/installation.hpp"
 #include "app/process/progress.hpp"
-#include "records/codec.hpp"
 #include "records/events.hpp"
 #include "core/partition.hpp"
 #include "log/blocking_executor.hpp"

@@ -3,7 +3,7 @@
 #include "core/log_names.hpp"
 #include "core/tokens.hpp"
 #include "log/blocking_executor.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "support/locked_log.hpp"
 #include "support/manual_clock.hpp"
 

@@ -4,7 +4,7 @@
 #include "inspect/trace/client_trace.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "log/blocking_executor.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "reliability/history/milestone_codec.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"

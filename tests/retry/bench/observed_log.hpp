@@ -2,7 +2,7 @@
 
 #include "core/record.hpp"
 #include "log/event_log.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "retry/bench/waits.hpp"
 
 #include <functional>

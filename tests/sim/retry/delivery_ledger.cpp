@@ -1,7 +1,7 @@
 #include "sim/retry/delivery_ledger.hpp"
 
-#include "records/codec.hpp"
 #include "records/dead_letter.hpp"
+#include "records/events.hpp"
 #include "retry/webhook/webhook.hpp"
 #include "support/record_view.hpp"
 

@@ -7,7 +7,7 @@
 #include "log/blocking_executor.hpp"
 #include "log/embedded/embedded_log.hpp"
 #include "log/kafka/kafka_log.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "support/temp_dir.hpp"
 #include "tools/replay/replay_tool.hpp"
 #include "tools/running/running_log.hpp"

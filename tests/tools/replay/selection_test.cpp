@@ -1,7 +1,7 @@
 #include "tools/replay/selection.hpp"
 
 #include "log/blocking_executor.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "tools/replay/record_json.hpp"

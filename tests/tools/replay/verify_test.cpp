@@ -1,7 +1,7 @@
 #include "tools/replay/verify.hpp"
 
 #include "log/blocking_executor.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/record_view.hpp"

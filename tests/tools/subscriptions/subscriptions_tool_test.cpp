@@ -1,6 +1,6 @@
 #include "tools/subscriptions/subscriptions_tool.hpp"
 
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "tools/new_installation.hpp"
 
 #include <algorithm>

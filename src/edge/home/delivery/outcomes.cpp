@@ -2,7 +2,7 @@
 
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <algorithm>
 #include <utility>

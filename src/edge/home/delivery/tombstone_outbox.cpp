@@ -1,7 +1,7 @@
 #include "edge/home/delivery/tombstone_outbox.hpp"
 
 #include "core/client_code.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include <algorithm>
 #include <optional>

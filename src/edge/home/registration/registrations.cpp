@@ -3,7 +3,7 @@
 #include "core/base64url.hpp"
 #include "core/client_code.hpp"
 #include "edge/protocol/frames.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "records/receipt.hpp"
 
 #include <algorithm>

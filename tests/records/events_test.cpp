@@ -1,4 +1,4 @@
-#include "records/codec.hpp"
+#include "records/events.hpp"
 
 #include "records/random_events.hpp"
 #include "support/record_view.hpp"

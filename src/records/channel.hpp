@@ -1,0 +1,43 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+#include "core/record.hpp"
+#include "records/write_stamp.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// The record of a channel in `subscriptions` (schemas/channel.v1.json). Text members are views, as
+/// those of a message.
+namespace beckon::core {
+
+/// beckon.channel.v1: key <uaid>/<chid>. Published after its client's record.
+struct ChannelRecorded {
+    Uaid uaid{};
+    ChannelId channel{};
+    Timestamp created{};
+    std::optional<std::string_view> vapid_sha256{};  ///< hex, 64 characters
+    std::optional<WriteStamp> stamp{};
+    bool operator==(const ChannelRecorded&) const = default;
+};
+
+/// beckon.channel.v1 with a null value.
+struct ChannelRemoved {
+    Uaid uaid{};
+    ChannelId channel{};
+    std::optional<WriteStamp> stamp{};
+    bool operator==(const ChannelRemoved&) const = default;
+};
+
+Record encode(const ChannelRecorded& event);
+Record encode(const ChannelRemoved& event);
+
+/// Adds what headers and value say to an event that has the ids of the record's key. Returns why
+/// they cannot be read, or nothing. The first is of a record with a value; its views may point into
+/// `scratch`.
+std::string_view read_record(const RecordView& record, std::string& scratch, ChannelRecorded& into);
+std::string_view read_record(const RecordView& record, ChannelRemoved& into);
+
+}  // namespace beckon::core

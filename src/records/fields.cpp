@@ -1,0 +1,79 @@
+#include "records/fields.hpp"
+
+#include "core/json_depth.hpp"
+#include "core/json_text.hpp"
+
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace beckon::core {
+
+namespace {
+
+constexpr std::string_view kJsonContent = "application/json";
+
+/// Router data is never nested deeper than this, and printing it again would cost stack.
+constexpr std::size_t kJsonDepthMax = 32;
+
+}  // namespace
+
+std::string decimal(std::uint64_t number) {
+    std::array<char, 20> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    return {digits.data(), end};
+}
+
+std::int64_t to_ms(Timestamp time) { return time.time_since_epoch().count(); }
+
+Record state_record(std::string key, std::string_view type, std::optional<std::string> value,
+                    const std::optional<WriteStamp>& stamp) {
+    Record record{.key = std::move(key), .value = std::move(value), .headers = {}};
+    HeaderWriter headers{record, 5};
+    headers.add(header::kSpecVersion, kSpecVersionValue);
+    headers.add(header::kType, type);
+    if (record.value) headers.add(header::kContentType, kJsonContent);
+    headers.add_stamp(stamp);
+    return record;
+}
+
+ParsedObject parse_object(std::string_view text) {
+    if (is_nested_deeper(text, kJsonDepthMax)) return {{}, "value is nested too deep"};
+    Json json = parse_json(text);
+    if (json.is_discarded()) return {{}, "value is not JSON"};
+    if (!json.is_object()) return {{}, "value is not a JSON object"};
+    return {std::move(json), {}};
+}
+
+const Json* member(const Json& object, const char* name) {
+    const auto at = object.find(name);
+    return at == object.end() ? nullptr : &*at;
+}
+
+std::optional<Timestamp> read_time(const Json& object, const char* name) {
+    const Json* at = member(object, name);
+    if (!at || !at->is_number_unsigned()) return std::nullopt;
+    const auto ms = at->get<std::uint64_t>();
+    constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (ms > kMax) return std::nullopt;
+    return Timestamp{std::chrono::milliseconds{static_cast<std::int64_t>(ms)}};
+}
+
+const std::string* read_text(const Json& object, const char* name) {
+    const Json* at = member(object, name);
+    return at ? at->get_ptr<const std::string*>() : nullptr;
+}
+
+std::string_view read_stamp(const HeaderScan& headers, std::optional<WriteStamp>& into) {
+    constexpr std::string_view kNoNumbers = "ce_epoch and ce_seq are not two numbers";
+    into = std::nullopt;
+    if (!headers.epoch && !headers.seq) return {};
+    if (!headers.epoch || !headers.seq) return kNoNumbers;
+    const auto epoch = parse_decimal<Epoch>(*headers.epoch);
+    const auto seq = parse_decimal<std::uint64_t>(*headers.seq);
+    if (!epoch || !seq) return kNoNumbers;
+    into = WriteStamp{*epoch, *seq};
+    return {};
+}
+
+}  // namespace beckon::core

@@ -1,0 +1,148 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+#include "core/record.hpp"
+#include "records/headers.hpp"
+#include "records/write_stamp.hpp"
+
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+/// Common code of the codecs of this folder: headers, numbers and members of values.
+namespace beckon::core {
+
+inline constexpr std::string_view kSpecVersionValue = "1.0";
+
+/// The value whose name is `text`; `values` are all of its enum.
+template <class Enum, std::size_t N>
+std::optional<Enum> by_name(std::string_view text, const Enum (&values)[N]) {
+    for (const Enum value : values) {
+        if (to_string(value) == text) return value;
+    }
+    return std::nullopt;
+}
+
+std::string decimal(std::uint64_t number);
+std::int64_t to_ms(Timestamp time);
+
+/// Appends headers to one record; headers without information are not written.
+class HeaderWriter {
+public:
+    HeaderWriter(Record& record, std::size_t expected) : headers_(record.headers) {
+        headers_.reserve(expected);
+    }
+    void add(std::string_view name, std::string value) {
+        headers_.push_back(Header{name, std::move(value)});
+    }
+    void add(std::string_view name, std::string_view value) { add(name, std::string{value}); }
+    void add_if(std::string_view name, const std::optional<std::string_view>& value) {
+        if (value) add(name, *value);
+    }
+    void add_number(std::string_view name, std::uint64_t value) { add(name, decimal(value)); }
+    void add_stamp(const std::optional<WriteStamp>& stamp) {
+        if (!stamp) return;
+        add_number(header::kEpoch, stamp->epoch);
+        add_number(header::kSeq, stamp->seq);
+    }
+
+private:
+    std::vector<Header>& headers_;
+};
+
+/// A record of `subscriptions`; no value makes the tombstone.
+Record state_record(std::string key, std::string_view type, std::optional<std::string> value,
+                    const std::optional<WriteStamp>& stamp);
+
+/// The headers that events are made of; the first of each name counts.
+struct HeaderScan {
+    std::optional<std::string_view> id, type, source, subject, ttl, topic, urgency, encoding,
+        encryption, crypto_key, reliability_id, reason, epoch, seq, traceparent;
+
+    explicit HeaderScan(std::span<const HeaderView> headers) {
+        for (const auto& h : headers) {
+            auto* slot = slot_of(h.name);
+            if (slot && !slot->has_value()) *slot = h.value;
+        }
+    }
+
+private:
+    using Slot = std::optional<std::string_view>;
+
+    /// Names differ in length first: one or two comparisons each.
+    Slot* slot_of(std::string_view name) {
+        const auto either = [name](std::string_view a, Slot* if_a, std::string_view b,
+                                   Slot* if_b) -> Slot* {
+            if (name == a) return if_a;
+            return name == b ? if_b : nullptr;
+        };
+        switch (name.size()) {
+            case header::kId.size(): return name == header::kId ? &id : nullptr;
+            case header::kType.size(): return name == header::kType ? &type : nullptr;
+            case header::kTtl.size(): return either(header::kTtl, &ttl, header::kSeq, &seq);
+            case header::kTopic.size():
+                return either(header::kTopic, &topic, header::kEpoch, &epoch);
+            case header::kSource.size():
+                return either(header::kSource, &source, header::kReason, &reason);
+            case header::kSubject.size():
+                return either(header::kSubject, &subject, header::kUrgency, &urgency);
+            case header::kEncoding.size():
+                return either(header::kEncoding, &encoding, header::kTraceparent, &traceparent);
+            case header::kCryptoKey.size():
+                return name == header::kCryptoKey ? &crypto_key : nullptr;
+            case header::kEncryption.size():
+                return name == header::kEncryption ? &encryption : nullptr;
+            case header::kReliabilityId.size():
+                return name == header::kReliabilityId ? &reliability_id : nullptr;
+            default: return nullptr;
+        }
+    }
+};
+
+template <std::unsigned_integral Int>
+std::optional<Int> parse_decimal(std::string_view text) {
+    Int number = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return number;
+}
+
+template <class Id>
+std::optional<Id> parse_hex_id(std::string_view text) {
+    const auto bytes = parse_hex16(text);
+    if (!bytes) return std::nullopt;
+    return Id{*bytes};
+}
+
+/// A record may lack the type header. If it has one with another type, the header decides.
+inline bool other_type(const HeaderScan& headers, std::string_view expected) {
+    return headers.type && *headers.type != expected;
+}
+
+/// The (epoch, seq) of a record of `subscriptions`. Returns why it cannot be read, or nothing.
+std::string_view read_stamp(const HeaderScan& headers, std::optional<WriteStamp>& into);
+
+using Json = nlohmann::json;
+
+/// Parses an object, or returns the fault.
+struct ParsedObject {
+    Json json;
+    std::string_view why;  ///< empty if `json` is an object
+};
+ParsedObject parse_object(std::string_view text);
+/// A member of an object that was parsed; nullopt or nullptr: it is missing, or of another kind.
+std::optional<Timestamp> read_time(const Json& object, const char* name);
+const std::string* read_text(const Json& object, const char* name);
+const Json* member(const Json& object, const char* name);
+
+}  // namespace beckon::core

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+#include "core/record.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+/// The records of a message in `notifications` (schemas/notification.accepted.v1.json,
+/// schemas/notification.finished.v1.json).
+///
+/// Text members are views: of the request or state they are published from, or of the RecordView
+/// they were decoded from. An event therefore lives as long as the call it is handed to.
+namespace beckon::core {
+
+/// RFC 8030 §5.3.
+enum class Urgency : std::uint8_t { very_low, low, normal, high };
+std::string_view to_string(Urgency urgency);
+std::optional<Urgency> parse_urgency(std::string_view text);
+
+/// beckon.notification.accepted.v1: the endpoint accepted a message.
+struct NotificationAccepted {
+    Uaid uaid{};
+    MessageKey key{};
+    /// ce_id = Location tail = `version`; never recomputed (docs/formats/tokens.md#compact-tokens).
+    std::string_view message_id{};
+    ChannelId channel{};
+    std::uint32_t ttl_s = 0;
+    std::optional<std::string_view> topic{};       ///< RFC 8030 §5.4
+    std::optional<Urgency> urgency{};              ///< absent: the sender gave none
+    std::optional<std::string_view> encoding{};    ///< Content-Encoding; absent without a body
+    std::optional<std::string_view> encryption{};  ///< normalised header texts
+    std::optional<std::string_view> crypto_key{};
+    std::optional<std::string_view> reliability_id{};
+    std::optional<std::string_view> traceparent{};
+    std::string_view source{};  ///< node id of the endpoint
+    std::string_view body{};    ///< raw bytes as sent, may be empty
+    bool operator==(const NotificationAccepted&) const = default;
+};
+
+/// Why a message is finished (`ce_reason`).
+enum class FinishReason : std::uint8_t { acked, expired, replaced, dropped, deleted, unregistered };
+std::string_view to_string(FinishReason reason);
+std::optional<FinishReason> parse_finish_reason(std::string_view text);
+
+/// beckon.notification.finished.v1: a tombstone. Only its key matters to a fold, as to compaction;
+/// one without a reason that we know decodes as `dropped`.
+struct NotificationFinished {
+    Uaid uaid{};
+    MessageKey key{};
+    FinishReason reason = FinishReason::acked;
+    std::string_view source{};
+    bool operator==(const NotificationFinished&) const = default;
+};
+
+Record encode(const NotificationAccepted& event);
+Record encode(const NotificationFinished& event);
+
+/// Adds what headers and value say to an event that has the ids of the record's key. Returns why
+/// they cannot be read, or nothing; the record has a value.
+std::string_view read_record(const RecordView& record, NotificationAccepted& into);
+/// Of a record without a value, which finishes the message even with unknown headers: compaction
+/// reads the key alone.
+void read_record(const RecordView& record, NotificationFinished& into);
+
+}  // namespace beckon::core
