@@ -1,5 +1,6 @@
 #include "client/webpush_crypto.hpp"
 
+#include "core/ascii.hpp"
 #include "core/assert.hpp"
 #include "core/base64url.hpp"
 #include "core/handle.hpp"
@@ -167,12 +168,7 @@ std::optional<std::string> open(const ContentKeys& keys, std::string_view sealed
     return out;
 }
 
-std::string_view trimmed(std::string_view text) {
-    const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '"'; };
-    while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-    while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-    return text;
-}
+constexpr std::string_view kAroundItems = " \t\"";
 
 /// The decoded value of the first item `name=…` in an `Encryption` or `Crypto-Key` value.
 std::optional<std::string> header_item(std::string_view header, std::string_view name) {
@@ -181,8 +177,10 @@ std::optional<std::string> header_item(std::string_view header, std::string_view
         const std::string_view item = header.substr(0, end);
         header.remove_prefix(end == std::string_view::npos ? header.size() : end + 1);
         const auto equals = item.find('=');
-        if (equals == std::string_view::npos || trimmed(item.substr(0, equals)) != name) continue;
-        return core::parse_base64url(trimmed(item.substr(equals + 1)));
+        if (equals == std::string_view::npos ||
+            core::trimmed(item.substr(0, equals), kAroundItems) != name)
+            continue;
+        return core::parse_base64url(core::trimmed(item.substr(equals + 1), kAroundItems));
     }
     return std::nullopt;
 }

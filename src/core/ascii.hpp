@@ -12,10 +12,10 @@ namespace beckon::core {
 inline constexpr std::string_view kBlanks = " \t";
 
 /// Without the blanks around it.
-inline std::string_view trimmed(std::string_view text) {
-    const auto begin = text.find_first_not_of(kBlanks);
+inline std::string_view trimmed(std::string_view text, std::string_view blanks = kBlanks) {
+    const auto begin = text.find_first_not_of(blanks);
     if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+    return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
 inline std::string lower(std::string_view text) {

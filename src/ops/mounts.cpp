@@ -1,5 +1,6 @@
 #include "ops/mounts.hpp"
 
+#include "core/percent.hpp"
 #include "net/http/query.hpp"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ Query query_of(const net::Target& target) {
 }
 
 std::string rest_of(std::string_view path, const std::string& prefix) {
-    return net::percent_decoded(path.substr(prefix.size()));
+    return core::percent_decoded(path.substr(prefix.size()));
 }
 
 }  // namespace

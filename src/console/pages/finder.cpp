@@ -1,6 +1,6 @@
 #include "console/pages/finder.hpp"
 
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "core/json_text.hpp"
 #include "records/log_key.hpp"
 #include "core/log_names.hpp"
@@ -33,15 +33,12 @@ console::Answer finder_refused(int status, const std::string& why) {
     return {status, core::json_text(FinderJson{{"error", why}})};
 }
 
-std::string trimmed(std::string_view text) {
-    const auto begin = text.find_first_not_of(" \t\r\n");
-    if (begin == std::string_view::npos) return {};
-    return std::string{text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1)};
-}
-
 std::string text_of(const console::Parameters& asked, const char* name) {
     const auto found = asked.find(name);
-    return found == asked.end() ? std::string{} : trimmed(found->second.substr(0, kTextMax));
+    return found == asked.end()
+               ? std::string{}
+               : std::string{
+                     core::trimmed(std::string_view{found->second}.substr(0, kTextMax), " \t\r\n")};
 }
 
 std::optional<core::Timestamp> time_of(const std::string& text) {

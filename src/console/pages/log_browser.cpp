@@ -1,7 +1,7 @@
 #include "console/pages/log_browser.hpp"
 
 #include "console/pages/shown_record.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "core/hmac.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"

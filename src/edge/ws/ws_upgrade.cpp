@@ -1,3 +1,4 @@
+#include "core/ascii.hpp"
 #include "edge/ws/ws_server_impl.hpp"
 
 #include <algorithm>
@@ -61,12 +62,6 @@ std::string_view path_of(std::string_view target) {
 }
 
 constexpr std::size_t kSubprotocolListMax = 127;  // lws: EOF without an answer above it
-
-std::string_view trim(std::string_view text) {
-    const auto first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 }  // namespace
 
@@ -143,7 +138,7 @@ std::optional<HttpReply> WsServer::Impl::choose_subprotocol(lws* wsi) {
         bool ours = false;
         while (!rest.empty()) {
             const auto comma = rest.find(',');
-            const auto name = trim(rest.substr(0, comma));
+            const auto name = core::trimmed(rest.substr(0, comma));
             if (name.size() > kSubprotocolNameMax) return plain_reply(400);
             if (first.empty()) first = name;
             ours |= name == kSubprotocol;

@@ -11,12 +11,6 @@ namespace {
 constexpr std::string_view kAes128gcm = "aes128gcm";
 constexpr std::string_view kAesgcm = "aesgcm";
 
-std::string_view trim(std::string_view text, std::string_view blanks) {
-    const auto begin = text.find_first_not_of(blanks);
-    if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
-}
-
 /// Cuts the next part off `rest`; a separator at the end leaves one more, empty part.
 std::string_view next_part(std::optional<std::string_view>& rest, char separator) {
     const auto at = rest->find(separator);
@@ -83,8 +77,8 @@ HeaderParameter find_parameter(std::string_view header, std::string_view name) {
             const auto item = next_part(items, ';');
             const auto equals = item.find('=');
             if (equals == std::string_view::npos) return {};
-            if (core::equals_ignoring_case(trim(item.substr(0, equals), " \t"), name)) {
-                in_section = trim(item.substr(equals + 1), " \t\"");
+            if (core::equals_ignoring_case(core::trimmed(item.substr(0, equals), " \t"), name)) {
+                in_section = core::trimmed(item.substr(equals + 1), " \t\"");
             }
         }
         if (!found.value) found.value = in_section;

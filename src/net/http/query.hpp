@@ -8,9 +8,6 @@
 /// Targets of requests, taken apart. Pure functions, any thread.
 namespace beckon::net {
 
-/// RFC 3986 §2.1; a '%' that no two hexadecimal digits follow stands for itself.
-std::string percent_decoded(std::string_view text);
-
 /// A target's path, as it was sent, and the query behind its '?'.
 struct Target {
     std::string_view path;

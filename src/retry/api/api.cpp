@@ -6,6 +6,7 @@
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "core/media_type.hpp"
+#include "core/percent.hpp"
 #include "net/http/api_document.hpp"
 #include "retry/api/attempt_pages.hpp"
 #include "retry/api/dead_api.hpp"
@@ -53,7 +54,7 @@ PostMode post_mode(const ApiRequest& request, const core::MediaType& type) {
 /// HTTP binding, section 3.1.3.2).
 std::string attribute_of(std::string_view header) {
     if (header.size() < 2 || header.front() != '"' || header.back() != '"') {
-        return percent_decoded(header);
+        return core::percent_decoded(header);
     }
     const auto quoted = header.substr(1, header.size() - 2);
     std::string text;
@@ -61,7 +62,7 @@ std::string attribute_of(std::string_view header) {
         if (quoted[i] == '\\' && i + 1 < quoted.size()) ++i;
         text.push_back(quoted[i]);
     }
-    return percent_decoded(text);
+    return core::percent_decoded(text);
 }
 
 core::Result<Event> parse_binary_event(const ApiRequest& request) {

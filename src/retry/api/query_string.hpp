@@ -6,9 +6,6 @@
 
 namespace beckon::retry {
 
-/// Percent signs with two hex digits become bytes; everything else stays. Pure.
-std::string percent_decoded(std::string_view text);
-
 /// The parameters behind the `?` of a request's target; of a repeated name the last value counts.
 std::map<std::string, std::string> parse_query(std::string_view target);
 

@@ -2,6 +2,7 @@
 
 #include "app/process/installation.hpp"
 #include "app/process/key_ring_guard.hpp"
+#include "core/percent.hpp"
 #include "edge/broadcast/broadcast_token.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/newest_values.hpp"
@@ -74,8 +75,8 @@ nlohmann::json ask_list(const app::Config& config) {
 void change_running(const app::Config& config, const edge::BroadcastSet& broadcast) {
     std::string target = broadcast.version ? "/broadcasts/set" : "/broadcasts/delete";
     target += "?token=" + edge::broadcast_token(*app::load_key_ring(config)) +
-              "&id=" + percent_encoded(broadcast.id);
-    if (broadcast.version) target += "&version=" + percent_encoded(*broadcast.version);
+              "&id=" + core::percent_encoded(broadcast.id);
+    if (broadcast.version) target += "&version=" + core::percent_encoded(*broadcast.version);
     const auto reply = ask_ops_port(config.ops, target);
     if (reply.status != kBroadcastAccepted) {
         throw app::StartupError(

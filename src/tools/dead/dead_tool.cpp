@@ -5,6 +5,7 @@
 #include "app/process/output.hpp"
 #include "app/process/process.hpp"
 #include "core/json_text.hpp"
+#include "core/percent.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "tools/api/answer.hpp"
 
@@ -48,18 +49,6 @@ std::vector<std::pair<std::string, std::string>> fields_of(const DeadWanted& wan
         if (!value->empty()) fields.emplace_back(name, moment_text(name, *value));
     }
     return fields;
-}
-
-std::string percent_encoded(const std::string& text) {
-    std::string out;
-    for (const char c : text) {
-        const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' ||
-                           c == '_' || c == ':' || c == '*';
-        char coded[4];
-        std::snprintf(coded, sizeof coded, "%%%02X", static_cast<unsigned char>(c));
-        out += plain ? std::string(1, c) : coded;
-    }
-    return out;
 }
 
 void print_json(const Json& letter) { app::print_line(core::json_text(letter)); }
@@ -110,9 +99,9 @@ int list_dead(client::ApiClient& api, const DeadWanted& wanted) {
     do {
         std::string path = "/dead?limit=" + std::to_string(std::min(left, kPageMax));
         for (const auto& [name, value] : fields_of(wanted)) {
-            path.append("&").append(name).append("=").append(percent_encoded(value));
+            path.append("&").append(name).append("=").append(core::percent_encoded(value));
         }
-        if (!after.empty()) path += "&after=" + percent_encoded(after);
+        if (!after.empty()) path += "&after=" + core::percent_encoded(after);
         const auto answer = api.ask({.path = path});
         if (!answer || !answer->good()) return refused(answer);
         const auto page = parsed(*answer);
@@ -122,7 +111,7 @@ int list_dead(client::ApiClient& api, const DeadWanted& wanted) {
 }
 
 int show_dead(client::ApiClient& api, const std::string& id) {
-    const auto answer = api.ask({.path = "/dead/" + percent_encoded(id)});
+    const auto answer = api.ask({.path = "/dead/" + core::percent_encoded(id)});
     if (!answer || !answer->good()) return refused(answer);
     app::print_line(core::json_text(parsed(*answer), 2));
     return 0;

@@ -7,6 +7,7 @@
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"
 #include "core/milestone.hpp"
+#include "core/percent.hpp"
 #include "core/tokens.hpp"
 #include "inspect/log/log_service.hpp"
 #include "inspect/trace/named.hpp"
@@ -38,7 +39,7 @@ edge::DeliveryNow parse(const nlohmann::json& page) {
 
 EdgeAnswer ask_edge(const app::Config& config, const std::string& token) {
     OpsConnection process{config.ops, inspect::log_proof(*app::load_key_ring(config))};
-    const auto answer = process.get("/delivery/now?message=" + percent_encoded(token));
+    const auto answer = process.get("/delivery/now?message=" + core::percent_encoded(token));
     if (!answer) return {.now = std::nullopt, .why_not = answer.error().message};
     const auto page = core::parse_json(answer->body);
     if (answer->status == kOk && page.is_object()) return {.now = parse(page), .why_not = {}};

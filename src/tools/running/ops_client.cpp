@@ -56,12 +56,4 @@ OpsReply ask_ops_port(const ops::OpsConfig& ops, const std::string& target) {
     return {.status = raw->status, .body = core::parse_json(raw->body)};
 }
 
-std::string percent_encoded(const std::string& text) {
-    const auto curl = fetch::make_easy();
-    char* const escaped = curl_easy_escape(curl.get(), text.data(), static_cast<int>(text.size()));
-    std::string out{escaped};
-    curl_free(escaped);
-    return out;
-}
-
 }  // namespace beckon::tools

@@ -41,7 +41,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Percent-encodes the characters that a path or a query may not hold.
-std::string percent_encoded(const std::string& text);
-
 }  // namespace beckon::tools

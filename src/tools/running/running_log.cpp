@@ -2,6 +2,7 @@
 
 #include "core/json_text.hpp"
 #include "core/lifetime.hpp"
+#include "core/percent.hpp"
 #include "inspect/log/log_batch.hpp"
 #include "tools/running/ops_client.hpp"
 
@@ -255,7 +256,7 @@ private:
         }
         std::vector<log::GroupOffset> out;
         for (const auto& [topic, list] : wanted) {
-            const auto body = ask("/log/committed?group=" + percent_encoded(group) +
+            const auto body = ask("/log/committed?group=" + core::percent_encoded(group) +
                                   "&topic=" + topic.name() + "&partitions=" + list);
             if (!body) return core::fail(body.error());
             for (const auto& [partition, offset] : body->items()) {

@@ -1,7 +1,7 @@
 #include "console/pages/log_browser.hpp"
 
 #include "console/pages/waiting_deliveries.hpp"
-#include "records/codec.hpp"
+#include "records/events.hpp"
 #include "core/log_names.hpp"
 #include "log/blocking_executor.hpp"
 #include "records/done.hpp"

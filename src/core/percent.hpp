@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+/// Percent-encoding (RFC 3986 §2.1). Pure functions, any thread.
+namespace beckon::core {
+
+/// Letters, digits, `-`, `.`, `_` and `~` stay: what comes out may stand in any part of a URL.
+std::string percent_encoded(std::string_view text);
+/// A '%' that no two hexadecimal digits follow stands for itself.
+std::string percent_decoded(std::string_view text);
+
+}  // namespace beckon::core

@@ -1,0 +1,27 @@
+#include "core/percent.hpp"
+
+#include <catch2/catch.hpp>
+
+using beckon::core::percent_decoded;
+using beckon::core::percent_encoded;
+
+TEST_CASE("what is percent-encoded may stand in any part of a URL", "[core]") {
+    CHECK(percent_encoded("order.created-1_a~") == "order.created-1_a~");
+    CHECK(percent_encoded("a b/?&=%+*:") == "a%20b%2F%3F%26%3D%25%2B%2A%3A");
+    CHECK(percent_encoded("\xC3\xA9") == "%C3%A9");
+}
+
+TEST_CASE("every byte comes back from its percent-encoding", "[core]") {
+    std::string all;
+    for (int byte = 0; byte < 256; ++byte) all.push_back(static_cast<char>(byte));
+    CHECK(percent_decoded(percent_encoded(all)) == all);
+}
+
+TEST_CASE("a percent sign without two digits stands for itself", "[core]") {
+    for (const auto* text : {"%", "%4", "%zz", "100%"}) {
+        CAPTURE(text);
+        CHECK(percent_decoded(text) == text);
+    }
+    CHECK(percent_decoded("%%41") == "%A");
+    CHECK(percent_decoded("%2b%2B") == "++");
+}
