@@ -422,7 +422,8 @@ std::vector<Setting> console_settings(Config& c) {
                      "it POSTs, if it does not reach endpoint.url. None: no canary."),
         list_setting("console.retry_urls", c.console_retry_urls,
                      "Origins of the API of every process with the role retry, from which the "
-                     "console gets the last attempts at webhooks; none: it does not show them."),
+                     "console gets the last attempts at webhooks and the dead letters, and which "
+                     "redrives them; none: it does not show them."),
     };
 }
 

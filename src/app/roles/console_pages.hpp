@@ -4,7 +4,6 @@
 #include "app/roles/console_role.hpp"
 #include "console/console.hpp"
 #include "console/pages/attempt_poller.hpp"
-#include "console/pages/dead_letters.hpp"
 #include "core/shown_clock.hpp"
 
 #include <functional>
@@ -12,10 +11,10 @@
 
 namespace beckon::app {
 
-/// Opens the pages that fold other roles' topics: "tiers", "milestones", "webhooks", "dead", and
-/// gives `dead` its fold. The arguments outlive the pages.
+/// Opens the pages of other roles: "tiers", "milestones" and "webhooks", which fold topics, and
+/// "dead". The arguments outlive the pages.
 std::function<std::vector<console::PageSource>(core::Executor&)> console_pages(
     const Config& config, const ConsoleParts& parts, core::ShownClock& shown,
-    console::DeadLetters& dead, console::AttemptPoller& attempts);
+    const console::AttemptPoller& retry);
 
 }  // namespace beckon::app

@@ -4,9 +4,12 @@
 #include "app/roles/console_pages.hpp"
 #include "client/private_file.hpp"
 #include "console/canary/canary.hpp"
+#include "console/pages/attempt_poller.hpp"
 #include "console/pages/client_presence.hpp"
+#include "console/pages/dead_letters.hpp"
 #include "console/pages/finder.hpp"
 #include "console/pages/log_browser.hpp"
+#include "console/pages/retry_api.hpp"
 #include "console/pages/search_workers.hpp"
 #include "console/pages/webhook_queries.hpp"
 #include "console/web/login.hpp"
@@ -69,7 +72,7 @@ std::vector<log::TopicPartition> delay_tiers(const std::vector<std::chrono::seco
     return all;
 }
 
-console::AttemptPoller::Options retry_processes(const Config& config, const ConsoleParts& parts) {
+console::RetryApi::Options retry_processes(const Config& config, const ConsoleParts& parts) {
     if (!parts.retry_origin.empty()) return {.origins = {parts.retry_origin}, .insecure = true};
     return {.origins = config.console_retry_urls};
 }
@@ -92,9 +95,11 @@ struct ConsoleRole::Impl {
                    .tiers = config.retry.tiers.size(),
                    .history_window = config.layout.history_window},
                   {parts.log, shown}),
+          retry(retry_processes(config, parts), parts.keys),
           webhooks({.tiers = config.retry.tiers, .partitions = config.retry.partitions},
-                   {parts.log, parts.clock}, {retry_processes(config, parts), parts.keys}),
-          attempts(retry_processes(config, parts), parts.keys),
+                   {parts.log, parts.clock}, retry),
+          dead(retry, calls),
+          attempts(retry),
           console(web_config(config), {.log = parts.log,
                                        .groups = *groups,
                                        .clock = shown,
@@ -104,7 +109,7 @@ struct ConsoleRole::Impl {
                                        .tiers = config.retry.tiers,
                                        .queries = queries(),
                                        .acts = acts(),
-                                       .pages = console_pages(config, parts, shown, dead, attempts),
+                                       .pages = console_pages(config, parts, shown, attempts),
                                        .edges = [this](const auto& links) { use_edges(links); },
                                        .history_window = config.layout.history_window,
                                        .self = parts.self,
@@ -136,7 +141,7 @@ struct ConsoleRole::Impl {
              searches.ask([this](const auto& asked) { return webhooks.waiting(asked); })},
             {"webhook", calls.ask([this](const auto& asked) { return webhooks.webhook(asked); })},
             {"letter", calls.ask([this](const auto& asked) { return webhooks.letter(asked); })},
-            {"dead", [this](const auto& asked, const auto& reply) { dead.list(asked, reply); }}};
+            {"dead", dead.list()}};
     }
 
     std::map<std::string, console::Act> acts() {
@@ -166,11 +171,12 @@ struct ConsoleRole::Impl {
     console::ClientPresence presence;
     console::Finder finder;
     console::LogBrowser browser;
+    const console::RetryApi retry;
     console::WebhookQueries webhooks;
-    console::SearchWorkers searches;  ///< which use the three
-    /// Which wait for the role retry.
-    console::SearchWorkers calls{{.thread_name = "console-call", .at_a_time = kCallsMax}};
     console::DeadLetters dead;
+    console::SearchWorkers searches;  ///< which use the finder, the browser and the webhooks
+    /// Which wait for the role retry, for the webhooks and the dead letters.
+    console::SearchWorkers calls{{.thread_name = "console-call", .at_a_time = kCallsMax}};
     console::AttemptPoller attempts;
     std::mutex canary_mutex;
     std::optional<console::Canary> canary;  ///< under canary_mutex; publishes pages of `console`

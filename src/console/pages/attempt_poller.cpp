@@ -1,8 +1,6 @@
 #include "console/pages/attempt_poller.hpp"
 
-#include "client/api_client.hpp"
 #include "core/json_text.hpp"
-#include "retry/api/owner_token.hpp"
 
 #include <condition_variable>
 #include <utility>
@@ -60,18 +58,19 @@ std::map<std::string, AttemptSummary> parse_attempts(const std::string& json) {
     return out;
 }
 
-AttemptPoller::AttemptPoller(Options options, std::shared_ptr<const core::KeyRing> keys)
-    : options_(std::move(options)), keys_(std::move(keys)) {
-    if (options_.origins.empty()) return;
+std::optional<DeadCounts> parse_dead_counts(const std::string& json) {
+    const auto page = core::parse_json(json);
+    if (!page.is_object() || !page.contains("all")) return std::nullopt;
+    return DeadCounts{.letters = member<std::uint64_t>(page, "all"),
+                      .passed_over = member<std::uint64_t>(page, "passed_over")};
+}
+
+AttemptPoller::AttemptPoller(const RetryApi& api) : api_(api) {
+    if (api_.origins().empty()) return;
     thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
 }
 
 AttemptPoller::~AttemptPoller() = default;
-
-void AttemptPoller::use_owners(std::set<std::string> owners) {
-    const std::scoped_lock lock{mutex_};
-    owners_ = std::move(owners);
-}
 
 std::optional<AttemptSummary> AttemptPoller::of(const std::string& webhook) const {
     const std::scoped_lock lock{mutex_};
@@ -80,20 +79,20 @@ std::optional<AttemptSummary> AttemptPoller::of(const std::string& webhook) cons
     return found->second;
 }
 
-std::map<std::string, AttemptSummary> AttemptPoller::ask(const std::string& origin,
-                                                         const std::string& owner) const {
-    const auto token =
-        retry::make_token(keys_->keys().front(), {.owner = owner, .publishes_to_all = false});
-    if (!token) return {};
-    client::ApiClient api{{.origin = origin,
-                           .token = *token,
-                           .ca_file = {},
-                           .insecure = options_.insecure,
-                           .timeout = kTimeout,
-                           .patience = std::chrono::milliseconds{0}}};
-    const auto answer = api.ask({.path = "/attempts"});
+std::optional<DeadCounts> AttemptPoller::dead_letters() const {
+    const std::scoped_lock lock{mutex_};
+    return dead_letters_;
+}
+
+std::map<std::string, AttemptSummary> AttemptPoller::attempts_at(const std::string& origin) const {
+    const auto answer = api_.ask_at(origin, {.path = "/attempts"}, kTimeout);
     return answer && answer->good() ? parse_attempts(answer->body)
                                     : std::map<std::string, AttemptSummary>{};
+}
+
+std::optional<DeadCounts> AttemptPoller::ask_dead_letters() const {
+    const auto answer = api_.ask_any({.path = "/dead?limit=1"}, kTimeout);
+    return answer && answer->good() ? parse_dead_counts(answer->body) : std::nullopt;
 }
 
 void AttemptPoller::run(const std::stop_token& stop) {
@@ -101,21 +100,16 @@ void AttemptPoller::run(const std::stop_token& stop) {
     std::mutex waiting;
     std::condition_variable_any over;
     while (!stop.stop_requested()) {
-        std::set<std::string> owners;
-        {
-            const std::scoped_lock lock{mutex_};
-            owners = owners_;
-        }
         std::map<std::string, AttemptSummary> reported;
-        for (const auto& origin : options_.origins) {
-            for (const auto& owner : owners) {
-                if (stop.stop_requested()) return;
-                reported.merge(ask(origin, owner));
-            }
+        for (const auto& origin : api_.origins()) {
+            if (stop.stop_requested()) return;
+            reported.merge(attempts_at(origin));
         }
+        const auto dead_letters = ask_dead_letters();
         {
             const std::scoped_lock lock{mutex_};
             known_ = std::move(reported);
+            dead_letters_ = dead_letters;
         }
         std::unique_lock lock{waiting};
         over.wait_for(lock, stop, kEvery, [] { return false; });

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/key_ring.hpp"
+#include "console/pages/retry_api.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,41 +27,47 @@ struct AttemptSummary {
     bool operator==(const AttemptSummary&) const = default;
 };
 
+/// How many dead letters there are.
+struct DeadCounts {
+    std::uint64_t letters = 0;
+    std::uint64_t passed_over = 0;  ///< older ones, which are too many to be listed
+    bool operator==(const DeadCounts&) const = default;
+};
+
 /// Asks every process with the role retry for the last attempts at the webhooks that it serves,
-/// since nothing but those processes knows them. A thread of its own (`console-retry`).
+/// since nothing but those processes knows them, and one for the number of dead letters. A thread
+/// of its own (`console-retry`).
 class AttemptPoller {
 public:
     static constexpr std::chrono::seconds kEvery{5};
 
-    struct Options {
-        std::vector<std::string> origins;  ///< of their APIs; none: nothing is asked
-        bool insecure = false;             ///< takes any certificate: that of this process
-    };
-    AttemptPoller(Options options, std::shared_ptr<const core::KeyRing> keys);
+    /// `api` outlives it; if it names no process, nothing is asked.
+    explicit AttemptPoller(const RetryApi& api);
     ~AttemptPoller();
     AttemptPoller(const AttemptPoller&) = delete;
     AttemptPoller& operator=(const AttemptPoller&) = delete;
 
-    /// Whose webhooks there are: each process is asked with a token of each. Any thread.
-    void use_owners(std::set<std::string> owners);
     /// nullopt: no process has reported it. Any thread.
     std::optional<AttemptSummary> of(const std::string& webhook) const;
+    /// nullopt: no process says so at present. Any thread.
+    std::optional<DeadCounts> dead_letters() const;
 
 private:
     void run(const std::stop_token& stop);
-    /// The attempts that one process reports to one owner; empty if the process does not answer.
-    std::map<std::string, AttemptSummary> ask(const std::string& origin,
-                                              const std::string& owner) const;
+    /// The attempts that one process reports; empty if the process does not answer.
+    std::map<std::string, AttemptSummary> attempts_at(const std::string& origin) const;
+    std::optional<DeadCounts> ask_dead_letters() const;
 
-    const Options options_;
-    const std::shared_ptr<const core::KeyRing> keys_;
+    const RetryApi& api_;
     mutable std::mutex mutex_;
-    std::set<std::string> owners_;  ///< under mutex_, as the next
-    std::map<std::string, AttemptSummary> known_;
+    std::map<std::string, AttemptSummary> known_;  ///< under mutex_, as the next
+    std::optional<DeadCounts> dead_letters_;
     std::jthread thread_;  ///< last: it uses the others
 };
 
 /// The summaries in an answer to GET /attempts; empty if it is none. Pure.
 std::map<std::string, AttemptSummary> parse_attempts(const std::string& json);
+/// The counts in an operator's answer to GET /dead; nullopt if it has none. Pure.
+std::optional<DeadCounts> parse_dead_counts(const std::string& json);
 
 }  // namespace beckon::console

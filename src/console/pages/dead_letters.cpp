@@ -2,185 +2,144 @@
 
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
-#include "log/read_partition.hpp"
-#include "retry/api/dead_query.hpp"
-#include "retry/api/webhook_body.hpp"
+#include "core/percent.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
 namespace beckon::console {
 
 using Json = nlohmann::json;
-using retry::DeadLetter;
-using retry::LetterStanding;
 
 namespace {
 
 constexpr int kOk = 200;
 constexpr int kBadRequest = 400;
 constexpr int kUnavailable = 503;
-constexpr std::chrono::seconds kAnswerWithin{60};
-constexpr std::size_t kSample = 10;
+/// Within a stop's time: a thread waits for the API as long.
+constexpr std::chrono::milliseconds kAnswerWithin{8'000};
+constexpr const char* kRedrive = "/dead/redrive";
 
 console::Answer refused(int status, const std::string& why) {
     return {status, core::json_text(Json{{"error", why}})};
 }
 
-console::Answer still_reading() {
-    return refused(kUnavailable, "the dead letters are still being read");
+console::Answer others_ask() { return refused(kUnavailable, "others ask; try again in a moment"); }
+
+Json object_in(const std::string& text) {
+    auto json = text.empty() ? Json::object() : core::parse_json(text);
+    return json.is_object() ? json : Json::object();
 }
 
-console::Answer no_answer_yet() {
-    return refused(kUnavailable,
-                   "the log has not answered yet; the redrive may still happen: check again later");
+/// What the API said against a query.
+console::Answer refusal_of(const core::Result<client::ApiAnswer>& answer) {
+    if (!answer) return refused(kUnavailable, answer.error().message);
+    const auto detail = object_in(answer->body).value("detail", "");
+    const auto why =
+        detail.empty() ? "the role retry answered " + std::to_string(answer->status) : detail;
+    return refused(answer->status == kBadRequest ? kBadRequest : kUnavailable, why);
 }
 
-Json letters_json(const retry::LetterSelection& selection) {
-    std::vector<const DeadLetter*> some;
-    for (const auto& letter : selection.letters) {
-        if (some.size() < kSample) some.push_back(&letter);
-    }
-    return core::must_parse_json(retry::letters_page(some, std::nullopt, 0))["letters"];
-}
-
-/// The order as it is confirmed: up to the newest letter, by the log's time, so that no later one
-/// joins. The host's clock decides nothing.
-std::string order_text(const std::string& wanted, std::optional<core::Timestamp> newest) {
-    auto order = wanted.empty() ? Json::object() : core::must_parse_json(wanted);
-    if (newest && !order.contains("before")) {
-        order["before"] = retry::time_text(*newest + std::chrono::milliseconds{1});
-    }
+/// The order as it is confirmed: up to the newest letter of the dry run, by the log's time, so that
+/// no later one joins. The host's clock decides nothing.
+std::string order_text(Json order, const Json& dry_run) {
+    const auto before = dry_run.find("before");
+    if (!order.contains("before") && before != dry_run.end()) order["before"] = *before;
     order["dry_run"] = false;
     return core::json_text(order);
 }
 
-void log_redrive(const std::string& order, const std::string& by, std::size_t matched,
-                 const retry::Resender::Outcome& outcome) {
-    core::log_info("console", "dead_letters_redriven",
-                   {{"by", by},
-                    {"order", order},
-                    {"matched", matched},
-                    {"settled", outcome.settled},
-                    {"gone", outcome.gone},
-                    {"failed", outcome.failed}});
+std::size_t number(const Json& json, const char* name) {
+    const auto found = json.find(name);
+    return found != json.end() && found->is_number_unsigned() ? found->get<std::size_t>() : 0;
+}
+
+std::string query_of(const console::Parameters& asked) {
+    std::string query;
+    for (const auto& [name, value] : asked) {
+        query.append(query.empty() ? "?" : "&").append(core::percent_encoded(name));
+        query.append("=").append(core::percent_encoded(value));
+    }
+    return query;
 }
 
 }  // namespace
 
-DeadFold::DeadFold(core::Partition partitions, Context context)
-    : webhooks_(std::move(context.webhooks)),
-      executor_(context.executor),
-      lifetime_(context.executor),
-      publisher_(context.log.open_publisher(context.executor)),
-      resender_({context.log, *publisher_, context.executor, index_}),
-      follower_(log::all_of(log::Topic::kRetryDead, partitions), context.log, context.executor,
-                [this](log::TopicPartition where, const core::RecordView& record) {
-                    index_.apply(where.partition, record);
-                }) {}
-
-bool DeadFold::complete() const { return follower_.complete() && webhooks_->complete(); }
-
-LetterStanding DeadFold::standing(const DeadLetter& letter) const {
-    const auto enabled = webhooks_->enabled(letter.webhook);
-    if (!enabled) return LetterStanding::hidden;
-    return *enabled ? LetterStanding::enabled : LetterStanding::disabled;
+console::Ask DeadLetters::list() {
+    return calls_.ask([this](const console::Parameters& asked) { return listed(asked); });
 }
 
-retry::LetterList DeadFold::list(const retry::DeadPage& page) const {
-    return list_letters(index_, page, [this](const auto& letter) { return standing(letter); });
+console::Answer DeadLetters::listed(const console::Parameters& asked) const {
+    const auto answer = api_.ask_any({.path = "/dead" + query_of(asked)}, kAnswerWithin);
+    if (answer && answer->good()) return {kOk, answer->body};
+    return refusal_of(answer);
 }
 
-retry::LetterSelection DeadFold::select(const retry::DeadOrder& order) const {
-    return select_letters(index_, order, retry::Settlement::redriven,
-                          [this](const auto& letter) { return standing(letter); });
+console::Plan DeadLetters::plan(const std::string& wanted) const {
+    auto order = wanted.empty() ? Json::object() : core::parse_json(wanted);
+    if (!order.is_object()) return {refused(kBadRequest, "$ must be an object")};
+    order["dry_run"] = true;
+    const auto answer = api_.ask_any(
+        {.method = "POST", .path = kRedrive, .body = core::json_text(order)}, kAnswerWithin);
+    if (!answer || !answer->good()) return {refusal_of(answer)};
+    const auto said = object_in(answer->body);
+    const auto text = order_text(std::move(order), said);
+    if (text.size() > console::WebServer::kOrderBytesMax) {
+        return {refused(kBadRequest, "the filter is too long: name fewer ids")};
+    }
+    const auto would_settle = number(said, "would_settle");
+    console::Plan plan{
+        {kOk, core::json_text(Json{{"matched", number(said, "matched")},
+                                   {"disabled", number(said, "disabled")},
+                                   {"would_settle", would_settle},
+                                   {"sample", said.value("sample", Json::array())}})}};
+    if (would_settle > 0) plan.order = text;
+    return plan;
 }
 
-void DeadFold::redrive(const std::vector<DeadLetter>& letters, retry::Resender::Done done) {
-    resender_.redrive(letters, std::move(done));
-}
-
-void DeadLetters::use(const std::shared_ptr<DeadFold>& fold) {
-    const std::scoped_lock lock{mutex_};
-    fold_ = fold;
-    remote_.reset();
-    if (fold) remote_ = fold->remote();
-}
-
-/// If the fold is taken away meanwhile, the query has no answer, and the console replies with 503.
-void DeadLetters::ask(std::function<void(DeadFold&)> query, const console::Reply& reply) {
-    const std::scoped_lock lock{mutex_};
-    if (!remote_) return reply(still_reading());
-    remote_->post([fold = fold_, reply, query = std::move(query)] {
-        const auto there = fold.lock();
-        if (!there || !there->complete()) return reply(still_reading());
-        query(*there);
-    });
-}
-
-void DeadLetters::list(const console::Parameters& asked, const console::Reply& reply) {
-    const auto page = retry::parse_dead_page(asked);
-    if (!page) return reply(refused(kBadRequest, page.error().message));
-    ask(
-        [page = *page, reply](const DeadFold& fold) {
-            const auto list = fold.list(page);
-            reply({kOk, retry::letters_page(list.letters, list.next, fold.index().passed_over())});
-        },
-        reply);
-}
-
-void DeadLetters::check(const std::string& wanted, const Planned& planned) {
-    const auto parsed = retry::parse_dead_order(wanted);
-    if (!parsed) return planned({refused(kBadRequest, parsed.error().message)});
-    ask(
-        [wanted, planned](const DeadFold& fold) {
-            const auto text = order_text(wanted, fold.index().newest());
-            if (text.size() > console::WebServer::kOrderBytesMax) {
-                return planned({refused(kBadRequest, "the filter is too long: name fewer ids")});
-            }
-            const auto selection = fold.select(*retry::parse_dead_order(text));
-            console::Plan plan{
-                {kOk, core::json_text(Json{{"matched", selection.matched},
-                                           {"disabled", selection.disabled},
-                                           {"would_settle", selection.letters.size()},
-                                           {"sample", letters_json(selection)}})}};
-            if (!selection.letters.empty()) plan.order = text;
-            planned(std::move(plan));
-        },
-        [planned](console::Answer answer) { planned({std::move(answer)}); });
-}
-
-void DeadLetters::run(const std::string& order, const std::string& by,
-                      const console::Reply& reply) {
-    const auto parsed = retry::parse_dead_order(order);
-    if (!parsed) return reply(refused(kBadRequest, parsed.error().message));
-    ask(
-        [order, by, reply, wanted = *parsed](DeadFold& fold) {
-            const auto selection = fold.select(wanted);
-            const auto left = selection.matched - selection.disabled;
-            // The log has answered or failed long before.
-            fold.after(kAnswerWithin, [reply] { reply(no_answer_yet()); });
-            fold.redrive(selection.letters, [=, matched = selection.matched](
-                                                const retry::Resender::Outcome& outcome) {
-                log_redrive(order, by, matched, outcome);
-                const auto over = outcome.settled + outcome.gone;
-                reply({kOk, core::json_text(Json{{"settled", outcome.settled},
-                                                 {"gone", outcome.gone},
-                                                 {"failed", outcome.failed},
-                                                 {"left", left - std::min(left, over)}})});
-            });
-        },
-        reply);
+console::Answer DeadLetters::run(const std::string& order, const std::string& by) const {
+    const auto answer =
+        api_.ask_any({.method = "POST", .path = kRedrive, .body = order}, kAnswerWithin);
+    if (!answer && answer.error().fault == core::Fault::timed_out) {
+        return refused(
+            kUnavailable,
+            "the log has not answered yet; the redrive may still happen: check again later");
+    }
+    if (!answer || !answer->good()) return refusal_of(answer);
+    const auto said = object_in(answer->body);
+    const auto matched = number(said, "matched");
+    const auto settled = number(said, "settled");
+    const auto gone = number(said, "gone");
+    const auto failed = number(said, "failed");
+    core::log_info("console", "dead_letters_redriven",
+                   {{"by", by},
+                    {"order", order},
+                    {"matched", matched},
+                    {"settled", settled},
+                    {"gone", gone},
+                    {"failed", failed}});
+    const auto over = number(said, "disabled") + settled + gone;
+    return {kOk, core::json_text(Json{{"settled", settled},
+                                      {"gone", gone},
+                                      {"failed", failed},
+                                      {"left", matched - std::min(matched, over)}})};
 }
 
 console::Act DeadLetters::redrive() {
-    return {[this](const std::string& wanted, const Planned& planned) { check(wanted, planned); },
+    return {[this](const std::string& wanted, const Planned& planned) {
+                const bool begun = calls_.post([this, wanted, planned] {
+                    return [planned, made = plan(wanted)] { planned(made); };
+                });
+                if (!begun) planned({others_ask()});
+            },
             [this](const std::string& order, const std::string& by, const console::Reply& reply) {
-                run(order, by, reply);
+                const bool begun = calls_.post([this, order, by, reply] {
+                    return [reply, answer = run(order, by)] { reply(answer); };
+                });
+                if (!begun) reply(others_ask());
             }};
 }
 

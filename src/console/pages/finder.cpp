@@ -1,13 +1,14 @@
 #include "console/pages/finder.hpp"
 
-#include "records/events.hpp"
+#include "core/ascii.hpp"
 #include "core/json_text.hpp"
-#include "records/log_key.hpp"
 #include "core/log_names.hpp"
 #include "core/milestone.hpp"
 #include "inspect/store/client_state.hpp"
 #include "inspect/trace/client_trace.hpp"
 #include "inspect/trace/trace_words.hpp"
+#include "records/events.hpp"
+#include "records/log_key.hpp"
 
 #include <algorithm>
 #include <charconv>

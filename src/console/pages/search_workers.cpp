@@ -1,5 +1,6 @@
 #include "console/pages/search_workers.hpp"
 
+#include "core/contain.hpp"
 #include "core/logger.hpp"
 
 #include <exception>
@@ -45,16 +46,19 @@ SearchWorkers::~SearchWorkers() {
 console::Ask SearchWorkers::ask(Search search) {
     return [this, search = std::move(search)](const console::Parameters& asked,
                                               const console::Reply& reply) {
-        if (begin({search, asked, reply})) return;
+        const bool begun = post([search, asked, reply] {
+            return [reply, answer = answer_of(search, asked)] { reply(answer); };
+        });
+        if (begun) return;
         reply({kOthersSearch, R"({"error":"others search; try again in a moment"})"});
     };
 }
 
-bool SearchWorkers::begin(Task task) {
+bool SearchWorkers::post(Work work) {
     const std::scoped_lock lock{mutex_};
     if (under_way_ >= threads_.size()) return false;
     ++under_way_;
-    waiting_.push_back(std::move(task));
+    waiting_.push_back(std::move(work));
     wake_.notify_one();
     return true;
 }
@@ -65,14 +69,15 @@ void SearchWorkers::run(const std::string& name) {
     for (;;) {
         wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
         if (stopping_) return;
-        const auto task = std::move(waiting_.front());
+        const auto work = std::move(waiting_.front());
         waiting_.pop_front();
         lock.unlock();
-        auto answer = answer_of(task.search, task.asked);
+        Answering answer;
+        core::contain("console", [&] { answer = work(); });
         lock.lock();
         --under_way_;  // before the answer is out, after which its asker may ask again
         lock.unlock();
-        task.reply(std::move(answer));
+        if (answer) answer();
         lock.lock();
     }
 }

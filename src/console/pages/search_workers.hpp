@@ -36,19 +36,19 @@ public:
     /// `search` as a query of the console's port. Lives no longer than this.
     console::Ask ask(Search search);
 
-private:
-    struct Task {
-        Search search;
-        console::Parameters asked;
-        console::Reply reply;
-    };
+    /// Work that returns the step that gives its answer: that one is called when the thread is free
+    /// for others again. Work that throws is logged, and gives none.
+    using Answering = std::function<void()>;
+    using Work = std::function<Answering()>;
     /// False: so many are under way that no worker takes it.
-    bool begin(Task task);
+    bool post(Work work);
+
+private:
     void run(const std::string& name);
 
     std::mutex mutex_;
     std::condition_variable wake_;
-    std::deque<Task> waiting_;   ///< for a thread to wake up; under mutex_
+    std::deque<Work> waiting_;   ///< for a thread to wake up; under mutex_
     std::size_t under_way_ = 0;  ///< under mutex_, as the next
     bool stopping_ = false;
     std::vector<std::thread> threads_;

@@ -79,18 +79,6 @@ void WebhookPage::apply(const core::RecordView& record) {
     if (auto webhook = retry::decode_webhook(record, box_)) webhooks_[id] = std::move(*webhook);
 }
 
-std::optional<bool> WebhookPage::enabled(const std::string& id) const {
-    if (!webhooks_.contains(id)) return std::nullopt;
-    const auto state = states_.find(id);
-    return state == states_.end() || state->second.enabled;
-}
-
-std::set<std::string> WebhookPage::owners() const {
-    std::set<std::string> out;
-    for (const auto& [id, webhook] : webhooks_) out.insert(webhook.owner);
-    return out;
-}
-
 std::optional<console::WebhookFacts> WebhookPage::facts(const AttemptPoller& attempts) const {
     if (!follower_.complete()) return std::nullopt;
     console::WebhookFacts out{.total = webhooks_.size()};

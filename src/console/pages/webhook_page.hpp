@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
 namespace beckon::console {
@@ -28,10 +27,6 @@ public:
     std::string json(const AttemptPoller& attempts) const;
     /// nullopt: not read yet.
     std::optional<console::WebhookFacts> facts(const AttemptPoller& attempts) const;
-    std::set<std::string> owners() const;
-    bool complete() const { return follower_.complete(); }
-    /// nullopt: there is no such webhook.
-    std::optional<bool> enabled(const std::string& id) const;
 
 private:
     void apply(const core::RecordView& record);

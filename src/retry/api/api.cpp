@@ -589,9 +589,9 @@ void Api::Impl::show_attempts(const std::string& id, const Reply& reply) const {
 /// Of the webhooks that this process serves: callers that want all of them ask every process.
 void Api::Impl::show_all_attempts(const Caller& caller, const Reply& reply) const {
     std::vector<std::string> ids;
-    for (const auto* entry : node.webhooks().of_owner(caller.owner)) {
-        ids.push_back(entry->webhook.id);
-    }
+    const auto entries =
+        caller.operates ? node.webhooks().all() : node.webhooks().of_owner(caller.owner);
+    for (const auto* entry : entries) ids.push_back(entry->webhook.id);
     node.attempts_of(ids, [reply](const auto& attempts) {
         Json list = Json::array();
         for (const auto& [id, some] : attempts) list.push_back(summary_json(id, some.last));
@@ -633,6 +633,10 @@ void Api::Impl::handle(const ApiRequest& request, const Reply& reply) {
     }
     const auto caller = caller_of(request);
     if (!caller) return reply(problem_reply(Problem::unauthorized, caller.error().message));
+    if (caller->operates && !of_dead && path.route != Route::all_attempts) {
+        return reply(problem_reply(Problem::forbidden,
+                                   "the token of an operator is for /dead and /attempts alone"));
+    }
     const auto methods = methods_of(path.route);
     if (!of_dead && std::find(methods.begin(), methods.end(), request.method) == methods.end()) {
         return reply(wrong_method(path.route));

@@ -6,6 +6,9 @@
 #include "retry/api/dead_selection.hpp"
 #include "retry/api/problem.hpp"
 #include "retry/api/query_string.hpp"
+#include "retry/api/webhook_body.hpp"
+
+#include <chrono>
 
 #include <nlohmann/json.hpp>
 
@@ -19,7 +22,7 @@ namespace {
 
 constexpr std::string_view kRedrive = "/dead/redrive";
 constexpr std::string_view kDrop = "/dead/drop";
-constexpr std::size_t kSampleMax = 5;
+constexpr std::size_t kSampleMax = 10;
 
 std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
 
@@ -32,7 +35,8 @@ net::HttpReply wrong_method(const std::string& allowed) {
 StandingOf standing_for(const RetryNode& node, const Caller& caller) {
     return [&node, &caller](const DeadLetter& letter) {
         const auto* entry = node.webhooks().find(letter.webhook);
-        if (!entry || entry->webhook.owner != caller.owner) return LetterStanding::hidden;
+        if (!entry) return LetterStanding::hidden;
+        if (!caller.operates && entry->webhook.owner != caller.owner) return LetterStanding::hidden;
         return entry->state.enabled ? LetterStanding::enabled : LetterStanding::disabled;
     };
 }
@@ -83,9 +87,12 @@ void DeadApi::handle(const DeadRequest& request, const Caller& caller, const Rep
 void DeadApi::list(std::string_view target, const Caller& caller, const Reply& reply) const {
     const auto page = parse_dead_page(parse_query(target));
     if (!page) return reply(problem_reply(Problem::invalid, page.error().message));
-    const auto list = list_letters(node_.dead_letters(), *page, standing_for(node_, caller));
-    reply(
-        json_reply(200, letters_page(list.letters, list.next, node_.dead_letters().passed_over())));
+    const auto& letters = node_.dead_letters();
+    const auto list = list_letters(letters, *page, standing_for(node_, caller));
+    reply(json_reply(200, letters_page(list.letters, list.next,
+                                       {.passed_over = letters.passed_over(),
+                                        .all = caller.operates ? std::optional{letters.size()}
+                                                               : std::nullopt})));
 }
 
 void DeadApi::show(const std::string& id, const Caller& caller, const Reply& reply) {
@@ -118,6 +125,10 @@ void DeadApi::settle(std::string_view body, Settlement how, const Caller& caller
     if (order->dry_run || selection.letters.empty()) {
         page["would_settle"] = selection.letters.size();
         page["sample"] = sample_of(selection.letters);
+        // An order with it has none of the letters that come after this reply.
+        if (const auto newest = node_.dead_letters().newest()) {
+            page["before"] = time_text(*newest + std::chrono::milliseconds{1});
+        }
         return reply(json_reply(200, core::json_text(page)));
     }
     const auto done = [reply, page, how, owner = caller.owner](const auto& outcome) mutable {

@@ -17,7 +17,8 @@ struct DeadRequest {
     std::string_view body;
 };
 
-/// The API of dead letters (docs/webhooks.md#dead-letters), for the webhooks of the caller's owner.
+/// The API of dead letters (docs/webhooks.md#dead-letters), for the webhooks of the caller's owner,
+/// or of all owners if the caller is an operator.
 /// On the node's thread.
 class DeadApi {
 public:

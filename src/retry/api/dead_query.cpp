@@ -152,12 +152,14 @@ core::Result<DeadOrder> parse_dead_order(std::string_view body) {
 }
 
 std::string letters_page(const std::vector<const DeadLetter*>& letters,
-                         const std::optional<LetterPlace>& next, std::uint64_t passed_over) {
+                         const std::optional<LetterPlace>& next, const LetterCounts& counts) {
     Json list = Json::array();
     for (const auto* letter : letters) list.push_back(json_of(*letter));
-    return dumped({{"letters", std::move(list)},
-                   {"next", next ? Json(next->text()) : Json()},
-                   {"passed_over", passed_over}});
+    Json page{{"letters", std::move(list)},
+              {"next", next ? Json(next->text()) : Json()},
+              {"passed_over", counts.passed_over}};
+    if (counts.all) page["all"] = *counts.all;
+    return dumped(page);
 }
 
 std::string letter_json(const DeadLetter& letter) { return dumped(json_of(letter)); }

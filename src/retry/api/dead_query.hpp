@@ -30,9 +30,14 @@ struct DeadOrder {
 /// Parses a body. Errors: invalid, with the JSON path of the fault.
 core::Result<DeadOrder> parse_dead_order(std::string_view body);
 
-/// `{"letters": […], "next": …, "passed_over": …}`
+/// The letters beside those of a page.
+struct LetterCounts {
+    std::uint64_t passed_over = 0;   ///< older ones, which are too many to be listed
+    std::optional<std::size_t> all;  ///< of all owners, for an operator
+};
+/// `{"letters": […], "next": …, "passed_over": …, "all": …}`; the last for an operator only.
 std::string letters_page(const std::vector<const DeadLetter*>& letters,
-                         const std::optional<LetterPlace>& next, std::uint64_t passed_over);
+                         const std::optional<LetterPlace>& next, const LetterCounts& counts);
 /// One letter as the list has it.
 std::string letter_json(const DeadLetter& letter);
 /// One letter with its event and history.

@@ -14,7 +14,13 @@ namespace {
 constexpr std::string_view kPurpose = "beckon/owner-token/1";
 constexpr std::string_view kOwn = "own";
 constexpr std::string_view kAll = "all";
+constexpr std::string_view kOperates = "operates";
 constexpr std::size_t kMacBytes = 24;
+
+std::string_view right_of(const Caller& caller) {
+    if (caller.operates) return kOperates;
+    return caller.publishes_to_all ? kAll : kOwn;
+}
 
 /// The key's id and the MAC of the token's claims.
 std::string proof(const core::KeyRing::Key& key, std::string_view claims) {
@@ -48,7 +54,7 @@ core::Result<std::string> make_token(const core::KeyRing::Key& key, const Caller
                                               "' is no name of an owner: 1 to 64 lower-case "
                                               "letters, digits, '-' and '_'");
     }
-    auto claims = caller.owner + "." + std::string{caller.publishes_to_all ? kAll : kOwn};
+    auto claims = caller.owner + "." + std::string{right_of(caller)};
     return claims + "." + core::base64url(proof(key, claims));
 }
 
@@ -74,7 +80,8 @@ core::Result<Caller> check_token(const core::KeyRing& keys, std::string_view tok
     }
     const auto dot = claims.find('.');
     return Caller{.owner = std::string{claims.substr(0, dot)},
-                  .publishes_to_all = claims.substr(dot + 1) == kAll};
+                  .publishes_to_all = claims.substr(dot + 1) == kAll,
+                  .operates = claims.substr(dot + 1) == kOperates};
 }
 
 }  // namespace beckon::retry

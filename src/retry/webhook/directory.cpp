@@ -140,6 +140,13 @@ const WebhookDirectory::Entry* WebhookDirectory::find(std::string_view id) const
     return found == entries_.end() ? nullptr : &found->second;
 }
 
+std::vector<const WebhookDirectory::Entry*> WebhookDirectory::all() const {
+    std::vector<const Entry*> all;
+    all.reserve(entries_.size());
+    for (const auto& [id, entry] : entries_) all.push_back(&entry);
+    return all;
+}
+
 std::vector<const WebhookDirectory::Entry*> WebhookDirectory::of_owner(
     std::string_view owner) const {
     std::vector<const Entry*> out;

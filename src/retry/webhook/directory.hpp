@@ -36,6 +36,8 @@ public:
     void clear();
 
     const Entry* find(std::string_view id) const;
+    /// All webhooks, by id.
+    std::vector<const Entry*> all() const;
     /// The webhooks of an owner, by id.
     std::vector<const Entry*> of_owner(std::string_view owner) const;
     std::size_t count_of(std::string_view owner) const { return usage_of(owner).webhooks; }

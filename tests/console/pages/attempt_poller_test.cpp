@@ -4,7 +4,9 @@
 
 using namespace beckon;
 using console::AttemptSummary;
+using console::DeadCounts;
 using console::parse_attempts;
+using console::parse_dead_counts;
 
 TEST_CASE("the attempts that a process reports are read", "[console]") {
     const auto reported = parse_attempts(
@@ -31,8 +33,18 @@ TEST_CASE("an answer of another form reports no attempt", "[console]") {
               .at("a") == AttemptSummary{});
 }
 
+TEST_CASE("the number of dead letters is read where an operator is told it", "[console]") {
+    CHECK(parse_dead_counts(R"({"letters": [], "next": null, "passed_over": 2, "all": 7})") ==
+          DeadCounts{.letters = 7, .passed_over = 2});
+    for (const auto* text : {"", "[]", R"({"letters": [], "next": null, "passed_over": 2})"}) {
+        CAPTURE(text);
+        CHECK_FALSE(parse_dead_counts(text));
+    }
+}
+
 TEST_CASE("without a process to ask nothing is known and nothing waits", "[console]") {
-    console::AttemptPoller poller{{}, nullptr};
-    poller.use_owners({"shop"});
+    const console::RetryApi nobody{{}, nullptr};
+    const console::AttemptPoller poller{nobody};
     CHECK_FALSE(poller.of("a"));
+    CHECK_FALSE(poller.dead_letters());
 }

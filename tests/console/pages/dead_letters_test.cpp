@@ -1,27 +1,21 @@
 #include "console/pages/dead_letters.hpp"
 
-#include "log/blocking_executor.hpp"
-#include "support/locked_log.hpp"
-#include "support/memory_log.hpp"
+#include "core/ascii.hpp"
+#include "retry/api/owner_token.hpp"
 
 #include <future>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 #include <catch2/catch.hpp>
+#include <httplib.h>
 #include <nlohmann/json.hpp>
 
 using namespace beckon;
-using namespace std::chrono_literals;
 using nlohmann::json;
 
 namespace {
-
-constexpr core::Partition kPartitions = 2;
-
-core::Partition partition_of(const std::string& webhook) {
-    return core::partition_of(webhook, kPartitions);
-}
 
 /// The answer, once it has come.
 template <class Value, class Ask>
@@ -31,55 +25,62 @@ Value answered(Ask ask) {
     return promised->get_future().get();
 }
 
-/// A clock that is ahead of the host's by so much.
-class AheadOfHost final : public core::Clock {
+/// A process with the role retry that answers as it is told, and keeps what it was asked.
+class FakeRetry {
 public:
-    explicit AheadOfHost(core::Duration by)
-        : by_(std::chrono::floor<std::chrono::milliseconds>(by)) {}
-    core::Timestamp wall() const override { return host_.wall() + by_; }
-    core::MonoTime mono() const override { return host_.mono(); }
+    explicit FakeRetry(const core::KeyRing& keys) : keys_(keys) {
+        server_.Get(".*", [this](const auto& request, auto& reply) { take(request, reply); });
+        server_.Post(".*", [this](const auto& request, auto& reply) { take(request, reply); });
+        port_ = server_.bind_to_any_port("127.0.0.1");
+        thread_ = std::thread{[this] { server_.listen_after_bind(); }};
+        while (!server_.is_running()) std::this_thread::yield();
+    }
+    ~FakeRetry() {
+        server_.stop();
+        thread_.join();
+    }
+
+    std::string origin() const { return "http://127.0.0.1:" + std::to_string(port_); }
+
+    struct Asked {
+        std::string target;
+        std::string body;
+        retry::Caller caller;
+    };
+    std::vector<Asked> asked() const {
+        const std::scoped_lock lock{mutex_};
+        return asked_;
+    }
+    void answer(int status, const json& body) {
+        const std::scoped_lock lock{mutex_};
+        status_ = status;
+        body_ = body.dump();
+    }
 
 private:
-    const std::chrono::milliseconds by_;
-    const core::SystemClock host_;
+    void take(const httplib::Request& request, httplib::Response& reply) {
+        const std::scoped_lock lock{mutex_};
+        const auto header = request.get_header_value("Authorization");
+        const auto caller = retry::check_token(keys_, *core::bearer_token(header));
+        asked_.push_back({request.target, request.body, caller.value_or(retry::Caller{})});
+        reply.status = status_;
+        reply.set_content(body_, "application/json");
+    }
+
+    const core::KeyRing& keys_;
+    mutable std::mutex mutex_;
+    std::vector<Asked> asked_;
+    int status_ = 200;
+    std::string body_ = "{}";
+    httplib::Server server_;
+    int port_ = 0;
+    std::thread thread_;
 };
 
-/// A log with webhooks and their dead letters, and the console's thread that folds it.
-class World {
-public:
-    explicit World(core::Duration log_ahead = {}) : clock(log_ahead) {
-        webhook("wanted", true);
-        webhook("switched-off", false);
-        dead_letter("a", "wanted", "order.created");
-        dead_letter("b", "wanted", "order.paid");
-        dead_letter("c", "switched-off", "order.created");
-        dead_letter("d", "of-nobody", "order.created");
-        loop = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
-        while (list({}).status != 200) std::this_thread::yield();
-        next_millisecond();
-    }
-    ~World() {
-        loop.request_stop();
-        executor.post([] {});
-    }
-
-    /// A plan covers letters from before it, by the millisecond.
-    void next_millisecond() const {
-        const auto now = clock.wall();
-        while (clock.wall() == now) std::this_thread::yield();
-    }
-    void dead_letter(const std::string& id, const std::string& webhook, const std::string& type) {
-        write({log::Topic::kRetryDead, partition_of(webhook)},
-              encode_dead(retry::Delivery{.id = id,
-                                          .webhook = webhook,
-                                          .event = json{{"type", type}}.dump(),
-                                          .hop = 3,
-                                          .attempts = 3,
-                                          .accepted = clock.wall(),
-                                          .last = retry::Outcome::refused}));
-    }
-    console::Answer list(const console::Parameters& asked) {
-        return answered<console::Answer>([&](auto reply) { dead.list(asked, std::move(reply)); });
+struct World {
+    console::Answer list(const console::Parameters& wanted) {
+        return answered<console::Answer>(
+            [&](auto reply) { dead.list()(wanted, std::move(reply)); });
     }
     console::Plan check(const std::string& wanted) {
         return answered<console::Plan>(
@@ -89,129 +90,99 @@ public:
         return answered<console::Answer>(
             [&](auto reply) { dead.redrive().run(order, "127.0.0.1", std::move(reply)); });
     }
-    json listed(const console::Parameters& asked) {
-        const auto answer = list(asked);
-        REQUIRE(answer.status == 200);
-        const auto page = json::parse(answer.json);
-        json ids = json::array();
-        for (const auto& letter : page["letters"]) ids.push_back(letter["delivery"]);
-        return ids;
-    }
-    /// How many records stand in the first tier of a webhook's partition.
-    std::size_t sent_again(const std::string& webhook) {
-        return log.with([&](log::MemoryLog& inner) {
-            return inner.records({log::Topic::retry(0), partition_of(webhook)}).size();
-        });
-    }
 
-    const AheadOfHost clock;  ///< of the log
-    test::LockedLog log{log::make_memory_log({.partitions = kPartitions, .clock = &clock})};
-    const std::shared_ptr<const core::KeyRing> keys =
+    std::shared_ptr<const core::KeyRing> keys =
         std::make_shared<const core::KeyRing>(core::KeyRing::generate());
-    console::DeadLetters dead;
-
-private:
-    void webhook(const std::string& id, bool enabled) {
-        const log::TopicPartition where{log::Topic::kWebhooks, partition_of(id)};
-        retry::Webhook made;
-        made.id = id;
-        made.owner = "me";
-        made.url = "https://example.org/";
-        write(where, encode(made, retry::SecretBox{keys}));
-        if (!enabled) {
-            write(where, encode(id, retry::WebhookState{.enabled = false, .reason = "gone"}));
-        }
-    }
-    void write(log::TopicPartition where, const core::Record& record) {
-        log::BlockingExecutor own;
-        const auto publisher = log.open_publisher(own);
-        bool done = false;
-        publisher->publish(where, record,
-                           [&](const auto& appended) { done = appended.has_value(); });
-        REQUIRE(own.wait_until([&] { return done; }, clock.mono() + 10s));
-    }
-    void run(const std::stop_token& stop) {
-        auto webhooks = std::make_shared<console::WebhookPage>(kPartitions, keys, log, executor);
-        auto fold = std::make_shared<console::DeadFold>(
-            kPartitions, console::DeadFold::Context{log, executor, webhooks});
-        dead.use(fold);
-        while (!stop.stop_requested()) {
-            executor.wait_until([&] { return stop.stop_requested(); }, clock.mono() + 1s);
-        }
-        dead.use(nullptr);
-    }
-
-    log::BlockingExecutor executor;
-    std::jthread loop;  ///< last: it uses the others
+    FakeRetry retry{*keys};
+    console::RetryApi api{{.origins = {"http://127.0.0.1:1", retry.origin()}}, keys};
+    console::SearchWorkers calls;
+    console::DeadLetters dead{api, calls};
 };
 
 }  // namespace
 
-TEST_CASE("the dead letters of all existing webhooks are listed, by filter", "[console]") {
-    World world;
-    CHECK(world.listed({}).size() == 3);
-    CHECK(world.listed({{"type", "order.paid"}}) == json{"b"});
-    CHECK(world.listed({{"webhook", "switched-off"}}) == json{"c"});
-    const auto answer = world.list({{"colour", "red"}});
-    CHECK(answer.status == 400);
-    CHECK_THAT(answer.json, Catch::Contains("webhook, type, reason"));
-}
-
-TEST_CASE("a plan counts, shows a sample and sends nothing", "[console]") {
-    World world;
-    const auto plan = world.check(R"({"type": "order.*"})");
-    REQUIRE(plan.answer.status == 200);
-    const auto reported = json::parse(plan.answer.json);
-    CHECK(reported["matched"] == 3);
-    CHECK(reported["disabled"] == 1);
-    CHECK(reported["would_settle"] == 2);
-    CHECK(reported["sample"].size() == 2);
-    REQUIRE(plan.order);
-    CHECK(world.listed({}).size() == 3);
-    CHECK(world.sent_again("wanted") == 0);
-}
-
-TEST_CASE("a confirmed plan redrives the letters that it showed, and no later ones", "[console]") {
-    World world;
-    const auto plan = world.check(R"({"webhook": "wanted"})");
-    REQUIRE(plan.order);
-    // A letter from the same millisecond as the plan would also count as later.
-    world.dead_letter("e", "wanted", "order.created");
-    while (world.listed({}).size() != 4) std::this_thread::yield();
-    const auto done = world.run(*plan.order);
-    REQUIRE(done.status == 200);
-    CHECK(json::parse(done.json)["settled"] == 2);
-    CHECK(json::parse(done.json)["left"] == 0);
-    CHECK(world.sent_again("wanted") == 2);
-    CHECK(world.listed({}) == json{"c", "e"});
-    CHECK(json::parse(world.run(*plan.order).json)["settled"] == 0);
-}
-
-// Fails where a plan covers the letters up to now by the host's clock: then it has none of those
-// that died later by the log's.
-TEST_CASE("a plan covers the letters that it showed, whatever the host's clock says",
-          "[console][time]") {
-    for (const auto log_ahead : {192h, -192h}) {
-        World world{log_ahead};
-        const auto plan = world.check("");
-        REQUIRE(plan.order);
-        CHECK(json::parse(plan.answer.json)["matched"] == 3);
-        world.dead_letter("e", "wanted", "order.created");
-        while (world.listed({}).size() != 4) std::this_thread::yield();
-        CHECK(json::parse(world.run(*plan.order).json)["settled"] == 2);
-        CHECK(world.listed({}) == json{"c", "e"});
-    }
-}
-
-TEST_CASE("a plan without letters, or with a malformed filter, has nothing to confirm",
+TEST_CASE("the dead letters are listed by a process with the role retry, as for an operator",
           "[console]") {
     World world;
-    CHECK_FALSE(world.check(R"({"webhook": "switched-off"})").order);
-    CHECK_FALSE(world.check(R"({"type": "other"})").order);
-    for (const auto* bad : {"[]", "{", R"({"colour": "red"})", R"({"since": "once"})"}) {
+    const json page{{"letters", {{{"delivery", "a"}}}}, {"next", nullptr}, {"passed_over", 0}};
+    world.retry.answer(200, page);
+    const auto answer = world.list({{"type", "order.*"}, {"limit", "100"}});
+    CHECK(answer.status == 200);
+    CHECK(json::parse(answer.json) == page);
+    REQUIRE(world.retry.asked().size() == 1);
+    CHECK(world.retry.asked()[0].target == "/dead?limit=100&type=order.%2A");
+    CHECK(world.retry.asked()[0].caller == retry::operator_caller());
+}
+
+TEST_CASE("a fault of the filter is the API's, and its own words tell it", "[console]") {
+    World world;
+    world.retry.answer(400, {{"code", "invalid"}, {"detail", "the parameter colour is unknown"}});
+    const auto answer = world.list({{"colour", "red"}});
+    CHECK(answer.status == 400);
+    CHECK(json::parse(answer.json) == json{{"error", "the parameter colour is unknown"}});
+    CHECK(world.check(R"({"colour": "red"})").answer.status == 400);
+}
+
+TEST_CASE("a plan is a dry run, and its order is confirmed as it was checked", "[console]") {
+    World world;
+    world.retry.answer(
+        200,
+        {{"matched", 3},
+         {"disabled", 1},
+         {"would_settle", 2},
+         {"sample", {{{"delivery", "a"}}}},
+         {"before", "2026-11-20T08:30:00.001Z"}});
+    const auto plan = world.check(R"({"webhook": "w"})");
+    REQUIRE(plan.answer.status == 200);
+    const auto said = json::parse(plan.answer.json);
+    CHECK(said["matched"] == 3);
+    CHECK(said["disabled"] == 1);
+    CHECK(said["would_settle"] == 2);
+    CHECK(said["sample"].size() == 1);
+    auto checked = json::parse(world.retry.asked().at(0).body);
+    CHECK(checked == json{{"webhook", "w"}, {"dry_run", true}});
+
+    world.retry.answer(
+        200, {{"matched", 3}, {"disabled", 1}, {"settled", 1}, {"gone", 0}, {"failed", 1}});
+    REQUIRE(plan.order);
+    const auto done = world.run(*plan.order);
+    CHECK(done.status == 200);
+    CHECK(json::parse(done.json) == json{{"settled", 1}, {"gone", 0}, {"failed", 1}, {"left", 1}});
+    CHECK(world.retry.asked().at(1).target == "/dead/redrive");
+    checked["dry_run"] = false;
+    checked["before"] = "2026-11-20T08:30:00.001Z";  // by the log's time: no later letter is in it
+    CHECK(json::parse(world.retry.asked().at(1).body) == checked);
+}
+
+TEST_CASE("a plan without letters, or of no object, has nothing to confirm", "[console]") {
+    World world;
+    world.retry.answer(
+        200, {{"matched", 1}, {"disabled", 1}, {"would_settle", 0}, {"sample", json::array()}});
+    CHECK_FALSE(world.check("{}").order);
+    for (const auto* bad : {"[]", "{"}) {
         CAPTURE(bad);
         CHECK(world.check(bad).answer.status == 400);
     }
     CHECK(world.check(json{{"ids", std::vector<std::string>(100, std::string(32, 'x'))}}.dump())
               .answer.status == 400);
+}
+
+TEST_CASE("a process that still reads its dead letters redrives nothing, and is named",
+          "[console]") {
+    World world;
+    world.retry.answer(
+        503, {{"code", "not_ready"}, {"detail", "the dead letters are still being read"}});
+    const auto answer = world.run(R"({"dry_run":false})");
+    CHECK(answer.status == 503);
+    CHECK_THAT(answer.json, Catch::Contains(world.retry.origin()));
+}
+
+TEST_CASE("without a process to ask, the page says which setting names one", "[console]") {
+    const console::RetryApi nobody{{}, nullptr};
+    console::SearchWorkers calls;
+    console::DeadLetters dead{nobody, calls};
+    const auto answer =
+        answered<console::Answer>([&](auto reply) { dead.list()({}, std::move(reply)); });
+    CHECK(answer.status == 503);
+    CHECK_THAT(answer.json, Catch::Contains("console.retry_urls"));
 }

@@ -111,7 +111,8 @@ std::string detail_of(const net::HttpReply& reply) { return Json::parse(reply.bo
 TEST_CASE("a token names its caller, to the installation that made it", "[retry][api]") {
     const auto keys = core::KeyRing::generate();
     for (const Caller& caller :
-         {Caller{.owner = "shop"}, Caller{.owner = "a-b_1", .publishes_to_all = true}}) {
+         {Caller{.owner = "shop"}, Caller{.owner = "a-b_1", .publishes_to_all = true},
+          operator_caller()}) {
         const auto token = make_token(keys, caller);
         REQUIRE(token);
         CHECK(check_token(keys, *token) == caller);
@@ -957,6 +958,7 @@ TEST_CASE("a redrive does nothing before it is asked to, and then delivers under
     const auto dry = world.settle("redrive", Json::object());
     CHECK(dry["matched"] == 4);
     CHECK(dry["would_settle"] == 4);
+    CHECK(world.settle("redrive", {{"before", dry["before"]}})["would_settle"] == 4);
     CHECK(world.received.empty());
     CHECK(world.settle("redrive", {{"limit", 2}, {"dry_run", false}})["settled"] == 2);
     CHECK(world.list()["letters"].size() == 2);
@@ -965,6 +967,33 @@ TEST_CASE("a redrive does nothing before it is asked to, and then delivers under
     CHECK(world.list()["letters"].empty());
     CHECK(world.received["https://a.example/"] == 4);
     CHECK(world.list("", "other")["letters"].size() == 1);
+}
+
+TEST_CASE("an operator sees and redrives the dead letters of all owners, and may do nothing else",
+          "[retry][dead]") {
+    DeadWorld world;
+    const auto as_operator = [&](Verb method, const std::string& target, const Json& body = {}) {
+        ApiRequest request;
+        request.method = method;
+        request.target = target;
+        request.authorization = "Bearer " + *make_token(*world.keys, operator_caller());
+        request.content_type = "application/json";
+        if (!body.is_null()) request.body = body.dump();
+        return world.ask(request);
+    };
+    const auto listed = Json::parse(as_operator(Verb::get, "/dead").body);
+    CHECK(listed["letters"].size() == DeadWorld::kLetters + 1);
+    CHECK(listed["all"] == DeadWorld::kLetters + 1);
+    CHECK_FALSE(world.list().contains("all"));
+    CHECK(Json::parse(as_operator(Verb::get, "/attempts").body)["webhooks"].size() == 2);
+    for (const auto* target : {"/webhooks", "/events"}) {
+        CAPTURE(target);
+        CHECK(as_operator(Verb::post, target, Json::object()).status == 403);
+    }
+    CHECK(as_operator(Verb::get, "/webhooks/" + world.webhook).status == 403);
+    const auto done = as_operator(Verb::post, "/dead/redrive", {{"dry_run", false}});
+    CHECK(Json::parse(done.body)["settled"] == DeadWorld::kLetters + 1);
+    CHECK(world.list()["letters"].empty());
 }
 
 TEST_CASE("a delivery that is dead-lettered again after a redrive has a history", "[retry][dead]") {
