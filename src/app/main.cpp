@@ -12,13 +12,12 @@
 #include "tools/doctor/doctor_command.hpp"
 #include "tools/keys/keys_command.hpp"
 #include "tools/lag/lag_command.hpp"
-#include "tools/lookup/lookup_command.hpp"
+#include "tools/message/message_command.hpp"
 #include "tools/push/push_command.hpp"
 #include "tools/reference/reference_command.hpp"
 #include "tools/replay/replay_command.hpp"
 #include "tools/subscriptions/subscriptions_command.hpp"
 #include "tools/topics/topics_command.hpp"
-#include "tools/trace/trace_command.hpp"
 #include "tools/webhooks/webhooks_command.hpp"
 
 #include <exception>
@@ -35,8 +34,7 @@ int main(int argc, char** argv) {
         tools::add_subscriptions_command(line);
         tools::add_broadcasts_command(line);
         app::add_config_command(line);
-        tools::add_lookup_commands(line);
-        tools::add_trace_command(line);
+        tools::add_message_command(line);
         tools::add_doctor_command(line);
         tools::add_replay_commands(line);
         tools::add_lag_command(line);

@@ -79,7 +79,7 @@ test('its man page is valid, and names every command', () => {
     const page = must('man', ['--warnings', '--local-file', '/usr/share/man/man1/beckon.1'], {
         env: { ...process.env, MANWIDTH: '100', LC_ALL: 'C.UTF-8' },
     });
-    for (const command of ['standalone', 'keys rotate', 'replay show', 'trace', 'doctor', 'cluster']) {
+    for (const command of ['standalone', 'keys rotate', 'replay show', 'message', 'doctor', 'cluster']) {
         assert(page.includes(`beckon ${command}`), command);
     }
     assert.match(page, /edge\.standby_count/);

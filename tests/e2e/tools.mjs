@@ -65,7 +65,9 @@ test('a trace shows the life of a message that was delivered', async () => {
     assert.match(life.steps.find((step) => step.what === 'accepted').why, /5 bytes, TTL 60 s, urgency high/);
     assert(life.steps.some((step) => step.why.includes('registered the channel')));
     const text = (await beckon('trace', headers.location, ...where())).out;
-    assert.match(text, /^message \w{32} of client \w{12}, partition \d+\nThe client acknowledged it\.\n/);
+    assert.match(text, /^message=\w{32} client=\w{12}\nThe client acknowledged it\.\naccepted  .*\nfinished  .*\n\n/);
+    assert.match(text, /registered the channel/);
+    assert.equal((await beckon('message', headers.location, ...where())).out, text, 'one command with two names');
 });
 
 test('a trace says that a message waits, was replaced, or was deleted', async () => {
@@ -93,7 +95,7 @@ test('the present state of a message: that it waits, since when it is on its way
     };
     const time = '\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z';
     const names = 'message=\\w{32} client=\\w{12}';
-    const shows = (id, words) => until(words, async () => new RegExp(`^${names}\n${words}\n$`).test(await message(id)), 60000);
+    const shows = (id, words) => until(words, async () => new RegExp(`^${names}\n${words}\n\n`).test(await message(id)), 60000);
     agent.mute = true;
     agent.end();
     const { id } = await post(agent.endpoint, 'now');

@@ -139,7 +139,7 @@ TOOLS = {
     "api": set(), "keys": set(), "topics": set(), "push": set(),
     "reference": set(), "reliability": set(),
     "backup": {"running"}, "broadcasts": {"running"}, "cluster": {"running"},
-    "doctor": {"running"}, "lag": {"running"}, "lookup": {"running"}, "trace": {"running"},
+    "doctor": {"running"}, "lag": {"running"}, "message": {"running"},
     "dead": {"api"},
     "webhooks": {"api", "dead"},
     "demo": {"api", "webhooks"},

@@ -3,7 +3,6 @@
 #include "core/ascii.hpp"
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"
-#include "core/milestone.hpp"
 #include "inspect/store/client_state.hpp"
 #include "inspect/trace/client_trace.hpp"
 #include "inspect/trace/trace_words.hpp"
@@ -192,22 +191,13 @@ core::Result<std::optional<inspect::Named>> Finder::named_at(const std::string& 
     return found;
 }
 
-/// A reliability id may be any text, also one that reads as a UAID: the log decides.
 core::Result<std::optional<inspect::Named>> Finder::named(const std::string& text,
                                                           const inspect::ScanLimits& limits) {
     if (place_in(text)) return named_at(text, limits);
     core::Tokens tokens{context_.keys};
-    auto opened = inspect::open_name(tokens, text, context_.clock.wall());
-    if ((opened && opened->kind != inspect::NameKind::client) || !core::is_reliability_id(text)) {
-        return opened;
-    }
-    const auto tracked = inspect::find_tracked(
-        context_.log, text,
+    return inspect::find_name(
+        tokens, context_.log, text,
         {.partitions = options_.partitions, .now = context_.clock.wall(), .limits = limits});
-    if (!tracked && !opened) return core::fail(tracked.error());
-    if (!tracked || !*tracked) return opened;
-    return inspect::Named{
-        .kind = inspect::NameKind::message, .client = (*tracked)->uaid, .message = (*tracked)->key};
 }
 
 console::Answer Finder::found(const inspect::Named& named, const inspect::ScanLimits& limits) {

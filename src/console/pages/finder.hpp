@@ -21,7 +21,7 @@ namespace beckon::console {
 /// reliability id, or a place in the log (`notifications/3@17` is the message of that record,
 /// `notifications/3@17/client` its client; so a link names neither), its life across the log
 /// topics, and the state of its client at a moment. It reads the log on the caller's thread
-/// (SearchWorkers has some), with the code of `beckon trace` and `beckon replay state`. Any thread.
+/// (SearchWorkers has some), with the code of `beckon message` and `beckon replay state`. Any thread.
 class Finder {
 public:
     /// The most time that a search for one answer reads.
@@ -42,7 +42,7 @@ public:
     Finder(const Finder&) = delete;
     Finder& operator=(const Finder&) = delete;
 
-    /// Parameter `q`. {"kind", "facts": [{"name", "value"}, …], "trace": as `beckon trace --json`
+    /// Parameter `q`. {"kind", "facts": [{"name", "value"}, …], "trace": as `beckon message --json`
     /// has it, or null and "problem": why the log was not read, "from", "until": between which
     /// times state() can answer; of a client "connection": {"connected", "since", "edge",
     /// "unanswered", "problem": why it is not known}}; 404 and {"error"} for any other text.

@@ -1,5 +1,7 @@
 #include "inspect/trace/named.hpp"
 
+#include "core/milestone.hpp"
+
 namespace beckon::inspect {
 
 namespace {
@@ -27,6 +29,18 @@ std::optional<Named> open_name(core::Tokens& tokens, const std::string& text, co
     const auto uuid = core::parse_uuid(text);
     if (!uuid) return std::nullopt;
     return Named{.kind = NameKind::client, .client = core::Uaid{*uuid}};
+}
+
+core::Result<std::optional<Named>> find_name(core::Tokens& tokens, log::EventLog& log,
+                                             const std::string& text, const TraceOptions& options) {
+    auto opened = open_name(tokens, text, options.now);
+    if ((opened && opened->kind != NameKind::client) || !core::is_reliability_id(text)) {
+        return opened;
+    }
+    const auto tracked = find_tracked(log, text, options);
+    if (!tracked && !opened) return core::fail(tracked.error());
+    if (!tracked || !*tracked) return opened;
+    return Named{.kind = NameKind::message, .client = (*tracked)->uaid, .message = (*tracked)->key};
 }
 
 }  // namespace beckon::inspect

@@ -2,7 +2,10 @@
 
 #include "core/clock.hpp"
 #include "core/ids.hpp"
+#include "core/result.hpp"
 #include "core/tokens.hpp"
+#include "inspect/trace/message_trace.hpp"
+#include "log/event_log.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -24,5 +27,11 @@ struct Named {
 /// Opens it with the installation's keys, without a query to any process. A token may stand there
 /// without its URL. nullopt: none of these, or of another installation.
 std::optional<Named> open_name(core::Tokens& tokens, const std::string& text, core::Timestamp now);
+
+/// As open_name(), and the message that has the text as its reliability id, which the log is
+/// searched for: such an id may be any text, also one that reads as a UAID. Errors: those of
+/// find_tracked(), if the text is nothing else.
+core::Result<std::optional<Named>> find_name(core::Tokens& tokens, log::EventLog& log,
+                                             const std::string& text, const TraceOptions& options);
 
 }  // namespace beckon::inspect

@@ -192,12 +192,8 @@ std::string time_text(Timestamp time) {
     return text.data();
 }
 
-std::string trace_text(const MessageTrace& trace) {
-    std::string out = "message " + core::log_name(trace.message.key) + " of client " +
-                      core::log_name(trace.message.uaid) + ", partition " +
-                      std::to_string(trace.partition) + "\n";
-    if (trace.reliability_id) out += "reliability id " + *trace.reliability_id + "\n";
-    out += trace.verdict + "\n";
+std::string steps_text(const MessageTrace& trace) {
+    std::string out;
     const auto made = made_at(trace.message.key);
     for (const auto& step : trace.steps) {
         out += "\n" + time_text(step.at) + since_text(step.at, made) + "  " + step.topic + "/" +

@@ -30,8 +30,8 @@ std::string unknown_words(core::Timestamp made, core::Timestamp now);
 /// "2026-11-22T10:00:00.123Z"
 std::string time_text(core::Timestamp time);
 
-/// Lines for people.
-std::string trace_text(const MessageTrace& trace);
+/// The steps in lines for people, an empty one before each.
+std::string steps_text(const MessageTrace& trace);
 /// One JSON object in one line.
 std::string trace_json(const MessageTrace& trace);
 std::string trace_json(const ClientTrace& trace);

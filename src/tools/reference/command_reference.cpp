@@ -124,7 +124,7 @@ std::string man_page(const CLI::App& top, const std::string& version) {
     return out + settings_troff() +
            ".SH EXIT STATUS\n0: done. 1: failed. 2: the command line or the configuration is "
            "wrong. "
-           "3: nothing was found (trace, replay). 128 + N: ended by signal N.\n"
+           "3: nothing was found (message, replay). 128 + N: ended by signal N.\n"
            ".SH FILES\n/etc/beckon/beckon.toml, /var/lib/beckon: used by the systemd unit.\n";
 }
 

@@ -1,7 +1,8 @@
-#include "tools/lookup/lookup_tool.hpp"
+#include "tools/message/message_tool.hpp"
 
 #include "app/exit_codes.hpp"
 #include "app/process/key_ring_guard.hpp"
+#include "app/process/output.hpp"
 #include "app/process/process.hpp"
 #include "core/clock.hpp"
 #include "core/json_text.hpp"
@@ -74,6 +75,35 @@ const inspect::TraceStep* step(const inspect::MessageTrace& trace, std::string_v
     return nullptr;
 }
 
+constexpr const char* kEndpointWords =
+    "That is an endpoint URL. Its client and the client's waiting messages: beckon subscriptions "
+    "show URL\n";
+constexpr const char* kClientWords =
+    "That is a UAID. The client and its waiting messages: beckon subscriptions show UAID\n";
+
+app::StartupError not_ours(const std::string& id) {
+    if (id.find("/wpush/") != std::string::npos) {
+        return app::StartupError("not an endpoint URL of this installation: " + id);
+    }
+    return app::StartupError(
+        "not a message of this installation, and not a reliability id either: " + id);
+}
+
+/// As log lines have them.
+std::string names_text(const inspect::Named& named) {
+    const auto client = "client=" + core::log_name(named.client);
+    if (named.message) return "message=" + core::log_name(*named.message) + " " + client + "\n";
+    if (named.channel) return client + " channel=" + core::to_dashed(*named.channel) + "\n";
+    return client + "\n";
+}
+
+/// What an edge knows of a message that waits.
+std::optional<EdgeAnswer> edge_answer(const app::Config& config, core::Tokens& tokens,
+                                      const inspect::MessageTrace& trace) {
+    if (trace.outcome != inspect::TraceOutcome::waiting) return std::nullopt;
+    return ask_edge(config, tokens.seal_message(trace.message));
+}
+
 /// Of a tracked message the log has the time at which it was sent.
 std::string sent_line(const inspect::MessageTrace& trace, const std::optional<EdgeAnswer>& edge) {
     if (edge) return line("sent", route_to_client(*edge));
@@ -93,47 +123,51 @@ std::string message_text(const inspect::MessageTrace& trace,
     if (const auto* finished = step(trace, "finished")) {
         text += line("finished", inspect::time_text(finished->at));
     }
+    if (trace.reliability_id) text += line("tracked", *trace.reliability_id);
     return text;
 }
 
-std::optional<core::MessageRef> print_names(const app::Config& config, const std::string& id,
-                                            std::ostream& out) {
+int run_message(app::Config config, const MessageOptions& asked, std::ostream& out) {
     core::Tokens tokens{app::load_key_ring(config)};
-    const auto named = inspect::open_name(tokens, id, core::SystemClock{}.wall());
-    if (named && named->kind == inspect::NameKind::endpoint) {
-        out << "client=" << core::log_name(named->client)
-            << " channel=" << core::to_dashed(*named->channel) << "\n";
-        return std::nullopt;
+    const auto now = core::SystemClock{}.wall();
+    if (const auto named = inspect::open_name(tokens, asked.id, now); named || asked.names) {
+        if (!named) throw not_ours(asked.id);
+        if (asked.names || named->kind == inspect::NameKind::endpoint) {
+            out << names_text(*named);
+            if (!asked.names) out << kEndpointWords;
+            return app::kDone;
+        }
+    } else if (asked.id.find("/wpush/") != std::string::npos ||
+               !core::is_reliability_id(asked.id)) {
+        throw not_ours(asked.id);
     }
-    if (id.find("/wpush/") != std::string::npos) {
-        throw app::StartupError("not an endpoint URL of this installation: " + id);
+    ToolLog log{config};
+    const inspect::TraceOptions options{.partitions = log.control().partitions, .now = now};
+    const auto found = inspect::find_name(tokens, log.log(), asked.id, options);
+    if (!found) throw app::StartupError(found.error().message);
+    if (!*found) {
+        app::print_error("beckon: '" + asked.id +
+                         "' is no Location that this installation gave a message, nor its last "
+                         "part; and the log has no message with it as its reliability id");
+        return app::kNothingFound;
     }
-    if (!named || named->kind != inspect::NameKind::message) {
-        throw app::StartupError("not a message of this installation: " + id);
+    const auto& named = **found;
+    if (!asked.json) {
+        out << names_text(named);
+        out.flush();  // shown before the log is read, which may take long
     }
-    out << "message=" << core::log_name(*named->message)
-        << " client=" << core::log_name(named->client) << "\n";
-    return core::MessageRef{named->client, *named->message};
-}
-
-int look_up(app::Config config, const std::string& id, std::ostream& out) {
-    const auto message = print_names(config, id, out);
-    if (!message) {
-        out << "That is an endpoint URL. Its client and the client's waiting messages: beckon "
-               "subscriptions show URL\n";
+    if (!named.message) {
+        out << kClientWords;
         return app::kDone;
     }
-    out.flush();  // shown before the log is read, which may take long
-    ToolLog log{config};
-    const auto trace = inspect::trace_message(
-        log.log(), *message,
-        {.partitions = log.control().partitions, .now = core::SystemClock{}.wall()});
+    const auto trace = inspect::trace_message(log.log(), {named.client, *named.message}, options);
     if (!trace) throw app::StartupError(trace.error().message);
-    std::optional<EdgeAnswer> edge;
-    if (trace->outcome == inspect::TraceOutcome::waiting) {
-        edge = ask_edge(config, id.substr(id.rfind('/') + 1));
+    if (asked.json) {
+        out << inspect::trace_json(*trace) << "\n";
+    } else {
+        out << message_text(*trace, edge_answer(config, tokens, *trace))
+            << inspect::steps_text(*trace);
     }
-    out << message_text(*trace, edge);
     return trace->outcome == inspect::TraceOutcome::unknown ? app::kNothingFound : app::kDone;
 }
 

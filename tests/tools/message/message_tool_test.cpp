@@ -1,4 +1,4 @@
-#include "tools/lookup/lookup_tool.hpp"
+#include "tools/message/message_tool.hpp"
 
 #include "app/process/process.hpp"
 #include "core/log_names.hpp"
@@ -55,20 +55,21 @@ TEST_CASE("beckon message prints the names of a message and its client in log li
 
     std::ostringstream out;
     const auto id = tokens.seal_message({uaid, key});
-    const core::MessageRef message{uaid, key};
-    CHECK(tools::print_names(config, "https://push.example.org/m/" + id, out) == message);
-    CHECK(tools::print_names(config, id, out) == message);
+    for (const auto& text : {"https://push.example.org/m/" + id, id}) {
+        CHECK(tools::run_message(config, {.id = text, .names = true}, out) == 0);
+    }
     const auto line = "message=" + core::log_name(key) + " " + client + "\n";
     CHECK(out.str() == line + line);
 
     out.str("");
     const core::ChannelId channel{core::random_uuid4()};
     const auto url = "https://push.example.org/wpush/" + tokens.seal_endpoint(uaid, channel);
-    CHECK_FALSE(tools::print_names(config, url, out));
+    CHECK(tools::run_message(config, {.id = url, .names = true}, out) == 0);
     CHECK(out.str() == client + " channel=" + core::to_dashed(channel) + "\n");
 
-    CHECK_THROWS_AS(tools::print_names(config, "https://push.example.org/m/nonsense", out),
-                    app::StartupError);
+    const tools::MessageOptions nonsense{.id = "https://push.example.org/m/nonsense",
+                                         .names = true};
+    CHECK_THROWS_AS(tools::run_message(config, nonsense, out), app::StartupError);
 }
 
 TEST_CASE("beckon message shows the state of a waiting message at its edge", "[cli]") {

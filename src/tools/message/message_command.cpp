@@ -1,0 +1,42 @@
+#include "tools/message/message_command.hpp"
+
+#include "app/command_line.hpp"
+#include "app/config/config.hpp"
+#include "tools/message/message_tool.hpp"
+
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+namespace beckon::tools {
+
+namespace {
+
+int run(app::Config config, const app::Sources& sources, const MessageOptions& asked) {
+    const bool on_kafka = !config.kafka.bootstrap_servers.empty();
+    if (on_kafka && !sources.contains("ops.port")) {
+        config.ops.port = app::defaults_of(app::Reader::edge).ops.port;
+    }
+    return run_message(std::move(config), asked, std::cout);
+}
+
+}  // namespace
+
+void add_message_command(app::CommandLine& line) {
+    static MessageOptions asked;
+    auto& command = line.add_configured(
+        line.top(), "message", "Show how a message stands, and its life step by step",
+        app::Reader::log, [](app::Config config, const app::Sources& sources) {
+            return run(std::move(config), sources, asked);
+        });
+    command.alias("trace");
+    command
+        .add_option("ID", asked.id,
+                    "The Location of a 201, its last part (`version`), the message's reliability "
+                    "id, or an endpoint URL")
+        ->required();
+    command.add_flag("--names", asked.names, "Only the names in log lines; queries no process");
+    command.add_flag("--json", asked.json, "One JSON object in a line");
+}
+
+}  // namespace beckon::tools

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "app/config/config.hpp"
+#include "edge/home/delivery_now.hpp"
+#include "inspect/trace/message_trace.hpp"
+
+#include <optional>
+#include <ostream>
+#include <string>
+
+namespace beckon::tools {
+
+/// An edge's answer about a message that waits.
+struct EdgeAnswer {
+    std::optional<edge::DeliveryNow> now;
+    std::string why_not;  ///< why nothing is known
+};
+
+struct MessageOptions {
+    std::string id;      ///< a message URL, a message id, a reliability id, or an endpoint URL
+    bool names = false;  ///< only the names in log lines: no process is asked
+    bool json = false;   ///< the trace as one JSON object
+};
+
+/// `beckon message ID`: the names that log lines have for the message, how far it has come and
+/// every step of its life, from the log; and while it waits when it was sent, from the process at
+/// the ops port. Returns kNothingFound if the log has nothing of it. Throws StartupError: no key
+/// ring, or it does not open the id; no log to read.
+int run_message(app::Config config, const MessageOptions& asked, std::ostream& out);
+
+/// The message's present state, below its names. `edge`: absent unless the message waits.
+std::string message_text(const inspect::MessageTrace& trace, const std::optional<EdgeAnswer>& edge);
+
+}  // namespace beckon::tools
