@@ -5,13 +5,9 @@
 #include "client/application_server.hpp"
 #include "client/url.hpp"
 #include "client/user_agent.hpp"
-#include "core/json_text.hpp"
+#include "tools/demo/demo_steps.hpp"
 
-#include <array>
-#include <cstdio>
 #include <future>
-
-#include <nlohmann/json.hpp>
 
 namespace beckon::tools {
 
@@ -19,18 +15,15 @@ namespace {
 
 using core::Fault;
 using core::Result;
-using nlohmann::json;
-using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
-double ms_between(steady_clock::time_point from, steady_clock::time_point to) {
-    return std::chrono::duration<double, std::milli>{to - from}.count();
-}
 
 class Demo {
 public:
     Demo(const DemoOptions& options, client::UserAgentOptions agent_options)
-        : options_(options), agent_(std::move(agent_options)), sender_(sender_options()) {}
+        : options_(options),
+          agent_(std::move(agent_options)),
+          sender_(sender_options()),
+          steps_(options.json) {}
 
     int run();
 
@@ -49,13 +42,9 @@ private:
         return out;
     }
 
-    void title(const std::string& text) {
-        if (!options_.json) app::print_line("\n" + text);
-    }
-    void step(const std::string& name, double ms, const std::string& detail = "");
     void step(const std::string& name, steady_clock::time_point from,
               const std::string& detail = "") {
-        step(name, ms_between(from, steady_clock::now()), detail);
+        steps_.add(name, steady_clock::now() - from, detail);
     }
 
     Result<void> connect_and_hello(bool must_be_known);
@@ -73,16 +62,8 @@ private:
     client::UserAgent agent_;
     client::ApplicationServer sender_;
     std::optional<client::Channel> channel_;
-    json steps_ = json::array();
+    DemoSteps steps_;
 };
-
-void Demo::step(const std::string& name, double ms, const std::string& detail) {
-    steps_.push_back({{"step", name}, {"ms", ms}});
-    if (options_.json) return;
-    std::array<char, 256> line{};
-    std::snprintf(line.data(), line.size(), "  %-22s %9.2f ms  ", name.c_str(), ms);
-    app::print_line(line.data() + detail);
-}
 
 Result<void> Demo::connect_and_hello(bool must_be_known) {
     auto start = steady_clock::now();
@@ -122,7 +103,7 @@ Result<void> Demo::check_accepted(const Sent& sent) {
     if (auto url = client::message_url(channel_->endpoint, *sent.reply); !url) {
         return core::fail(url.error());
     }
-    step("POST to 201", ms_between(sent.start, sent.answered), sent.reply->header("location"));
+    steps_.add("POST to 201", sent.answered - sent.start, sent.reply->header("location"));
     return {};
 }
 
@@ -132,15 +113,15 @@ Result<void> Demo::receive(const std::string& text, const Sent& sent) {
     if (!notification) return core::fail(notification.error());
     if (!*notification) return core::fail(Fault::timed_out, "the message did not arrive");
     const auto& message = **notification;
-    step("POST to frame", ms_between(sent.start, message.arrived),
-         std::to_string(message.body_bytes) + " bytes, encrypted");
+    steps_.add("POST to frame", message.arrived - sent.start,
+               std::to_string(message.body_bytes) + " bytes, encrypted");
     const auto decrypted = steady_clock::now();
     if (message.text != text) {
         return core::fail(Fault::corrupt, message.problem.empty()
                                               ? "another text arrived than was sent"
                                               : "cannot be read: " + message.problem);
     }
-    step("decrypt", ms_between(message.arrived, decrypted), '"' + text + '"');
+    steps_.add("decrypt", decrypted - message.arrived, '"' + text + '"');
     const auto start = steady_clock::now();
     if (auto acked = agent_.ack(message); !acked) return acked;
     // The answer to a ping comes after the ack was read.
@@ -176,30 +157,21 @@ Result<void> Demo::unsubscribe() {
 }
 
 Result<void> Demo::everything() {
-    title("A client subscribes");
+    steps_.title("A client subscribes");
     if (auto done = connect_and_hello(false); !done) return done;
     if (auto done = subscribe(); !done) return done;
-    title("An application server sends");
+    steps_.title("An application server sends");
     if (auto done = push_while_connected(); !done) return done;
-    title("The client is away; a message waits for it");
+    steps_.title("The client is away; a message waits for it");
     if (auto done = push_while_away(); !done) return done;
-    title("The client goes");
+    steps_.title("The client goes");
     return unsubscribe();
 }
 
 int Demo::run() {
     const auto done = everything();
     agent_.close();
-    if (options_.json) {
-        json report{{"ok", done.has_value()}, {"url", options_.url}, {"steps", steps_}};
-        if (!done) report["problem"] = app::with_remedy(done.error());
-        app::print_line(core::json_text(report));
-    } else if (done) {
-        app::print_line("\nEverything arrived as it was sent.");
-    } else {
-        app::print_error("\nThe demo failed: " + app::with_remedy(done.error()));
-    }
-    return done ? app::kDone : app::kFailed;
+    return steps_.finish(done, "url", options_.url, "Everything arrived as it was sent.");
 }
 
 }  // namespace

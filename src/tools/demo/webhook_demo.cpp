@@ -4,11 +4,10 @@
 #include "app/process/output.hpp"
 #include "core/ids.hpp"
 #include "core/json_text.hpp"
+#include "tools/demo/demo_steps.hpp"
 #include "tools/webhooks/receiver.hpp"
 
-#include <array>
 #include <condition_variable>
-#include <cstdio>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -76,7 +75,8 @@ public:
     explicit WebhookDemo(const WebhookDemoOptions& options)
         : options_(options),
           api_(patient(options.api)),
-          receiver_(0, [this](const auto& request) { return arrivals_.add(request); }) {}
+          receiver_(0, [this](const auto& request) { return arrivals_.add(request); }),
+          steps_(options.json) {}
 
     int run();
 
@@ -86,10 +86,6 @@ private:
         steady_clock::time_point start;
     };
 
-    void title(const std::string& text) {
-        if (!options_.json) app::print_line("\n" + text);
-    }
-    void step(const std::string& name, steady_clock::duration took, const std::string& detail);
     void subscribe();
     Result<Posted> post(const std::string& text);
     Result<Arrivals::One> next();
@@ -104,24 +100,14 @@ private:
     Arrivals arrivals_;
     WebhookReceiver receiver_;
     std::optional<OwnWebhook> webhook_;
-    Json steps_ = Json::array();
+    DemoSteps steps_;
 };
-
-void WebhookDemo::step(const std::string& name, steady_clock::duration took,
-                       const std::string& detail) {
-    const auto ms = std::chrono::duration<double, std::milli>{took}.count();
-    steps_.push_back({{"step", name}, {"ms", ms}});
-    if (options_.json) return;
-    std::array<char, 256> line{};
-    std::snprintf(line.data(), line.size(), "  %-22s %9.2f ms  ", name.c_str(), ms);
-    app::print_line(line.data() + detail);
-}
 
 void WebhookDemo::subscribe() {
     const auto start = steady_clock::now();
     webhook_.emplace(api_, CreateWebhook{.url = receiver_.url(), .types = {kType}});
     receiver_.start(webhook_->secret());
-    step("POST /webhooks", steady_clock::now() - start, webhook_->id() + " for " + kType);
+    steps_.add("POST /webhooks", steady_clock::now() - start, webhook_->id() + " for " + kType);
 }
 
 Result<WebhookDemo::Posted> WebhookDemo::post(const std::string& text) {
@@ -140,7 +126,7 @@ Result<WebhookDemo::Posted> WebhookDemo::post(const std::string& text) {
         return core::fail(Fault::conflict, "the POST was answered " +
                                                std::to_string(answer->status) + " " + answer->body);
     }
-    step("POST /events to 202", steady_clock::now() - posted.start, posted.id);
+    steps_.add("POST /events to 202", steady_clock::now() - posted.start, posted.id);
     return posted;
 }
 
@@ -162,7 +148,7 @@ Result<std::string> WebhookDemo::receive(const Posted& posted, const std::string
         event.value("data", Json::object()).value("text", "") != text) {
         return core::fail(Fault::corrupt, "another event arrived than was posted");
     }
-    step("POST to request", one->at - posted.start, one->request.id + ", signature verified");
+    steps_.add("POST to request", one->at - posted.start, one->request.id + ", signature verified");
     return one->request.id;
 }
 
@@ -186,24 +172,24 @@ Result<void> WebhookDemo::failing_receiver() {
     if (again->request.id != *refused) {
         return core::fail(Fault::corrupt, "another delivery came than the one that was refused");
     }
-    step("500 to next attempt", again->at - refused_at, "the same webhook-id");
+    steps_.add("500 to next attempt", again->at - refused_at, "the same webhook-id");
     return {};
 }
 
 void WebhookDemo::unsubscribe() {
     const auto start = steady_clock::now();
     webhook_.reset();
-    step("DELETE", steady_clock::now() - start, "");
+    steps_.add("DELETE", steady_clock::now() - start);
 }
 
 Result<void> WebhookDemo::everything() {
-    title("A receiver makes a webhook");
+    steps_.title("A receiver makes a webhook");
     subscribe();
-    title("An application posts an event");
+    steps_.title("An application posts an event");
     if (auto done = first_event(); !done) return done;
-    title("The receiver answers 500; the event waits in a delay tier");
+    steps_.title("The receiver answers 500; the event waits in a delay tier");
     if (auto done = failing_receiver(); !done) return done;
-    title("The receiver goes");
+    steps_.title("The receiver goes");
     unsubscribe();
     return {};
 }
@@ -211,16 +197,7 @@ Result<void> WebhookDemo::everything() {
 int WebhookDemo::run() {
     const auto done = everything();
     webhook_.reset();
-    if (options_.json) {
-        Json report{{"ok", done.has_value()}, {"api", options_.api.origin}, {"steps", steps_}};
-        if (!done) report["problem"] = app::with_remedy(done.error());
-        app::print_line(core::json_text(report));
-    } else if (done) {
-        app::print_line("\nEvery event arrived as it was posted.");
-    } else {
-        app::print_error("\nThe demo failed: " + app::with_remedy(done.error()));
-    }
-    return done ? app::kDone : app::kFailed;
+    return steps_.finish(done, "api", options_.api.origin, "Every event arrived as it was posted.");
 }
 
 }  // namespace
