@@ -4,6 +4,7 @@
 #include "net/http/request_parser.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace beckon::edge {
 
@@ -28,6 +29,14 @@ Kind by_first_bytes(std::string_view head) {
     return first >= 'a' && first <= 'z' ? Kind::plain : Kind::library;
 }
 
+/// Behind the empty line; nullopt: it has not come.
+std::optional<std::size_t> end_of_head(std::string_view head) {
+    constexpr std::string_view kEnd = "\r\n\r\n";
+    const auto begin = std::min(head.find_first_not_of("\r\n"), head.size());
+    const auto at = head.find(kEnd, begin);
+    return at == std::string_view::npos ? std::nullopt : std::optional{at + kEnd.size()};
+}
+
 bool is_upgrade(const net::HttpRequest& request) {
     return std::any_of(request.extra.begin(), request.extra.end(), [](const auto& header) {
         return core::equals_ignoring_case(header.name, kUpgrade);
@@ -43,14 +52,14 @@ HeadVerdict judge_head(std::string_view head) {
         {.header_bytes_max = kHttpHeadMax, .body_bytes_max = 0, .extra_prefix = kUpgrade}};
     std::size_t used = 0;
     const auto status = parser.put(head, used);
-    if (status == Status::need_more) return {Kind::incomplete};
-    if (status != Status::complete && status != Status::body_too_large) {
-        return {Kind::refused, {}, head.size()};
-    }
+    const HeadVerdict refused{Kind::refused, {}, head.size()};
+    const auto end = end_of_head(head);
+    if (status == Status::need_more) return end ? refused : HeadVerdict{Kind::incomplete};
+    if (status != Status::complete && status != Status::body_too_large) return refused;
     const auto& request = parser.request();
     if (is_upgrade(request)) return {Kind::library};
-    // (nothing that this port serves has a body)
-    if (status == Status::body_too_large) return {Kind::refused, {}, head.size()};
+    // Nothing that this port serves has a body, not even one of no chunks.
+    if (status == Status::body_too_large || used != end) return refused;
     if (request.method == net::Method::other || !request.target.starts_with('/')) {
         return {Kind::library};
     }

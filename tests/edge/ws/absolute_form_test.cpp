@@ -48,7 +48,9 @@ TEST_CASE("a head in absolute form with two meanings is refused", "[edge][ws]") 
     const std::string begin = "GET http://x/status HTTP/1.1\r\n";
     for (const auto& rest :
          {"\r\n", "Host: x\r\nHost: y\r\n\r\n", "Host: x\r\nContent-Length: 5\r\n\r\n",
-          "Host: x\r\n Folded: y\r\n\r\n", "Host: x\r\nNo name: y\r\n\r\n"}) {
+          "Host: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+          "Host: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "Host: x\r\n Folded: y\r\n\r\n",
+          "Host: x\r\nNo name: y\r\n\r\n"}) {
         CAPTURE(rest);
         const auto verdict = judge_head(begin + rest);
         CHECK(verdict.kind == Kind::refused);

@@ -38,8 +38,8 @@ TEST_CASE("a Matrix notification reaches the device of each endpoint URL", "[mat
     const auto one = world.subscribed();
     const auto two = world.subscribed();
     const auto former = "https://former.example" + two.path;
-    const auto reply = world.ask(
-        notify({device(url(one)), device(former)}, {{"prio", "low"}, {"counts", {{"unread", 2}}}}));
+    const auto reply = world.ask(notify(Json::array({device(url(one)), device(former)}),
+                                        {{"prio", "low"}, {"counts", {{"unread", 2}}}}));
     CHECK(rejected(reply) == Json::array());
     const auto records = world.notifications();
     REQUIRE(records.size() == 2);
@@ -61,18 +61,19 @@ TEST_CASE("a homeserver is told which pushkeys to forget, and when to come again
     const std::string foreign = "https://elsewhere.example" + good.path;
     const auto token = std::string{IngestWorld::kOrigin} + "/wpush/nonsense";
     const auto other = std::string{IngestWorld::kOrigin} + "/status";
-    CHECK(rejected(world.ask(notify({device(url(good)), device(url(bound)), device(url(gone)),
-                                     device(foreign), device(token), device(other)}))) ==
-          Json{url(bound), url(gone), foreign, token, other});
+    CHECK(rejected(world.ask(
+              notify(Json::array({device(url(good)), device(url(bound)), device(url(gone)),
+                                  device(foreign), device(token), device(other)})))) ==
+          Json::array({url(bound), url(gone), foreign, token, other}));
     CHECK(world.notifications().size() == 1);
     world.log_->set_away(true);
-    CHECK(world.ask(notify({device(url(good))})).status == 503);
+    CHECK(world.ask(notify(Json::array({device(url(good))}))).status == 503);
 }
 
 TEST_CASE("a notification that is too large for every app is dropped", "[matrix]") {
     IngestWorld world{{.matrix_gateway = true}};
     const auto target = world.subscribed();
-    auto request = notify({device(url(target))});
+    auto request = notify(Json::array({device(url(target))}));
     request.body_too_large = true;
     CHECK(rejected(world.ask(request)) == Json::array());
     CHECK(world.notifications().empty());
@@ -83,8 +84,9 @@ TEST_CASE("bodies that are no Matrix notifications are refused", "[matrix]") {
     const auto key = url(world.subscribed());
     for (const auto& body :
          {std::string{}, std::string{"[]"}, std::string{"{}"}, std::string(10'000, '['),
-          std::string{R"({"notification":1})"}, notify(Json::array()).body, notify(Json{1}).body,
-          notify({Json{{"pushkey", 1}}}).body, notify(Json(17, device(key))).body}) {
+          std::string{R"({"notification":1})"}, notify(Json::array()).body,
+          notify(Json::array({1})).body, notify(Json::array({Json{{"pushkey", 1}}})).body,
+          notify(Json(17, device(key))).body}) {
         CAPTURE(body);
         CHECK(world.ask(TestRequest{.target = kPath}.with_body(body)).status == 400);
     }
@@ -97,5 +99,5 @@ TEST_CASE("apps find a Matrix gateway where it is on", "[matrix]") {
           R"({"unifiedpush":{"gateway":"matrix"}})");
     IngestWorld off;
     CHECK(off.ask(get).status == 404);
-    CHECK(off.ask(notify({device(url(off.subscribed()))})).status == 404);
+    CHECK(off.ask(notify(Json::array({device(url(off.subscribed()))}))).status == 404);
 }
