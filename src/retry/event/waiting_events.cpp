@@ -15,7 +15,8 @@ bool WaitingEvents::has_space(core::Partition partition, const std::string& owne
     const auto& here = of(partition);
     const auto found = here.owners.find(owner);
     const auto held = found == here.owners.end() ? Held{} : found->second;
-    return held.events < here.events.share(kWaitingFraction) && held.bytes < here.bytes.share(kWaitingFraction);
+    return held.events < here.events.share(kWaitingFraction) &&
+           held.bytes < here.bytes.share(kWaitingFraction);
 }
 
 void WaitingEvents::post(const Posted& event) {
