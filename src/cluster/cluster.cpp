@@ -401,9 +401,9 @@ void Cluster::Impl::note_failover() {
     for (auto it = failing_over.begin(); it != failing_over.end();) {
         auto& [since, partitions] = it->second;
         std::erase_if(partitions, [this, &dead = it->first](core::Partition p) {
-            const auto& home = ownership.placed().at(p).home;
-            return home != dead && ownership.is_ready(home, p) &&
-                   ownership.highest_claim(p).node == home;
+            const auto placed = ownership.placement(p);
+            return placed && placed->home != dead && ownership.is_ready(placed->home, p) &&
+                   ownership.highest_claim(p).node == placed->home;
         });
         if (!partitions.empty()) {
             ++it;
