@@ -1,6 +1,7 @@
 #include "cluster/partition_lease.hpp"
 
 #include "core/assert.hpp"
+#include "core/lifetime.hpp"
 #include "records/events.hpp"
 #include "records/ownership.hpp"
 
@@ -17,7 +18,7 @@ namespace beckon::cluster {
 using core::Fault;
 using log::Topic;
 
-struct PartitionLease::Impl : std::enable_shared_from_this<Impl> {
+struct PartitionLease::Impl {
     Impl(core::Partition p, core::NodeId n, std::string r, log::Publisher& pub, Events e, Topics t)
         : partition(p),
           node(std::move(n)),
@@ -41,6 +42,7 @@ struct PartitionLease::Impl : std::enable_shared_from_this<Impl> {
     std::map<core::Epoch, std::string> winner;
     /// Leases that were read and not removed since: topic, epoch, node.
     std::set<std::tuple<Topic, core::Epoch, std::string>> standing;
+    core::Lifetime lifetime;
 
     void announce();
     void publish_lease(Topic topic);
@@ -57,21 +59,17 @@ struct PartitionLease::Impl : std::enable_shared_from_this<Impl> {
 
 void PartitionLease::Impl::announce() {
     publisher.publish({Topic::kOwnership, 0}, encode(EpochRecord{role, partition, epoch, node}),
-                      [weak = weak_from_this(), of = epoch](const auto& result) {
-                          if (const auto self = weak.lock()) {
-                              self->reported(of, result, &Impl::publish_claim);
-                          }
-                      });
+                      lifetime.guard([this, of = epoch](const auto& result) {
+                          reported(of, result, &Impl::publish_claim);
+                      }));
 }
 
 void PartitionLease::Impl::publish_lease(Topic topic) {
     const core::Lease lease{.epoch = epoch, .node = node.text, .role = role};
     publisher.publish({topic, partition}, core::encode(lease),
-                      [weak = weak_from_this(), of = epoch](const auto& result) {
-                          if (const auto self = weak.lock()) {
-                              self->reported(of, result, &Impl::nothing_more);
-                          }
-                      });
+                      lifetime.guard([this, of = epoch](const auto& result) {
+                          reported(of, result, &Impl::nothing_more);
+                      }));
 }
 
 void PartitionLease::Impl::reported(core::Epoch of, const core::Result<log::Appended>& result,
@@ -95,8 +93,8 @@ void PartitionLease::Impl::won() {
 void PartitionLease::Impl::lose(const core::Error& why) {
     if (state == State::following) return;
     state = State::following;
-    const auto keep = shared_from_this();  // the event may destroy the lease
-    events.lost(why);
+    const auto lost = events.lost;  // it may destroy the lease
+    lost(why);
 }
 
 void PartitionLease::Impl::remember(Topic topic, const core::Lease& lease) {
@@ -129,10 +127,10 @@ PartitionLease::PartitionLease(core::Partition partition, core::NodeId node, std
 
 PartitionLease::PartitionLease(core::Partition partition, core::NodeId node, std::string role,
                                log::Publisher& publisher, Events events, Topics topics)
-    : impl_(std::make_shared<Impl>(partition, std::move(node), std::move(role), publisher,
+    : impl_(std::make_unique<Impl>(partition, std::move(node), std::move(role), publisher,
                                    std::move(events), topics)) {}
 
-PartitionLease::~PartitionLease() { impl_->state = State::following; }
+PartitionLease::~PartitionLease() = default;
 
 void PartitionLease::claim(core::Epoch floor) {
     BECKON_ASSERT(impl_->state == State::following, "one claim at a time");
@@ -142,7 +140,7 @@ void PartitionLease::claim(core::Epoch floor) {
 }
 
 void PartitionLease::read(Topic topic, core::Offset /*offset*/, const core::Lease& lease) {
-    const auto impl = impl_;
+    auto* const impl = impl_.get();
     if (!lease.removed && lease.role != impl->role) return;  // another role's, with its own epochs
     impl->remember(topic, lease);
     if (lease.removed) return;

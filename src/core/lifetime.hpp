@@ -2,6 +2,7 @@
 
 #include "core/executor.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -12,13 +13,19 @@ namespace beckon::core {
 /// The one answer to "the caller may be gone": an object that has given callbacks away (to a log, a
 /// timer, another thread) owns a Lifetime, and its callbacks run only while that lasts.
 ///
+/// It is the one idiom for that: no object hands out weak pointers to itself, and std::shared_ptr
+/// is for what has several owners, such as the buffers of a request that a library still works on.
+///
 /// Made, used and ended on one thread, that of the executor; guarded callbacks may be dropped on
-/// any thread, but are called on that one. Only a Remote may be used from other threads.
+/// any thread, but are called on that one. Only a Remote and Term::over() may be used from other
+/// threads. An object whose callbacks may destroy it asks its term() after each call of one.
 class Lifetime {
     struct State;
 
 public:
-    explicit Lifetime(Executor& executor) : state_(std::make_shared<State>(executor)) {}
+    explicit Lifetime(Executor& executor) : state_(std::make_shared<State>(&executor)) {}
+    /// Of an object that has no executor: its Remotes drop everything.
+    Lifetime() : state_(std::make_shared<State>(nullptr)) {}
     ~Lifetime() { end(); }
     Lifetime(const Lifetime&) = delete;
     Lifetime& operator=(const Lifetime&) = delete;
@@ -36,6 +43,7 @@ public:
     /// call returns, that their object is no longer there.
     class Term {
     public:
+        /// Any thread.
         bool over() const { return state_->renewals != of_; }
 
     private:
@@ -86,14 +94,14 @@ public:
 
 private:
     struct State {
-        explicit State(Executor& e) : executor(&e) {}
+        explicit State(Executor* e) : executor(e) {}
         /// Call it on the executor's thread, which alone changes `executor`. It takes no lock: a
         /// task that runs at once runs while its poster still holds the lock.
         bool ended() const { return executor == nullptr; }
 
-        std::uint64_t renewals = 0;  ///< of the executor's thread
-        std::mutex mutex;            ///< guards `executor`; held while a task is posted
-        Executor* executor;          ///< null: ended
+        std::atomic<std::uint64_t> renewals = 0;  ///< changed on the executor's thread alone
+        std::mutex mutex;    ///< guards `executor`; held while a task is posted
+        Executor* executor;  ///< null: ended
     };
 
     std::shared_ptr<State> state_;

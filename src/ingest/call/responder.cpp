@@ -56,9 +56,9 @@ void add_cors(const HttpRequest& request, HttpReply& reply) {
 }  // namespace
 
 CallPtr Responder::begin(ExchangePtr exchange) {
-    const CallPtr call{new Call, [this, alive = std::weak_ptr{alive_}](Call* ended) {
+    const CallPtr call{new Call, [this, term = lifetime_.term()](Call* ended) {
                            const CallPtr owner{ended};
-                           if (!ended->answered && ended->exchange && !alive.expired()) {
+                           if (!ended->answered && ended->exchange && !term.over()) {
                                abandoned(owner);
                            }
                        }};

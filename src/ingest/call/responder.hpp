@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/lifetime.hpp"
 #include "ingest/api/errors.hpp"
 #include "ingest/call/call.hpp"
 #include "ingest/call/shared.hpp"
@@ -21,7 +22,7 @@ public:
     void refuse(const CallPtr& call, const Failure& failure);
 
     /// Calls that are not answered from now on never are: the service ends.
-    void end() { alive_.reset(); }
+    void end() { lifetime_.end(); }
 
     /// How a publish ended; for readiness.
     void published(const core::Result<log::Appended>& appended);
@@ -33,7 +34,7 @@ private:
     void abandoned(const CallPtr& call);
 
     ServiceShared& shared_;
-    std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+    core::Lifetime lifetime_;
 };
 
 }  // namespace beckon::ingest

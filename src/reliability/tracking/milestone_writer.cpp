@@ -1,19 +1,19 @@
 #include "reliability/tracking/milestone_writer.hpp"
 
+#include "core/lifetime.hpp"
 #include "core/logger.hpp"
 
 #include <utility>
 
 namespace beckon::reliability {
 
-struct MilestoneWriter::Impl : std::enable_shared_from_this<Impl> {
+struct MilestoneWriter::Impl {
     Impl(MilestoneQueue& q, core::Partition p, log::EventLog& log, core::Executor& e)
-        : queue(q), partitions(p), executor(e), publisher(log.open_publisher(e)) {}
+        : queue(q), partitions(p), lifetime(e), publisher(log.open_publisher(e)) {}
 
+    /// Any thread.
     void write_after(core::Duration delay) {
-        executor.post_after(delay, [weak = weak_from_this()] {
-            if (const auto self = weak.lock()) self->write();
-        });
+        remote.post_after(delay, [this] { write(); });
     }
 
     void write() {
@@ -58,11 +58,9 @@ struct MilestoneWriter::Impl : std::enable_shared_from_this<Impl> {
         pausing = true;
         if (!std::exchange(failing, true))
             core::log_warn("reliability", "milestones_wait", {{"why", why.message}});
-        executor.post_after(kPause, [weak = weak_from_this()] {
-            const auto self = weak.lock();
-            if (!self) return;
-            self->pausing = false;
-            self->write();
+        remote.post_after(kPause, [this] {
+            pausing = false;
+            write();
         });
     }
 
@@ -73,18 +71,19 @@ struct MilestoneWriter::Impl : std::enable_shared_from_this<Impl> {
 
     MilestoneQueue& queue;
     const core::Partition partitions;
-    core::Executor& executor;
     std::size_t under_way = 0;
     bool waits_for_capacity = false;
     bool pausing = false;
     bool failing = false;  ///< has been logged
     std::function<void()> flushed;
+    core::Lifetime lifetime;
+    const core::Lifetime::Remote remote{lifetime.remote()};
     const std::unique_ptr<log::Publisher> publisher;  ///< first to go: no answer comes after
 };
 
 MilestoneWriter::MilestoneWriter(MilestoneQueue& queue, core::Partition partitions,
                                  log::EventLog& log, core::Executor& executor)
-    : impl_(std::make_shared<Impl>(queue, partitions, log, executor)) {}
+    : impl_(std::make_unique<Impl>(queue, partitions, log, executor)) {}
 
 MilestoneWriter::~MilestoneWriter() = default;
 

@@ -4,6 +4,7 @@
 #include "core/contain.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
+#include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "core/media_type.hpp"
 #include "core/percent.hpp"
@@ -128,10 +129,10 @@ private:
 /// answered with 500 when the last holder is destroyed; not after the Api has ended.
 class PendingReply {
 public:
-    PendingReply(Api::Reply reply, std::weak_ptr<int> api)
+    PendingReply(Api::Reply reply, core::Lifetime::Term api)
         : reply_(std::move(reply)), api_(std::move(api)) {}
     ~PendingReply() {
-        if (given_ || api_.expired()) return;
+        if (given_ || api_.over()) return;
         core::contain("retry", [this] {
             reply_(problem_reply(Problem::internal,
                                  "this request failed at the server, whose log says why"));
@@ -146,7 +147,7 @@ public:
 
 private:
     const Api::Reply reply_;
-    const std::weak_ptr<int> api_;
+    const core::Lifetime::Term api_;
     bool given_ = false;
 };
 
@@ -181,7 +182,7 @@ struct Api::Impl {
         1};  ///< of the filters that choose the first attempts for which a request waits
     std::map<std::string, Usage> being_made;  ///< webhooks by owner that are not folded yet
     Usage all_being_made;
-    std::shared_ptr<int> alive = std::make_shared<int>(0);
+    core::Lifetime lifetime;
 
     void handle(const ApiRequest& request, const Reply& reply);
     core::Result<Caller> caller_of(const ApiRequest& request) const;
@@ -617,7 +618,7 @@ Api::Api(Options options, RetryNode& node, const core::Clock& clock,
          std::shared_ptr<const core::KeyRing> keys)
     : impl_(std::make_unique<Impl>(std::move(options), node, clock, std::move(keys))) {}
 
-Api::~Api() { impl_->alive.reset(); }
+Api::~Api() = default;
 
 void Api::Impl::handle(const ApiRequest& request, const Reply& reply) {
     const auto path = parse_path(request.target);
@@ -665,7 +666,7 @@ void Api::Impl::handle(const ApiRequest& request, const Reply& reply) {
 }
 
 void Api::handle(const ApiRequest& request, const Reply& reply) {
-    const auto pending = std::make_shared<PendingReply>(reply, impl_->alive);
+    const auto pending = std::make_shared<PendingReply>(reply, impl_->lifetime.term());
     core::contain("retry", [&] {
         impl_->handle(request,
                       [pending](net::HttpReply answer) { pending->give(std::move(answer)); });

@@ -2,6 +2,7 @@
 
 #include "core/contain.hpp"
 #include "core/handle.hpp"
+#include "core/lifetime.hpp"
 #include "retry/attempt/request_target.hpp"
 
 #include <algorithm>
@@ -164,8 +165,8 @@ struct HttpSender::Impl {
     const Options options;
     Loop& loop;
     core::SystemClock clock;
-    std::uint64_t timer = 0;  ///< generation of libcurl's one timer
-    std::shared_ptr<int> alive = std::make_shared<int>(0);
+    core::Lifetime lifetime{loop};
+    core::Lifetime timer{loop};  ///< renewed by each setting of libcurl's one timer
     Multi multi;
     std::map<CURL*, std::unique_ptr<Transfer>> transfers;
 
@@ -213,11 +214,10 @@ int HttpSender::Impl::on_socket(CURL*, curl_socket_t socket, int what, void* use
 
 int HttpSender::Impl::on_timer(CURLM*, long ms, void* user) noexcept {
     auto& self = *static_cast<Impl*>(user);
-    const auto of = ++self.timer;
+    self.timer.renew();
     if (ms < 0) return 0;
-    self.loop.post_after(milliseconds{ms}, [&self, of, alive = std::weak_ptr{self.alive}] {
-        if (!alive.expired() && self.timer == of) self.act(CURL_SOCKET_TIMEOUT, 0);
-    });
+    self.loop.post_after(milliseconds{ms},
+                         self.timer.guard([&self] { self.act(CURL_SOCKET_TIMEOUT, 0); }));
     return 0;
 }
 
@@ -235,9 +235,9 @@ void HttpSender::Impl::take_ended() {
             ended.emplace_back(message->easy_handle, message->data.result);
         }
     }
-    const std::weak_ptr still{alive};
+    const auto term = lifetime.term();
     for (const auto& one : ended) {
-        if (still.expired()) return;  // an answer has destroyed the sender
+        if (term.over()) return;  // an answer has destroyed the sender
         core::contain("retry", [&] { end(one.first, one.second); });
     }
 }
@@ -280,9 +280,9 @@ bool HttpSender::Impl::find_route(Transfer& transfer) const {
 }
 
 void HttpSender::Impl::refuse(std::string_view why, std::function<void(HttpAnswer)> done) {
-    loop.post([why, done = std::move(done), still = std::weak_ptr{alive}] {
-        if (!still.expired()) done({.end = HttpAnswer::End::unsendable, .why = std::string{why}});
-    });
+    loop.post(lifetime.guard([why, done = std::move(done)] {
+        done({.end = HttpAnswer::End::unsendable, .why = std::string{why}});
+    }));
 }
 
 void HttpSender::Impl::prepare(Transfer& transfer) {
@@ -334,7 +334,7 @@ HttpSender::HttpSender(Options options, Loop& loop)
 }
 
 HttpSender::~HttpSender() {
-    impl_->alive.reset();
+    impl_->lifetime.end();
     for (const auto& [easy, transfer] : impl_->transfers) {
         curl_multi_remove_handle(impl_->multi.get(), easy);
     }
@@ -353,10 +353,8 @@ void HttpSender::send(HttpRequest request, std::function<void(HttpAnswer)> done)
     transfer->started = impl_->clock.mono();
     if (!impl_->find_route(*transfer)) {
         HttpAnswer answer{.end = HttpAnswer::End::forbidden, .why = not_allowed(transfer->refused)};
-        return impl_->loop.post([done = std::move(transfer->done), answer = std::move(answer),
-                                 alive = std::weak_ptr{impl_->alive}] {
-            if (!alive.expired()) done(answer);
-        });
+        return impl_->loop.post(impl_->lifetime.guard(
+            [done = std::move(transfer->done), answer = std::move(answer)] { done(answer); }));
     }
     transfer->easy.reset(curl_easy_init());
     if (!transfer->easy) throw std::runtime_error("libcurl has no memory");

@@ -71,17 +71,15 @@ Outcome outcome_of(BridgeOutcome outcome) {
 
 }  // namespace
 
-struct Bridges::Impl : std::enable_shared_from_this<Impl> {
+struct Bridges::Impl {
     Impl(Options o, Context p)
         : options(std::move(o)),
           context(p),
-          publisher(context.log.open_publisher(context.executor)),
-          lifetime(context.executor) {}
+          publisher(context.log.open_publisher(context.executor)) {}
 
     const Options options;
     const Context context;
     const std::unique_ptr<log::Publisher> publisher;
-    core::Lifetime lifetime;
     DeliveryOutcomes* outcomes = nullptr;
     std::map<BridgeAppName, Queue> queues;
     std::map<BridgeAppName, std::string> unknown_apps;  ///< named once each
@@ -91,6 +89,7 @@ struct Bridges::Impl : std::enable_shared_from_this<Impl> {
     bool pump_posted = false;
     bool draining = false;
     std::function<void()> drained;
+    core::Lifetime lifetime{context.executor};
 
     bool put_aside(const BridgedJob& job, Queue* queue);
     void not_configured(const BridgedJob& job);
@@ -119,13 +118,6 @@ struct Bridges::Impl : std::enable_shared_from_this<Impl> {
     void report_gone(const BridgedJob& job, const std::string& why);
     void publish_gone(const BridgedJob& job);
     void reached_then(const BridgedJob& job, Milestone milestone, std::function<void()> then);
-
-    template <class F>
-    auto alive(F f) {
-        return [weak = weak_from_this(), f](const auto&... answer) {
-            if (const auto self = weak.lock()) f(*self, answer...);
-        };
-    }
 };
 
 // --- due messages
@@ -190,9 +182,9 @@ void Bridges::Impl::enqueue(Queue& queue, BridgedJob job) {
 
 void Bridges::Impl::pump_soon() {
     if (std::exchange(pump_posted, true)) return;
-    context.executor.post(alive([](Impl& self) {
-        self.pump_posted = false;
-        for (auto& [name, queue] : self.queues) self.pump(queue);
+    context.executor.post(lifetime.guard([this] {
+        pump_posted = false;
+        for (auto& [name, queue] : queues) pump(queue);
     }));
 }
 
@@ -232,8 +224,8 @@ void Bridges::Impl::start(Queue& queue, BridgedJob job) {
         ceil<seconds>(shared->expires() - shared->now(context.clock) - missing_time(*shared));
     queue.app->send(
         {.message = shared->message, .left = left, .expires = shared->expires()},
-        alive([&queue, shared](Impl& self, const BridgeVerdict& verdict, const Duration& took) {
-            self.ended(queue, *shared, verdict, took);
+        lifetime.guard([this, &queue, shared](const BridgeVerdict& verdict, const Duration& took) {
+            ended(queue, *shared, verdict, took);
         }));
 }
 
@@ -386,15 +378,14 @@ void Bridges::Impl::publish_gone(const BridgedJob& job) {
                                 .token_hash = core::hash_of_token(job.message.to.token)};
     publisher->publish(
         {log::Topic::kSubscriptions, core::partition_of(uaid, options.partitions)},
-        core::encode(gone), alive([job](Impl& self, const auto& where) {
+        core::encode(gone), lifetime.guard([this, job](const auto& where) {
             if (where) {
-                return self.reached_then(job, Milestone::errored, [&self, ticket = job.due.ticket] {
-                    self.outcomes->finish(ticket);
-                });
+                return reached_then(job, Milestone::errored,
+                                    [this, ticket = job.due.ticket] { outcomes->finish(ticket); });
             }
             core::log_warn("retry", "gone_not_written", {{"why", where.error().message}});
-            self.context.executor.post_after(kPublishAgain,
-                                             self.alive([job](Impl& s) { s.publish_gone(job); }));
+            context.executor.post_after(kPublishAgain,
+                                        lifetime.guard([this, job] { publish_gone(job); }));
         }));
 }
 
@@ -416,14 +407,11 @@ void Bridges::Impl::reached_then(const BridgedJob& job, Milestone milestone,
 // --- Bridges
 
 Bridges::Bridges(Options options, Context context, BridgeApps&& apps)
-    : impl_(std::make_shared<Impl>(std::move(options), context)) {
+    : impl_(std::make_unique<Impl>(std::move(options), context)) {
     for (auto& [name, app] : apps) impl_->queues[name].app = std::move(app);
 }
 
-Bridges::~Bridges() {
-    impl_->draining = true;
-    impl_->lifetime.end();
-}
+Bridges::~Bridges() = default;
 
 void Bridges::serve(DeliveryOutcomes& outcomes) { impl_->outcomes = &outcomes; }
 

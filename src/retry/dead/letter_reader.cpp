@@ -1,5 +1,7 @@
 #include "retry/dead/letter_reader.hpp"
 
+#include "core/lifetime.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +16,7 @@ constexpr std::size_t kTakeMax = 64;
 
 }  // namespace
 
-struct LetterReader::Impl : std::enable_shared_from_this<Impl> {
+struct LetterReader::Impl {
     Impl(std::vector<Offset> o, core::Executor& x, Done d)
         : offsets(std::move(o)), executor(x), done(std::move(d)) {}
 
@@ -24,6 +26,7 @@ struct LetterReader::Impl : std::enable_shared_from_this<Impl> {
     std::unique_ptr<log::PartitionReader> reader;
     Found found;
     std::size_t bytes = 0;
+    core::Lifetime lifetime{executor};
 
     void read();
     void keep(const core::RecordView& record);
@@ -58,30 +61,22 @@ void LetterReader::Impl::found_all() {
 
 void LetterReader::Impl::end(core::Result<Found> result) {
     reader.reset();
-    executor.post([keep = shared_from_this(), result = std::move(result)]() mutable {
-        if (const auto answer = std::exchange(keep->done, {})) answer(std::move(result));
-    });
+    executor.post(lifetime.guard([this, result = std::move(result)]() mutable {
+        if (const auto answer = std::exchange(done, {})) answer(std::move(result));
+    }));
 }
 
 LetterReader::LetterReader(core::Partition partition, std::vector<Offset> offsets,
                            log::EventLog& log, core::Executor& executor, Done done)
-    : impl_(std::make_shared<Impl>(std::move(offsets), executor, std::move(done))) {
-    const auto weak = std::weak_ptr{impl_};
+    : impl_(std::make_unique<Impl>(std::move(offsets), executor, std::move(done))) {
     impl_->reader = log.open_reader({log::Topic::kRetryDead, partition}, impl_->offsets.front(),
-                                    executor, [weak] {
-                                        if (const auto self = weak.lock()) self->read();
-                                    });
-    executor.post_after(kTimeout, [weak] {
-        const auto self = weak.lock();
-        if (self && self->reader) {
-            self->end(core::fail(Fault::timed_out, "the log does not deliver the dead letters"));
-        }
-    });
+                                    executor, impl_->lifetime.guard([this] { impl_->read(); }));
+    executor.post_after(kTimeout, impl_->lifetime.guard([this] {
+        if (!impl_->reader) return;
+        impl_->end(core::fail(Fault::timed_out, "the log does not deliver the dead letters"));
+    }));
 }
 
-LetterReader::~LetterReader() {
-    impl_->reader.reset();
-    impl_->done = {};
-}
+LetterReader::~LetterReader() = default;
 
 }  // namespace beckon::retry

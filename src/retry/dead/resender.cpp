@@ -1,5 +1,6 @@
 #include "retry/dead/resender.hpp"
 
+#include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "retry/dead/letter_reader.hpp"
 
@@ -12,7 +13,7 @@ namespace beckon::retry {
 using core::Fault;
 using log::Topic;
 
-struct Resender::Impl : std::enable_shared_from_this<Impl> {
+struct Resender::Impl {
     explicit Impl(Context p) : context(p) {}
 
     /// One call of redrive() or drop().
@@ -26,6 +27,7 @@ struct Resender::Impl : std::enable_shared_from_this<Impl> {
     const Context context;
     std::map<std::uint64_t, std::unique_ptr<LetterReader>> readers;
     std::uint64_t next_reader = 0;
+    core::Lifetime lifetime{context.executor};
 
     void read(core::Partition partition, std::vector<core::Offset> offsets,
               LetterReader::Done done);
@@ -44,13 +46,11 @@ void Resender::Impl::read(core::Partition partition, std::vector<core::Offset> o
     const auto number = next_reader++;
     readers[number] = std::make_unique<LetterReader>(
         partition, std::move(offsets), context.log, context.executor,
-        [weak = weak_from_this(), number, done = std::move(done)](auto result) {
-            const auto self = weak.lock();
-            if (!self) return;
-            const auto ended = std::move(self->readers[number]);
-            self->readers.erase(number);
+        lifetime.guard([this, number, done = std::move(done)](auto result) {
+            const auto ended = std::move(readers[number]);
+            readers.erase(number);
             done(std::move(result));
-        });
+        }));
 }
 
 /// The letters of one partition, in the order of the log.
@@ -88,36 +88,32 @@ void Resender::Impl::resend(const TaskPtr& task, const DeadLetter& letter,
     ++task->left;
     const auto again = reborn(found.delivery, found.died);
     context.publisher.publish({Topic::retry(0), letter.place.partition}, encode(again),
-                              [weak = weak_from_this(), task, letter](const auto& written) {
-                                  const auto self = weak.lock();
-                                  if (!self) return;
+                              lifetime.guard([this, task, letter](const auto& written) {
                                   if (written) {
-                                      self->settle(task, letter, Settlement::redriven);
+                                      settle(task, letter, Settlement::redriven);
                                   } else {
                                       ++task->outcome.failed;
                                   }
-                                  self->step_done(task);
-                              });
+                                  step_done(task);
+                              }));
 }
 
 void Resender::Impl::settle(const TaskPtr& task, const DeadLetter& letter, Settlement how) {
     ++task->left;
     context.publisher.publish({Topic::kRetryDead, letter.place.partition},
                               encode(Settled{letter.delivery, letter.webhook, letter.hop, how}),
-                              [weak = weak_from_this(), task, letter](const auto& written) {
-                                  const auto self = weak.lock();
-                                  if (!self) return;
+                              lifetime.guard([this, task, letter](const auto& written) {
                                   ++(written ? task->outcome.settled : task->outcome.failed);
-                                  const auto* known = self->context.index.find(letter.delivery);
+                                  const auto* known = context.index.find(letter.delivery);
                                   if (written && known && known->hop == letter.hop)
-                                      self->context.index.forget(letter);
-                                  self->step_done(task);
-                              });
+                                      context.index.forget(letter);
+                                  step_done(task);
+                              }));
 }
 
-Resender::Resender(Context context) : impl_(std::make_shared<Impl>(context)) {}
+Resender::Resender(Context context) : impl_(std::make_unique<Impl>(context)) {}
 
-Resender::~Resender() { impl_->readers.clear(); }
+Resender::~Resender() = default;
 
 void Resender::redrive(const std::vector<DeadLetter>& letters, Done done) {
     const auto task = std::make_shared<Impl::Task>();
@@ -125,22 +121,22 @@ void Resender::redrive(const std::vector<DeadLetter>& letters, Done done) {
     std::map<core::Partition, std::vector<DeadLetter>> by_partition;
     for (const auto& letter : letters) by_partition[letter.place.partition].push_back(letter);
     for (auto& [partition, some] : by_partition) impl_->redrive(task, std::move(some));
-    impl_->context.executor.post([impl = impl_, task] { impl->step_done(task); });
+    impl_->context.executor.post(impl_->lifetime.guard([this, task] { impl_->step_done(task); }));
 }
 
 void Resender::drop(const std::vector<DeadLetter>& letters, Done done) {
     const auto task = std::make_shared<Impl::Task>();
     task->done = std::move(done);
     for (const auto& letter : letters) impl_->settle(task, letter, Settlement::dropped);
-    impl_->context.executor.post([impl = impl_, task] { impl->step_done(task); });
+    impl_->context.executor.post(impl_->lifetime.guard([this, task] { impl_->step_done(task); }));
 }
 
 void Resender::read(const DeadLetter& letter, std::function<void(core::Result<Delivery>)> done) {
     impl_->read(letter.place.partition, {letter.place.offset},
-                [impl = impl_, letter, done = std::move(done)](auto found) {
+                [this, letter, done = std::move(done)](auto found) {
                     if (!found) return done(core::fail(found.error()));
                     if (found->letters.empty()) {
-                        impl->context.index.forget(letter);
+                        impl_->context.index.forget(letter);
                         return done(core::fail(Fault::not_found, "it fell off the log"));
                     }
                     done(std::move(found->letters.front().delivery));

@@ -1,6 +1,7 @@
 #include "retry/dispatch/dispatcher.hpp"
 
 #include "core/contain.hpp"
+#include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "retry/attempt/attempt_outcome.hpp"
 #include "retry/schedule/breaker.hpp"
@@ -23,7 +24,7 @@ bool is_new(const Due& due) { return due.ticket.tier == 0; }
 
 }  // namespace
 
-struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
+struct Dispatcher::Impl {
     Impl(Options o, Context p)
         : options(std::move(o)), context(std::move(p)), scheduler(options.schedule) {}
 
@@ -66,6 +67,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
     std::function<void()> drained;
     /// Of each attempt under way; of a partition that was forgotten meanwhile none is here.
     std::map<std::uint64_t, core::Partition> partitions_of_attempts;
+    core::Lifetime lifetime{context.executor};
 
     Receiver& receiver(const std::string& webhook);
     void forget_deleted();
@@ -158,9 +160,7 @@ void Dispatcher::Impl::not_known(const Due& due) {
     waiting.push_back(due);
     if (waiting.size() > 1)
         return;  // asked already: this one is older than the answer or waits again
-    context.catch_up(id, [weak = weak_from_this(), id](bool all_read) {
-        if (const auto self = weak.lock()) self->caught_up(id, all_read);
-    });
+    context.catch_up(id, lifetime.guard([this, id](bool all_read) { caught_up(id, all_read); }));
 }
 
 void Dispatcher::Impl::caught_up(const std::string& webhook, bool all_read) {
@@ -258,12 +258,10 @@ bool Dispatcher::Impl::too_late(const Webhook& webhook) const {
 
 void Dispatcher::Impl::pump_soon() {
     if (std::exchange(pump_posted, true)) return;
-    context.executor.post([weak = weak_from_this()] {
-        const auto self = weak.lock();
-        if (!self) return;
-        self->pump_posted = false;
-        self->pump();
-    });
+    context.executor.post(lifetime.guard([this] {
+        pump_posted = false;
+        pump();
+    }));
 }
 
 void Dispatcher::Impl::pump() {
@@ -284,12 +282,10 @@ void Dispatcher::Impl::pump() {
 /// An owner's share may grow with time alone (Scheduler::kQuick).
 void Dispatcher::Impl::poll_again() {
     if (scheduler.waiting() == 0 || std::exchange(poll_posted, true)) return;
-    context.executor.post_after(kPollAgain, [weak = weak_from_this()] {
-        const auto self = weak.lock();
-        if (!self) return;
-        self->poll_posted = false;
-        self->pump();
-    });
+    context.executor.post_after(kPollAgain, lifetime.guard([this] {
+        poll_posted = false;
+        pump();
+    }));
 }
 
 /// The job takes no place after all.
@@ -305,9 +301,8 @@ void Dispatcher::Impl::start(Job job, const WebhookDirectory::Entry& entry) {
     HttpRequest request;
     const bool built = core::contain(
         "retry attempts", [&] { request = build_request(entry.webhook, job.due.delivery, at); });
-    auto answered = [weak = weak_from_this(), job = std::move(job), at](const HttpAnswer& answer) {
-        if (const auto self = weak.lock()) self->ended(job, at, answer);
-    };
+    std::function<void(HttpAnswer)> answered = lifetime.guard(
+        [this, job = std::move(job), at](const HttpAnswer& answer) { ended(job, at, answer); });
     if (built) return context.send(std::move(request), std::move(answered));
     context.executor.post([answered = std::move(answered)] {
         answered({.end = HttpAnswer::End::unsendable, .why = "making its request threw"});
@@ -520,9 +515,9 @@ OwnerUsage& OwnerUsage::operator+=(const OwnerUsage& other) {
 }
 
 Dispatcher::Dispatcher(Options options, Context context)
-    : impl_(std::make_shared<Impl>(std::move(options), std::move(context))) {}
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(context))) {}
 
-Dispatcher::~Dispatcher() { impl_->draining = true; }
+Dispatcher::~Dispatcher() = default;
 
 void Dispatcher::due(Due due) {
     impl_->came_back(due.ticket, due.delivery.webhook);

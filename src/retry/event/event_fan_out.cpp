@@ -58,7 +58,7 @@ std::optional<core::Error> thrown_by(Work work) {
 
 }  // namespace
 
-struct EventFanOut::Impl : std::enable_shared_from_this<Impl> {
+struct EventFanOut::Impl {
     Impl(Options o, log::EventLog& l, log::Publisher& p, core::Executor& x,
          const WebhookDirectory& w, FanOutTurns& t, Events e)
         : options(std::move(o)),
@@ -237,12 +237,10 @@ bool EventFanOut::Impl::waits_for_webhooks() {
 /// The thread has others first. At most one turn is posted, however many events end in a part.
 void EventFanOut::Impl::next_turn() {
     if (std::exchange(turn_posted, true)) return;
-    executor.post([weak = weak_from_this()] {
-        const auto self = weak.lock();
-        if (!self) return;
-        self->turn_posted = false;
-        self->read_on();
-    });
+    executor.post(lifetime.guard([this] {
+        turn_posted = false;
+        read_on();
+    }));
 }
 
 void EventFanOut::Impl::read(const core::RecordView& record) {
@@ -330,16 +328,12 @@ void EventFanOut::Impl::ask_suspects_end() {
         [this](core::Executor& lasting, auto done) {
             log.ends({log::Topic::kEvents, options.partition}, lasting, std::move(done));
         },
-        [weak = weak_from_this()](const core::Result<log::Ends>& ends) {
-            const auto self = weak.lock();
-            if (!self) return;
+        [this](const core::Result<log::Ends>& ends) {
             if (ends) {
-                self->suspects_end = ends->end;
-                return self->read_on();
+                suspects_end = ends->end;
+                return read_on();
             }
-            self->executor.post_after(kPublishAgain, [weak] {
-                if (const auto s = weak.lock()) s->ask_suspects_end();
-            });
+            executor.post_after(kPublishAgain, lifetime.guard([this] { ask_suspects_end(); }));
         });
 }
 
@@ -380,9 +374,8 @@ void EventFanOut::Impl::begin(const core::RecordView& record, Event event) {
     for (auto& owner : owners) {
         const auto matching =
             std::make_shared<Matching>(Matching{.source = source, .owner = owner});
-        turns.add(owner, [weak = weak_from_this(), matching] {
-            const auto self = weak.lock();
-            return self ? self->next_part(matching) : FanOutTurns::Done{};
+        turns.add(owner, [this, term = lifetime.term(), matching] {
+            return term.over() ? FanOutTurns::Done{} : next_part(matching);
         });
         ++matchings;
         if (++one.matchings > 1) continue;
@@ -418,22 +411,18 @@ void EventFanOut::Impl::write_dead(const std::shared_ptr<const Unreadable>& what
             publisher.publish({log::Topic::kRetryDead, options.partition},
                               encode_dead(unreadable(log::Topic::kEvents.name(), options.partition,
                                                      record, what->why)),
-                              [weak = weak_from_this(), what](const auto& where) {
-                                  const auto self = weak.lock();
-                                  if (!self) return;
-                                  if (!where) return self->write_dead_again(what);
-                                  --self->letters;
-                                  self->written(what->offset);
-                              });
+                              lifetime.guard([this, what](const auto& where) {
+                                  if (!where) return write_dead_again(what);
+                                  --letters;
+                                  written(what->offset);
+                              }));
         });
     });
     if (thrown) write_dead_again(what);
 }
 
 void EventFanOut::Impl::write_dead_again(const std::shared_ptr<const Unreadable>& what) {
-    executor.post_after(kPublishAgain, [weak = weak_from_this(), what] {
-        if (const auto self = weak.lock()) self->write_dead(what);
-    });
+    executor.post_after(kPublishAgain, lifetime.guard([this, what] { write_dead(what); }));
 }
 
 /// Matches a part of the owner's webhooks, and publishes the deliveries of the matching ones. An
@@ -532,9 +521,7 @@ void EventFanOut::Impl::report_costly(const Source& source, const std::string& w
                                                    .at = source.time,
                                                    .source = source.event.source,
                                                    .event = source.event.id}),
-                      [weak = weak_from_this(), webhook](const auto&) {
-                          if (const auto self = weak.lock()) self->reporting.erase(webhook);
-                      });
+                      lifetime.guard([this, webhook](const auto&) { reporting.erase(webhook); }));
 }
 
 /// If the filter had no result, the delivery becomes a dead letter: the owner may redrive it.
@@ -567,24 +554,22 @@ void EventFanOut::Impl::write(const SourcePtr& source, const Target& target,
     const auto topic = target.dead ? log::Topic::kRetryDead : log::Topic::retry(0);
     const auto partition = core::partition_of(target.webhook, options.partitions);
     publisher.publish({topic, partition}, record_of(*source, target),
-                      [weak = weak_from_this(), source, target, release](const auto& where) {
-                          const auto self = weak.lock();
-                          if (!self) return release();
+                      [this, term = lifetime.term(), source, target, release](const auto& where) {
+                          if (term.over()) return release();
                           // It may be in the log: its reader then drops the copy.
-                          if (!where) return self->write_again(source, target, release);
+                          if (!where) return write_again(source, target, release);
                           release();
-                          ++self->counts.deliveries;
-                          self->written(source->offset);
+                          ++counts.deliveries;
+                          written(source->offset);
                       });
 }
 
 void EventFanOut::Impl::write_again(const SourcePtr& source, const Target& target,
                                     const FanOutTurns::Release& release) {
-    executor.post_after(kPublishAgain, [weak = weak_from_this(), source, target, release] {
-        const auto self = weak.lock();
-        if (!self) return release();
-        if (thrown_by([&] { self->write(source, target, release); })) {
-            self->write_again(source, target, release);
+    executor.post_after(kPublishAgain, [this, term = lifetime.term(), source, target, release] {
+        if (term.over()) return release();
+        if (thrown_by([&] { write(source, target, release); })) {
+            write_again(source, target, release);
         }
     });
 }
@@ -623,10 +608,10 @@ void EventFanOut::Impl::report_progress() {
 EventFanOut::EventFanOut(Options options, log::EventLog& log, log::Publisher& publisher,
                          core::Executor& executor, const WebhookDirectory& webhooks,
                          FanOutTurns& turns, Events events)
-    : impl_(std::make_shared<Impl>(options, log, publisher, executor, webhooks, turns,
+    : impl_(std::make_unique<Impl>(options, log, publisher, executor, webhooks, turns,
                                    std::move(events))) {}
 
-EventFanOut::~EventFanOut() { impl_->reader.reset(); }
+EventFanOut::~EventFanOut() = default;
 
 void EventFanOut::start() {
     const auto from = std::max<Offset>(0, impl_->options.from - kReadBack);
@@ -634,9 +619,8 @@ void EventFanOut::start() {
     // This process goes on: nothing of the trial before is suspect.
     if (!impl_->careful && impl_->options.before.trial) impl_->events.record(impl_->state);
     impl_->reader = impl_->log.open_reader({log::Topic::kEvents, impl_->options.partition}, from,
-                                           impl_->executor, [weak = std::weak_ptr{impl_}] {
-                                               if (const auto self = weak.lock()) self->read_on();
-                                           });
+                                           impl_->executor,
+                                           impl_->lifetime.guard([this] { impl_->read_on(); }));
 }
 
 void EventFanOut::read_on() { impl_->read_on(); }

@@ -26,7 +26,7 @@ constexpr core::Duration time_of(std::size_t steps) {
 
 }  // namespace
 
-struct FanOutTurns::Impl : std::enable_shared_from_this<Impl> {
+struct FanOutTurns::Impl {
     explicit Impl(core::Executor& x) : executor(x) {}
 
     struct Owner : RoundRobinPlace {
@@ -112,9 +112,9 @@ void FanOutTurns::Impl::release(const std::string& name, std::size_t of_bytes) {
     wake();
 }
 
-FanOutTurns::FanOutTurns(core::Executor& executor) : impl_(std::make_shared<Impl>(executor)) {}
+FanOutTurns::FanOutTurns(core::Executor& executor) : impl_(std::make_unique<Impl>(executor)) {}
 
-FanOutTurns::~FanOutTurns() { impl_->lifetime.end(); }
+FanOutTurns::~FanOutTurns() = default;
 
 void FanOutTurns::set_paused(bool is) {
     impl_->paused = is;
@@ -134,9 +134,7 @@ FanOutTurns::Release FanOutTurns::hold(const std::string& owner, std::size_t byt
     one.bytes += bytes;
     impl_->deliveries.take(1);
     impl_->bytes.take(bytes);
-    return [weak = std::weak_ptr{impl_}, owner, bytes] {
-        if (const auto self = weak.lock()) self->release(owner, bytes);
-    };
+    return impl_->lifetime.guard([this, owner, bytes] { impl_->release(owner, bytes); });
 }
 
 bool FanOutTurns::has_capacity(const std::string& owner) const {

@@ -1,5 +1,6 @@
 #include "retry/node/partition_home.hpp"
 
+#include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "fold/backoff.hpp"
 #include "records/events.hpp"
@@ -19,7 +20,7 @@ constexpr const char* kHomeRole = "retry";
 
 }  // namespace
 
-struct PartitionHome::Impl : std::enable_shared_from_this<Impl> {
+struct PartitionHome::Impl {
     Impl(Options o, Context p, Events e)
         : options(std::move(o)), context(std::move(p)), events(std::move(e)) {}
 
@@ -27,7 +28,6 @@ struct PartitionHome::Impl : std::enable_shared_from_this<Impl> {
     const Context context;
     const Events events;
 
-    std::uint64_t life = 0;  ///< of steps under way; a new start makes the former void
     std::unique_ptr<log::PartitionReader> reader;  ///< of `retry.done`
     std::unique_ptr<fold::ReadBarrier> barrier;
     std::unique_ptr<cluster::PartitionLease> lease;
@@ -39,25 +39,19 @@ struct PartitionHome::Impl : std::enable_shared_from_this<Impl> {
     bool stopped = false;
     std::string fault;
     fold::Backoff again{kStartAgain, kStartAgainMost};
+    core::Lifetime life{context.executor};  ///< renewed by a new start: former steps are void
 
     log::TopicPartition done_topic() const { return {Topic::kRetryDone, options.partition}; }
     void start();
     void end();
     void start_again(const core::Error& why);
+    void start_again_soon(const core::Error& why);
     void read();
     void read(const core::RecordView& record);
     void claim();
     void serve(core::Epoch of);
     void started();
     void begin_fan_out();
-
-    template <class F>
-    auto alive(F f) {
-        return [weak = weak_from_this(), of = life, f](const auto&... answer) {
-            const auto self = weak.lock();
-            if (self && self->life == of) f(*self, answer...);
-        };
-    }
 };
 
 void PartitionHome::Impl::start() {
@@ -68,23 +62,22 @@ void PartitionHome::Impl::start() {
     lease = std::make_unique<cluster::PartitionLease>(
         options.partition, options.node, kHomeRole, context.publisher,
         cluster::PartitionLease::Events{
-            .serving = alive([](Impl& self, core::Epoch of) {
-                // The lease is read from within the reader's call: the effects come after it.
-                self.context.executor.post(self.alive([of](Impl& s) { s.serve(of); }));
-            }),
-            .lost = alive([](Impl& self, const core::Error& why) {
-                self.context.executor.post(self.alive([why](Impl& s) { s.start_again(why); }));
-            })},
+            // The lease is read from within the reader's call: the effects come after it.
+            .serving =
+                [this](core::Epoch of) {
+                    context.executor.post(life.guard([this, of] { serve(of); }));
+                },
+            .lost = [this](const core::Error& why) { start_again_soon(why); }},
         cluster::PartitionLease::Topics{.claim = Topic::kRetryDone, .confirm = std::nullopt});
-    reader = context.log.open_reader(done_topic(), 0, context.executor,
-                                     alive([](Impl& self) { self.read(); }));
-    barrier->ask(alive([](Impl& self, const core::Result<void>& passed) {
-        passed ? self.claim() : self.start_again(passed.error());
+    reader =
+        context.log.open_reader(done_topic(), 0, context.executor, life.guard([this] { read(); }));
+    barrier->ask(life.guard([this](const core::Result<void>& passed) {
+        passed ? claim() : start_again(passed.error());
     }));
 }
 
 void PartitionHome::Impl::end() {
-    ++life;
+    life.renew();
     reader.reset();
     barrier.reset();
     lease.reset();
@@ -99,7 +92,12 @@ void PartitionHome::Impl::start_again(const core::Error& why) {
     events.failed(fault);
     core::log_warn("retry", "home_starts_again",
                    {{"partition", options.partition}, {"why", why.message}});
-    context.executor.post_after(again.pause(), alive([](Impl& self) { self.start(); }));
+    context.executor.post_after(again.pause(), life.guard([this] { start(); }));
+}
+
+/// Not from within the part that failed.
+void PartitionHome::Impl::start_again_soon(const core::Error& why) {
+    context.executor.post(life.guard([this, why] { start_again(why); }));
 }
 
 void PartitionHome::Impl::read() {
@@ -145,12 +143,10 @@ void PartitionHome::Impl::serve(core::Epoch of) {
                                 .from = done,
                                 .window_max = options.window_max},
         context.log, context.publisher, context.executor, context.clock,
-        PartitionTiers::Events{.due = [this](Due due) { events.due(std::move(due)); },
-                               .started = alive([](Impl& self) { self.started(); }),
-                               .failed = alive([](Impl& self, const core::Error& why) {
-                                   self.context.executor.post(
-                                       self.alive([why](Impl& s) { s.start_again(why); }));
-                               })});
+        PartitionTiers::Events{
+            .due = [this](Due due) { events.due(std::move(due)); },
+            .started = [this] { started(); },
+            .failed = [this](const core::Error& why) { start_again_soon(why); }});
     tiers->start();
 }
 
@@ -175,13 +171,13 @@ void PartitionHome::Impl::begin_fan_out() {
     served_last = epoch;
     auto state = how.before;
     state.open = true;
-    tiers->set_fan_out(std::move(state), alive([how](Impl& self) {
-                           if (self.served && !self.stopped) self.events.fan_out(self.epoch, how);
-                       }));
+    tiers->set_fan_out(std::move(state), [this, how] {
+        if (served && !stopped) events.fan_out(epoch, how);
+    });
 }
 
 PartitionHome::PartitionHome(Options options, Context context, Events events)
-    : impl_(std::make_shared<Impl>(std::move(options), std::move(context), std::move(events))) {}
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(context), std::move(events))) {}
 
 PartitionHome::~PartitionHome() {
     impl_->stopped = true;

@@ -54,7 +54,7 @@ Event disabled_event(const Webhook& webhook, const WebhookState& state, const co
 
 }  // namespace
 
-struct RetryNode::Impl : std::enable_shared_from_this<Impl>, DeliveryOutcomes {
+struct RetryNode::Impl final : DeliveryOutcomes {
     Impl(Options o, Context p)
         : options(std::move(o)),
           context(std::move(p)),
@@ -512,12 +512,10 @@ void RetryNode::Impl::publish(log::TopicPartition where, core::Record record, Do
 void RetryNode::Impl::publish_webhook(const std::string& id, core::Record record, Done done) {
     const log::TopicPartition where{Topic::kWebhooks, core::partition_of(id, options.partitions)};
     publish(where, std::move(record),
-            [weak = weak_from_this(), id, done = std::move(done)](const auto& written) {
-                const auto self = weak.lock();
-                if (!self) return;
+            lifetime.guard([this, id, done = std::move(done)](const auto& written) {
                 if (!written) return done(written);
-                self->confirm(id, done);
-            });
+                confirm(id, done);
+            }));
 }
 
 /// Answers when all nodes will match later events with it, and this one has folded it.
@@ -576,7 +574,7 @@ void RetryNode::Impl::measure() {
 }
 
 RetryNode::RetryNode(Options options, Context context)
-    : impl_(std::make_shared<Impl>(std::move(options), std::move(context))) {}
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(context))) {}
 
 RetryNode::~RetryNode() {
     impl_->lifetime.end();

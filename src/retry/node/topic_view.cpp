@@ -1,6 +1,7 @@
 #include "retry/node/topic_view.hpp"
 
 #include "core/contain.hpp"
+#include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "core/partition.hpp"
 #include "fold/backoff.hpp"
@@ -22,7 +23,7 @@ constexpr core::Duration kAskAgain = std::chrono::seconds{1};
 
 }  // namespace
 
-struct TopicView::Impl : std::enable_shared_from_this<Impl> {
+struct TopicView::Impl {
     Impl(Options o, log::EventLog& l, log::Publisher& p, core::Executor& x, Events e)
         : options(std::move(o)), log(l), publisher(p), executor(x), events(std::move(e)) {}
 
@@ -42,6 +43,7 @@ struct TopicView::Impl : std::enable_shared_from_this<Impl> {
     const Events events;
     std::vector<Input> inputs;
     std::size_t left = 0;  ///< inputs that have not caught up
+    core::Lifetime lifetime{executor};
 
     log::TopicPartition where(std::size_t input) const {
         return {options.topic, static_cast<core::Partition>(input)};
@@ -53,11 +55,8 @@ struct TopicView::Impl : std::enable_shared_from_this<Impl> {
     void read(std::size_t input);
     bool take(std::size_t input, std::size_t& bytes);
     void ask(std::size_t input);
-    std::function<void()> alive(std::size_t input, void (Impl::*what)(std::size_t)) {
-        return [weak = weak_from_this(), input, what] {
-            const auto self = weak.lock();
-            if (self && input < self->inputs.size()) ((*self).*what)(input);
-        };
+    std::function<void()> guarded(std::size_t input, void (Impl::*what)(std::size_t)) {
+        return lifetime.guard([this, input, what] { (this->*what)(input); });
     }
 };
 
@@ -71,7 +70,7 @@ void TopicView::Impl::start(std::size_t index) {
 void TopicView::Impl::open(std::size_t index) {
     auto& input = inputs[index];
     if (input.reader) return;
-    input.reader = log.open_reader(where(index), input.next, executor, alive(index, &Impl::read));
+    input.reader = log.open_reader(where(index), input.next, executor, guarded(index, &Impl::read));
 }
 
 void TopicView::Impl::failed(std::size_t index, const core::Error& why) {
@@ -87,7 +86,7 @@ void TopicView::Impl::failed(std::size_t index, const core::Error& why) {
     input.next = why.fault == Fault::out_of_range ? 0 : input.reader->position();
     input.reader.reset();
     input.fault = why.message;
-    executor.post_after(pause, alive(index, &Impl::open));
+    executor.post_after(pause, guarded(index, &Impl::open));
     events.changed();
 }
 
@@ -102,7 +101,7 @@ void TopicView::Impl::read(std::size_t index) {
     for (std::size_t bytes = 0; bytes < kViewTurnBytesMax;) {
         if (!take(index, bytes)) return;
     }
-    executor.post(alive(index, &Impl::read));
+    executor.post(guarded(index, &Impl::read));
 }
 
 /// False: nothing more is there now.
@@ -125,26 +124,22 @@ bool TopicView::Impl::take(std::size_t index, std::size_t& bytes) {
 }
 
 void TopicView::Impl::ask(std::size_t index) {
-    inputs[index].barrier->ask([weak = weak_from_this(), index](const core::Result<void>& passed) {
-        const auto self = weak.lock();
-        if (!self || index >= self->inputs.size()) return;
-        if (!passed) {
-            return self->executor.post_after(kAskAgain, self->alive(index, &Impl::ask));
-        }
-        if (std::exchange(self->inputs[index].caught_up, true)) return;
-        if (--self->left == 0) self->events.caught_up();
-    });
+    inputs[index].barrier->ask(lifetime.guard([this, index](const core::Result<void>& passed) {
+        if (!passed) return executor.post_after(kAskAgain, guarded(index, &Impl::ask));
+        if (std::exchange(inputs[index].caught_up, true)) return;
+        if (--left == 0) events.caught_up();
+    }));
 }
 
 TopicView::TopicView(Options options, log::EventLog& log, log::Publisher& publisher,
                      core::Executor& executor, Events events)
     : impl_(
-          std::make_shared<Impl>(std::move(options), log, publisher, executor, std::move(events))) {
+          std::make_unique<Impl>(std::move(options), log, publisher, executor, std::move(events))) {
     impl_->inputs.resize(static_cast<std::size_t>(impl_->options.partitions));
     impl_->left = impl_->inputs.size();
 }
 
-TopicView::~TopicView() { impl_->inputs.clear(); }
+TopicView::~TopicView() = default;
 
 void TopicView::start() {
     for (std::size_t p = 0; p < impl_->inputs.size(); ++p) {

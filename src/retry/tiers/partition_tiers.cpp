@@ -37,7 +37,7 @@ std::uint64_t unfinished_in(OffsetRange range, const Finished& finished) {
 
 }  // namespace
 
-struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
+struct PartitionTiers::Impl {
     Impl(Options o, log::EventLog& l, log::Publisher& p, core::Executor& x, const core::Clock& c,
          Events e)
         : options(std::move(o)),
@@ -125,13 +125,6 @@ struct PartitionTiers::Impl : std::enable_shared_from_this<Impl> {
     void record(std::function<void(bool written)> then);
     void record_fan_out(const std::function<void()>& then);
     void fail(const core::Error& why);
-
-    template <class F>
-    auto alive(F f) {
-        return [weak = weak_from_this(), f](const auto&... answer) {
-            if (const auto self = weak.lock()) f(*self, answer...);
-        };
-    }
 };
 
 std::vector<Topic> PartitionTiers::Impl::topics() const {
@@ -269,14 +262,15 @@ void PartitionTiers::Impl::read_gap(int tier, OffsetRange gap, const Finished& f
         [this, tier](core::Executor& lasting, auto done) {
             log.ends(at(Topic::retry(tier)), lasting, std::move(done));
         },
-        alive([=](Impl& self, const core::Result<log::Ends>& ends) {
+        [this, tier, gap, finished](const core::Result<log::Ends>& ends) {
             if (ends) {
                 const auto end = std::min(gap.end, ends->start);
-                return self.count_lost(tier, {gap.begin, end}, finished);
+                return count_lost(tier, {gap.begin, end}, finished);
             }
-            self.executor.post_after(kPublishAgain,
-                                     self.alive([=](Impl& s) { s.read_gap(tier, gap, finished); }));
-        }));
+            executor.post_after(kPublishAgain, lifetime.guard([this, tier, gap, finished] {
+                read_gap(tier, gap, finished);
+            }));
+        });
 }
 
 bool PartitionTiers::Impl::has_capacity(int tier) const {
@@ -307,12 +301,12 @@ void PartitionTiers::Impl::due(Due due) {
 /// Its reader is in the middle of a record, so the effects come after it.
 void PartitionTiers::Impl::set_aside(const Due& due) {
     take_into_window(due);
-    executor.post(alive([due](Impl& self) {
-        self.publish({.topic = Topic::kRetryDead,
-                      .ticket = due.ticket,
-                      .record = encode_dead(due.delivery),
-                      .name = {due.delivery.id, due.delivery.hop},
-                      .count = &self.dead_lettered});
+    executor.post(lifetime.guard([this, due] {
+        publish({.topic = Topic::kRetryDead,
+                 .ticket = due.ticket,
+                 .record = encode_dead(due.delivery),
+                 .name = {due.delivery.id, due.delivery.hop},
+                 .count = &dead_lettered});
     }));
 }
 
@@ -328,9 +322,12 @@ void PartitionTiers::Impl::finish(const Ticket& ticket) {
 
 void PartitionTiers::Impl::capacity_made() {
     if (std::exchange(capacity_posted, true)) return;
-    executor.post(alive([](Impl& self) {
-        self.capacity_posted = false;
-        for (const auto& [tier, opened] : self.tiers) opened->turn();
+    executor.post(lifetime.guard([this] {
+        capacity_posted = false;
+        const auto term = lifetime.term();
+        for (auto one = tiers.begin(); !term.over() && one != tiers.end(); ++one) {
+            one->second->turn();
+        }
     }));
 }
 
@@ -343,14 +340,13 @@ void PartitionTiers::Impl::publish(Promotion promotion) {
 void PartitionTiers::Impl::write(Promotion promotion) {
     publisher.publish(
         at(promotion.topic), promotion.record,
-        alive([promotion, sent = clock.mono()](Impl& self, const auto& where) {
-            if (where) return self.written(promotion, *where, sent);
+        lifetime.guard([this, promotion, sent = clock.mono()](const auto& where) {
+            if (where) return written(promotion, *where, sent);
             // Perhaps it is in the log: then the next tier drops the copy.
             core::log_warn("retry", "promotion_failed", {{"why", where.error().message}});
             auto again = promotion;
-            if (!std::exchange(again.in_doubt, true)) ++self.in_doubt[again.topic];
-            self.executor.post_after(kPublishAgain,
-                                     self.alive([again](Impl& s) { s.write(again); }));
+            if (!std::exchange(again.in_doubt, true)) ++in_doubt[again.topic];
+            executor.post_after(kPublishAgain, lifetime.guard([this, again] { write(again); }));
         }));
 }
 
@@ -413,10 +409,10 @@ bool PartitionTiers::Impl::changed() const {
 }
 
 void PartitionTiers::Impl::record_soon() {
-    executor.post_after(kRecordEvery, alive([](Impl& self) {
-                            if (self.changed() && !self.recording) self.record([](bool) {});
-                            if (!self.stopping) self.record_soon();
-                        }));
+    executor.post_after(kRecordEvery, lifetime.guard([this] {
+        if (changed() && !recording) record([](bool) {});
+        if (!stopping) record_soon();
+    }));
 }
 
 // It needs no log::CheckedPublisher: numbers of ours alone, which bytes of others cannot make
@@ -426,42 +422,38 @@ void PartitionTiers::Impl::record(std::function<void(bool written)> then) {
     recording = true;
     unrecorded = false;
     for (const auto& [tier, opened] : tiers) opened->clear_changed();
-    publisher.publish(at(Topic::kRetryDone), encode(done_record()),
-                      alive([then = std::move(then)](Impl& self, const auto& where) {
-                          self.recording = false;
-                          if (!where) {
-                              self.unrecorded = true;
-                              core::log_warn("retry", "done_not_recorded",
-                                             {{"partition", self.options.partition},
-                                              {"why", where.error().message}});
-                          }
-                          then(where.has_value());
-                      }));
+    publisher.publish(
+        at(Topic::kRetryDone), encode(done_record()),
+        lifetime.guard([this, then = std::move(then)](const auto& where) {
+            recording = false;
+            if (!where) {
+                unrecorded = true;
+                core::log_warn("retry", "done_not_recorded",
+                               {{"partition", options.partition}, {"why", where.error().message}});
+            }
+            then(where.has_value());
+        }));
 }
 
 void PartitionTiers::Impl::record_fan_out(const std::function<void()>& then) {
-    record(alive([then](Impl& self, bool written) {
+    record([this, then](bool written) {
         if (written) return then();
-        self.executor.post_after(kPublishAgain,
-                                 self.alive([then](Impl& s) { s.record_fan_out(then); }));
-    }));
+        executor.post_after(kPublishAgain, lifetime.guard([this, then] { record_fan_out(then); }));
+    });
 }
 
 void PartitionTiers::Impl::fail(const core::Error& why) {
     if (std::exchange(stopping, true)) return;
-    const auto keep = shared_from_this();
-    events.failed(why);
+    const auto failed = events.failed;  // it may destroy this
+    failed(why);
 }
 
 PartitionTiers::PartitionTiers(Options options, log::EventLog& log, log::Publisher& publisher,
                                core::Executor& executor, const core::Clock& clock, Events events)
-    : impl_(std::make_shared<Impl>(std::move(options), log, publisher, executor, clock,
+    : impl_(std::make_unique<Impl>(std::move(options), log, publisher, executor, clock,
                                    std::move(events))) {}
 
-PartitionTiers::~PartitionTiers() {
-    impl_->scans.clear();
-    impl_->tiers.clear();
-}
+PartitionTiers::~PartitionTiers() = default;
 
 void PartitionTiers::start() { impl_->start(); }
 

@@ -1,5 +1,6 @@
 #include "retry/tiers/tier.hpp"
 
+#include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "records/events.hpp"
 
@@ -20,7 +21,7 @@ constexpr int kTurnMax = 16;
 
 }  // namespace
 
-struct Tier::Impl : std::enable_shared_from_this<Impl> {
+struct Tier::Impl {
     Impl(Options o, log::EventLog& l, core::Executor& x, const core::Clock& c, Events e)
         : options(std::move(o)),
           log(l),
@@ -47,8 +48,9 @@ struct Tier::Impl : std::enable_shared_from_this<Impl> {
     std::map<Offset, core::Timestamp> due_of;  ///< of records that are read and not finished
     Offset expected = 0;  ///< the offset of the next record, if there is no gap
     bool paused = false;
-    bool caught_up = false;   ///< it has come to the end, or to a record that is not due, once
-    std::uint64_t timer = 0;  ///< generation; timers armed before are stale
+    bool caught_up = false;  ///< it has come to the end, or to a record that is not due, once
+    core::Lifetime lifetime{executor};
+    core::Lifetime timer{executor};  ///< renewed when one is armed: those before are stale
 
     void open(Offset from);
     void turn();
@@ -66,13 +68,12 @@ struct Tier::Impl : std::enable_shared_from_this<Impl> {
 
 void Tier::Impl::open(Offset from) {
     reader = log.open_reader({log::Topic::retry(options.tier), options.partition}, from, executor,
-                             [weak = weak_from_this()] {
-                                 if (const auto self = weak.lock()) self->turn();
-                             });
+                             lifetime.guard([this] { turn(); }));
 }
 
 void Tier::Impl::turn() {
     if (!reader) return;
+    const auto term = lifetime.term();
     for (int i = 0; i < kTurnMax; ++i) {
         if (!head && !fetch()) return;
         if (!head) {  // the record that was read needs no attempt
@@ -87,7 +88,7 @@ void Tier::Impl::turn() {
         }
         if (!events.has_capacity()) return;
         hand_on();
-        if (!reader) return;  // the owner is gone
+        if (term.over() || !reader) return;  // the owner is gone
     }
     later(Duration::zero(), &Impl::turn);
 }
@@ -205,18 +206,15 @@ void Tier::Impl::resume() {
 }
 
 void Tier::Impl::later(Duration delay, void (Impl::*what)()) {
-    const auto of = ++timer;
-    executor.post_after(delay, [weak = weak_from_this(), of, what] {
-        const auto self = weak.lock();
-        if (self && self->timer == of) ((*self).*what)();
-    });
+    timer.renew();
+    executor.post_after(delay, timer.guard([this, what] { (this->*what)(); }));
 }
 
 Tier::Tier(Options options, log::EventLog& log, core::Executor& executor, const core::Clock& clock,
            Events events)
-    : impl_(std::make_shared<Impl>(std::move(options), log, executor, clock, std::move(events))) {}
+    : impl_(std::make_unique<Impl>(std::move(options), log, executor, clock, std::move(events))) {}
 
-Tier::~Tier() { impl_->reader.reset(); }
+Tier::~Tier() = default;
 
 DueClock& Tier::clock() { return impl_->clock; }
 
@@ -225,10 +223,7 @@ void Tier::start() {
     impl_->open(std::max<Offset>(0, impl_->options.from.low - kReadBack));
 }
 
-void Tier::turn() {
-    const auto keep = impl_;
-    keep->turn();
-}
+void Tier::turn() { impl_->turn(); }
 
 bool Tier::finish(Offset offset) {
     impl_->due_of.erase(offset);

@@ -18,7 +18,7 @@ constexpr std::size_t kTakeMax = 1'000;
 
 }  // namespace
 
-struct TierScan::Impl : std::enable_shared_from_this<Impl> {
+struct TierScan::Impl {
     log::TopicPartition where;
     std::optional<Offset> from;
     core::NodeId node;
@@ -49,36 +49,30 @@ struct TierScan::Impl : std::enable_shared_from_this<Impl> {
     void open();
     void read();
     void end(const core::Result<Found>& result);
-    template <class F>
-    auto alive(F f) {
-        return [weak = weak_from_this(), f](const auto&... answer) {
-            if (const auto self = weak.lock()) f(*self, answer...);
-        };
-    }
 };
 
 void TierScan::Impl::ask_start() {
     core::ask_while(
         lifetime,
         [this](core::Executor& lasting, auto done) { log.ends(where, lasting, std::move(done)); },
-        alive([](Impl& self, const core::Result<log::Ends>& ends) {
+        [this](const core::Result<log::Ends>& ends) {
             if (ends) {
-                self.found.start = ends->start;
-                if (!self.from) self.from = ends->end;
-                self.publish_barrier();
+                found.start = ends->start;
+                if (!from) from = ends->end;
+                publish_barrier();
             } else if (ends.error().retryable()) {
-                self.executor.post_after(PartitionTiers::kPublishAgain,
-                                         self.alive([](Impl& s) { s.ask_start(); }));
+                executor.post_after(PartitionTiers::kPublishAgain,
+                                    lifetime.guard([this] { ask_start(); }));
             } else {
-                self.end(core::fail(ends.error()));
+                end(core::fail(ends.error()));
             }
-        }));
+        });
 }
 
 void TierScan::Impl::publish_barrier() {
     publisher.publish(where, core::encode(core::BarrierRecord{node.text}),
-                      alive([sent = clock.mono()](Impl& self, const auto& barrier) {
-                          self.barrier_reported(barrier, sent);
+                      lifetime.guard([this, sent = clock.mono()](const auto& barrier) {
+                          barrier_reported(barrier, sent);
                       }));
 }
 
@@ -92,15 +86,14 @@ void TierScan::Impl::barrier_reported(const core::Result<log::Appended>& barrier
         open();
     } else if (barrier.error().retryable()) {
         executor.post_after(PartitionTiers::kPublishAgain,
-                            alive([](Impl& self) { self.publish_barrier(); }));
+                            lifetime.guard([this] { publish_barrier(); }));
     } else {
         end(core::fail(barrier.error()));
     }
 }
 
 void TierScan::Impl::open() {
-    reader =
-        log.open_reader(where, from.value_or(0), executor, alive([](Impl& self) { self.read(); }));
+    reader = log.open_reader(where, from.value_or(0), executor, lifetime.guard([this] { read(); }));
 }
 
 void TierScan::Impl::read() {
@@ -119,17 +112,17 @@ void TierScan::Impl::read() {
 
 void TierScan::Impl::end(const core::Result<Found>& result) {
     reader.reset();
-    const auto keep = shared_from_this();  // the answer may destroy the scan
-    events.done(result);
+    const auto done = events.done;  // it may destroy the scan
+    done(result);
 }
 
 TierScan::TierScan(log::TopicPartition where, std::optional<Offset> from, const core::NodeId& node,
                    log::EventLog& log, log::Publisher& publisher, core::Executor& executor,
                    const core::Clock& clock, Events events)
-    : impl_(std::make_shared<Impl>(where, from, node, log, publisher, executor, clock,
+    : impl_(std::make_unique<Impl>(where, from, node, log, publisher, executor, clock,
                                    std::move(events))) {}
 
-TierScan::~TierScan() { impl_->reader.reset(); }
+TierScan::~TierScan() = default;
 
 void TierScan::start() { impl_->ask_start(); }
 
