@@ -2,6 +2,7 @@
 
 #include "cluster/ownership_fold.hpp"
 #include "cluster/suspicions.hpp"
+#include "core/backoff.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "fold/memory_state.hpp"
@@ -19,7 +20,8 @@ namespace {
 
 const log::TopicPartition kOwnership{Topic::kOwnership, 0};
 /// After a publish to `ownership` failed.
-constexpr core::Duration kRetryAfter = std::chrono::milliseconds{500};
+constexpr core::Duration kRetryFirst = std::chrono::milliseconds{500};
+constexpr core::Duration kRetryMost = std::chrono::seconds{4};
 /// A node that has objected to a suspicion is suspected again here after this time, which doubles.
 constexpr core::Duration kSuspectAgainFirst = std::chrono::seconds{10};
 constexpr core::Duration kSuspectAgainMost = std::chrono::minutes{5};
@@ -133,6 +135,7 @@ struct Cluster::Impl final : fold::MemoryState {
     /// The moves from a living home among them, with the nodes that they concern.
     std::map<std::string, std::set<core::NodeId>> moves;
     bool retry_posted = false;
+    core::Backoff retry{kRetryFirst, kRetryMost};
 
     beckon::fold::Fold fold;
     core::Lifetime lifetime;
@@ -563,7 +566,7 @@ void Cluster::Impl::publish(core::Record record) {
     if (!in_flight.insert(key).second) return;  // act() comes again when that one is read back
     fold.publisher().publish(kOwnership, std::move(record),
                              lifetime.guard([this, key](const core::Result<log::Appended>& result) {
-                                 if (result) return;  // it counts once it is read back
+                                 if (result) return retry.worked();  // read back, it counts
                                  in_flight.erase(key);
                                  moves.erase(key);
                                  claiming = 0;  // if it was a claim; act() claims again if not
@@ -573,7 +576,7 @@ void Cluster::Impl::publish(core::Record record) {
 
 void Cluster::Impl::retry_later() {
     if (std::exchange(retry_posted, true)) return;
-    executor.post_after(kRetryAfter, lifetime.guard([this] {
+    executor.post_after(retry.pause(), lifetime.guard([this] {
         retry_posted = false;
         act();
     }));

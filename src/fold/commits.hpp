@@ -1,8 +1,8 @@
 #pragma once
 
+#include "core/backoff.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
-#include "fold/backoff.hpp"
 #include "fold/failures.hpp"
 #include "fold/input.hpp"
 #include "fold/state.hpp"
@@ -40,7 +40,7 @@ private:
     Failures& failures_;
     const std::string_view folder_;
     const std::string name_;
-    Backoff retry_;
+    core::Backoff retry_;
     bool failed_ = false;
 };
 

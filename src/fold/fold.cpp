@@ -1,8 +1,8 @@
 #include "fold/fold.hpp"
 
+#include "core/backoff.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
-#include "fold/backoff.hpp"
 #include "fold/barrier_queries.hpp"
 #include "fold/catch_up.hpp"
 #include "fold/commits.hpp"
@@ -109,7 +109,7 @@ Fold::Impl::Impl(Options o, Context p, State& s)
       failures(options.folder, name, p.clock),
       reports(options.group, p.log, p.executor, p.clock),
       opening(inputs, options.node, {p.log, publisher, p.executor, failures},
-              Backoff{kLogRetryFirst, kLogRetryMost}, [this] { received_all_ends(); }),
+              core::Backoff{kLogRetryFirst, kLogRetryMost}, [this] { received_all_ends(); }),
       queries(inputs, p.executor, options.queries_max),
       intake(inputs,
              {.records = options.turn_records,
@@ -120,7 +120,7 @@ Fold::Impl::Impl(Options o, Context p, State& s)
               .executor = p.executor,
               .clock = p.clock,
               .failures = failures},
-             Backoff{kLogRetryFirst, kLogRetryMost}, [this] { schedule_turn(); }),
+             core::Backoff{kLogRetryFirst, kLogRetryMost}, [this] { schedule_turn(); }),
       catch_up(inputs, options.folder, name, options.delete_retention,
                {.queries = queries, .failures = failures, .clock = p.clock},
                [this] { caught_up(); }),

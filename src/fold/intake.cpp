@@ -6,7 +6,7 @@
 
 namespace beckon::fold {
 
-Intake::Intake(Inputs& inputs, const Limits& limits, const Context& context, Backoff retry,
+Intake::Intake(Inputs& inputs, const Limits& limits, const Context& context, core::Backoff retry,
                std::function<void()> ready)
     : inputs_(inputs),
       limits_(limits),

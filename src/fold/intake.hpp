@@ -1,10 +1,10 @@
 #pragma once
 
+#include "core/backoff.hpp"
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/result.hpp"
-#include "fold/backoff.hpp"
 #include "fold/failures.hpp"
 #include "fold/input.hpp"
 #include "fold/state.hpp"
@@ -32,7 +32,7 @@ public:
     };
     /// `retry`: the pauses before a useless reader is replaced. `ready`: records are there, or a
     /// reader is: a turn is worth it.
-    Intake(Inputs& inputs, const Limits& limits, const Context& context, Backoff retry,
+    Intake(Inputs& inputs, const Limits& limits, const Context& context, core::Backoff retry,
            std::function<void()> ready);
 
     /// Begins to read each input where it was set to begin.
@@ -54,7 +54,7 @@ private:
     const Limits limits_;
     const Context context_;
     const std::function<void()> ready_;
-    Backoff retry_;
+    core::Backoff retry_;
     std::size_t first_ = 0;    ///< of the next turn: inputs take turns at being first
     core::Lifetime lifetime_;  ///< renewed by close()
 };

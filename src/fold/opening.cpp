@@ -7,7 +7,7 @@
 
 namespace beckon::fold {
 
-Opening::Opening(Inputs& inputs, core::NodeId node, Context context, Backoff retry,
+Opening::Opening(Inputs& inputs, core::NodeId node, Context context, core::Backoff retry,
                  std::function<void()> answered)
     : inputs_(inputs),
       node_(std::move(node)),

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "core/backoff.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
-#include "fold/backoff.hpp"
 #include "fold/failures.hpp"
 #include "fold/input.hpp"
 #include "fold/teaching_publisher.hpp"
@@ -24,7 +24,7 @@ public:
         Failures& failures;
     };
     /// `retry`: the pauses. `answered` is called once all inputs have their answers.
-    Opening(Inputs& inputs, core::NodeId node, Context context, Backoff retry,
+    Opening(Inputs& inputs, core::NodeId node, Context context, core::Backoff retry,
             std::function<void()> answered);
 
     void begin();
@@ -45,7 +45,7 @@ private:
     const core::NodeId node_;
     const Context context_;
     const std::function<void()> answered_;
-    Backoff retry_;
+    core::Backoff retry_;
     std::size_t answers_missing_ = 0;  ///< of the step under way
     core::Lifetime lifetime_;
 };

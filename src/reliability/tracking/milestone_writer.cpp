@@ -1,5 +1,6 @@
 #include "reliability/tracking/milestone_writer.hpp"
 
+#include "core/backoff.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 
@@ -40,7 +41,10 @@ struct MilestoneWriter::Impl {
 
     void answered(const MilestonesReached& event, const core::Result<log::Appended>& appended) {
         --under_way;
-        if (appended) failing = false;
+        if (appended) {
+            failing = false;
+            retry.worked();
+        }
         if (!appended && appended.error().retryable()) {
             queue.requeue(event);
             pause(appended.error());
@@ -58,7 +62,7 @@ struct MilestoneWriter::Impl {
         pausing = true;
         if (!std::exchange(failing, true))
             core::log_warn("reliability", "milestones_wait", {{"why", why.message}});
-        remote.post_after(kPause, [this] {
+        remote.post_after(retry.pause(), [this] {
             pausing = false;
             write();
         });
@@ -75,6 +79,7 @@ struct MilestoneWriter::Impl {
     bool waits_for_capacity = false;
     bool pausing = false;
     bool failing = false;  ///< has been logged
+    core::Backoff retry{kPauseFirst, kPauseMost};
     std::function<void()> flushed;
     core::Lifetime lifetime;
     const core::Lifetime::Remote remote{lifetime.remote()};

@@ -22,7 +22,8 @@ public:
     /// Records under way; the others wait in the queue.
     static constexpr std::size_t kUnderWayMax = 4'000;
     /// After a failure, before the next try.
-    static constexpr core::Duration kPause = std::chrono::seconds{1};
+    static constexpr core::Duration kPauseFirst = std::chrono::seconds{1};
+    static constexpr core::Duration kPauseMost = std::chrono::seconds{8};
 
     MilestoneWriter(MilestoneQueue& queue, core::Partition partitions, log::EventLog& log,
                     core::Executor& executor);

@@ -3,6 +3,7 @@
 #include "core/lifetime.hpp"
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
+#include "log/until.hpp"
 #include "records/client_gone.hpp"
 #include "retry/schedule/breaker.hpp"
 #include "retry/schedule/requeues.hpp"
@@ -376,17 +377,17 @@ void Bridges::Impl::publish_gone(const BridgedJob& job) {
     const auto& uaid = job.message.uaid;
     const core::ClientGone gone{.uaid = uaid,
                                 .token_hash = core::hash_of_token(job.message.to.token)};
-    publisher->publish(
+    log::until_written(
+        {lifetime, context.executor}, *publisher,
         {log::Topic::kSubscriptions, core::partition_of(uaid, options.partitions)},
-        core::encode(gone), lifetime.guard([this, job](const auto& where) {
-            if (where) {
-                return reached_then(job, Milestone::errored,
-                                    [this, ticket = job.due.ticket] { outcomes->finish(ticket); });
-            }
-            core::log_warn("retry", "gone_not_written", {{"why", where.error().message}});
-            context.executor.post_after(kPublishAgain,
-                                        lifetime.guard([this, job] { publish_gone(job); }));
-        }));
+        [gone] { return core::encode(gone); },
+        [this, job](const auto&) {
+            reached_then(job, Milestone::errored,
+                         [this, ticket = job.due.ticket] { outcomes->finish(ticket); });
+        },
+        [](const core::Error& why) {
+            core::log_warn("retry", "gone_not_written", {{"why", why.message}});
+        });
 }
 
 /// Goes on when the log has the milestone of a tracked message, on the executor's thread.

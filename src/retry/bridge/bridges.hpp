@@ -42,7 +42,6 @@ public:
     /// The wait of messages for a bridge that cannot be asked now.
     static constexpr std::chrono::seconds kWait{60};
     static constexpr std::chrono::seconds kWaitForPlace{5};
-    static constexpr core::Duration kPublishAgain = std::chrono::milliseconds{500};
     /// So many refusals of our credentials in a row are reported as a fault that an operator must
     /// mend.
     static constexpr int kRefusalsOfFault = 3;

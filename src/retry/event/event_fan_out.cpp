@@ -1,9 +1,9 @@
 #include "retry/event/event_fan_out.hpp"
 
 #include "core/json_text.hpp"
-#include "core/lasting_executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
+#include "log/until.hpp"
 #include "records/delivery.hpp"
 #include "records/events.hpp"
 #include "retry/event/event.hpp"
@@ -105,6 +105,14 @@ struct EventFanOut::Impl {
         std::size_t next_target = 0;
     };
     using MatchingPtr = std::shared_ptr<Matching>;
+    /// A delivery's part of the owner's share, until the log has it or the fan-out has ended.
+    struct Held {
+        explicit Held(FanOutTurns::Release r) : release(std::move(r)) {}
+        ~Held() { release(); }
+        Held(const Held&) = delete;
+        Held& operator=(const Held&) = delete;
+        const FanOutTurns::Release release;
+    };
 
     const Options options;
     log::EventLog& log;
@@ -146,6 +154,7 @@ struct EventFanOut::Impl {
     std::optional<WebhooksChanged> changed;  ///< what the directory is to have first
     core::Lifetime lifetime{executor};       ///< the log may answer when the executor is gone
 
+    log::Until again() const { return {lifetime, executor}; }
     bool waits_for_webhooks();
     bool waits_for_log() const { return (held && !held_is_known) || trials_end; }
     bool may_read_ahead() const;
@@ -168,7 +177,6 @@ struct EventFanOut::Impl {
     void set_aside(const core::RecordView& record, const core::Error& why);
     void keep_dead(const core::RecordView& record, const core::Error& why);
     void write_dead(const std::shared_ptr<const Unreadable>& what);
-    void write_dead_again(const std::shared_ptr<const Unreadable>& what);
     void next_turn();
     FanOutTurns::Done next_part(const MatchingPtr& matching);
     bool write_targets(Matching& matching, std::size_t& steps);
@@ -178,9 +186,6 @@ struct EventFanOut::Impl {
     void fail(Source& source, const core::Error& why);
     void report_costly(const Source& source, const std::string& webhook);
     void publish(const SourcePtr& source, const std::string& owner, const Target& target);
-    void write_again(const SourcePtr& source, const Target& target,
-                     const FanOutTurns::Release& release);
-    void write(const SourcePtr& source, const Target& target, const FanOutTurns::Release& release);
     core::Record record_of(const Source& source, const Target& target) const;
     void matched(const Source& source);
     void written(Offset offset);
@@ -323,18 +328,12 @@ FanOutState::Trial EventFanOut::Impl::trial_of(Offset offset) const {
 }
 
 void EventFanOut::Impl::ask_suspects_end() {
-    core::ask_while(
-        lifetime,
-        [this](core::Executor& lasting, auto done) {
-            log.ends({log::Topic::kEvents, options.partition}, lasting, std::move(done));
-        },
-        [this](const core::Result<log::Ends>& ends) {
-            if (ends) {
-                suspects_end = ends->end;
-                return read_on();
-            }
-            executor.post_after(kPublishAgain, lifetime.guard([this] { ask_suspects_end(); }));
-        });
+    log::until_known(again(), log, {log::Topic::kEvents, options.partition},
+                     [this](const core::Result<log::Ends>& ends) {
+                         if (!ends) return events.failed(ends.error());
+                         suspects_end = ends->end;
+                         read_on();
+                     });
 }
 
 bool EventFanOut::Impl::trials_passed() const {
@@ -404,24 +403,24 @@ void EventFanOut::Impl::keep_dead(const core::RecordView& record, const core::Er
     write_dead(what);
 }
 
-/// Publishes the dead letter until the log has it, after failures and exceptions too.
+/// Tried again after an exception too.
 void EventFanOut::Impl::write_dead(const std::shared_ptr<const Unreadable>& what) {
-    const auto thrown = thrown_by([&] {
+    const auto encoded = [this, what] {
+        core::Record dead;
         what->record.visit([&](const auto& record) {
-            publisher.publish({log::Topic::kRetryDead, options.partition},
-                              encode_dead(unreadable(log::Topic::kEvents.name(), options.partition,
-                                                     record, what->why)),
-                              lifetime.guard([this, what](const auto& where) {
-                                  if (!where) return write_dead_again(what);
-                                  --letters;
-                                  written(what->offset);
-                              }));
+            dead = encode_dead(
+                unreadable(log::Topic::kEvents.name(), options.partition, record, what->why));
         });
+        return dead;
+    };
+    const auto thrown = thrown_by([&] {
+        log::until_written(again(), publisher, {log::Topic::kRetryDead, options.partition}, encoded,
+                           [this, what](const auto&) {
+                               --letters;
+                               written(what->offset);
+                           });
     });
-    if (thrown) write_dead_again(what);
-}
-
-void EventFanOut::Impl::write_dead_again(const std::shared_ptr<const Unreadable>& what) {
+    if (!thrown) return;
     executor.post_after(kPublishAgain, lifetime.guard([this, what] { write_dead(what); }));
 }
 
@@ -539,39 +538,18 @@ core::Record EventFanOut::Impl::record_of(const Source& source, const Target& ta
 
 void EventFanOut::Impl::publish(const SourcePtr& source, const std::string& owner,
                                 const Target& target) {
-    const auto release = turns.hold(owner, source->event.json.size());
-    try {
-        write(source, target, release);
-    } catch (...) {
-        release();
-        throw;
-    }
-    ++open.at(source->offset).writes;
-}
-
-void EventFanOut::Impl::write(const SourcePtr& source, const Target& target,
-                              const FanOutTurns::Release& release) {
+    const auto held = std::make_shared<const Held>(turns.hold(owner, source->event.json.size()));
     const auto topic = target.dead ? log::Topic::kRetryDead : log::Topic::retry(0);
-    const auto partition = core::partition_of(target.webhook, options.partitions);
-    publisher.publish({topic, partition}, record_of(*source, target),
-                      [this, term = lifetime.term(), source, target, release](const auto& where) {
-                          if (term.over()) return release();
-                          // It may be in the log: its reader then drops the copy.
-                          if (!where) return write_again(source, target, release);
-                          release();
-                          ++counts.deliveries;
-                          written(source->offset);
-                      });
-}
-
-void EventFanOut::Impl::write_again(const SourcePtr& source, const Target& target,
-                                    const FanOutTurns::Release& release) {
-    executor.post_after(kPublishAgain, [this, term = lifetime.term(), source, target, release] {
-        if (term.over()) return release();
-        if (thrown_by([&] { write(source, target, release); })) {
-            write_again(source, target, release);
-        }
-    });
+    // After a failure it may be in the log: its reader then drops the copy.
+    log::until_written(
+        again(), publisher, {topic, core::partition_of(target.webhook, options.partitions)},
+        [this, source, target] { return record_of(*source, target); },
+        [this, source, held](const auto&) mutable {
+            held.reset();
+            ++counts.deliveries;
+            written(source->offset);
+        });
+    ++open.at(source->offset).writes;
 }
 
 /// Everything of it is on its way for one owner.

@@ -1,8 +1,8 @@
 #include "retry/node/partition_home.hpp"
 
+#include "core/backoff.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
-#include "fold/backoff.hpp"
 #include "records/events.hpp"
 
 #include <utility>
@@ -38,7 +38,7 @@ struct PartitionHome::Impl {
     bool served = false;
     bool stopped = false;
     std::string fault;
-    fold::Backoff again{kStartAgain, kStartAgainMost};
+    core::Backoff again{kStartAgain, kStartAgainMost};
     core::Lifetime life{context.executor};  ///< renewed by a new start: former steps are void
 
     log::TopicPartition done_topic() const { return {Topic::kRetryDone, options.partition}; }

@@ -1,10 +1,10 @@
 #include "retry/node/topic_view.hpp"
 
+#include "core/backoff.hpp"
 #include "core/contain.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "core/partition.hpp"
-#include "fold/backoff.hpp"
 
 #include <utility>
 #include <vector>
@@ -33,7 +33,7 @@ struct TopicView::Impl {
         bool caught_up = false;
         core::Offset next = 0;  ///< where to go on
         std::string fault;      ///< why it cannot be read
-        fold::Backoff again{kOpenAgain, kOpenAgainMost};
+        core::Backoff again{kOpenAgain, kOpenAgainMost};
     };
 
     const Options options;

@@ -1,8 +1,9 @@
 #include "retry/tiers/partition_tiers.hpp"
 
 #include "core/assert.hpp"
-#include "core/lasting_executor.hpp"
+#include "core/lifetime.hpp"
 #include "core/logger.hpp"
+#include "log/until.hpp"
 #include "retry/tiers/tier_scan.hpp"
 
 #include <algorithm>
@@ -84,6 +85,7 @@ struct PartitionTiers::Impl {
     std::uint64_t lost = 0;
 
     TopicPartition at(Topic topic) const { return {topic, options.partition}; }
+    log::Until again() const { return {lifetime, executor}; }
     std::vector<Topic> topics() const;
     std::optional<Offset> scan_start(Topic topic) const;
     bool is_timed_otherwise(int tier) const;
@@ -112,18 +114,20 @@ struct PartitionTiers::Impl {
         std::pair<std::string, std::uint32_t> name;  ///< id and hop
         std::uint64_t* count = nullptr;
         bool in_doubt = false;  ///< the log may have it since an earlier try
+        core::MonoTime sent{};  ///< the last try
     };
     void publish(Promotion promotion);
-    void write(Promotion promotion);
-    void written(const Promotion& promotion, const log::Appended& where, core::MonoTime sent);
+    void written(const Promotion& promotion, const log::Appended& where);
 
     bool has_read_sources() const;
     Offset scanned_up_to(Topic topic) const;
     DoneRecord done_record() const;
     bool changed() const;
+    core::Record begin_record();
+    void not_recorded(const core::Error& why);
     void record_soon();
-    void record(std::function<void(bool written)> then);
-    void record_fan_out(const std::function<void()>& then);
+    void record(std::function<void()> then);
+    void record_fan_out(std::function<void()> then);
     void fail(const core::Error& why);
 };
 
@@ -257,20 +261,11 @@ void PartitionTiers::Impl::count_lost(int tier, OffsetRange range, const Finishe
 
 /// Records below the log's start were removed by retention; other gaps hold no records.
 void PartitionTiers::Impl::read_gap(int tier, OffsetRange gap, const Finished& finished) {
-    core::ask_while(
-        lifetime,
-        [this, tier](core::Executor& lasting, auto done) {
-            log.ends(at(Topic::retry(tier)), lasting, std::move(done));
-        },
-        [this, tier, gap, finished](const core::Result<log::Ends>& ends) {
-            if (ends) {
-                const auto end = std::min(gap.end, ends->start);
-                return count_lost(tier, {gap.begin, end}, finished);
-            }
-            executor.post_after(kPublishAgain, lifetime.guard([this, tier, gap, finished] {
-                read_gap(tier, gap, finished);
-            }));
-        });
+    log::until_known(again(), log, at(Topic::retry(tier)),
+                     [this, tier, gap, finished](const core::Result<log::Ends>& ends) {
+                         if (!ends) return fail(ends.error());
+                         count_lost(tier, {gap.begin, std::min(gap.end, ends->start)}, finished);
+                     });
 }
 
 bool PartitionTiers::Impl::has_capacity(int tier) const {
@@ -334,24 +329,22 @@ void PartitionTiers::Impl::capacity_made() {
 void PartitionTiers::Impl::publish(Promotion promotion) {
     ++publishing[promotion.topic];
     unconfirmed.insert(promotion.name);
-    write(std::move(promotion));
-}
-
-void PartitionTiers::Impl::write(Promotion promotion) {
-    publisher.publish(
-        at(promotion.topic), promotion.record,
-        lifetime.guard([this, promotion, sent = clock.mono()](const auto& where) {
-            if (where) return written(promotion, *where, sent);
+    const auto one = std::make_shared<Promotion>(std::move(promotion));
+    log::until_written(
+        again(), publisher, at(one->topic),
+        [this, one] {
+            one->sent = clock.mono();
+            return one->record;
+        },
+        [this, one](const log::Appended& where) { written(*one, where); },
+        [this, one](const core::Error& why) {
             // Perhaps it is in the log: then the next tier drops the copy.
-            core::log_warn("retry", "promotion_failed", {{"why", where.error().message}});
-            auto again = promotion;
-            if (!std::exchange(again.in_doubt, true)) ++in_doubt[again.topic];
-            executor.post_after(kPublishAgain, lifetime.guard([this, again] { write(again); }));
-        }));
+            core::log_warn("retry", "promotion_failed", {{"why", why.message}});
+            if (!std::exchange(one->in_doubt, true)) ++in_doubt[one->topic];
+        });
 }
 
-void PartitionTiers::Impl::written(const Promotion& promotion, const log::Appended& where,
-                                   core::MonoTime sent) {
+void PartitionTiers::Impl::written(const Promotion& promotion, const log::Appended& where) {
     const auto topic = promotion.topic;
     ++*promotion.count;
     --publishing[topic];
@@ -361,7 +354,7 @@ void PartitionTiers::Impl::written(const Promotion& promotion, const log::Append
     if (in_doubt[topic] == 0) scan_from[topic] = std::max(scan_from[topic], where.offset + 1);
     for (const auto& [tier, opened] : tiers) {
         if (Topic::retry(tier) != topic) continue;
-        opened->clock().appended({.offset = where.offset, .time = where.time}, sent);
+        opened->clock().appended({.offset = where.offset, .time = where.time}, promotion.sent);
     }
     finish(promotion.ticket);
 }
@@ -410,7 +403,7 @@ bool PartitionTiers::Impl::changed() const {
 
 void PartitionTiers::Impl::record_soon() {
     executor.post_after(kRecordEvery, lifetime.guard([this] {
-        if (changed() && !recording) record([](bool) {});
+        if (changed() && !recording) record([] {});
         if (!stopping) record_soon();
     }));
 }
@@ -418,28 +411,38 @@ void PartitionTiers::Impl::record_soon() {
 // It needs no log::CheckedPublisher: numbers of ours alone, which bytes of others cannot make
 // unreadable; a window of 4,096 deliveries makes at most 8,192 lengths of each tier, so that it
 // stays far below a record's bound.
-void PartitionTiers::Impl::record(std::function<void(bool written)> then) {
+core::Record PartitionTiers::Impl::begin_record() {
     recording = true;
     unrecorded = false;
     for (const auto& [tier, opened] : tiers) opened->clear_changed();
-    publisher.publish(
-        at(Topic::kRetryDone), encode(done_record()),
-        lifetime.guard([this, then = std::move(then)](const auto& where) {
-            recording = false;
-            if (!where) {
-                unrecorded = true;
-                core::log_warn("retry", "done_not_recorded",
-                               {{"partition", options.partition}, {"why", where.error().message}});
-            }
-            then(where.has_value());
-        }));
+    return encode(done_record());
 }
 
-void PartitionTiers::Impl::record_fan_out(const std::function<void()>& then) {
-    record([this, then](bool written) {
-        if (written) return then();
-        executor.post_after(kPublishAgain, lifetime.guard([this, then] { record_fan_out(then); }));
-    });
+void PartitionTiers::Impl::not_recorded(const core::Error& why) {
+    recording = false;
+    unrecorded = true;
+    core::log_warn("retry", "done_not_recorded",
+                   {{"partition", options.partition}, {"why", why.message}});
+}
+
+void PartitionTiers::Impl::record(std::function<void()> then) {
+    publisher.publish(at(Topic::kRetryDone), begin_record(),
+                      lifetime.guard([this, then = std::move(then)](const auto& where) {
+                          recording = false;
+                          if (!where) not_recorded(where.error());
+                          then();
+                      }));
+}
+
+/// Each try has the state as it is then.
+void PartitionTiers::Impl::record_fan_out(std::function<void()> then) {
+    log::until_written(
+        again(), publisher, at(Topic::kRetryDone), [this] { return begin_record(); },
+        [this, then = std::move(then)](const auto&) {
+            recording = false;
+            then();
+        },
+        [this](const core::Error& why) { not_recorded(why); });
 }
 
 void PartitionTiers::Impl::fail(const core::Error& why) {
@@ -480,14 +483,14 @@ void PartitionTiers::dead_letter(const Ticket& ticket, Delivery delivery) {
 void PartitionTiers::stop(std::function<void()> stopped) {
     impl_->stopping = true;
     if (impl_->tiers.empty()) return impl_->executor.post(std::move(stopped));
-    impl_->record([stopped = std::move(stopped)](bool) { stopped(); });
+    impl_->record(std::move(stopped));
 }
 
 void PartitionTiers::stop_taking() { impl_->stopping = true; }
 
 void PartitionTiers::set_fan_out(FanOutState state, std::function<void()> then) {
     impl_->fan_out = std::move(state);
-    impl_->record_fan_out(then);
+    impl_->record_fan_out(std::move(then));
 }
 
 void PartitionTiers::fan_out_ended() {

@@ -32,7 +32,6 @@ namespace beckon::retry {
 class PartitionTiers {
 public:
     static constexpr core::Duration kRecordEvery = std::chrono::milliseconds{200};
-    static constexpr core::Duration kPublishAgain = std::chrono::milliseconds{500};
 
     struct Options {
         core::Partition partition = 0;

@@ -1,9 +1,9 @@
 #include "retry/tiers/tier_scan.hpp"
 
-#include "core/lasting_executor.hpp"
+#include "core/lifetime.hpp"
+#include "log/until.hpp"
 #include "records/delivery.hpp"
 #include "records/events.hpp"
-#include "retry/tiers/partition_tiers.hpp"
 
 #include <utility>
 
@@ -45,51 +45,33 @@ struct TierScan::Impl {
 
     void ask_start();
     void publish_barrier();
-    void barrier_reported(const core::Result<log::Appended>& barrier, core::MonoTime sent);
     void open();
     void read();
     void end(const core::Result<Found>& result);
 };
 
 void TierScan::Impl::ask_start() {
-    core::ask_while(
-        lifetime,
-        [this](core::Executor& lasting, auto done) { log.ends(where, lasting, std::move(done)); },
-        [this](const core::Result<log::Ends>& ends) {
-            if (ends) {
-                found.start = ends->start;
-                if (!from) from = ends->end;
-                publish_barrier();
-            } else if (ends.error().retryable()) {
-                executor.post_after(PartitionTiers::kPublishAgain,
-                                    lifetime.guard([this] { ask_start(); }));
-            } else {
-                end(core::fail(ends.error()));
-            }
-        });
+    log::until_known({lifetime, executor}, log, where, [this](const core::Result<log::Ends>& ends) {
+        if (!ends) return end(core::fail(ends.error()));
+        found.start = ends->start;
+        if (!from) from = ends->end;
+        publish_barrier();
+    });
 }
 
 void TierScan::Impl::publish_barrier() {
-    publisher.publish(where, core::encode(core::BarrierRecord{node.text}),
-                      lifetime.guard([this, sent = clock.mono()](const auto& barrier) {
-                          barrier_reported(barrier, sent);
-                      }));
-}
-
-void TierScan::Impl::barrier_reported(const core::Result<log::Appended>& barrier,
-                                      core::MonoTime sent) {
-    if (barrier) {
-        found.end = barrier->offset + 1;
-        found.time = barrier->time;
-        found.sent = sent;
-        found.seen = clock.mono();
-        open();
-    } else if (barrier.error().retryable()) {
-        executor.post_after(PartitionTiers::kPublishAgain,
-                            lifetime.guard([this] { publish_barrier(); }));
-    } else {
-        end(core::fail(barrier.error()));
-    }
+    log::until_written(
+        {lifetime, executor}, publisher, where,
+        [this] {
+            found.sent = clock.mono();
+            return core::encode(core::BarrierRecord{node.text});
+        },
+        [this](const log::Appended& barrier) {
+            found.end = barrier.offset + 1;
+            found.time = barrier.time;
+            found.seen = clock.mono();
+            open();
+        });
 }
 
 void TierScan::Impl::open() {

@@ -2,18 +2,13 @@
 
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
+#include "log/until.hpp"
 #include "records/events.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace beckon::edge {
-
-namespace {
-
-constexpr core::Duration kAgain = std::chrono::milliseconds{500};
-
-}  // namespace
 
 Outcomes::Outcomes(const Options& options, const Context& context)
     : options_(options), context_(context), lifetime_(context.executor) {}
@@ -25,7 +20,6 @@ void Outcomes::stop() {
     removed_.clear();
     awaiting_ = 0;
     context_.in_flight.count -= std::exchange(in_flight_, 0);
-    pump_later_ = false;
 }
 
 /// A reference that does not decode names no receiver, and holds nothing up.
@@ -105,7 +99,7 @@ void Outcomes::enqueue(const core::MessageKey& message) {
 }
 
 void Outcomes::pump() {
-    while (!pump_later_ && !waiting_.empty() && in_flight_ < kInFlightMax) {
+    while (!waiting_.empty() && in_flight_ < kInFlightMax) {
         // A home that has none under way always gets one, so that no other can starve it.
         if (context_.in_flight.count >= OutcomesInFlight::kMax && in_flight_ > 0) return;
         const auto message = waiting_.front();
@@ -117,32 +111,18 @@ void Outcomes::pump() {
 void Outcomes::publish(const core::MessageKey& message, const core::ReceiptOutcome& what) {
     ++in_flight_;
     ++context_.in_flight.count;
-    context_.publisher.publish(
+    log::until_written(
+        {lifetime_, context_.executor}, context_.publisher,
         {log::Topic::kEvents, core::partition_of(what.to.id, options_.partitions)},
-        core::encode(what), lifetime_.guard([this, message](const core::Result<log::Appended>& at) {
-            answered(message, at.has_value());
-        }));
+        [what] { return core::encode(what); }, [this, message](const auto&) { written(message); });
 }
 
-void Outcomes::answered(const core::MessageKey& message, bool ok) {
+void Outcomes::written(const core::MessageKey& message) {
     --in_flight_;
     --context_.in_flight.count;
-    if (ok) {
-        const auto reported = std::move(notifying_.extract(message).mapped().reported);
-        reported();
-    } else {
-        waiting_.push_back(message);
-        pump_again();
-    }
+    const auto reported = std::move(notifying_.extract(message).mapped().reported);
+    reported();
     pump();
-}
-
-void Outcomes::pump_again() {
-    if (std::exchange(pump_later_, true)) return;
-    context_.executor.post_after(kAgain, lifetime_.guard([this] {
-        pump_later_ = false;
-        pump();
-    }));
 }
 
 }  // namespace beckon::edge

@@ -87,8 +87,7 @@ private:
     void enqueue(const core::MessageKey& message);
     void pump();
     void publish(const core::MessageKey& message, const core::ReceiptOutcome& what);
-    void answered(const core::MessageKey& message, bool ok);
-    void pump_again();
+    void written(const core::MessageKey& message);
     void remove(const core::Uaid& client, const core::MessageKey& message);
 
     const Options options_;
@@ -100,7 +99,6 @@ private:
     std::unordered_map<core::MessageKey, Publishing> notifying_;
     std::deque<core::MessageKey> waiting_;
     std::size_t in_flight_ = 0;
-    bool pump_later_ = false;
     core::Lifetime lifetime_;  ///< renewed by stop(): answers and timers are stale then
 };
 

@@ -21,7 +21,7 @@ constexpr std::size_t kReadBatch = 1'024;
 TombstoneOutbox::TombstoneOutbox(core::Partition partition, Context context)
     : partition_(partition),
       context_(std::move(context)),
-      retry_after_(kRetryFirst),
+      retry_{kRetryFirst, kRetryMax},
       lifetime_(context_.executor) {}
 
 TombstoneOutbox::~TombstoneOutbox() { stop(); }
@@ -45,7 +45,7 @@ void TombstoneOutbox::stop() {
     replaced_.clear();
     lingering_ = false;
     pump_later_ = false;
-    retry_after_ = kRetryFirst;
+    retry_.worked();
 }
 
 void TombstoneOutbox::take_new() {
@@ -200,7 +200,7 @@ void TombstoneOutbox::answered(const core::MessageKey& key, bool ok) {
         }
     }
     if (ok) {
-        retry_after_ = kRetryFirst;
+        retry_.worked();
         pump_soon();
     } else {
         back_off();
@@ -221,8 +221,7 @@ void TombstoneOutbox::made_durable(const store::PendingTombstone& pending) {
 
 void TombstoneOutbox::back_off() {
     if (pump_later_) return;
-    pump_after(retry_after_);
-    retry_after_ = std::min(retry_after_ * 2, kRetryMax);
+    pump_after(retry_.pause());
 }
 
 void TombstoneOutbox::pump_after(core::Duration delay) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/backoff.hpp"
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
@@ -117,7 +118,7 @@ private:
     std::unordered_map<core::MessageKey, std::uint16_t> codes_;
     bool more_in_store_ = false;  ///< not all of them are held
     std::size_t mine_in_flight_ = 0;
-    core::Duration retry_after_;
+    core::Backoff retry_;
     bool lingering_ = false;
     bool pump_later_ = false;
     core::Lifetime lifetime_;  ///< renewed by stop(): answers and timers are stale then

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/lifetime.hpp"
+#include "core/record.hpp"
+#include "core/result.hpp"
+#include "log/event_log.hpp"
+
+#include <functional>
+
+/// Steps that are tried until the log has taken them: the one place where a publish or a query is
+/// repeated. What is repeated has no other end than success or its owner's, so the owner bounds how
+/// many are under way. An owner that chooses anew what it writes after a failure (the pending
+/// tombstones of a home, the controller's placements) has a queue and a core::Backoff instead.
+namespace beckon::log {
+
+/// The owner of the steps. Nothing is called after its lifetime has ended or was renewed.
+struct Until {
+    const core::Lifetime& lifetime;
+    core::Executor& executor;
+    core::Duration pause_first = std::chrono::milliseconds{500};
+    core::Duration pause_most = std::chrono::seconds{4};
+};
+
+/// Publishes what `make` returns, called for each try, until the log has it, with pauses that grow
+/// and vary (core::Backoff). After a failure the log may have the record nevertheless, and then has
+/// it twice. `failed` is called after each failure. If `make` throws in the first try, this throws;
+/// in a later one that is a failure.
+void until_written(const Until& owner, Publisher& publisher, TopicPartition where,
+                   std::function<core::Record()> make, std::function<void(const Appended&)> written,
+                   std::function<void(const core::Error&)> failed = {});
+
+/// Asks for the ends of a partition until the log answers, or with an error that no retry helps.
+void until_known(const Until& owner, EventLog& log, TopicPartition where,
+                 std::function<void(const core::Result<Ends>&)> known);
+
+}  // namespace beckon::log
