@@ -17,8 +17,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr std::size_t kBatch = 1'000;
-
 /// Asks with `ask(executor, done)` and waits for the answer; one that comes later is dropped.
 template <class Answer, class Ask>
 core::Result<Answer> wait_for(const std::string& what, milliseconds timeout, const Ask& ask) {
@@ -35,56 +33,16 @@ core::Result<Answer> wait_for(const std::string& what, milliseconds timeout, con
 
 std::string name_of(TopicPartition where) { return "the topic " + where.topic.name(); }
 
-/// Reads one range. The executor outlives the reader and the log's last calls to it.
-class RangeReader {
-public:
-    RangeReader(EventLog& log, TopicPartition where, Range range, const ScanSink& sink)
-        : where_(where), range_(range), sink_(sink), behind_(range.from) {
-        reader_ = log.open_reader(where, range.from, *executor_, [this] { take(); });
-    }
-
-    core::Result<Offset> read(milliseconds timeout) {
-        while (!over()) {
-            const auto before = reader_->position();
-            const auto progress = [&] { return over() || reader_->position() != before; };
-            if (!executor_->wait_until(progress, clock_.mono() + timeout)) {
-                return core::fail(Fault::timed_out, name_of(where_) + " was not read in time");
-            }
-        }
-        if (failed_) return core::fail(*failed_);
-        return stopped_ ? behind_ : range_.until;
-    }
-
-private:
-    bool over() const { return failed_ || stopped_ || reader_->position() >= range_.until; }
-
-    void take() {
-        while (!over()) {
-            const auto max = static_cast<std::size_t>(
-                std::min<Offset>(range_.until - reader_->position(), kBatch));
-            const auto taken =
-                reader_->take(max, [this](const core::RecordView& record) { deliver(record); });
-            if (!taken && !taken.error().retryable()) failed_ = taken.error();
-            if (!taken || taken->drained || taken->records == 0) return;
-        }
-    }
-
-    void deliver(const core::RecordView& record) {
-        if (stopped_ || record.offset >= range_.until) return;
-        behind_ = record.offset + 1;
-        stopped_ = sink_(record) == Next::stop;
-    }
-
-    const std::shared_ptr<BlockingExecutor> executor_ = std::make_shared<BlockingExecutor>();
-    const core::SystemClock clock_;
-    const TopicPartition where_;
-    const Range range_;
-    const ScanSink& sink_;
-    Offset behind_;
-    bool stopped_ = false;
-    std::optional<core::Error> failed_;
-    std::unique_ptr<PartitionReader> reader_;
-};
+/// Reads one range. Each record has `timeout` to come.
+core::Result<Offset> scan(EventLog& log, TopicPartition where, Range range, const ScanSink& sink,
+                          milliseconds timeout) {
+    BlockingExecutor executor;
+    std::optional<core::Result<Offset>> read;
+    const RangeScan scan{log,    where, range, executor, sink, [&](const auto& end) { read = end; },
+                         timeout};
+    executor.wait_until([&] { return read.has_value(); }, core::MonoTime::max());
+    return std::move(*read);
+}
 
 }  // namespace
 
@@ -164,7 +122,7 @@ core::Result<Offset> read_range(EventLog& log, TopicPartition where, Range range
     range.from = std::max(range.from, ends->start);
     range.until = std::min(range.until, ends->end);
     if (range.from >= range.until) return std::max(range.from, range.until);
-    return RangeReader{log, where, range, sink}.read(timeout);
+    return scan(log, where, range, sink, timeout);
 }
 
 core::Result<Offset> offset_at(EventLog& log, TopicPartition where, core::Timestamp time,
@@ -181,7 +139,7 @@ core::Result<Offset> offset_at(EventLog& log, TopicPartition where, core::Timest
             if (record.time < time) earlier = record.offset;
             return Next::stop;
         };
-        const auto read = RangeReader{log, where, {middle, high}, poll}.read(timeout);
+        const auto read = scan(log, where, {middle, high}, poll, timeout);
         if (!read) return core::fail(read.error());
         (earlier ? low : high) = earlier ? *earlier + 1 : middle;
     }

@@ -2,11 +2,10 @@
 
 #include "core/result.hpp"
 #include "log/event_log.hpp"
+#include "log/range_scan.hpp"
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,17 +34,8 @@ core::Result<std::vector<GroupOffset>> committed_offsets(EventLog& log, const st
 core::Result<void> read_partition(EventLog& log, TopicPartition where, const RecordSink& sink,
                                   std::chrono::milliseconds timeout);
 
-/// A sink's answer to a record: go on with the range, or stop.
-enum class Next : std::uint8_t { go_on, stop };
-using ScanSink = std::function<Next(const core::RecordView&)>;
-
-/// Records with from <= offset < until, but never beyond the end as it is at the call.
-struct Range {
-    core::Offset from = 0;
-    core::Offset until = std::numeric_limits<core::Offset>::max();
-};
-
-/// Passes on the records of a range until `sink` wants no more. Returns the offset behind the last
+/// Passes on the records of a range until `sink` wants no more, but none beyond the end as it is at
+/// the call. Returns the offset behind the last
 /// record that was passed on, or the end of the range. Errors: as read_partition().
 core::Result<core::Offset> read_range(EventLog& log, TopicPartition where, Range range,
                                       const ScanSink& sink, std::chrono::milliseconds timeout);

@@ -32,31 +32,19 @@ void ReportMaker::begin_partition() {
 }
 
 void ReportMaker::read_until(core::Offset end) {
-    end_ = end;
-    reader_ = log_.open_reader({log::Topic::kReliability, partition_}, 0, executor_,
-                               lifetime_.guard([this] { turn_later(); }));
-    turn_later();
-}
-
-/// Never from within the reader, which a turn may destroy.
-void ReportMaker::turn_later() {
-    executor_.post(lifetime_.guard([this] {
-        if (reader_) turn();
-    }));
-}
-
-void ReportMaker::turn() {
-    if (reader_->position() >= end_) return end_partition();
-    const auto taken = reader_->take(kTurn, [this](const core::RecordView& record) {
-        if (record.offset < end_) folded_.fold(record);
-    });
-    if (!taken && !taken.error().retryable()) return finish(core::fail(taken.error()));
-    if (reader_->position() >= end_) return end_partition();
-    if (taken && !taken->drained) turn_later();  // else the reader calls
+    scan_ = std::make_unique<log::RangeScan>(
+        log_, log::TopicPartition{log::Topic::kReliability, partition_}, log::Range{0, end},
+        executor_,
+        [this](const core::RecordView& record) {
+            folded_.fold(record);
+            return log::Next::go_on;
+        },
+        [this](const core::Result<core::Offset>& read) {
+            read ? end_partition() : finish(core::fail(read.error()));
+        });
 }
 
 void ReportMaker::end_partition() {
-    reader_.reset();
     for (const auto& [id, change] : folded_.changes()) {
         const auto ended = change.after.ended();
         if (ended && day_of(*ended) == day_) report_.add(change.after);
@@ -68,7 +56,6 @@ void ReportMaker::end_partition() {
 
 void ReportMaker::finish(const core::Result<Report>& result) {
     const auto done = done_;
-    reader_.reset();
     done(result);
 }
 

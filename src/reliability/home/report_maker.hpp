@@ -5,6 +5,7 @@
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
+#include "log/range_scan.hpp"
 #include "reliability/home/partition_fold.hpp"
 #include "reliability/totals/report.hpp"
 
@@ -18,9 +19,7 @@ namespace beckon::reliability {
 /// Made, used and destroyed on the executor's thread, on which it takes turns.
 class ReportMaker {
 public:
-    /// Records in one turn.
-    static constexpr std::size_t kTurn = 2'000;
-    /// Errors: as those of the log.
+    /// Errors: as log::RangeScan.
     using Done = std::function<void(const core::Result<Report>&)>;
 
     /// `done` may destroy this.
@@ -30,8 +29,6 @@ public:
 private:
     void begin_partition();
     void read_until(core::Offset end);
-    void turn();
-    void turn_later();
     void end_partition();
     void finish(const core::Result<Report>& result);
 
@@ -41,11 +38,10 @@ private:
     core::Executor& executor_;
     const Done done_;
     core::Partition partition_ = 0;
-    core::Offset end_ = 0;
     PartitionFold folded_;
     Report report_;
     core::Lifetime lifetime_;
-    std::unique_ptr<log::PartitionReader> reader_;
+    std::unique_ptr<log::RangeScan> scan_;
 };
 
 }  // namespace beckon::reliability

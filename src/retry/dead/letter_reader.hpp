@@ -3,10 +3,11 @@
 #include "core/executor.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
+#include "log/range_scan.hpp"
 #include "records/delivery.hpp"
+#include "retry/tiers/delivery.hpp"
 
 #include <functional>
-#include <memory>
 #include <vector>
 
 namespace beckon::retry {
@@ -17,8 +18,6 @@ class LetterReader {
 public:
     /// Above so many bytes of events the rest is left for another time.
     static constexpr std::size_t kBytesMax = 4 << 20;
-    /// The longest wait for the log.
-    static constexpr core::Duration kTimeout = std::chrono::seconds{10};
 
     struct Letter {
         core::Offset offset = 0;
@@ -29,19 +28,22 @@ public:
         std::vector<Letter> letters;
         core::Offset read_up_to = 0;  ///< letters below it that are not among them are gone
     };
-    /// Errors: unavailable, timed_out, corrupt, out_of_range.
+    /// Errors: as log::RangeScan.
     using Done = std::function<void(core::Result<Found>)>;
 
     /// `offsets` ascend; there is at least one.
     LetterReader(core::Partition partition, std::vector<core::Offset> offsets, log::EventLog& log,
                  core::Executor& executor, Done done);
-    ~LetterReader();
-    LetterReader(const LetterReader&) = delete;
-    LetterReader& operator=(const LetterReader&) = delete;
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    log::Next keep(const core::RecordView& record);
+    void end(const core::Result<core::Offset>& read_up_to);
+
+    const std::vector<core::Offset> offsets_;
+    Done done_;
+    Found found_;
+    std::size_t bytes_ = 0;
+    log::RangeScan scan_;
 };
 
 }  // namespace beckon::retry

@@ -1,6 +1,7 @@
 #include "retry/tiers/tier_scan.hpp"
 
 #include "core/lifetime.hpp"
+#include "log/range_scan.hpp"
 #include "log/until.hpp"
 #include "records/delivery.hpp"
 #include "records/events.hpp"
@@ -9,14 +10,7 @@
 
 namespace beckon::retry {
 
-using core::Fault;
 using core::Offset;
-
-namespace {
-
-constexpr std::size_t kTakeMax = 1'000;
-
-}  // namespace
 
 struct TierScan::Impl {
     log::TopicPartition where;
@@ -29,7 +23,7 @@ struct TierScan::Impl {
     Events events;
 
     Found found;
-    std::unique_ptr<log::PartitionReader> reader;
+    std::unique_ptr<log::RangeScan> scan;
     core::Lifetime lifetime{executor};  ///< answers may come when the executor is gone
 
     Impl(log::TopicPartition w, std::optional<Offset> f, core::NodeId n, log::EventLog& l,
@@ -45,7 +39,6 @@ struct TierScan::Impl {
 
     void ask_start();
     void publish_barrier();
-    void open();
     void read();
     void end(const core::Result<Found>& result);
 };
@@ -70,30 +63,25 @@ void TierScan::Impl::publish_barrier() {
             found.end = barrier.offset + 1;
             found.time = barrier.time;
             found.seen = clock.mono();
-            open();
+            read();
         });
-}
-
-void TierScan::Impl::open() {
-    reader = log.open_reader(where, from.value_or(0), executor, lifetime.guard([this] { read(); }));
 }
 
 void TierScan::Impl::read() {
-    while (reader && reader->position() < found.end) {
-        const auto taken = reader->take(kTakeMax, [this](const auto& record) {
+    scan = std::make_unique<log::RangeScan>(
+        log, where, log::Range{from.value_or(0), found.end}, executor,
+        [this](const core::RecordView& record) {
             if (const auto delivery = decode_delivery(record)) {
                 events.seen(record.offset, *delivery);
             }
+            return log::Next::go_on;
+        },
+        [this](const core::Result<Offset>& up_to) {
+            up_to ? end(found) : end(core::fail(up_to.error()));
         });
-        if (!taken && taken.error().fault == Fault::unavailable) return;  // `ready` comes
-        if (!taken) return end(core::fail(taken.error()));
-        if (taken->drained && reader->position() < found.end) return;  // `ready` comes
-    }
-    if (reader) end(found);
 }
 
 void TierScan::Impl::end(const core::Result<Found>& result) {
-    reader.reset();
     const auto done = events.done;  // it may destroy the scan
     done(result);
 }
