@@ -37,6 +37,12 @@ core::Result<void> CatchUp::update() {
     const bool drained = std::all_of(inputs_.begin(), inputs_.end(),
                                      [](const auto& input) { return input->drained(); });
     if (asked_ || !drained) return {};
+    if (!context_.barriers) {
+        const bool at_ends = std::all_of(inputs_.begin(), inputs_.end(),
+                                         [](const auto& input) { return input->at_end(); });
+        if (at_ends) caught_up();
+        return {};
+    }
     if (from_start_ && took() > delete_retention_ / 2) {
         return core::fail(
             {core::Fault::out_of_range, "the restore took longer than tombstones are kept"});

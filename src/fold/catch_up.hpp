@@ -20,6 +20,7 @@ public:
         BarrierQueries& queries;
         Failures& failures;
         const core::Clock& clock;
+        bool barriers = true;  ///< else the ends that the log named are the proof
     };
     /// `name`: of the fold, in log lines. `proven` is called once for each begin(), unless the fold
     /// begins again first.

@@ -72,7 +72,9 @@ struct Fold::Impl {
     // --- every second
     void tick();
     void ask_for_reports();
+    void report_failures();
     void phase_is(Phase now);
+    bool barriers() const { return options.proof == Proof::barrier; }
 
     const Options options;
     const Context context;
@@ -108,27 +110,30 @@ Fold::Impl::Impl(Options o, Context p, State& s)
       publisher(p.publisher, p.executor, p.clock),
       failures(options.folder, name, p.clock),
       reports(options.group, p.log, p.executor, p.clock),
-      opening(inputs, options.node, {p.log, publisher, p.executor, failures},
+      opening(inputs, options.node, {p.log, publisher, p.executor, failures, barriers()},
               core::Backoff{kLogRetryFirst, kLogRetryMost}, [this] { received_all_ends(); }),
       queries(inputs, p.executor, options.queries_max),
       intake(inputs,
              {.records = options.turn_records,
               .time = options.turn_time,
+              .bytes = options.turn_bytes,
               .paces_puts = options.paces_puts},
              {.state = s,
               .log = p.log,
               .executor = p.executor,
               .clock = p.clock,
               .failures = failures},
-             core::Backoff{kLogRetryFirst, kLogRetryMost}, [this] { schedule_turn(); }),
+             core::Backoff{kLogRetryFirst, options.replace_most}, [this] { schedule_turn(); }),
       catch_up(inputs, options.folder, name, options.delete_retention,
-               {.queries = queries, .failures = failures, .clock = p.clock},
+               {.queries = queries, .failures = failures, .clock = p.clock, .barriers = barriers()},
                [this] { caught_up(); }),
       ends_watch(inputs,
                  {.log = p.log, .executor = p.executor, .clock = p.clock, .failures = failures}),
-      stall_watch(
-          kTick + options.stall_after, p.clock,
-          [this](Answer answer) { queries.ask_barriers(indexes_of(inputs), std::move(answer)); }),
+      stall_watch(kTick + options.stall_after, p.clock,
+                  [this](Answer answer) {
+                      if (!barriers()) return answer({});
+                      queries.ask_barriers(indexes_of(inputs), std::move(answer));
+                  }),
       commits(s, inputs, failures, options.folder, name),
       lifetime(p.executor),
       life(p.executor) {
@@ -165,6 +170,7 @@ void Fold::Impl::received_all_ends() {
 }
 
 bool Fold::Impl::trusts_checkpoints() const {
+    if (!barriers()) return false;
     for (InputIndex i = 0; i < inputs.size(); ++i) {
         const auto& input = *inputs[i];
         if (!is_trusted(state.checkpoint(i).value_or(core::Checkpoint{}), input.ends().start,
@@ -245,6 +251,9 @@ void Fold::Impl::turn() {
         const auto taken = intake.turn();
         if (!taken) return clear_and_restart(taken.error().message);
         more = *taken;
+        const auto term = life.term();
+        report_failures();
+        if (term.over()) return;
         if (batches()) {
             if (more) schedule_turn();
             return;  // without more: until the reader is ready
@@ -308,7 +317,7 @@ void Fold::Impl::caught_up() {
 // ------------------------------------------------------------------------------------- queries
 
 void Fold::Impl::confirm(const std::vector<InputIndex>& of, Answer answer) {
-    if (phase == Phase::following) return queries.confirm(of, std::move(answer));
+    if (phase == Phase::following && barriers()) return queries.confirm(of, std::move(answer));
     queries.refuse({Fault::unavailable, "the fold has not caught up yet"}, answer);
 }
 
@@ -325,7 +334,7 @@ void Fold::Impl::tick() {
     context.executor.post_after(kTick, lifetime.guard([this] { tick(); }));
     if (phase != Phase::opening) {
         ends_watch.update();
-        ask_for_reports();
+        if (barriers()) ask_for_reports();
         schedule_turn();
     }
     if (phase == Phase::following) {
@@ -333,6 +342,10 @@ void Fold::Impl::tick() {
         for (const auto& input : inputs) offsets.push_back({input->where(), input->committed()});
         reports.update(offsets);
     }
+    report_failures();
+}
+
+void Fold::Impl::report_failures() {
     if (failures.update()) state.progressed();
 }
 

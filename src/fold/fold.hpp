@@ -9,6 +9,7 @@
 #include "log/event_log.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,15 @@
 /// checkpoint is trusted, how much a turn may take, how it recovers when the log or the store
 /// fails, when the end of the log is proven, and how far it has come.
 namespace beckon::fold {
+
+/// What proves that a fold has read all that was there when it began.
+enum class Proof : std::uint8_t {
+    barrier,  ///< a read barrier on each input
+    /// The ends that the log named then. Nothing is published, so it is for pages that only show
+    /// the state: no query can be confirmed, nothing may be denied by it, and the log's time is not
+    /// known. Only for a state in memory.
+    end,
+};
 
 struct Options {
     /// The folder that log lines name, e.g. "edge".
@@ -35,10 +45,16 @@ struct Options {
     /// One turn takes no more than this from one input, and starts no new chunk after `turn_time`.
     std::size_t turn_records = 256;
     core::Duration turn_time = std::chrono::milliseconds{10};
+    /// Bytes of one turn, of all inputs together, where others on the thread must not wait for many
+    /// large records; 0: as many as there are.
+    std::size_t turn_bytes = 0;
     /// A loop that stalled for so long trusts nothing before a new read barrier.
     core::Duration stall_after = std::chrono::seconds{3};
     /// Queries without an answer; more are answered `full`.
     std::size_t queries_max = 10'000;
+    Proof proof = Proof::barrier;
+    /// The longest pause before a reader that cannot go on is replaced.
+    core::Duration replace_most = std::chrono::seconds{4};
 };
 
 /// Folds some partitions into one state. Everything of one Fold happens on one thread, that of the

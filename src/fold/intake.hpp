@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <vector>
 
 namespace beckon::fold {
 
@@ -21,6 +22,7 @@ public:
     struct Limits {
         std::size_t records = 0;  ///< of one input in one turn
         core::Duration time{};    ///< after which no new chunk is begun
+        std::size_t bytes = 0;    ///< likewise, if there is such a bound: then a chunk is a record
         bool paces_puts = false;  ///< its readers do: log::PartitionReader::paces_puts()
     };
     struct Context {
@@ -54,9 +56,11 @@ private:
     const Limits limits_;
     const Context context_;
     const std::function<void()> ready_;
-    core::Backoff retry_;
-    std::size_t first_ = 0;    ///< of the next turn: inputs take turns at being first
-    core::Lifetime lifetime_;  ///< renewed by close()
+    const core::Backoff retry_;
+    std::vector<core::Backoff> retries_;  ///< of each input
+    std::size_t bytes_ = 0;               ///< of this turn
+    std::size_t first_ = 0;               ///< of the next turn: inputs take turns at being first
+    core::Lifetime lifetime_;             ///< renewed by close()
 };
 
 }  // namespace beckon::fold

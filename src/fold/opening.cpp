@@ -20,6 +20,7 @@ Opening::Opening(Inputs& inputs, core::NodeId node, Context context, core::Backo
 /// log's time there, by which trust in a checkpoint is judged; and a reader that has passed it has
 /// read all records that were there when this fold began.
 void Opening::begin() {
+    if (!context_.barriers) return ask_ends();
     answers_missing_ = inputs_.size();
     for (InputIndex i = 0; i < inputs_.size(); ++i) first_barrier(i);
 }

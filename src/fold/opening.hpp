@@ -22,6 +22,7 @@ public:
         TeachingPublisher& publisher;
         core::Executor& executor;
         Failures& failures;
+        bool barriers = true;  ///< else only the ends are asked for
     };
     /// `retry`: the pauses. `answered` is called once all inputs have their answers.
     Opening(Inputs& inputs, core::NodeId node, Context context, core::Backoff retry,

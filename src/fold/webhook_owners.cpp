@@ -1,5 +1,6 @@
 #include "fold/webhook_owners.hpp"
 
+#include "log/read_partition.hpp"
 #include "records/events.hpp"
 #include "records/own_event.hpp"
 #include "records/receipt.hpp"
@@ -8,29 +9,18 @@
 
 namespace beckon::fold {
 
-namespace {
-
-fold::Options webhooks_fold(const WebhookOwners::Options& options) {
-    fold::Options out;
-    out.folder = options.folder;
-    for (core::Partition p = 0; p < options.partitions; ++p) {
-        out.inputs.push_back({log::Topic::kWebhooks, p});
-    }
-    out.node = options.node;
-    return out;
-}
-
-}  // namespace
-
 WebhookOwners::WebhookOwners(Options options, Context context)
     : options_(std::move(options)),
       publisher_(context.log.open_publisher(context.executor)),
-      fold_(webhooks_fold(options_), {context.log, *publisher_, context.executor, context.clock},
-            *this) {
-    fold_.start();
+      state_({.folder = options_.folder,
+              .inputs = log::all_of(log::Topic::kWebhooks, options_.partitions),
+              .node = options_.node},
+             {context.log, publisher_.get(), context.executor, context.clock},
+             {.apply = [this](const auto&, const auto& record) { apply(record); },
+              .cleared = [this] { clear(); },
+              .caught_up = [this] { complete(); }}) {
+    state_.start();
 }
-
-WebhookOwners::~WebhookOwners() = default;
 
 bool WebhookOwners::may_want(std::string_view owner) const {
     const std::scoped_lock lock{mutex_};
@@ -44,7 +34,7 @@ std::size_t WebhookOwners::size() const {
 
 /// The record of a webhook's state has another key: an event for a disabled webhook is written in
 /// vain, and harmless.
-void WebhookOwners::replay(InputIndex, const core::RecordView& record) {
+void WebhookOwners::apply(const core::RecordView& record) {
     if (core::is_control_key(record.key) || record.key.find('/') != std::string_view::npos) return;
     auto owner = core::owner_wanting(record, options_.type);
     const std::scoped_lock lock{mutex_};
@@ -62,21 +52,16 @@ void WebhookOwners::forget(std::string_view webhook) {
     webhooks_.erase(found);
 }
 
-core::Result<void> WebhookOwners::clear() {
-    const std::scoped_lock lock{mutex_};
-    webhooks_.clear();
-    owners_.clear();
-    return {};
-}
-
-void WebhookOwners::caught_up() {
-    const std::scoped_lock lock{mutex_};
-    complete_ = true;
-}
-
-void WebhookOwners::restarted(std::string_view) {
+void WebhookOwners::clear() {
     const std::scoped_lock lock{mutex_};
     complete_ = false;
+    webhooks_.clear();
+    owners_.clear();
+}
+
+void WebhookOwners::complete() {
+    const std::scoped_lock lock{mutex_};
+    complete_ = true;
 }
 
 }  // namespace beckon::fold

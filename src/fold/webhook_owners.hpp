@@ -4,8 +4,7 @@
 #include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
-#include "fold/fold.hpp"
-#include "fold/memory_state.hpp"
+#include "fold/topic_state.hpp"
 #include "log/event_log.hpp"
 
 #include <cstddef>
@@ -22,7 +21,7 @@ namespace beckon::fold {
 /// memory, so that no role writes events that no webhook would get. It holds an id and a name for
 /// each webhook that wants the type, of those owners that a VAPID key names; others never get such
 /// an event. Made, used and destroyed on the executor's thread, but for may_want().
-class WebhookOwners final : private MemoryState {
+class WebhookOwners {
 public:
     struct Options {
         std::string type;  ///< of the event
@@ -36,7 +35,6 @@ public:
         const core::Clock& clock;
     };
     WebhookOwners(Options options, Context context);
-    ~WebhookOwners() override;
 
     /// Whether the owner has a webhook for the type. Also true before all webhooks are read: until
     /// then there may be one. Any thread.
@@ -45,13 +43,9 @@ public:
     std::size_t size() const;
 
 private:
-    // fold::State
-    void replay(InputIndex input, const core::RecordView& record) override;
-    core::Result<void> clear() override;
-    void committed() override {}
-    void caught_up() override;
-    void restarted(std::string_view) override;
-
+    void apply(const core::RecordView& record);
+    void clear();
+    void complete();
     void forget(std::string_view webhook);
 
     const Options options_;
@@ -60,7 +54,7 @@ private:
     std::map<std::string, std::string, std::less<>> webhooks_;  ///< under mutex_: id to owner
     std::map<std::string, std::size_t, std::less<>> owners_;    ///< under mutex_: how many
     const std::unique_ptr<log::Publisher> publisher_;
-    Fold fold_;  ///< first to go: it calls us
+    TopicState state_;  ///< first to go: it calls us
 };
 
 }  // namespace beckon::fold
