@@ -112,6 +112,14 @@ void DeadIndex::forget(const DeadLetter& letter) {
     if (found != places_.end() && found->second == letter.place) places_.erase(found);
 }
 
+void DeadIndex::clear() {
+    letters_.clear();
+    places_.clear();
+    by_owner_.clear();
+    holders_ = {};
+    passed_over_ = 0;
+}
+
 const DeadLetter* DeadIndex::find(std::string_view delivery) const {
     const auto found = places_.find(delivery);
     return found == places_.end() ? nullptr : &letters_.at(found->second);

@@ -75,6 +75,8 @@ public:
     void apply(core::Partition partition, const core::RecordView& record);
     /// It fell off the log.
     void forget(const DeadLetter& letter);
+    /// All records are read again.
+    void clear();
 
     const DeadLetter* find(std::string_view delivery) const;
     /// All after `after`, in order, until `visit` returns false.

@@ -76,6 +76,7 @@ public:
 
     /// Folds a record of `webhooks`.
     void apply(const core::RecordView& record) { directory_.apply(record); }
+    void clear_webhooks() { directory_.clear(); }
     /// All webhooks that there were have been folded: homes may start.
     void webhooks_known();
 

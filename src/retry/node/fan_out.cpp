@@ -32,6 +32,11 @@ void FanOut::apply(core::Partition partition, const core::RecordView& record) {
     has_read(partition, record.offset + 1);
 }
 
+void FanOut::clear_webhooks() {
+    directory_.clear();
+    next_.assign(next_.size(), 0);
+}
+
 void FanOut::has_read(core::Partition partition, core::Offset next) {
     auto& here = next_[static_cast<std::size_t>(partition)];
     here = std::max(here, next);

@@ -58,6 +58,8 @@ public:
     void apply(core::Partition partition, const core::RecordView& record);
     /// All records below `next` have been folded, those that compaction has removed too.
     void has_read(core::Partition partition, core::Offset next);
+    /// All webhooks are read again.
+    void clear_webhooks();
     /// Sets whether the webhooks are up to date; while they are not, events wait, in the log and
     /// here.
     void set_up_to_date(bool is);

@@ -3,6 +3,7 @@
 #include "core/backoff.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
+#include "fold/topic_state.hpp"
 #include "records/events.hpp"
 
 #include <utility>
@@ -15,7 +16,6 @@ using log::Topic;
 
 namespace {
 
-constexpr std::size_t kTakeMax = 256;
 constexpr const char* kHomeRole = "retry";
 
 }  // namespace
@@ -28,9 +28,8 @@ struct PartitionHome::Impl {
     const Context context;
     const Events events;
 
-    std::unique_ptr<log::PartitionReader> reader;  ///< of `retry.done`
-    std::unique_ptr<fold::ReadBarrier> barrier;
     std::unique_ptr<cluster::PartitionLease> lease;
+    bool claimed = false;
     std::optional<DoneRecord> done;
     std::unique_ptr<PartitionTiers> tiers;
     core::Epoch epoch = 0;
@@ -39,14 +38,16 @@ struct PartitionHome::Impl {
     bool stopped = false;
     std::string fault;
     core::Backoff again{kStartAgain, kStartAgainMost};
-    core::Lifetime life{context.executor};  ///< renewed by a new start: former steps are void
+    core::Lifetime life{context.executor};    ///< renewed by a new start: former steps are void
+    std::unique_ptr<fold::TopicState> state;  ///< of `retry.done`; first to go: it calls us
 
     log::TopicPartition done_topic() const { return {Topic::kRetryDone, options.partition}; }
     void start();
     void end();
     void start_again(const core::Error& why);
     void start_again_soon(const core::Error& why);
-    void read();
+    void read_anew();
+    void state_changed();
     void read(const core::RecordView& record);
     void claim();
     void serve(core::Epoch of);
@@ -57,8 +58,6 @@ struct PartitionHome::Impl {
 void PartitionHome::Impl::start() {
     end();
     if (stopped) return;
-    barrier = std::make_unique<fold::ReadBarrier>(done_topic(), options.node, context.publisher,
-                                                  context.executor);
     lease = std::make_unique<cluster::PartitionLease>(
         options.partition, options.node, kHomeRole, context.publisher,
         cluster::PartitionLease::Events{
@@ -69,20 +68,24 @@ void PartitionHome::Impl::start() {
                 },
             .lost = [this](const core::Error& why) { start_again_soon(why); }},
         cluster::PartitionLease::Topics{.claim = Topic::kRetryDone, .confirm = std::nullopt});
-    reader =
-        context.log.open_reader(done_topic(), 0, context.executor, life.guard([this] { read(); }));
-    barrier->ask(life.guard([this](const core::Result<void>& passed) {
-        passed ? claim() : start_again(passed.error());
-    }));
+    state = std::make_unique<fold::TopicState>(
+        fold::TopicState::Options{
+            .folder = "retry", .inputs = {done_topic()}, .node = options.node},
+        fold::TopicState::Context{context.log, &context.publisher, context.executor, context.clock},
+        fold::TopicState::Events{.apply = [this](const auto&, const auto& record) { read(record); },
+                                 .cleared = [this] { read_anew(); },
+                                 .caught_up = [this] { claim(); },
+                                 .changed = [this] { state_changed(); }});
+    state->start();
 }
 
 void PartitionHome::Impl::end() {
     life.renew();
-    reader.reset();
-    barrier.reset();
+    state.reset();
     lease.reset();
     tiers.reset();
     done.reset();
+    claimed = false;
     if (std::exchange(served, false)) events.serving(false);
 }
 
@@ -100,14 +103,20 @@ void PartitionHome::Impl::start_again_soon(const core::Error& why) {
     context.executor.post(life.guard([this, why] { start_again(why); }));
 }
 
-void PartitionHome::Impl::read() {
-    while (reader) {
-        const auto taken = reader->take(kTakeMax, [this](const auto& record) { read(record); });
-        if (!taken && taken.error().fault == Fault::unavailable) return;  // `ready` comes
-        if (!taken) return start_again(taken.error());
-        barrier->passed(reader->position());
-        if (taken->drained) return;
-    }
+/// What a home knows of its lease and its tiers is void with the records that it has read.
+void PartitionHome::Impl::read_anew() {
+    done.reset();
+    if (claimed) start_again_soon({Fault::out_of_range, "the log has lost records of retry.done"});
+}
+
+/// While it cannot read whether another node has taken the lease, it hands on nothing; what was
+/// handed on goes on.
+void PartitionHome::Impl::state_changed() {
+    const auto why = state->fault();
+    if (why == fault || (why.empty() && !served)) return;
+    fault = why;
+    if (tiers) tiers->set_paused(!why.empty());
+    why.empty() ? events.serving(true) : events.failed(why);
 }
 
 void PartitionHome::Impl::read(const core::RecordView& record) {
@@ -131,7 +140,10 @@ void PartitionHome::Impl::read(const core::RecordView& record) {
     if (!done || one->epoch >= done->epoch) done = std::move(*one);
 }
 
-void PartitionHome::Impl::claim() { lease->claim(context.highest_epoch()); }
+void PartitionHome::Impl::claim() {
+    claimed = true;
+    lease->claim(context.highest_epoch());
+}
 
 void PartitionHome::Impl::serve(core::Epoch of) {
     epoch = of;
@@ -169,9 +181,9 @@ void PartitionHome::Impl::begin_fan_out() {
         how.careful = done->fan_out.open && done->epoch != served_last;
     }
     served_last = epoch;
-    auto state = how.before;
-    state.open = true;
-    tiers->set_fan_out(std::move(state), [this, how] {
+    auto open = how.before;
+    open.open = true;
+    tiers->set_fan_out(std::move(open), [this, how] {
         if (served && !stopped) events.fan_out(epoch, how);
     });
 }

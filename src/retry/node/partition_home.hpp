@@ -5,7 +5,6 @@
 #include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
-#include "fold/read_barrier.hpp"
 #include "log/event_log.hpp"
 #include "retry/event/event_fan_out.hpp"
 #include "retry/tiers/partition_tiers.hpp"
@@ -20,9 +19,10 @@ namespace beckon::retry {
 
 /// One partition on a node that is, or wants to be, its home: reads `retry.done` p, takes the lease
 /// there once a read barrier has passed, and then runs the partition's tiers and has its events
-/// fanned out. A home that reads a lease of a higher epoch stops at once; when something fails it
-/// starts over after a pause, which doubles up to kStartAgainMost until it has served. On the
-/// executor's thread.
+/// fanned out. A home that reads a lease of a higher epoch stops at once; while it cannot read
+/// `retry.done` it hands on nothing; when something else fails it starts over after a pause
+/// (core::Backoff), which grows up to kStartAgainMost until it has served. On the executor's
+/// thread.
 class PartitionHome {
 public:
     static constexpr core::Duration kStartAgain = std::chrono::seconds{1};
@@ -46,7 +46,7 @@ public:
         std::function<void(Due)> due;
         /// It serves, or serves no more: deliveries that were handed on and not answered are void.
         std::function<void(bool serving)> serving;
-        /// It starts over after a pause.
+        /// It starts over after a pause, or hands on nothing until serving() is called again.
         std::function<void(const std::string& why)> failed = [](const std::string&) {};
         /// It serves under this lease: its events are to be fanned out so (Options::partitions is
         /// not set).

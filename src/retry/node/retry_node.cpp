@@ -5,14 +5,15 @@
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "core/shown_clock.hpp"
+#include "fold/topic_state.hpp"
 #include "log/checked_publisher.hpp"
 #include "log/log_watch.hpp"
+#include "log/read_partition.hpp"
 #include "retry/event/owned_record.hpp"
 #include "retry/event/waiting_events.hpp"
 #include "retry/node/change_notices.hpp"
 #include "retry/node/fan_out.hpp"
 #include "retry/node/hosted.hpp"
-#include "retry/node/topic_view.hpp"
 #include "records/done.hpp"
 
 #include <algorithm>
@@ -82,16 +83,16 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     std::unique_ptr<log::Publisher> publisher;
     WebhookDirectory directory;
     ChangeNotices notices{options.partitions, options.node, *publisher, context.executor};
-    std::unique_ptr<TopicView> view;  ///< of `webhooks`
+    std::unique_ptr<fold::TopicState> view;  ///< of `webhooks`
     DeadIndex dead{DeadIndex::kLettersMax, [this](const std::string& webhook) {
                        const auto* entry = directory.find(webhook);
                        return entry ? entry->webhook.owner : std::string{};
                    }};
-    std::unique_ptr<TopicView> dead_view;  ///< of `retry.dead`
+    std::unique_ptr<fold::TopicState> dead_view;  ///< of `retry.dead`
     std::unique_ptr<Resender> resender;
     WaitingEvents waiting{options.partitions};
     core::ShownClock shown{context.clock};
-    std::unique_ptr<TopicView> done_view;  ///< of `retry.done`: which events are fanned out
+    std::unique_ptr<fold::TopicState> done_view;  ///< of `retry.done`: which events are fanned out
     std::unique_ptr<log::LogWatch> watch;
     std::string log_fault;  ///< why the log cannot be reached
     FirstAttempts first_attempts;
@@ -113,6 +114,8 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     DeliveryShard::Events events_of_shard(std::size_t index);
     void begin_fan_out();
     void end_parts();
+    std::unique_ptr<fold::TopicState> follow(Topic topic, fold::TopicState::Events events);
+    void clear_webhooks();
     void apply(core::Partition partition, const core::RecordView& record);
     void catch_up(core::Partition partition, core::Offset below);
     void apply_done(core::Partition partition, const core::RecordView& record);
@@ -181,21 +184,16 @@ void RetryNode::Impl::start() {
     if (context.bridges) context.bridges->serve(*this);
     begin_fan_out();
     for (std::size_t i = 0; i < shards.size(); ++i) begin_shard(i);
-    view = std::make_unique<TopicView>(
-        TopicView::Options{Topic::kWebhooks, options.partitions, options.node}, context.log,
-        *publisher, context.executor,
-        TopicView::Events{
-            .apply = [this](core::Partition p, const auto& record) { apply(p, record); },
-            .caught_up = [this] { webhooks_known(); },
-            .changed = [this] { view_changed(); }});
+    view = follow(Topic::kWebhooks,
+                  {.apply = [this](const auto& from, const auto& r) { apply(from.partition, r); },
+                   .cleared = [this] { clear_webhooks(); },
+                   .caught_up = [this] { webhooks_known(); },
+                   .changed = [this] { view_changed(); }});
     view->start();
-    done_view = std::make_unique<TopicView>(
-        TopicView::Options{Topic::kRetryDone, options.partitions, options.node}, context.log,
-        *publisher, context.executor,
-        TopicView::Events{
-            .apply = [this](core::Partition p, const auto& record) { apply_done(p, record); },
-            .caught_up = [] {},
-            .changed = [this] { report_ready(); }});
+    done_view =
+        follow(Topic::kRetryDone,
+               {.apply = [this](const auto& from, const auto& r) { apply_done(from.partition, r); },
+                .changed = [this] { report_ready(); }});
     done_view->start();
     watch = std::make_unique<log::LogWatch>(
         log::LogWatch::Options{}, context.executor, context.clock,
@@ -318,6 +316,24 @@ void RetryNode::Impl::end_parts() {
     end(fan_out, &context.fan_out);
 }
 
+std::unique_ptr<fold::TopicState> RetryNode::Impl::follow(Topic topic,
+                                                          fold::TopicState::Events events) {
+    return std::make_unique<fold::TopicState>(
+        fold::TopicState::Options{.folder = "retry",
+                                  .inputs = log::all_of(topic, options.partitions),
+                                  .node = options.node},
+        fold::TopicState::Context{context.log, publisher.get(), context.executor, context.clock},
+        std::move(events));
+}
+
+/// All copies are read anew.
+void RetryNode::Impl::clear_webhooks() {
+    directory.clear();
+    const auto clear = [](auto& part) { part.clear_webhooks(); };
+    fan_out.use(clear);
+    for (const auto& shard : shards) shard.use(clear);
+}
+
 /// Passes records to all copies, in one order.
 void RetryNode::Impl::apply(core::Partition partition, const core::RecordView& record) {
     directory.apply(record);
@@ -332,7 +348,7 @@ void RetryNode::Impl::apply(core::Partition partition, const core::RecordView& r
 
 /// Events whose fan-out another process records count likewise.
 void RetryNode::Impl::apply_done(core::Partition partition, const core::RecordView& record) {
-    if (done_view->caught_up()) shown.learn(record.time);  // it was written a moment ago
+    if (done_view->complete()) shown.learn(record.time);  // it was written a moment ago
     if (waiting.empty(partition)) return;
     if (const auto done = decode_done(record)) waiting.fanned_out(partition, done->events_next);
 }
@@ -347,7 +363,8 @@ void RetryNode::Impl::catch_up(core::Partition partition, core::Offset below) {
 /// From here on this node can serve any partition: waiting deliveries are in the log. The
 /// controller moves partitions to a node that reports this.
 void RetryNode::Impl::webhooks_known() {
-    open_dead_letters();  // whose they are is known from here on
+    if (resender) return;  // they were read anew
+    open_dead_letters();   // whose they are is known from here on
     std::set<core::Partition> all;
     for (core::Partition p = 0; p < options.partitions; ++p) all.insert(p);
     cluster->set_ready(all);
@@ -359,19 +376,17 @@ void RetryNode::Impl::webhooks_known() {
 /// them.
 void RetryNode::Impl::view_changed() {
     report_ready();
-    fan_out.use([is = view->fault().empty()](auto& one) { one.set_up_to_date(is); });
+    fan_out.use([is = view->current()](auto& one) { one.set_up_to_date(is); });
 }
 
 void RetryNode::Impl::open_dead_letters() {
     resender = std::make_unique<Resender>(
         Resender::Context{context.log, *publisher, context.executor, dead});
-    dead_view = std::make_unique<TopicView>(
-        TopicView::Options{Topic::kRetryDead, options.partitions, options.node}, context.log,
-        *publisher, context.executor,
-        TopicView::Events{
-            .apply = [this](core::Partition p, const auto& record) { dead.apply(p, record); },
-            .caught_up = [] {},
-            .changed = [this] { report_ready(); }});
+    dead_view =
+        follow(Topic::kRetryDead,
+               {.apply = [this](const auto& from, const auto& r) { dead.apply(from.partition, r); },
+                .cleared = [this] { dead.clear(); },
+                .changed = [this] { report_ready(); }});
     dead_view->start();
 }
 
@@ -449,7 +464,7 @@ void RetryNode::Impl::leave() {
 
 void RetryNode::Impl::report_ready() {
     std::string why;
-    if (!view->caught_up()) why = "reads the webhooks";
+    if (!view->complete()) why = "reads the webhooks";
     for (const auto& [partition, home] : homes) {
         if (home.serving) continue;
         why = "partition " + std::to_string(partition) + ": " +
@@ -521,17 +536,15 @@ void RetryNode::Impl::publish_webhook(const std::string& id, core::Record record
 /// Answers when all nodes will match later events with it, and this one has folded it.
 void RetryNode::Impl::announce_webhook(const std::string& id, core::Record record, Done done) {
     const auto partition = core::partition_of(id, options.partitions);
-    publisher->publish({Topic::kWebhooks, partition}, std::move(record),
-                       [weak = weak_from_this(), id, partition,
+    publisher->publish(
+        {Topic::kWebhooks, partition}, std::move(record),
+        lifetime.guard([this, id, partition,
                         done = std::move(done)](const core::Result<log::Appended>& written) {
-                           const auto self = weak.lock();
-                           if (!self) return;
-                           if (!written) return done(core::fail(written.error()));
-                           self->notices.announce(partition, written->offset,
-                                                  [self = self.get(), id, done](const auto& told) {
-                                                      told ? self->confirm(id, done) : done(told);
-                                                  });
-                       });
+            if (!written) return done(core::fail(written.error()));
+            notices.announce(partition, written->offset, [this, id, done](const auto& told) {
+                told ? confirm(id, done) : done(told);
+            });
+        }));
 }
 
 /// Answers when all copies have the log's records of this webhook.
@@ -648,12 +661,10 @@ void RetryNode::post_event(const Event& event, const std::string& poster, Done d
     impl_->waiting.post(posted);
     impl_->publisher->publish(
         {Topic::kEvents, posted.partition}, encode(event),
-        [weak = std::weak_ptr{impl_}, posted, done = std::move(done)](const auto& at) {
-            const auto self = weak.lock();
-            if (!self) return;
-            at ? self->waiting.appended(posted, at->offset) : self->waiting.failed(posted);
+        impl_->lifetime.guard([this, posted, done = std::move(done)](const auto& at) {
+            at ? impl_->waiting.appended(posted, at->offset) : impl_->waiting.failed(posted);
             at ? done({}) : done(core::fail(at.error()));
-        });
+        }));
 }
 
 core::Timestamp RetryNode::now() const { return impl_->shown.wall(); }
@@ -677,12 +688,12 @@ void RetryNode::deliver(const Delivery& delivery, Done done) {
     impl_->publish({Topic::retry(0), partition}, encode(delivery), std::move(done));
 }
 
-bool RetryNode::knows_webhooks() const { return impl_->view && impl_->view->caught_up(); }
+bool RetryNode::knows_webhooks() const { return impl_->view && impl_->view->current(); }
 
 const DeadIndex& RetryNode::dead_letters() const { return impl_->dead; }
 
 bool RetryNode::knows_dead_letters() const {
-    return impl_->dead_view && impl_->dead_view->caught_up();
+    return impl_->dead_view && impl_->dead_view->current();
 }
 
 Resender& RetryNode::resender() { return *impl_->resender; }

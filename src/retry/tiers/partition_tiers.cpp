@@ -76,6 +76,7 @@ struct PartitionTiers::Impl {
     std::map<int, std::size_t> window_of;  ///< number by tier
     bool capacity_posted = false;
     bool stopping = false;
+    bool paused = false;
     bool recording = false;  ///< a DoneRecord is on its way
     bool unrecorded = true;  ///< none was written yet, or the last one failed
     Offset events_next = options.from ? options.from->events_next : 0;
@@ -269,7 +270,7 @@ void PartitionTiers::Impl::read_gap(int tier, OffsetRange gap, const Finished& f
 }
 
 bool PartitionTiers::Impl::has_capacity(int tier) const {
-    if (stopping || window.size() >= options.window_max) return false;
+    if (stopping || paused || window.size() >= options.window_max) return false;
     if (window_bytes >= options.window_bytes_max) return false;
     // No tier fills the window alone: newly failed work never delays new work, nor the other way.
     const auto mine = window_of.find(tier);
@@ -484,6 +485,11 @@ void PartitionTiers::stop(std::function<void()> stopped) {
     impl_->stopping = true;
     if (impl_->tiers.empty()) return impl_->executor.post(std::move(stopped));
     impl_->record(std::move(stopped));
+}
+
+void PartitionTiers::set_paused(bool is) {
+    impl_->paused = is;
+    if (!is) impl_->capacity_made();
 }
 
 void PartitionTiers::stop_taking() { impl_->stopping = true; }

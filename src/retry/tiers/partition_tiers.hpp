@@ -76,6 +76,8 @@ public:
     /// DoneRecord.
     void fanned_out_up_to(core::Offset next);
 
+    /// While paused it hands on nothing.
+    void set_paused(bool is);
     /// Hands on nothing more; stop() comes.
     void stop_taking();
     /// Hands on nothing more, writes a last DoneRecord, and answers when the log has it or has
