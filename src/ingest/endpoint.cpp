@@ -278,7 +278,7 @@ void Endpoint::Impl::run_view(std::latch& opened) {
     view->start();
     log_watch = make_log_watch();
     log_watch->start();
-    receipts = std::make_unique<ReceiptPolls>(config.partitions, log, view_loop);
+    receipts = std::make_unique<ReceiptPolls>(config.partitions, log, view_loop, clock);
     webhook_owners = std::make_unique<fold::WebhookOwners>(
         fold::WebhookOwners::Options{.type = std::string{core::kSubscriptionGoneType},
                                      .partitions = config.partitions,

@@ -50,7 +50,7 @@ LAYERS = {
     "ingest/api": ({"core", "log", "net"}, set()),
     "ingest/call": ({"core", "log", "net", "ops"}, set()),
     "ingest/metrics": ({"core", "net", "ops"}, {"prometheus"}),
-    "ingest/receipts": ({"core", "records", "log", "net"}, {"json"}),
+    "ingest/receipts": ({"core", "records", "log", "fold", "net"}, {"json"}),
     "ingest/registration": ({"core", "records", "log", "store"}, {"json"}),
     "ingest/send": ({"core", "records", "bridge", "log", "net", "store"}, {"json"}),
     "ingest/vapid": ({"core", "net"}, {"openssl", "json"}),

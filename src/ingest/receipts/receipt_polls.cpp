@@ -1,19 +1,12 @@
 #include "ingest/receipts/receipt_polls.hpp"
 
-#include "core/logger.hpp"
-
 #include <algorithm>
 #include <utility>
 
 namespace beckon::ingest {
 
-using core::Fault;
-
 namespace {
 
-constexpr std::size_t kTakeMax = 256;
-/// Takes of one turn; then others on the thread have theirs.
-constexpr int kTurnMax = 8;
 /// When a place may have become free: a poll waits no longer than 25 s.
 constexpr int kPlaceAgainSeconds = 10;
 
@@ -29,13 +22,9 @@ constexpr Failure kStillRead{Problem::not_ready,
 
 }  // namespace
 
-ReceiptPolls::ReceiptPolls(core::Partition partitions, log::EventLog& log, core::Executor& executor)
-    : partitions_(partitions), log_(log), executor_(executor), lifetime_(executor) {}
-
-ReceiptPolls::~ReceiptPolls() {
-    lifetime_.end();
-    sources_.clear();
-}
+ReceiptPolls::ReceiptPolls(core::Partition partitions, log::EventLog& log, core::Executor& executor,
+                           const core::Clock& clock)
+    : partitions_(partitions), log_(log), executor_(executor), clock_(clock), lifetime_(executor) {}
 
 void ReceiptPolls::ask(const Query& query, core::Executor& caller, Answer answer) {
     remote_.post(
@@ -46,10 +35,10 @@ void ReceiptPolls::ask(const Query& query, core::Executor& caller, Answer answer
 }
 
 void ReceiptPolls::ask_here(Poll poll) {
-    const auto& source = open(poll.partition);
-    if (source.caught_up && answer_if_any(poll)) return;
+    const bool current = follow(poll.partition).current();
+    if (current && answer_if_any(poll)) return;
     const bool at_once = poll.query.wait <= poll.query.wait.zero();
-    if (ended_ || (source.caught_up && at_once)) return give_empty(poll);
+    if (ended_ || (current && at_once)) return give_empty(poll);
     make_place_at(poll.query.subscription);
     if (const auto failure = no_place_for(poll.query.peer)) return reply(poll, fail(*failure));
     const auto number = ++asked_;
@@ -80,35 +69,19 @@ void ReceiptPolls::make_place_at(const core::ReceiptId& subscription) {
     waiting_.erase(oldest);
 }
 
-ReceiptPolls::Source& ReceiptPolls::open(core::Partition partition) {
-    auto& source = sources_[partition];
-    if (source.reader) return source;
-    source.caught_up = false;
-    source.reader = log_.open_reader({log::Topic::kEvents, partition}, source.next, executor_,
-                                     lifetime_.guard([this, partition] { read(partition); }));
-    return source;
-}
-
-void ReceiptPolls::read(core::Partition partition) {
-    auto& source = sources_[partition];
-    if (!source.reader) return;  // it was given up; the next query opens it again
-    for (int i = 0; i < kTurnMax; ++i) {
-        const auto taken =
-            source.reader->take(kTakeMax, [&](const auto& record) { take(partition, record); });
-        if (!taken && taken.error().fault == Fault::unavailable) return;  // `ready` comes
-        if (!taken) {
-            core::log_error("ingest", "events_not_read",
-                            {{"partition", partition}, {"why", taken.error().message}});
-            source.reader.reset();
-            // The log topic was made anew, or cut: read it from its present start.
-            if (taken.error().fault == Fault::out_of_range) source.next = 0;
-            return;
-        }
-        source.next = source.reader->position();
-        answer_fresh();
-        if (taken->drained) return caught_up(partition);
-    }
-    executor_.post(lifetime_.guard([this, partition] { read(partition); }));
+fold::TopicState& ReceiptPolls::follow(core::Partition partition) {
+    auto& state = states_[partition];
+    if (state) return *state;
+    state = std::make_unique<fold::TopicState>(
+        fold::TopicState::Options{.folder = "ingest",
+                                  .inputs = {{log::Topic::kEvents, partition}},
+                                  .proof = fold::Proof::end},
+        fold::TopicState::Context{.log = log_, .executor = executor_, .clock = clock_},
+        fold::TopicState::Events{
+            .apply = [this](const auto& from, const auto& record) { take(from.partition, record); },
+            .caught_up = [this, partition] { caught_up(partition); }});
+    state->start();
+    return *state;
 }
 
 /// It reads only the headers of other events.
@@ -120,12 +93,13 @@ void ReceiptPolls::take(core::Partition partition, const core::RecordView& recor
                                    .time = record.time,
                                    .message_id = std::move(reported->message_id),
                                    .reason = reported->reason});
-    if (added && sources_[partition].caught_up) fresh_.insert(reported->to.id);
+    if (!added || !states_.at(partition)->complete()) return;
+    if (fresh_.empty()) executor_.post(lifetime_.guard([this] { answer_fresh(); }));
+    fresh_.insert(reported->to.id);
 }
 
 /// Answers the polls that waited for nothing but the end of the log.
 void ReceiptPolls::caught_up(core::Partition partition) {
-    if (std::exchange(sources_[partition].caught_up, true)) return;
     std::erase_if(waiting_, [&](const auto& one) {
         const auto& poll = one.second;
         if (poll.partition != partition) return false;
@@ -137,7 +111,6 @@ void ReceiptPolls::caught_up(core::Partition partition) {
 }
 
 void ReceiptPolls::answer_fresh() {
-    if (fresh_.empty()) return;
     const auto fresh = std::exchange(fresh_, {});
     std::erase_if(waiting_, [&](const auto& one) {
         return fresh.contains(one.second.query.subscription) && answer_if_any(one.second);
@@ -161,10 +134,8 @@ void ReceiptPolls::time_out(std::uint64_t number) {
 }
 
 void ReceiptPolls::give_empty(const Poll& poll) const {
-    const auto source = sources_.find(poll.partition);
-    if (source == sources_.end() || !source->second.caught_up) {
-        return reply(poll, fail(kStillRead));
-    }
+    const auto state = states_.find(poll.partition);
+    if (state == states_.end() || !state->second->current()) return reply(poll, fail(kStillRead));
     reply(poll,
           Page{.outcomes = {}, .complete = index_.complete(poll.partition, poll.query.after)});
 }

@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
+#include "fold/topic_state.hpp"
 #include "ingest/api/errors.hpp"
 #include "ingest/receipts/receipt_index.hpp"
 #include "log/event_log.hpp"
@@ -51,8 +52,8 @@ public:
     /// this address), busy (too many of all), not_ready (the log is still being read, or away).
     using Answer = std::function<void(const Checked<Page>&)>;
 
-    ReceiptPolls(core::Partition partitions, log::EventLog& log, core::Executor& executor);
-    ~ReceiptPolls();
+    ReceiptPolls(core::Partition partitions, log::EventLog& log, core::Executor& executor,
+                 const core::Clock& clock);
     ReceiptPolls(const ReceiptPolls&) = delete;
     ReceiptPolls& operator=(const ReceiptPolls&) = delete;
 
@@ -62,11 +63,6 @@ public:
     void end();
 
 private:
-    struct Source {
-        std::unique_ptr<log::PartitionReader> reader;
-        core::Offset next = 0;   ///< where a reader begins that is opened again
-        bool caught_up = false;  ///< everything that stood there at the first query is read
-    };
     struct Poll {
         Query query;
         core::Partition partition = 0;
@@ -77,8 +73,7 @@ private:
     void ask_here(Poll poll);
     std::optional<Failure> no_place_for(const net::PeerAddress& peer) const;
     void make_place_at(const core::ReceiptId& subscription);
-    Source& open(core::Partition partition);
-    void read(core::Partition partition);
+    fold::TopicState& follow(core::Partition partition);
     void take(core::Partition partition, const core::RecordView& record);
     void caught_up(core::Partition partition);
     void answer_fresh();
@@ -90,8 +85,8 @@ private:
     const core::Partition partitions_;
     log::EventLog& log_;
     core::Executor& executor_;
+    const core::Clock& clock_;
     ReceiptIndex index_{kOutcomesMax};
-    std::map<core::Partition, Source> sources_;
     std::map<std::uint64_t, Poll> waiting_;
     std::uint64_t asked_ = 0;
     std::set<core::ReceiptId> fresh_;  ///< have new outcomes since the last answers
@@ -99,6 +94,7 @@ private:
 
     core::Lifetime lifetime_;
     const core::Lifetime::Remote remote_{lifetime_.remote()};
+    std::map<core::Partition, std::unique_ptr<fold::TopicState>> states_;  ///< of `events`
 };
 
 }  // namespace beckon::ingest

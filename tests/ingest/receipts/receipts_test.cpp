@@ -75,7 +75,7 @@ struct World : test::IngestWorld {
     }
 
     std::optional<Target> target;
-    ingest::ReceiptPolls polls{partitions_, *log_, executor_};
+    ingest::ReceiptPolls polls{partitions_, *log_, executor_, clock_};
 };
 using Polls = ingest::ReceiptPolls;
 
