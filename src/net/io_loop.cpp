@@ -2,39 +2,94 @@
 
 #include "core/contain.hpp"
 
+#include <cerrno>
 #include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+#include <string>
 #include <utility>  // Boost 1.74's awaitable.hpp needs it and does not include it
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <pthread.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 namespace beckon::net {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+namespace {
+
+int boot_timer() {
+    const int fd = ::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (fd < 0) throw std::runtime_error(std::string{"timerfd_create: "} + std::strerror(errno));
+    return fd;
+}
+
+}  // namespace
+
 struct IoLoop::Impl {
     asio::io_context context{1};
     asio::executor_work_guard<asio::io_context::executor_type> work{asio::make_work_guard(context)};
+    /// Wakes the loop for the first of the timers. Asio's own timers stand still while the host is
+    /// suspended.
+    asio::posix::stream_descriptor timer{context, boot_timer()};
+    const core::SystemClock clock;
+    std::multimap<core::MonoTime, Task> timers;  ///< of the loop's thread, or before it runs
+    const char* name = "loop";
+
+    void wait();
+    void set_timer();
+    void run_timers();
 };
 
-IoLoop::IoLoop() : impl_(std::make_unique<Impl>()) {}
+void IoLoop::Impl::wait() {
+    timer.async_wait(asio::posix::stream_descriptor::wait_read, [this](const error_code& error) {
+        if (error) return;
+        std::uint64_t ignored = 0;
+        static_cast<void>(!::read(timer.native_handle(), &ignored, sizeof ignored));
+        run_timers();
+        set_timer();
+        wait();
+    });
+}
+
+void IoLoop::Impl::set_timer() {
+    itimerspec when{};
+    if (!timers.empty()) {
+        const auto at = timers.begin()->first.time_since_epoch();
+        const auto whole = std::chrono::floor<std::chrono::seconds>(at);
+        when.it_value = {whole.count(), (at - whole).count()};
+    }
+    ::timerfd_settime(timer.native_handle(), TFD_TIMER_ABSTIME, &when, nullptr);
+}
+
+/// Those that are due now; a timer that one of them sets waits for the next turn.
+void IoLoop::Impl::run_timers() {
+    const auto now = clock.mono();
+    while (!timers.empty() && timers.begin()->first <= now && !context.stopped()) {
+        const auto due = timers.extract(timers.begin());
+        core::contain(name, due.mapped());
+    }
+}
+
+IoLoop::IoLoop() : impl_(std::make_unique<Impl>()) { impl_->wait(); }
 
 IoLoop::~IoLoop() = default;
 
 void IoLoop::post(Task task) { asio::post(impl_->context, std::move(task)); }
 
 void IoLoop::post_after(core::Duration delay, Task task) {
-    // Timers are not thread-safe, so it is made on the loop's own thread.
-    post([this, delay, task = std::move(task)]() mutable {
-        auto timer = std::make_shared<asio::steady_timer>(impl_->context, delay);
-        timer->async_wait([timer, task = std::move(task)](const error_code& error) {
-            if (!error) task();
-        });
+    if (delay <= core::Duration::zero()) return post(std::move(task));
+    post([this, at = impl_->clock.mono() + delay, task = std::move(task)]() mutable {
+        const auto set = impl_->timers.emplace(at, std::move(task));
+        if (set == impl_->timers.begin()) impl_->set_timer();
     });
 }
 
@@ -43,6 +98,7 @@ void IoLoop::run(const char* name) {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    impl_->name = name;
     for (;;) {
         if (core::contain(name, [this] { impl_->context.run(); })) return;
     }

@@ -9,10 +9,13 @@
 
 namespace beckon::net {
 
-/// One thread's event loop (Boost.Asio inside) as an Executor. Must outlive all that may still post
-/// to it.
+/// One thread's event loop (Boost.Asio inside) as an Executor: the loop of every thread that is no
+/// shard of an edge. Its timers keep the nanosecond and count the time for which the host was
+/// suspended. Descriptors are looked at after every round of tasks, even if these have posted more.
+/// Must outlive all that may still post to it.
 class IoLoop final : public core::Executor {
 public:
+    /// Throws std::runtime_error if the kernel has no descriptors left.
     IoLoop();
     ~IoLoop() override;
 

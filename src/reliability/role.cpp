@@ -2,11 +2,11 @@
 
 #include "cluster/cluster.hpp"
 #include "core/logger.hpp"
+#include "net/loop_thread.hpp"
 #include "ops/metric_names.hpp"
 #include "reliability/home/milestone_home.hpp"
 #include "reliability/home/milestone_store.hpp"
 #include "reliability/home/report_maker.hpp"
-#include "reliability/loop.hpp"
 #include "reliability/totals/totals_view.hpp"
 
 #include <algorithm>
@@ -75,16 +75,17 @@ struct Role::Impl {
           metrics(m),
           health(h),
           store(open_store(config)),
-          loop("reliability") {
+          thread("reliability", clock) {
+        thread.start();
         report_ready(false, "its partitions are not placed yet");
-        loop.run_there([this] { open(); });
+        thread.run_there([this] { open(); });
     }
     ~Impl() {
-        loop.run_there([this] { close(); });
+        thread.run_there([this] { close(); });
     }
 
     void open() {
-        publisher = log.open_publisher(loop.executor());
+        publisher = log.open_publisher(thread.loop());
         totals = std::make_unique<TotalsView>(config.node, context());
         cluster = std::make_unique<cluster::Cluster>(
             cluster::ClusterOptions{.role = "reliability",
@@ -92,7 +93,7 @@ struct Role::Impl {
                                     .name = config.node_name,
                                     .partitions = config.partitions,
                                     .link_url = {}},
-            log, loop.executor(), clock,
+            log, thread.loop(), clock,
             cluster::Cluster::Events{
                 .placed = [this](core::Partition partition, const cluster::Placement& placement) {
                     placed(partition, placement);
@@ -108,7 +109,7 @@ struct Role::Impl {
         publisher.reset();
     }
 
-    fold::Fold::Context context() { return {log, *publisher, loop.executor(), clock}; }
+    fold::Fold::Context context() { return {log, *publisher, thread.loop(), clock}; }
 
     void placed(core::Partition partition, const cluster::Placement& placement) {
         const bool serves = placement.home == config.node;
@@ -157,13 +158,13 @@ struct Role::Impl {
             return report;
         }
         remade.emplace(Remade{.day = day, .report = {}});
-        loop.executor().post([this, day] { remake(day); });
+        thread.loop().post([this, day] { remake(day); });
         return std::nullopt;
     }
 
     void remake(Day day) {
         if (closed) return;
-        maker = std::make_unique<ReportMaker>(day, config.partitions, log, loop.executor(),
+        maker = std::make_unique<ReportMaker>(day, config.partitions, log, thread.loop(),
                                               [this, day](const core::Result<Report>& report) {
                                                   {
                                                       const std::scoped_lock lock{mutex};
@@ -184,7 +185,7 @@ struct Role::Impl {
         for (const auto& [partition, home] : homes) home->tick();
         announce();
         measure();
-        loop.executor().post_after(kTick, [this] { tick(); });
+        thread.loop().post_after(kTick, [this] { tick(); });
     }
 
     void measure() {
@@ -237,7 +238,7 @@ struct Role::Impl {
     std::set<core::Partition> here;  ///< folded here
     std::optional<Remade> remade;
 
-    Loop loop;  ///< ends before the objects that its tasks use
+    net::LoopThread thread;  ///< ends before the objects that its tasks use
 };
 
 Role::Role(RoleConfig config, log::EventLog& log, const core::Clock& clock, ops::Metrics& metrics,

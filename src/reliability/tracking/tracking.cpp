@@ -1,8 +1,8 @@
 #include "reliability/tracking/tracking.hpp"
 
 #include "core/assert.hpp"
+#include "net/loop_thread.hpp"
 #include "ops/metric_names.hpp"
-#include "reliability/loop.hpp"
 #include "reliability/totals/totals_view.hpp"
 #include "reliability/tracking/milestone_queue.hpp"
 #include "reliability/tracking/milestone_writer.hpp"
@@ -34,22 +34,23 @@ struct Tracking::Impl {
                                 "Messages whose milestones wait to be written.")),
           queue({.source = options.node.text, .messages_max = options.messages_max}, clock,
                 [this] { writer->wake(); }),
-          loop("milestones") {
-        loop.run_there([this] { open(); });
+          thread("milestones", clock) {
+        thread.start();
+        thread.run_there([this] { open(); });
     }
     ~Impl() {
         std::promise<void> written;
-        loop.run_there([&] { writer->flush([&written] { written.set_value(); }); });
+        thread.run_there([&] { writer->flush([&written] { written.set_value(); }); });
         written.get_future().wait_for(kLastWrites);
-        loop.run_there([this] { close(); });
+        thread.run_there([this] { close(); });
     }
 
     void open() {
-        writer.emplace(queue, options.partitions, log, loop.executor());
+        writer.emplace(queue, options.partitions, log, thread.loop());
         if (options.follow_totals) {
-            publisher = log.open_publisher(loop.executor());
+            publisher = log.open_publisher(thread.loop());
             totals.emplace(options.node,
-                           fold::Fold::Context{log, *publisher, loop.executor(), clock});
+                           fold::Fold::Context{log, *publisher, thread.loop(), clock});
         }
         measure();
     }
@@ -68,7 +69,7 @@ struct Tracking::Impl {
         raise(recorded, queue.recorded());
         raise(dropped, queue.dropped());
         waiting.Set(static_cast<double>(queue.size()));
-        loop.executor().post_after(kMeasure, [this] { measure(); });
+        thread.loop().post_after(kMeasure, [this] { measure(); });
     }
 
     const TrackingOptions options;
@@ -85,7 +86,7 @@ struct Tracking::Impl {
     std::unique_ptr<log::Publisher> publisher;
     std::optional<TotalsView> totals;
 
-    Loop loop;  ///< ends before the objects that its tasks use
+    net::LoopThread thread;  ///< ends before the objects that its tasks use
 };
 
 Tracking::Tracking(TrackingOptions options, log::EventLog& log, const core::Clock& clock,

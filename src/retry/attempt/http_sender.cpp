@@ -29,6 +29,8 @@ using std::chrono::seconds;
 
 namespace {
 
+/// Sockets of one round; then posted tasks have their turn. Each may be an answer to parse.
+constexpr int kEventsMax = 16;
 constexpr seconds kRetryAfterMax = std::chrono::hours{24 * 7};
 /// A connection whose peer has acknowledged nothing for so long is dead.
 constexpr unsigned kUnackedMs = 20'000;
@@ -160,13 +162,15 @@ std::string host_in(const std::string& url) {
 }  // namespace
 
 struct HttpSender::Impl {
-    Impl(Options o, Loop& l) : options(std::move(o)), loop(l) {}
+    Impl(Options o, net::IoLoop& l) : options(std::move(o)), loop(l) {}
 
     const Options options;
-    Loop& loop;
+    net::IoLoop& loop;
     core::SystemClock clock;
     core::Lifetime lifetime{loop};
     core::Lifetime timer{loop};  ///< renewed by each setting of libcurl's one timer
+    /// The sockets of libcurl, which opens and closes them, in an epoll set that the loop watches.
+    net::Watch sockets{loop, net::Descriptor{::epoll_create1(EPOLL_CLOEXEC)}};
     Multi multi;
     std::map<CURL*, std::unique_ptr<Transfer>> transfers;
 
@@ -174,6 +178,8 @@ struct HttpSender::Impl {
     bool find_route(Transfer& transfer) const;
     void prepare(Transfer& transfer);
     void refuse(std::string_view why, std::function<void(HttpAnswer)> done);
+    void wait();
+    void act_on_ready();
     void act(curl_socket_t socket, int events);
     void take_ended();
     void end(CURL* easy, CURLcode code);
@@ -185,6 +191,7 @@ void HttpSender::Impl::open() {
     global_start();
     multi.reset(curl_multi_init());
     if (!multi) throw std::runtime_error("libcurl has no memory");
+    wait();
     curl_multi_setopt(multi.get(), CURLMOPT_SOCKETFUNCTION, &Impl::on_socket);
     curl_multi_setopt(multi.get(), CURLMOPT_SOCKETDATA, this);
     curl_multi_setopt(multi.get(), CURLMOPT_TIMERFUNCTION, &Impl::on_timer);
@@ -195,21 +202,40 @@ void HttpSender::Impl::open() {
 
 int HttpSender::Impl::on_socket(CURL*, curl_socket_t socket, int what, void* user, void*) noexcept {
     auto& self = *static_cast<Impl*>(user);
+    const int set = self.sockets.descriptor();
+    epoll_event event{};
+    event.data.fd = socket;
     if (what == CURL_POLL_REMOVE) {
-        self.loop.unwatch(socket);
+        ::epoll_ctl(set, EPOLL_CTL_DEL, socket, &event);
         return 0;
     }
-    std::uint32_t events = 0;
-    if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) events |= EPOLLIN;
-    if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT) events |= EPOLLOUT;
-    self.loop.watch(socket, events, [&self, socket](std::uint32_t ready) {
-        int flags = 0;
-        if (ready & (EPOLLIN | EPOLLHUP)) flags |= CURL_CSELECT_IN;
-        if (ready & EPOLLOUT) flags |= CURL_CSELECT_OUT;
-        if (ready & EPOLLERR) flags |= CURL_CSELECT_ERR;
-        self.act(socket, flags);
-    });
+    if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) event.events |= EPOLLIN;
+    if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT) event.events |= EPOLLOUT;
+    // A closed descriptor has left the set, and its number may be used again.
+    if (::epoll_ctl(set, EPOLL_CTL_MOD, socket, &event) != 0) {
+        ::epoll_ctl(set, EPOLL_CTL_ADD, socket, &event);
+    }
     return 0;
+}
+
+void HttpSender::Impl::wait() {
+    sockets.wait(net::Watch::Event::readable, [this] { act_on_ready(); });
+}
+
+/// Some of the ready sockets; then others on the loop have their turn.
+void HttpSender::Impl::act_on_ready() {
+    std::array<epoll_event, kEventsMax> ready;
+    const int count = ::epoll_wait(sockets.descriptor(), ready.data(), kEventsMax, 0);
+    const auto term = lifetime.term();
+    for (int i = 0; i < count && !term.over(); ++i) {
+        const auto& one = ready[static_cast<std::size_t>(i)];
+        int flags = 0;
+        if (one.events & (EPOLLIN | EPOLLHUP)) flags |= CURL_CSELECT_IN;
+        if (one.events & EPOLLOUT) flags |= CURL_CSELECT_OUT;
+        if (one.events & EPOLLERR) flags |= CURL_CSELECT_ERR;
+        act(one.data.fd, flags);  // libcurl passes over a socket that it has closed in this round
+    }
+    if (!term.over()) wait();
 }
 
 int HttpSender::Impl::on_timer(CURLM*, long ms, void* user) noexcept {
@@ -325,7 +351,7 @@ void HttpSender::Impl::prepare(Transfer& transfer) {
     if (!options.ca_file.empty()) set(easy, CURLOPT_CAINFO, options.ca_file.c_str());
 }
 
-HttpSender::HttpSender(Options options, Loop& loop)
+HttpSender::HttpSender(Options options, net::IoLoop& loop)
     : impl_(std::make_unique<Impl>(std::move(options), loop)) {
     if (has_control_character(impl_->options.user_agent)) {
         throw std::runtime_error("the user agent has a control character");
@@ -339,7 +365,7 @@ HttpSender::~HttpSender() {
         curl_multi_remove_handle(impl_->multi.get(), easy);
     }
     impl_->transfers.clear();
-    impl_->multi.reset();  // closes its connections, which are unwatched with that
+    impl_->multi.reset();  // closes its connections, which leave the set with that
 }
 
 void HttpSender::send(HttpRequest request, std::function<void(HttpAnswer)> done) {

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "net/io_loop.hpp"
 #include "retry/attempt/address_guard.hpp"
 #include "retry/attempt/host_list.hpp"
-#include "retry/loop/loop.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -75,7 +75,7 @@ public:
 
     /// Throws std::runtime_error if libcurl does not start, or if the user agent has a control
     /// character.
-    HttpSender(Options options, Loop& loop);
+    HttpSender(Options options, net::IoLoop& loop);
     /// Aborts requests under way, without an answer.
     ~HttpSender();
     HttpSender(const HttpSender&) = delete;

@@ -53,7 +53,7 @@ BridgeCredentials load_bridge_credentials(const RoleConfig& config) {
 }
 
 BridgeParts::BridgeParts(const RoleConfig& config, BridgeCredentials credentials,
-                         const RetryNode::Options& node, log::EventLog& log, Loop& loop,
+                         const RetryNode::Options& node, log::EventLog& log, net::IoLoop& loop,
                          const core::Clock& clock, BridgeObserver& observer)
     : sender_(
           std::make_unique<HttpSender>(HttpSender::Options{.guard = any_address(),

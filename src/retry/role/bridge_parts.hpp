@@ -2,10 +2,10 @@
 
 #include "core/clock.hpp"
 #include "log/event_log.hpp"
+#include "net/io_loop.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/bridge/bridges.hpp"
 #include "retry/bridge/credentials.hpp"
-#include "retry/loop/loop.hpp"
 #include "retry/node/retry_node.hpp"
 #include "retry/role/role.hpp"
 
@@ -28,7 +28,7 @@ BridgeCredentials load_bridge_credentials(const RoleConfig& config);
 class BridgeParts {
 public:
     BridgeParts(const RoleConfig& config, BridgeCredentials credentials,
-                const RetryNode::Options& node, log::EventLog& log, Loop& loop,
+                const RetryNode::Options& node, log::EventLog& log, net::IoLoop& loop,
                 const core::Clock& clock, BridgeObserver& observer);
 
     Bridges& bridges() { return *bridges_; }

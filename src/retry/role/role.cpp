@@ -4,6 +4,7 @@
 #include "core/logger.hpp"
 #include "net/admission.hpp"
 #include "net/http/http_server.hpp"
+#include "net/loop_thread.hpp"
 #include "net/tls.hpp"
 #include "ops/loop_watch.hpp"
 #include "retry/api/api.hpp"
@@ -11,11 +12,9 @@
 #include "retry/api/problem.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/dispatch/attempt_journal.hpp"
-#include "retry/loop/loop.hpp"
 #include "retry/node/retry_node.hpp"
 #include "retry/role/bridge_metrics.hpp"
 #include "retry/role/bridge_parts.hpp"
-#include "retry/role/loop_thread.hpp"
 #include "retry/role/request_queue.hpp"
 #include "retry/role/role_metrics.hpp"
 
@@ -33,7 +32,7 @@ namespace beckon::retry {
 
 namespace {
 
-constexpr auto kTick = LoopThread::kTick;
+constexpr auto kTick = net::LoopThread::kTick;
 constexpr const char* kPart = "retry";
 /// A loop that has not turned for so long is stalled.
 constexpr core::Duration kStalledAfter = std::chrono::seconds{3};
@@ -71,7 +70,7 @@ net::HttpServerOptions server_options(const RoleConfig& config) {
 struct Deliverer {
     Deliverer(std::size_t number, const core::Clock& clock)
         : thread("retry-" + std::to_string(number), clock) {}
-    LoopThread thread;
+    net::LoopThread thread;
     std::unique_ptr<HttpSender> sender;  ///< of the thread
 };
 
@@ -122,7 +121,7 @@ struct Role::Impl {
     void tick();
     bool watch_loops();
     void watch_control();
-    std::string why_stalled(const LoopThread& thread) const;
+    std::string why_stalled(const net::LoopThread& thread) const;
     void report_loops(std::string_view part, const std::string& why);
     void warn_of_bridges();
     void begin_stop();
@@ -149,9 +148,9 @@ struct Role::Impl {
     std::optional<BridgeCredentials> bridge_credentials;  ///< until the bridges are made
     // Loops outlive all that post to them.
     std::vector<std::unique_ptr<Deliverer>> deliverers;
-    LoopThread fan_out{"retry-fan", clock};
-    LoopThread control{"retry", clock};
-    Loop& loop = control.loop();
+    net::LoopThread fan_out{"retry-fan", clock};
+    net::LoopThread control{"retry", clock};
+    net::IoLoop& loop = control.loop();
     RequestQueue requests{loop};  ///< to the API
     net::HttpServer server;
     bool stopping = false;
@@ -202,11 +201,11 @@ void Role::Impl::start_threads() {
                                 .user_agent = "Beckon/" + config.version},
             one.thread.loop());
         one.thread.start([&one] {
-            one.thread.loop().run();
+            one.thread.run();
             one.sender.reset();
         });
     }
-    fan_out.start([this] { fan_out.loop().run(); });
+    fan_out.start();
 }
 
 void Role::Impl::run(std::latch& opened) {
@@ -250,7 +249,7 @@ void Role::Impl::run(std::latch& opened) {
     tick();
     watch_control();
     opened.count_down();
-    loop.run();
+    control.run();
     api.reset();
     bridges->end_answers();
     node.reset();
@@ -292,7 +291,7 @@ bool Role::Impl::watch_loops() {
     return why.empty();
 }
 
-std::string Role::Impl::why_stalled(const LoopThread& thread) const {
+std::string Role::Impl::why_stalled(const net::LoopThread& thread) const {
     return watch.why_stalled(thread.name(), thread.since_last_turn());
 }
 

@@ -24,7 +24,7 @@ retry::AddressGuard open_guard() { return *retry::AddressGuard::with_allowed({"1
 
 /// Sends one request and waits for its answer.
 HttpAnswer send(HttpRequest request, retry::HttpSender::Options options) {
-    retry::Loop loop;
+    net::IoLoop loop;
     retry::HttpSender sender{std::move(options), loop};
     HttpAnswer answer;
     loop.post([&] {
@@ -33,7 +33,7 @@ HttpAnswer send(HttpRequest request, retry::HttpSender::Options options) {
             loop.stop();
         });
     });
-    loop.run();
+    loop.run("retry");
     return answer;
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("nothing with a control character reaches the receiver", "[retry][http
     }
     CHECK(server.connections() == 0);
     CHECK(send(with_header("X-Text: \xc3\xbc{\"}")).status == 200);
-    retry::Loop loop;
+    net::IoLoop loop;
     CHECK_THROWS(retry::HttpSender{{.guard = open_guard(), .user_agent = "a\nb"}, loop});
 }
 
@@ -298,7 +298,7 @@ TEST_CASE("connections are kept", "[retry][http]") {
     test::ScriptedServer server{[](Peer& peer) {
         while (!peer.read_request().empty()) peer.answer("200 OK");
     }};
-    retry::Loop loop;
+    net::IoLoop loop;
     retry::HttpSender sender{{.guard = open_guard()}, loop};
     int answers = 0;
     std::function<void()> one = [&] {
@@ -308,7 +308,7 @@ TEST_CASE("connections are kept", "[retry][http]") {
         });
     };
     loop.post(one);
-    loop.run();
+    loop.run("retry");
     CHECK(server.connections() == 1);
 }
 
@@ -316,7 +316,7 @@ TEST_CASE("many at a time are all answered", "[retry][http]") {
     test::ScriptedServer server{[](Peer& peer) {
         while (!peer.read_request().empty()) peer.answer("200 OK");
     }};
-    retry::Loop loop;
+    net::IoLoop loop;
     retry::HttpSender sender{{.guard = open_guard()}, loop};
     int answers = 0;
     loop.post([&] {
@@ -328,7 +328,7 @@ TEST_CASE("many at a time are all answered", "[retry][http]") {
                         });
         }
     });
-    loop.run();
+    loop.run("retry");
     CHECK(sender.under_way() == 0);
 }
 
@@ -336,7 +336,7 @@ TEST_CASE("an exception of a task, a timer or an answer ends it alone", "[retry]
     test::ScriptedServer server{[](Peer& peer) {
         while (!peer.read_request().empty()) peer.answer("200 OK");
     }};
-    retry::Loop loop;
+    net::IoLoop loop;
     retry::HttpSender sender{{.guard = open_guard()}, loop};
     const auto before = core::thrown_by_place()["retry"];
     int answers = 0;
@@ -350,21 +350,21 @@ TEST_CASE("an exception of a task, a timer or an answer ends it alone", "[retry]
             });
         }
     });
-    loop.run();
+    loop.run("retry");
     CHECK(answers == 5);
     CHECK(core::thrown_by_place()["retry"] == before + 7);
 }
 
 TEST_CASE("a sender that goes answers nothing more", "[retry][http]") {
     test::ScriptedServer server{[](Peer& peer) { peer.hang(); }};
-    retry::Loop loop;
+    net::IoLoop loop;
     bool answered = false;
     {
         retry::HttpSender sender{{.guard = open_guard()}, loop};
         sender.send({.url = server.url(), .headers = {}, .body = ""},
                     [&](const HttpAnswer&) { answered = true; });
         loop.post_after(100ms, [&] { loop.stop(); });
-        loop.run();
+        loop.run("retry");
     }
     CHECK_FALSE(answered);
 }

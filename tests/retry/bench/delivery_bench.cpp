@@ -1,12 +1,12 @@
 #include "retry/bench/delivery_bench.hpp"
 
 #include "core/clock.hpp"
+#include "net/io_loop.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/bench/receiver.hpp"
 #include "retry/bench/run_on.hpp"
 #include "retry/dispatch/dispatcher.hpp"
 #include "retry/filter/percolator.hpp"
-#include "retry/loop/loop.hpp"
 #include "support/record_view.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ double ms_between(steady_clock::time_point from, steady_clock::time_point to) {
 /// promoted delivery counts as ended.
 class Deliverer final : public DeliveryOutcomes {
 public:
-    explicit Deliverer(Scheduler::Options schedule = {}) : thread_([this] { loop_.run(); }) {
+    explicit Deliverer(Scheduler::Options schedule = {}) : thread_([this] { loop_.run("bench"); }) {
         on_loop([this, schedule] {
             sender_ = std::make_unique<HttpSender>(
                 HttpSender::Options{.guard = *AddressGuard::with_allowed({"127.0.0.1"})}, loop_);
@@ -139,7 +139,7 @@ public:
 
 private:
     core::SystemClock clock_;
-    Loop loop_;
+    net::IoLoop loop_;
     WebhookDirectory webhooks_{
         SecretBox{std::make_shared<core::KeyRing>(core::KeyRing::generate())}};
     std::unique_ptr<HttpSender> sender_;

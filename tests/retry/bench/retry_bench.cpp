@@ -8,11 +8,11 @@
 #include "core/logger.hpp"
 #include "log/embedded/embedded_log.hpp"
 #include "log/kafka/kafka_log.hpp"
+#include "net/io_loop.hpp"
 #include "retry/bench/baseline.hpp"
 #include "retry/bench/delivery_bench.hpp"
 #include "retry/bench/role_bench.hpp"
 #include "retry/bench/run_on.hpp"
-#include "retry/loop/loop.hpp"
 #include "retry/tiers/partition_tiers.hpp"
 
 #include <algorithm>
@@ -104,7 +104,7 @@ std::size_t bytes_of(const core::Record& record) {
 /// The log, a thread with the tiers, and their results.
 class World {
 public:
-    explicit World(log::EventLog& log) : log_(log), thread_([this] { loop_.run(); }) {
+    explicit World(log::EventLog& log) : log_(log), thread_([this] { loop_.run("bench"); }) {
         on_loop([this] { tap_ = std::make_unique<Tap>(log_.open_publisher(loop_)); });
     }
     ~World() {
@@ -238,7 +238,7 @@ private:
 
     log::EventLog& log_;
     const core::SystemClock clock_;
-    Loop loop_;
+    net::IoLoop loop_;
     std::unique_ptr<Tap> tap_;
     std::map<core::Partition, std::unique_ptr<PartitionTiers>> tiers_;
     std::unique_ptr<test::Baseline> baseline_;

@@ -2,6 +2,7 @@
 
 #include "core/clock.hpp"
 #include "log/embedded/embedded_log.hpp"
+#include "net/io_loop.hpp"
 #include "records/delivery.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/bench/observed_log.hpp"
@@ -9,7 +10,6 @@
 #include "retry/bench/run_on.hpp"
 #include "retry/bench/waits.hpp"
 #include "retry/event/event.hpp"
-#include "retry/loop/loop.hpp"
 #include "retry/node/retry_node.hpp"
 
 #include <array>
@@ -46,18 +46,18 @@ constexpr core::Partition kRolePartitions = 8;
 /// A loop with its thread.
 class Thread {
 public:
-    explicit Thread(const char* name) : thread_([this] { loop_.run(); }) {
+    explicit Thread(const char* name) : thread_([this] { loop_.run("bench"); }) {
         pthread_setname_np(thread_.native_handle(), name);
     }
     ~Thread() {
         loop_.stop();
         thread_.join();
     }
-    Loop& loop() { return loop_; }
+    net::IoLoop& loop() { return loop_; }
     void run(const std::function<void()>& what) { run_on(loop_, what); }
 
 private:
-    Loop loop_;
+    net::IoLoop loop_;
     std::thread thread_;
 };
 

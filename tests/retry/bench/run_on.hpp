@@ -1,6 +1,6 @@
 #pragma once
 
-#include "retry/loop/loop.hpp"
+#include "net/io_loop.hpp"
 
 #include <functional>
 #include <future>
@@ -8,7 +8,7 @@
 namespace beckon::test {
 
 /// Runs `what` on the loop's thread, and returns when it is done.
-inline void run_on(retry::Loop& loop, const std::function<void()>& what) {
+inline void run_on(net::IoLoop& loop, const std::function<void()>& what) {
     std::promise<void> done;
     loop.post([&] {
         what();

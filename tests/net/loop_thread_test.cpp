@@ -1,7 +1,6 @@
-#include "retry/role/loop_thread.hpp"
+#include "net/loop_thread.hpp"
 
 #include "ops/loop_watch.hpp"
-#include "retry/role/request_queue.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -13,7 +12,7 @@
 
 using namespace std::chrono_literals;
 using namespace beckon;
-using namespace beckon::retry;
+using net::LoopThread;
 
 namespace {
 
@@ -33,9 +32,7 @@ private:
 };
 
 struct Turning {
-    Turning() {
-        thread.start([this] { thread.loop().run(); });
-    }
+    Turning() { thread.start(); }
     /// Returns once the loop is stalled in a task, until the promise is kept.
     std::promise<void> hold() {
         std::promise<void> until;
@@ -71,15 +68,14 @@ struct Turning {
 
 }  // namespace
 
-TEST_CASE("a loop that turns is not stalled, even an idle one", "[retry][role]") {
+TEST_CASE("a loop that turns is not stalled, even an idle one", "[net][loop]") {
     Turning one;
     one.come_round();
     CHECK(one.why_stalled().empty());
     CHECK(one.health.report().live);
 }
 
-TEST_CASE("a loop that is stalled is reported, is dead after a minute, and heals",
-          "[retry][role]") {
+TEST_CASE("a loop that is stalled is reported, is dead after a minute, and heals", "[net][loop]") {
     Turning one;
     auto until = one.hold();
     CHECK(one.why_stalled().empty());
@@ -97,27 +93,4 @@ TEST_CASE("a loop that is stalled is reported, is dead after a minute, and heals
     one.come_round();
     CHECK(one.why_stalled().empty());
     CHECK(one.health.report().live);
-}
-
-TEST_CASE("requests to a thread that is busy are refused beyond their bytes, and then taken again",
-          "[retry][role][bounds]") {
-    Turning one;
-    auto until = one.hold();
-    RequestQueue queue{one.thread.loop(), 1'000};
-    std::atomic<int> done = 0;
-    const auto put = [&](std::size_t bytes) { return queue.put(bytes, [&] { ++done; }); };
-    int taken = 0;
-    while (put(300)) ++taken;
-    CHECK(taken == 3);
-    CHECK(put(100));  // what fits is taken
-    CHECK_FALSE(put(1));
-    CHECK_FALSE(put(1'001));
-    CHECK(done == 0);
-    CHECK(queue.bytes() == 1'000);
-    until.set_value();
-    one.come_round();
-    CHECK(done == 4);
-    CHECK(queue.bytes() == 0);
-    CHECK(put(1'000));
-    one.come_round();
 }

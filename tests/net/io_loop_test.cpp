@@ -1,0 +1,50 @@
+#include "net/io_loop.hpp"
+
+#include <chrono>
+#include <functional>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <sys/eventfd.h>
+
+using namespace std::chrono_literals;
+using namespace beckon;
+
+// Fails if a round of tasks goes on with the tasks that they have posted: then a busy thread reads
+// no socket.
+TEST_CASE("descriptors have their turn while each task posts another one", "[net][loop]") {
+    net::IoLoop loop;
+    net::Watch watch{loop, net::Descriptor{eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC)}};
+    bool ready = false;
+    watch.wait(net::Watch::Event::readable, [&] { ready = true; });
+    int rounds = 0;
+    const std::function<void()> again = [&] {
+        if (ready || ++rounds == 1'000) return loop.stop();
+        loop.post(again);
+    };
+    loop.post(again);
+    loop.run("test");
+    CHECK(ready);
+    CHECK(rounds <= 3);
+}
+
+TEST_CASE("timers run in the order of their times, none before it", "[net][loop]") {
+    net::IoLoop loop;
+    const core::SystemClock clock;
+    const auto begin = clock.mono();
+    std::vector<int> order;
+    bool early = false;
+    const auto set = [&](core::Duration delay, int number) {
+        loop.post_after(delay, [&, delay, number] {
+            early |= clock.mono() - begin < delay;
+            order.push_back(number);
+            if (order.size() == 3) loop.stop();
+        });
+    };
+    set(20ms, 3);
+    set(1ns, 1);
+    set(10ms, 2);
+    loop.run("test");
+    CHECK(order == std::vector{1, 2, 3});
+    CHECK_FALSE(early);
+}
