@@ -38,8 +38,8 @@ core::Result<Offset> scan(EventLog& log, TopicPartition where, Range range, cons
                           milliseconds timeout) {
     BlockingExecutor executor;
     std::optional<core::Result<Offset>> read;
-    const RangeScan scan{log,    where, range, executor, sink, [&](const auto& end) { read = end; },
-                         timeout};
+    const RangeScan reading{
+        log, where, range, executor, sink, [&](const auto& end) { read = end; }, timeout};
     executor.wait_until([&] { return read.has_value(); }, core::MonoTime::max());
     return std::move(*read);
 }

@@ -538,14 +538,14 @@ core::Record EventFanOut::Impl::record_of(const Source& source, const Target& ta
 
 void EventFanOut::Impl::publish(const SourcePtr& source, const std::string& owner,
                                 const Target& target) {
-    const auto held = std::make_shared<const Held>(turns.hold(owner, source->event.json.size()));
+    auto share = std::make_shared<const Held>(turns.hold(owner, source->event.json.size()));
     const auto topic = target.dead ? log::Topic::kRetryDead : log::Topic::retry(0);
     // After a failure it may be in the log: its reader then drops the copy.
     log::until_written(
         again(), publisher, {topic, core::partition_of(target.webhook, options.partitions)},
         [this, source, target] { return record_of(*source, target); },
-        [this, source, held](const auto&) mutable {
-            held.reset();
+        [this, source, share = std::move(share)](const auto&) mutable {
+            share.reset();
             ++counts.deliveries;
             written(source->offset);
         });
