@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace beckon::console {
 
 namespace {
 
-constexpr std::size_t kTakeMax = 1'000;
-constexpr std::chrono::seconds kAskAgain{1};
 constexpr log::TopicPartition kOwnership{log::Topic::kOwnership, 0};
 constexpr std::array<const char*, 3> kRoles{"edge", "reliability", "retry"};
 constexpr const char* kStandalone = "standalone";
@@ -31,24 +28,31 @@ std::string shown_name(const Processes& processes, const Processes::Seen& seen) 
 
 OwnershipView::OwnershipView(core::Partition partitions, log::EventLog& log,
                              core::Executor& executor, const core::Clock& clock)
-    : clock_(clock), partitions_(partitions), executor_(executor), lifetime_(executor) {
-    for (const auto* role : kRoles) folds_.emplace(role, cluster::OwnershipFold{role, partitions});
-    reader_ = log.open_reader(kOwnership, 0, executor, [this] { read(); });
+    : clock_(clock),
+      partitions_(partitions),
+      state_({.folder = "console", .inputs = {kOwnership}, .proof = fold::Proof::end},
+             {.log = log, .executor = executor, .clock = clock},
+             {.apply = [this](const auto&, const auto& record) { apply(record); },
+              .cleared = [this] { clear(); },
+              .changed = [this] { changed(); }}) {
+    state_.start();
 }
 
-void OwnershipView::read() {
+void OwnershipView::apply(const core::RecordView& record) {
     const std::scoped_lock lock{mutex_};
-    const auto taken = reader_->take(kTakeMax, [this](const core::RecordView& record) {
-        if (cluster::is_process_key(record.key)) return processes_.apply(record, heard(record));
-        for (auto& [role, fold] : folds_) fold.apply(record);
-    });
-    if (taken && taken->drained) {
-        complete_ = true;
-        return;
-    }
-    // More is there at once; after a failure the log announces it, and this asks in any case.
-    executor_.post_after(taken ? core::Duration{} : core::Duration{kAskAgain},
-                         lifetime_.guard([this] { read(); }));
+    if (cluster::is_process_key(record.key)) return processes_.apply(record, heard(record));
+    for (auto& [role, fold] : folds_) fold.apply(record);
+}
+
+void OwnershipView::clear() {
+    const std::scoped_lock lock{mutex_};
+    folds_.clear();
+    for (const auto* role : kRoles) folds_.emplace(role, cluster::OwnershipFold{role, partitions_});
+}
+
+void OwnershipView::changed() {
+    const std::scoped_lock lock{mutex_};
+    complete_ = state_.current();
 }
 
 std::vector<cluster::RoleOverview> OwnershipView::roles() const {

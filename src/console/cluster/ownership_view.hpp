@@ -4,12 +4,11 @@
 #include "console/cluster/process_facts.hpp"
 #include "console/cluster/processes.hpp"
 #include "core/clock.hpp"
-#include "core/lifetime.hpp"
 #include "core/partition.hpp"
+#include "fold/topic_state.hpp"
 #include "log/event_log.hpp"
 
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -17,7 +16,8 @@
 namespace beckon::console {
 
 /// Follows the log topic `ownership` for pages that show the home of every role's partitions, and
-/// its processes. Folds it in memory from the topic's start. The executor's thread, except where it says otherwise.
+/// its processes. Folds it in memory from the topic's start. The executor's thread, except where it
+/// says otherwise.
 class OwnershipView {
 public:
     /// The clock outlives it.
@@ -40,11 +40,13 @@ public:
     std::vector<ProcessFacts> processes(core::Duration history_window);
     /// The partitions that no living node serves. Any thread.
     std::vector<HomelessFacts> homeless() const;
-    /// All records that were there at the start are folded. Any thread.
+    /// All records that were there at the start are folded, and the fold follows. Any thread.
     bool complete() const;
 
 private:
-    void read();
+    void apply(const core::RecordView& record);
+    void clear();
+    void changed();
     core::Timestamp heard(const core::RecordView& record) const;
     const Processes::Seen* process_of(const std::string& role, const std::string& id) const;
     bool lives(const cluster::OwnershipFold& fold, const core::NodeId& node) const;
@@ -52,13 +54,11 @@ private:
 
     const core::Clock& clock_;
     const core::Partition partitions_;
-    core::Executor& executor_;
     mutable std::mutex mutex_;
     std::map<std::string, cluster::OwnershipFold> folds_;  ///< by role; under mutex_, as the next
     Processes processes_;
     bool complete_ = false;
-    core::Lifetime lifetime_;
-    std::unique_ptr<log::PartitionReader> reader_;
+    fold::TopicState state_;  ///< first to go: it calls us
 };
 
 }  // namespace beckon::console
