@@ -21,8 +21,9 @@ private:
 };
 
 /// Makes the clients of `conf` fetch at that pace. `traffic` counts the records read, and outlives
-/// them. librdkafka has a setting for it only since version 2.2, and not an adaptive one: this
-/// waits in the thread of a connection that does nothing but fetch.
+/// them. librdkafka has a setting for it only since version 2.2, and not an adaptive one. It may
+/// sleep in librdkafka's thread, which serves one connection that does nothing but fetch: the wait
+/// is some milliseconds (half of linger_time()), and no request's time-out is below a second.
 void pace_fetches(rd_kafka_conf_t* conf, Traffic& traffic);
 
 }  // namespace beckon::log::kafka
