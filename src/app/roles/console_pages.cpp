@@ -40,8 +40,8 @@ std::function<std::vector<console::PageSource>(core::Executor&)> console_pages(
     const console::AttemptPoller& retry) {
     return [tiers = config.retry.tiers, partitions = config.retry.partitions, parts, &shown,
             &retry](core::Executor& executor) {
-        const auto webhooks =
-            std::make_shared<console::WebhookPage>(partitions, parts.keys, parts.log, executor);
+        const auto webhooks = std::make_shared<console::WebhookPage>(
+            partitions, parts.keys, parts.log, executor, parts.clock);
         const auto waiting =
             std::make_shared<console::TierPage>(tiers, partitions, parts.log, executor, shown);
         return std::vector<console::PageSource>{

@@ -17,7 +17,6 @@ using nlohmann::json;
 constexpr std::chrono::seconds kAskEvery{5};
 /// Each partition is a query to a broker: of many, none more often than this allows.
 constexpr std::chrono::milliseconds kPerPartition{20};
-constexpr std::size_t kFirst = 1;
 
 json seconds(const std::optional<core::Duration>& time) {
     if (!time) return nullptr;
@@ -43,12 +42,19 @@ TierPage::TierPage(std::vector<std::chrono::seconds> tiers, core::Partition part
       executor_(executor),
       clock_(clock),
       lifetime_(executor),
-      follower_(log::all_of(log::Topic::kRetryDone, partitions), log, executor,
-                [this](log::TopicPartition, const core::RecordView& record) {
-                    if (auto done = retry::decode_done(record)) done_[done->partition] = *done;
-                    // It was written a moment ago.
-                    if (follower_.complete()) clock_.learn(record.time);
-                }) {}
+      state_({.folder = "console",
+              .inputs = log::all_of(log::Topic::kRetryDone, partitions),
+              .proof = fold::Proof::end},
+             {.log = log, .executor = executor, .clock = clock},
+             {.apply =
+                  [this](const auto&, const core::RecordView& record) {
+                      if (auto done = retry::decode_done(record)) done_[done->partition] = *done;
+                      // It was written a moment ago.
+                      if (state_.complete()) clock_.learn(record.time);
+                  },
+              .cleared = [this] { done_.clear(); }}) {
+    state_.start();
+}
 
 retry::DoneRecord::Tier TierPage::done(int tier, core::Partition partition) const {
     const auto record = done_.find(partition);
@@ -85,18 +91,16 @@ void TierPage::read_first(log::TopicPartition where, core::Offset first) {
     if (waiting.first == first) return;
     waiting.first = first;
     waiting.appended.reset();
-    waiting.reader =
-        log_.open_reader(where, first, executor_, [this, where] { take_first(where); });
-}
-
-void TierPage::take_first(log::TopicPartition where) {
-    auto& waiting = waiting_[where];
-    if (waiting.appended || !waiting.reader) return;
-    const auto taken = waiting.reader->take(kFirst, [&](const core::RecordView& record) {
-        waiting.appended = record.time;
-        waiting.times.learn(record.offset, record.time);
-    });
-    if (taken && waiting.appended) waiting.reader->pause();  // one record is all that is wanted
+    waiting.scan = std::make_unique<log::RangeScan>(
+        log_, where, log::Range{.from = first}, executor_,
+        [&waiting](const core::RecordView& record) {
+            waiting.appended = record.time;
+            waiting.times.learn(record.offset, record.time);
+            return log::Next::stop;  // one record is all that is wanted
+        },
+        [&waiting](const auto& read) {
+            if (!read) waiting.first = -1;  // the next page asks again
+        });
 }
 
 TierPage::Row TierPage::row(int tier, core::Partition partition) {
@@ -121,7 +125,7 @@ TierPage::Row TierPage::row(int tier, core::Partition partition) {
 }
 
 std::string TierPage::json(const std::optional<std::size_t>& dead) {
-    if (!follower_.complete()) return {};
+    if (!state_.current()) return {};
     if (answers_missing_ == 0 && clock_.mono() >= ask_again_at_) ask_ends();
     if (waiting_.empty()) return {};
     auto reported = nlohmann::json::array();

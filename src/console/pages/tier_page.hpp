@@ -2,10 +2,11 @@
 
 #include "console/lag/position_times.hpp"
 #include "console/overview/facts.hpp"
-#include "console/pages/topic_follower.hpp"
 #include "core/clock.hpp"
 #include "core/partition.hpp"
 #include "core/shown_clock.hpp"
+#include "fold/topic_state.hpp"
+#include "log/range_scan.hpp"
 #include "records/done.hpp"
 
 #include <chrono>
@@ -37,9 +38,9 @@ public:
 private:
     struct Waiting {
         core::Offset end = 0;
-        std::unique_ptr<log::PartitionReader> reader;  ///< of the first record that waits
-        core::Offset first = -1;                       ///< where it looks
-        std::optional<core::Timestamp> appended;       ///< of that record
+        std::unique_ptr<log::RangeScan> scan;     ///< of the first record that waits
+        core::Offset first = -1;                  ///< where it looks
+        std::optional<core::Timestamp> appended;  ///< of that record
         console::PositionTimes times;
     };
     struct Row {
@@ -50,7 +51,6 @@ private:
 
     void ask_ends();
     void read_first(log::TopicPartition where, core::Offset first);
-    void take_first(log::TopicPartition where);
     Row row(int tier, core::Partition partition);
     retry::DoneRecord::Tier done(int tier, core::Partition partition) const;
 
@@ -65,7 +65,7 @@ private:
     std::optional<console::TierFacts> facts_;
     std::size_t answers_missing_ = 0;
     core::MonoTime ask_again_at_{};
-    TopicFollower follower_;  ///< last: it calls us
+    fold::TopicState state_;  ///< last: it calls us
 };
 
 }  // namespace beckon::console

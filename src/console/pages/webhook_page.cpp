@@ -56,10 +56,21 @@ std::string failure_of(const retry::WebhookState& state,
 }  // namespace
 
 WebhookPage::WebhookPage(core::Partition partitions, std::shared_ptr<const core::KeyRing> keys,
-                         log::EventLog& log, core::Executor& executor)
+                         log::EventLog& log, core::Executor& executor, const core::Clock& clock)
     : box_(std::move(keys)),
-      follower_(log::all_of(log::Topic::kWebhooks, partitions), log, executor,
-                [this](log::TopicPartition, const core::RecordView& record) { apply(record); }) {}
+      state_({.folder = "console",
+              .inputs = log::all_of(log::Topic::kWebhooks, partitions),
+              .proof = fold::Proof::end},
+             {.log = log, .executor = executor, .clock = clock},
+             {.apply = [this](const auto&, const auto& record) { apply(record); },
+              .cleared = [this] { clear(); }}) {
+    state_.start();
+}
+
+void WebhookPage::clear() {
+    webhooks_.clear();
+    states_.clear();
+}
 
 void WebhookPage::apply(const core::RecordView& record) {
     std::string id{record.key};
@@ -80,7 +91,7 @@ void WebhookPage::apply(const core::RecordView& record) {
 }
 
 std::optional<console::WebhookFacts> WebhookPage::facts(const AttemptPoller& attempts) const {
-    if (!follower_.complete()) return std::nullopt;
+    if (!state_.current()) return std::nullopt;
     console::WebhookFacts out{.total = webhooks_.size()};
     for (const auto& [id, webhook] : webhooks_) {
         const auto known = states_.find(id);
@@ -98,7 +109,7 @@ std::optional<console::WebhookFacts> WebhookPage::facts(const AttemptPoller& att
 }
 
 std::string WebhookPage::json(const AttemptPoller& attempts) const {
-    if (!follower_.complete()) return {};
+    if (!state_.current()) return {};
     auto reported = nlohmann::json::array();
     for (const auto& [id, webhook] : webhooks_) {
         const auto state = states_.find(id);

@@ -2,9 +2,9 @@
 
 #include "console/overview/facts.hpp"
 #include "console/pages/attempt_poller.hpp"
-#include "console/pages/topic_follower.hpp"
 #include "core/key_ring.hpp"
 #include "core/partition.hpp"
+#include "fold/topic_state.hpp"
 #include "retry/webhook/webhook.hpp"
 
 #include <map>
@@ -19,7 +19,7 @@ namespace beckon::console {
 class WebhookPage {
 public:
     WebhookPage(core::Partition partitions, std::shared_ptr<const core::KeyRing> keys,
-                log::EventLog& log, core::Executor& executor);
+                log::EventLog& log, core::Executor& executor, const core::Clock& clock);
 
     /// {"webhooks": [{"id", "owner", "origin", "types", "filtered", "ordered", "description",
     /// "created", "enabled", "reason", "failing_since", "attempts": {"count", "delivered", "at",
@@ -30,11 +30,12 @@ public:
 
 private:
     void apply(const core::RecordView& record);
+    void clear();
 
     retry::SecretBox box_;
     std::map<std::string, retry::Webhook> webhooks_;
     std::map<std::string, retry::WebhookState> states_;
-    TopicFollower follower_;  ///< last: it calls us
+    fold::TopicState state_;  ///< last: it calls us
 };
 
 }  // namespace beckon::console

@@ -5,7 +5,6 @@
 #include "log/event_log.hpp"
 #include "log/range_scan.hpp"
 #include "records/delivery.hpp"
-#include "retry/tiers/delivery.hpp"
 
 #include <functional>
 #include <vector>
