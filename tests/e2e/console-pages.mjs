@@ -131,7 +131,9 @@ for (const one of ['busy', 'failing', 'empty', 'silent']) {
         world = one;
         const tab = await open(one === 'silent' ? '#/find' : '#/log');
         const found = [];
-        for (const [theme, width] of LOOKS) {
+        // Two worlds have little to show: half of the looks.
+        const looks = one === 'empty' || one === 'silent' ? LOOKS.slice(0, Math.ceil(LOOKS.length / 2)) : LOOKS;
+        for (const [theme, width] of looks) {
             await look(tab, theme, width);
             for (const [name, view] of Object.entries(VIEWS)) {
                 await go(tab, view);
