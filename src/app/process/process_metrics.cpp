@@ -25,7 +25,7 @@ namespace metric = ops::metric;
 /// Parts of a data directory whose size is reported.
 constexpr std::array<const char*, 3> kParts = {"log", "edge", "endpoint"};
 
-double seconds(const timeval& time) {
+double seconds_of(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
@@ -109,7 +109,7 @@ struct ProcessMetrics::Impl {
     void poll() {
         rusage usage{};
         ::getrusage(RUSAGE_SELF, &usage);
-        cpu.Increment(seconds(usage.ru_utime) + seconds(usage.ru_stime) - cpu.Value());
+        cpu.Increment(seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime) - cpu.Value());
         const auto stat = stat_fields();
         threads.Set(number(stat, kThreads));
         resident.Set(number(stat, kResidentPages) * static_cast<double>(::sysconf(_SC_PAGESIZE)));

@@ -20,8 +20,6 @@ namespace beckon::tools {
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::string_view kRule = "----";
 constexpr std::string_view kRouterFamily = "router:";
 constexpr std::string_view kChannelColumn = "chid:";
@@ -30,7 +28,7 @@ constexpr std::string_view kChannelColumn = "chid:";
 struct DumpedUser {
     std::string uaid;
     std::string router_type = "webpush";
-    Json router_data;
+    nlohmann::json router_data;
     std::uint64_t seen_ms = 0;
     std::vector<std::string> channels;
 };
@@ -46,11 +44,11 @@ std::string line_of(const DumpedUser& user) {
 }
 
 /// A value that stands as it is, or as its text.
-Json value_of(const Json& value) {
+nlohmann::json value_of(const nlohmann::json& value) {
     return value.is_string() ? core::parse_json(value.get_ref<const std::string&>()) : value;
 }
 
-std::uint64_t milliseconds_in(const Json& value) {
+std::uint64_t milliseconds_in(const nlohmann::json& value) {
     const auto number = value_of(value);
     return number.is_number_unsigned() ? number.get<std::uint64_t>() : 0;
 }
@@ -58,17 +56,18 @@ std::uint64_t milliseconds_in(const Json& value) {
 std::optional<DumpedUser> user_of_redis(const std::string& line) {
     const auto object = core::parse_json(line);
     if (!object.is_object()) return std::nullopt;
-    const auto record = value_of(object.value("user", Json{}));
-    if (!record.is_object() || !record.value("uaid", Json{}).is_string()) return std::nullopt;
+    const auto record = value_of(object.value("user", nlohmann::json{}));
+    if (!record.is_object() || !record.value("uaid", nlohmann::json{}).is_string())
+        return std::nullopt;
     DumpedUser user;
     user.uaid = record["uaid"];
-    const auto type = record.value("router_type", Json("webpush"));
+    const auto type = record.value("router_type", nlohmann::json("webpush"));
     if (!type.is_string()) return std::nullopt;
     user.router_type = type;
-    user.router_data = record.value("router_data", Json{});
-    user.seen_ms = std::max(milliseconds_in(record.value("connected_at", Json{})),
-                            milliseconds_in(object.value("co", Json{})));
-    const auto channels = object.value("channels", Json::array());
+    user.router_data = record.value("router_data", nlohmann::json{});
+    user.seen_ms = std::max(milliseconds_in(record.value("connected_at", nlohmann::json{})),
+                            milliseconds_in(object.value("co", nlohmann::json{})));
+    const auto channels = object.value("channels", nlohmann::json::array());
     if (!channels.is_array()) return std::nullopt;
     for (const auto& channel : channels) {
         if (!channel.is_string()) return std::nullopt;
