@@ -238,6 +238,19 @@ test('Find distinguishes endpoint URLs of this installation from others', async 
     await agent.stop();
 });
 
+test('pages that a browser keeps for "back" hold no connection', async () => {
+    const page = await open(browser);
+    for (let i = 0; i < 8; ++i) { // a browser has six connections for each origin
+        await page.goto('about:blank');
+        await page.goto(`${origin}/#/overview`);
+        await page.waitForSelector('main .verdict-box');
+    }
+    await page.goBack();
+    await page.goBack();
+    await page.waitForFunction(() => document.querySelector('#live')?.textContent === 'live');
+    await page.close();
+});
+
 test('a page is there in a moment', async () => {
     const page = await open(browser);
     await page.evaluate(() => (location.hash = '#/lag'));

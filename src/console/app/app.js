@@ -158,6 +158,9 @@ document.querySelector('.skip')?.addEventListener('click', (event) => {
     event.preventDefault(); // the address names the page
     content.focus();
 });
+// A page that a browser keeps for "back" keeps its stream too, and a browser has six connections for each origin.
+window.addEventListener('pagehide', () => unfollow());
+window.addEventListener('pageshow', (event) => event.persisted && !document.querySelector('form.login') && showPage());
 window.addEventListener('hashchange', () => {
     showPage();
     content.focus({ preventScroll: true });
