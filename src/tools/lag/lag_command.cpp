@@ -18,7 +18,7 @@ void add_lag_command(app::CommandLine& line) {
         [](const app::Config& config, const app::Sources&) { return show_lag(config, options); });
     command.add_flag("--watch", options.watch, "Show it again and again, until Ctrl-C");
     command.add_flag("--json", options.json, "One line of JSON for each poll");
-    command.add_flag("--partitions", options.partitions,
+    command.add_flag("--by-partition", options.partitions,
                      "A row for each partition of a group, with its owner");
     command.add_flag("--behind", options.only_behind, "Leave out rows that are OK");
     command.add_option("--group", options.group, "Only this group");
