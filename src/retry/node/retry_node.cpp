@@ -9,12 +9,12 @@
 #include "log/checked_publisher.hpp"
 #include "log/log_watch.hpp"
 #include "log/read_partition.hpp"
+#include "records/done.hpp"
 #include "retry/event/owned_record.hpp"
 #include "retry/event/waiting_events.hpp"
 #include "retry/node/change_notices.hpp"
 #include "retry/node/fan_out.hpp"
 #include "retry/node/hosted.hpp"
-#include "records/done.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -541,8 +541,8 @@ void RetryNode::Impl::announce_webhook(const std::string& id, core::Record recor
         lifetime.guard([this, id, partition,
                         done = std::move(done)](const core::Result<log::Appended>& written) {
             if (!written) return done(core::fail(written.error()));
-            notices.announce(partition, written->offset, [this, id, done](const auto& told) {
-                told ? confirm(id, done) : done(told);
+            notices.announce(partition, written->offset, [this, id, done](const auto& announced) {
+                announced ? confirm(id, done) : done(announced);
             });
         }));
 }
