@@ -1,6 +1,6 @@
 #include "fold/topic_state.hpp"
 
-#include "fold_world.hpp"
+#include "fold/fold_world.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/test_executor.hpp"
