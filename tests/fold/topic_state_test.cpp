@@ -20,19 +20,19 @@ using fold::TopicState;
 
 namespace {
 
-constexpr core::Partition kPartitions = 2;
-constexpr auto kTopic = log::Topic::kRetryDead;
+constexpr core::Partition kTopicPartitions = 2;
+constexpr auto kFollowed = log::Topic::kRetryDead;
 
-struct World {
+struct TopicWorld {
     void write(const std::string& key, std::string value = "v") {
         core::Record record{.key = key, .value = std::move(value), .headers = {}};
-        publisher->publish({kTopic, core::partition_of(key, kPartitions)}, std::move(record),
-                           [](const auto&) {});
+        publisher->publish({kFollowed, core::partition_of(key, kTopicPartitions)},
+                           std::move(record), [](const auto&) {});
         executor.run_for(1s);
     }
     void follow(fold::Proof proof = fold::Proof::barrier) {
         std::vector<log::TopicPartition> inputs;
-        for (core::Partition p = 0; p < kPartitions; ++p) inputs.push_back({kTopic, p});
+        for (core::Partition p = 0; p < kTopicPartitions; ++p) inputs.push_back({kFollowed, p});
         state = std::make_unique<TopicState>(
             TopicState::Options{.inputs = inputs, .node = {"n"}, .proof = proof},
             TopicState::Context{
@@ -55,7 +55,7 @@ struct World {
     test::ManualClock clock;
     test::SimExecutor executor{clock};
     std::unique_ptr<log::MemoryLog> log = log::make_memory_log(
-        {.seed = 1, .partitions = kPartitions, .clock = &clock, .append_delay_max = 4ms});
+        {.seed = 1, .partitions = kTopicPartitions, .clock = &clock, .append_delay_max = 4ms});
     test::FaultyLog faulty{*log};
     std::unique_ptr<log::Publisher> publisher = faulty.open_publisher(executor);
     std::unique_ptr<TopicState> state;
@@ -69,7 +69,7 @@ struct World {
 TEST_CASE("a topic's state is complete once all partitions are read, and follows them",
           "[fold][topic]") {
     const auto proof = GENERATE(fold::Proof::barrier, fold::Proof::end);
-    World world;
+    TopicWorld world;
     world.write("a");
     world.write("b");
     world.follow(proof);
@@ -84,11 +84,12 @@ TEST_CASE("a topic's state is complete once all partitions are read, and follows
 }
 
 TEST_CASE("without read barriers a state publishes nothing and confirms nothing", "[fold][topic]") {
-    World world;
+    TopicWorld world;
     world.write("a");
     world.follow(fold::Proof::end);
     world.executor.run_for(30s);
-    CHECK(world.log->records({kTopic, 0}).size() + world.log->records({kTopic, 1}).size() == 1);
+    CHECK(world.log->records({kFollowed, 0}).size() + world.log->records({kFollowed, 1}).size() ==
+          1);
     std::optional<core::Result<void>> answer;
     world.state->confirm("a", [&](const auto& result) { answer = result; });
     world.executor.run_for(5s);
@@ -97,12 +98,12 @@ TEST_CASE("without read barriers a state publishes nothing and confirms nothing"
 }
 
 TEST_CASE("confirm answers when the records before it are applied", "[fold][topic]") {
-    World world;
+    TopicWorld world;
     world.follow();
     world.executor.run_for(5s);
     core::Record record{.key = "late", .value = "v", .headers = {}};
-    world.publisher->publish({kTopic, core::partition_of("late", kPartitions)}, std::move(record),
-                             [](const auto&) {});
+    world.publisher->publish({kFollowed, core::partition_of("late", kTopicPartitions)},
+                             std::move(record), [](const auto&) {});
     bool applied = false;
     world.state->confirm("late", [&](const core::Result<void>& passed) {
         applied = passed && world.keys == std::vector<std::string>{"late"};
@@ -113,7 +114,7 @@ TEST_CASE("confirm answers when the records before it are applied", "[fold][topi
 
 TEST_CASE("a reader that cannot go on is named, and replaced until one does", "[fold][topic]") {
     const auto proof = GENERATE(fold::Proof::barrier, fold::Proof::end);
-    World world;
+    TopicWorld world;
     world.follow(proof);
     world.executor.run_for(5s);
     world.faulty.every_take = core::Fault::corrupt;
@@ -135,7 +136,7 @@ TEST_CASE("a reader that cannot go on is named, and replaced until one does", "[
 }
 
 TEST_CASE("a log that does not answer is named within ten seconds", "[fold][topic]") {
-    World world;
+    TopicWorld world;
     world.log->set_away(true);
     world.follow();
     world.executor.run_for(10s);
@@ -150,7 +151,7 @@ TEST_CASE("a log that does not answer is named within ten seconds", "[fold][topi
 TEST_CASE("a topic's state reads large records a few in a turn, and all in the end",
           "[fold][topic]") {
     constexpr std::size_t kRecords = 200;
-    World world;
+    TopicWorld world;
     const std::string large(200'000, 'x');
     for (std::size_t i = 0; i < kRecords; ++i) world.write(std::to_string(i), large);
     world.follow();
