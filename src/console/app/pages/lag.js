@@ -1,7 +1,7 @@
 // Lag: every consumer group, by topic, and by partition where one is unfolded.
 import { chart, spark, zoneLine } from '../chart.js';
 import { h, head, only, panel, table, tiles, word } from '../dom.js';
-import { count, rate, seconds, time } from '../format.js';
+import { count, rate, seconds, time, timeOfDay } from '../format.js';
 
 /** @typedef {import('../types.js').LagRow} LagRow */
 
@@ -78,7 +78,7 @@ function line(row, name, part) {
         h('td', { class: 'optional late' }, history(row, part)),
         h('td', { class: 'num optional' }, rate(row.append_rate)),
         h('td', { class: 'num optional' }, rate(row.read_rate)),
-        h('td', { class: 'num optional' }, row.lag ? seconds(row.drain_seconds) : '–'),
+        h('td', { class: 'num optional' }, row.lag ? seconds(row.drain_seconds) : '–', row.lag && (row.drain_seconds ?? 0) >= 60 ? h('small', {}, `at ${timeOfDay(Date.now() + 1000 * (row.drain_seconds ?? 0))}`) : null),
         h('td', { class: 'optional' }, row.owner || '–'));
 }
 
