@@ -217,7 +217,11 @@ std::optional<std::string> unknown_command(const CLI::App& app,
         // A command that runs by itself too: the word may be a flag's value.
         if (at->get_require_subcommand_min() == 0) return std::nullopt;
         std::vector<std::string> names;
-        for (const auto* command : at->get_subcommands({})) names.push_back(command->get_name());
+        for (const auto* command : at->get_subcommands({})) {
+            names.push_back(command->get_name());
+            const auto& aliases = command->get_aliases();
+            names.insert(names.end(), aliases.begin(), aliases.end());
+        }
         if (names.empty()) return std::nullopt;
         if (word.starts_with("-")) continue;
         const auto found = std::find(names.begin(), names.end(), word);
