@@ -33,6 +33,10 @@ struct NoticeWorld {
         }
         return all;
     }
+    WebhooksChanged last() const {
+        const auto& records = log->records({log::Topic::kEvents, 0});
+        return *decode_webhooks_changed(*test::ReadBack{records.back().record});
+    }
 };
 
 }  // namespace
@@ -53,13 +57,13 @@ TEST_CASE("a change is answered when all partitions of events say so", "[retry][
 // Fails where each change writes records of its own.
 TEST_CASE("many changes share few records, and each is in one that follows it",
           "[retry][node][bounds]") {
-    constexpr int kChanges = 10'000;
+    constexpr int kChanges = 2'000;
     NoticeWorld world;
     int answered = 0;
     for (int i = 0; i < kChanges; ++i) {
         world.notices.announce(i % 2, i, [&, i](const core::Result<void>& done) {
             answered += done ? 1 : 0;
-            CHECK(world.written(0).back().below.at(i % 2) > i);
+            CHECK(world.last().below.at(i % 2) > i);
         });
         world.executor.run_for(100us);
     }
