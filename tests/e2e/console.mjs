@@ -152,10 +152,13 @@ test('without a token nothing can be changed, and the answer says what is missin
 test('beckon lag shows the same table, and its exit code says that all is well', async () => {
     const ops = kafka ? cluster.ports.opsConsole : cluster.ports.ops;
     const args = kafka ? ['--kafka-servers', cluster.servers] : ['--ops-port', String(ops)];
-    const table = spawnSync(BECKON, ['lag', ...args], { encoding: 'utf8', timeout: PATIENCE });
+    const table = spawnSync(BECKON, ['lag', '--by-partition', ...args], { encoding: 'utf8', timeout: PATIENCE });
     assert.equal(table.status, 0, table.stderr + table.stdout);
     assert.match(table.stdout, /^STATUS +GROUP +TOPIC/);
     assert.match(table.stdout, /OK +(beckon\.)?edge +(beckon\.)?notifications +0 /);
+    const groups = spawnSync(BECKON, ['lag', ...args], { encoding: 'utf8', timeout: PATIENCE });
+    assert.match(groups.stdout, /^STATUS +GROUP +PARTITIONS/);
+    assert.match(groups.stdout, /\n\d+ groups, \d+ partitions: all OK/);
     const json = spawnSync(BECKON, ['lag', '--json', '--group', group('edge'), '--ops-port', String(ops)], { encoding: 'utf8', timeout: PATIENCE });
     const page = JSON.parse(json.stdout);
     assert.deepEqual([...new Set(page.rows.map((row) => row.group))], [group('edge')]);
