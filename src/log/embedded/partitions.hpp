@@ -21,31 +21,51 @@ namespace beckon::log::embedded {
 /// many have not read all that the last batch and the one before wrote for them. Any thread.
 class PacingReaders {
 public:
-    /// Of a reader that was woken: by an even batch or by an odd one.
-    using Batch = std::uint8_t;
+    /// The number of the batch that woke a reader.
+    using Batch = std::uint64_t;
 
     /// On the writer's thread: the next batch is written.
-    void next_batch() { current_ = current_ ^ 1U; }
+    void next_batch() {
+        const std::scoped_lock lock{mutex_};
+        ++last_;
+        behind_last_ = 0;
+    }
     Batch woken() {
-        const Batch batch = current_;
-        behind_[batch].fetch_add(1);
-        return batch;
+        const std::scoped_lock lock{mutex_};
+        ++behind_;
+        ++behind_last_;
+        return last_;
     }
     void has_read(Batch batch) {
-        if (behind_[batch].fetch_sub(1) == 1 && awaited_) changed_();
+        bool call = false;
+        {
+            const std::scoped_lock lock{mutex_};
+            --behind_;
+            if (batch == last_) --behind_last_;
+            call = awaited_ && behind_ == behind_last_;
+        }
+        if (call) changed_();
     }
-    /// All that the batch before the last one woke have read since.
-    bool have_room() const { return behind_[current_ ^ 1U] == 0; }
+    /// All that were woken before the last batch have read since.
+    bool have_room() const {
+        const std::scoped_lock lock{mutex_};
+        return behind_ == behind_last_;
+    }
 
-    /// Before there are readers: what is called on a reader's thread when have_room() may have
-    /// become true while that is awaited.
+    /// Before there are readers: what is called on a reader's thread when have_room() has become
+    /// true while that is awaited.
     void on_room(std::function<void()> call) { changed_ = std::move(call); }
-    void await(bool awaited) { awaited_ = awaited; }
+    void await(bool awaited) {
+        const std::scoped_lock lock{mutex_};
+        awaited_ = awaited;
+    }
 
 private:
-    std::atomic<Batch> current_ = 0;
-    std::array<std::atomic<int>, 2> behind_{};
-    std::atomic<bool> awaited_ = false;
+    mutable std::mutex mutex_;
+    Batch last_ = 0;
+    int behind_ = 0;       ///< readers that were woken and have not read all
+    int behind_last_ = 0;  ///< those of them that the last batch woke
+    bool awaited_ = false;
     std::function<void()> changed_;
 };
 
