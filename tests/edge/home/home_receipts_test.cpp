@@ -157,7 +157,7 @@ TEST_CASE("an outcome that the log did not take is published again before the to
         world.crash();
         world.serve("home-2");
     }
-    world.run(2s);
+    world.run(5s);  // the pauses between tries grow
     CHECK(world.reported().front() == "a acknowledged acked");
     CHECK(world.reasons() == Received{"acked"});
     CHECK(world.home->status().pending_tombstones == 0);
