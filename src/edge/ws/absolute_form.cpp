@@ -13,20 +13,28 @@ namespace {
 using Kind = HeadVerdict::Kind;
 
 constexpr std::size_t kMethodMax = 16;
+constexpr std::size_t kSchemeMax = 16;
 constexpr std::string_view kUpgrade = "upgrade";
 
-/// By the first byte of the target alone, which is a letter only in absolute form and in that of
-/// CONNECT.
+bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+
+/// By the beginning alone: a method, and a target that begins with a scheme (RFC 3986 §3.1). A line
+/// that is none of HTTP, as that of a PROXY header, is the library's.
 Kind by_first_bytes(std::string_view head) {
     head.remove_prefix(std::min(head.find_first_not_of("\r\n"), head.size()));
-    const auto end = head.find(' ');
-    if (end == std::string_view::npos) {
-        return head.size() > kMethodMax ? Kind::library : Kind::incomplete;
+    const auto method = head.substr(0, head.find(' '));
+    if (method.size() > kMethodMax || !std::all_of(method.begin(), method.end(), is_letter)) {
+        return Kind::library;
     }
-    if (end > kMethodMax) return Kind::library;
-    if (end + 1 == head.size()) return Kind::incomplete;
-    const char first = static_cast<char>(head[end + 1] | 0x20);
-    return first >= 'a' && first <= 'z' ? Kind::plain : Kind::library;
+    head.remove_prefix(std::min(method.size() + 1, head.size()));
+    const auto end = std::find_if(head.begin(), head.end(), [](char c) {
+        return !is_letter(c) && !(c >= '0' && c <= '9') && c != '+' && c != '-' && c != '.';
+    });
+    if (end == head.end()) {
+        return head.size() > kSchemeMax ? Kind::library : Kind::incomplete;
+    }
+    return *end == ':' && end != head.begin() && is_letter(head.front()) ? Kind::plain
+                                                                         : Kind::library;
 }
 
 /// Behind the empty line; nullopt: it has not come.

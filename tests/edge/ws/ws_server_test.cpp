@@ -262,12 +262,15 @@ TEST_CASE("a head that another server may end elsewhere is refused", "[edge][ws_
         return http.request(head + more + "\r\n");
     };
     for (const auto& more :
-         {"Content-Length: 5\r\n", "Content-Length: 0\r\nContent-Length: 0\r\n",
+         {"Content-Length: 5\r\n", "Content-Length: 0\r\nContent-Length: 5\r\n",
           "Content-Length: 0, 5\r\n", "Content-Length: +0\r\n", "Transfer-Encoding: chunked\r\n",
           "Transfer-Encoding: x\r\nContent-Length: 0\r\n", "Host: y\r\n"}) {
         CAPTURE(more);
         CHECK(answer(more).starts_with("HTTP/1.1 400"));
     }
+    // (in absolute form as at the ports of HTTP, which take a length that is given twice)
+    if (head.find("http://") != std::string::npos) return;
+    CHECK(answer("Content-Length: 0\r\nContent-Length: 0\r\n").starts_with("HTTP/1.1 400"));
 }
 
 TEST_CASE("a length of nothing is no body", "[edge][ws_server]") {
