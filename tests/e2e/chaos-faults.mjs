@@ -205,7 +205,7 @@ export class Faults {
             const [role, kind, node] = key.split('/');
             if (role !== 'edge' || !value) return;
             const record = JSON.parse(Buffer.from(value, 'base64url').toString());
-            if (kind === 'node') this.note('joined', { node, name: record.name });
+            if (kind === 'node') this.note('joined', { node, name: record.name, joining: record.joining === true });
             else if (node === undefined) this.note('placed', { partition: Number(kind), home: record.home });
         });
     }

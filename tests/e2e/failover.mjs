@@ -17,7 +17,9 @@ const checker = new Checker();
 const cluster = new Cluster('kafka', { plain: true, gates: EDGES });
 const installation = installationOn(cluster, { edges: EDGES, endpoints: ['endpoint-1'] });
 let moves = 0;
+const grouped = new Set(); // nodes that their group has taken
 const note = (kind, fields) => {
+    if (kind === 'joined' && !fields.joining) grouped.add(fields.node);
     const known = checker.homes.get(fields.partition)?.home;
     if (kind === 'placed' && known !== undefined && known !== fields.home) ++moves;
     checker[kind]?.({ at: performance.now(), kind, ...fields });
@@ -36,6 +38,7 @@ const rested = () =>
         const links = await metric('beckon_edge_links');
         const standbys = await metric('beckon_edge_partitions', '"standby"');
         const isEven = [...running].every((edge) => homesOf(edge) >= Math.floor(PARTITIONS / running.size));
+        if (![...running].every((edge) => grouped.has(nodeOf(edge)))) return false;
         return (await served()) === PARTITIONS && links === running.size * (running.size - 1) && isEven && standbys >= Math.min(running.size - 1, 1) * PARTITIONS;
     }, 120000);
 async function kill(...edges) {
