@@ -277,7 +277,7 @@ test('a start that waits for a broker ends at SIGTERM', async () => {
 test('no broker configured: it names the option and the alternative', async () => {
     const ring = join(directory, 'cluster-keys.json');
     const { code, text } = run(['endpoint', '--data', fresh(), '--key-ring', ring, ...(await ports())]);
-    assert.equal(code, 1);
+    assert.equal(code, 2);
     assert.match(text, /--kafka-servers/);
     assert.match(text, /beckon standalone/);
 });
