@@ -198,7 +198,7 @@ export class Faults {
 
     /** Notes what stands in `ownership`, from now on. */
     watchPlacement() {
-        const child = this.cluster.background(['replay', 'follow', '--topic', 'ownership', '--values', ...this.cluster.kafkaOptions()]);
+        const child = (this.watcher = this.cluster.background(['replay', 'follow', '--topic', 'ownership', '--values', ...this.cluster.kafkaOptions()]));
         createInterface({ input: child.process.stdout }).on('line', (line) => {
             if (!line.startsWith('{')) return;
             const { key, value } = JSON.parse(line);
@@ -208,6 +208,10 @@ export class Faults {
             if (kind === 'node') this.note('joined', { node, name: record.name, joining: record.joining === true });
             else if (node === undefined) this.note('placed', { partition: Number(kind), home: record.home });
         });
+    }
+
+    async endWatch() {
+        await this.watcher?.stop();
     }
 
     /** Every partition has a home, and no home has a pending tombstone. */

@@ -194,6 +194,7 @@ const command = given.upkeep ? `./dev chaos --log kafka --upkeep --seed ${seed}`
 try {
     const kills = await run();
     for (const client of clients) client.end();
+    await faults.endWatch();
     if (checker.faults.length === 0) await cluster.stop();
     const slowest = Math.round(Math.max(...checker.connecting));
     const repeated = [...checker.messages.values()].filter(({ arrivals }) => arrivals > 1).length;
