@@ -56,7 +56,7 @@ function attemptRows(one, again) {
         again();
     };
     const row = h('tr', {}, h('th', { scope: 'row' }, time(Date.parse(one.at))), h('td', {}, outcomeWord(one.outcome, one.status)), h('td', { class: 'num' }, milliseconds(one.took_ms)),
-        h('td', { class: 'num' }, count(one.number)), h('td', { class: 'wide' }, one.why || '–'),
+        h('td', { class: 'num' }, count(one.number + 1)), h('td', { class: 'wide' }, one.why || '–'),
         h('td', {}, one.answer ? h('button', { type: 'button', class: 'fold', 'aria-expanded': String(shown), 'data-key': `answer ${key}`, onclick: toggle }, `answer, ${count(one.answer.length)} characters`) : '–'),
         h('td', { class: 'mono optional' }, one.delivery));
     if (!shown) return [row];
@@ -92,7 +92,7 @@ function hoursPanel(hours) {
     return panel('Success by hour',
         h('div', { class: 'hours' }, hourBars(all, words)),
         h('div', { class: 'axis' }, h('span', {}, time(all[0].at)), h('span', {}, 'this hour')),
-        h('ul', { class: 'legend' }, h('li', {}, h('span', { class: 'key' }), `${count(good)} accepted`), h('li', {}, h('span', { class: 'key miss' }), `${count(bad)} not accepted`), h('li', {}, 'since the process that serves it has its partition')));
+        h('ul', { class: 'legend' }, h('li', {}, h('span', { class: 'key ink-first' }), `${count(good)} accepted`), h('li', {}, h('span', { class: 'key ink-bad' }), `${count(bad)} not accepted`), h('li', {}, 'since the process that serves it has its partition')));
 }
 
 /** @param {string} id  @param {import('../asked.js').Asked<import('../types.js').WaitingPage>} waiting */
