@@ -58,7 +58,7 @@ test('the unit of the roles on Kafka is the same but for the role and its direct
         const words = role.match(/^ExecStart=(.*)$/m)[1].replaceAll('%i', name).split(' ').slice(1);
         assert.equal(words[0], name);
         const config = join(prefix, 'share', 'doc', 'beckon', 'beckon.toml');
-        const args = words.map((word) => (word === '/etc/beckon/beckon.toml' ? config : word));
+        const args = words.slice(1).map((word) => (word === '/etc/beckon/beckon.toml' ? config : word));
         const { status, text } = run(installed, ['config', 'print', ...args]);
         assert.equal(status, 0, text);
         assert(text.includes(`data = "/var/lib/beckon/${name}"  # --data`), text);
