@@ -69,7 +69,7 @@ test('an upgrade starts anew what runs, and a first installation nothing', () =>
         return readFileSync(asked, 'utf8').trim().split('\n');
     };
     assert.deepEqual(done('--install'), ['daemon-reload', 'try-restart beckon.service beckon@*.service']);
-    assert.deepEqual(done('--remove'), ['disable --now beckon.service', 'stop beckon@*.service', 'disable beckon@.service']);
+    assert.deepEqual(done('--purge'), ['disable --now beckon.service', 'stop beckon@*.service', 'disable beckon@.service']);
     assert.deepEqual(done('--install'), ['daemon-reload']);
     rmSync('/run/systemd/system', { recursive: true });
     rmSync('/usr/local/bin/systemctl');
