@@ -610,9 +610,14 @@ void Cluster::set_linked(const std::set<core::NodeId>& nodes) {
 
 bool Cluster::may_leave() const {
     const auto& alive = impl_->members.alive;
-    const bool others = std::any_of(alive.begin(), alive.end(), [this](const auto& node) {
-        return node != impl_->options.self && !impl_->is_gone(node);
-    });
+    const auto takes_over = [this](const core::NodeId& node) {
+        return node != impl_->options.self && impl_->is_alive(node);
+    };
+    const auto& nodes = impl_->ownership.nodes();
+    // One that has just started may serve already, although the group has not taken it yet.
+    const bool others = std::any_of(alive.begin(), alive.end(), takes_over) ||
+                        std::any_of(nodes.begin(), nodes.end(),
+                                    [&](const auto& entry) { return takes_over(entry.first); });
     return others && contains(alive, impl_->options.self);
 }
 

@@ -167,7 +167,7 @@ test('README: first webhook', async () => {
 
 test('README: looking inside', async () => {
     const [command] = take(README, 'Looking inside');
-    assert.match(must(command.trim()), /edge +notifications +\d/);
+    assert.match(must(command.trim()), /\w+ +edge +\d+ +\d/);
     const page = await fetch('http://127.0.0.1:8085/');
     assert.equal(page.status, 200);
     assert.match(await page.text(), /<title>.*Beckon/);

@@ -236,9 +236,11 @@ TEST_CASE("oversized and malformed heads are refused with a named reason", "[end
     SECTION("not HTTP") {
         socket.send("\x16\x03\x01 hello\r\n\r\n");
         const auto reply = socket.read_reply();
+        const auto date = reply.head.substr(reply.head.find("Date: "), 37);
+        CHECK(date.ends_with(" GMT\r\n"));
         CHECK(reply.head == "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nVary: " +
-                                std::string{ingest::kVary} +
-                                "\r\nConnection: close\r\nContent-Length: " +
+                                std::string{ingest::kVary} + "\r\n" + date +
+                                "Connection: close\r\nContent-Length: " +
                                 std::to_string(reply.body.size()) + "\r\n\r\n");
         CHECK(reply.body == R"({"code":400,"errno":null,"error":"Bad Request",)"
                             R"("message":"The request is not valid HTTP/1.1.",)"
