@@ -49,11 +49,7 @@ std::filesystem::path file_with(const std::filesystem::path& directory, const st
 EmbeddedConfig as_if_killed(const EmbeddedUnderTest& log) {
     auto killed = log.config;
     killed.directory = log.directory / "killed";
-    std::filesystem::create_directory(killed.directory);
-    for (const auto& entry : std::filesystem::directory_iterator(log.config.directory)) {
-        std::error_code gone;  // RocksDB deletes what it needs no more when it likes
-        std::filesystem::copy(entry.path(), killed.directory, gone);
-    }
+    copy_as_killed(log.config.directory, killed.directory);
     return killed;
 }
 

@@ -47,7 +47,7 @@ struct AfterKill : EmbeddedUnderTest {
     explicit AfterKill(const EmbeddedUnderTest& original)
         : EmbeddedUnderTest([&](EmbeddedConfig& c) {
               c.sync = original.config.sync;
-              fs::copy(original.config.directory, c.directory, fs::copy_options::recursive);
+              copy_as_killed(original.config.directory, c.directory);
           }) {}
 };
 
