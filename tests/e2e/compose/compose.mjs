@@ -5,7 +5,7 @@
 //   node --test compose.mjs
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -122,8 +122,20 @@ describe('docker-compose.yml', { skip }, () => {
             return targets.every(({ health }) => health === 'up') && targets;
         }, 120000);
         assert.deepEqual(seen.map(({ labels }) => labels.role).sort(), ['console', 'edge', 'edge', 'edge', 'endpoint', 'endpoint', 'reliability', 'retry']);
-        const { groups } = await ask('rules');
-        assert(groups[0].rules.length > 5);
+        // Every alert of the file is loaded and can be evaluated, and the counts of beckon.expected.yml are those of this cluster.
+        const named = [...readFileSync(join(ROOT, 'packaging', 'prometheus', 'beckon.rules.yml'), 'utf8').matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
+        const rules = await until('every rule evaluated', async () => {
+            const all = (await ask('rules')).groups.flatMap(({ rules }) => rules);
+            return all.every(({ health }) => health !== 'unknown') && all;
+        }, 120000);
+        assert.deepEqual(rules.filter(({ health }) => health !== 'ok').map(({ name, lastError }) => `${name}: ${lastError}`), []);
+        assert.deepEqual(rules.filter(({ type }) => type === 'alerting').map(({ name }) => name).sort(), named.sort());
+        const expected = await until('the expected counts', async () => {
+            const { result } = await ask('query?query=beckon:expected_processes');
+            return result.length > 0 && result;
+        });
+        const counted = Object.fromEntries(expected.map(({ metric, value }) => [metric.role, Number(value[1])]));
+        assert.deepEqual(counted, count(seen.map(({ labels }) => labels.role)));
     });
 
     test('the pages of the console are alive: the canary pushes through every edge, attempts at webhooks are shown', async () => {
@@ -233,6 +245,13 @@ describe('docker-compose.yml with the profile ha', { skip }, () => {
         assert.deepEqual(clients.flatMap((client) => client.faults), []);
     });
 });
+
+/** How often each of `values` is there. */
+function count(values) {
+    const counts = {};
+    for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
+    return counts;
+}
 
 async function post(endpoint) {
     const reply = await fetch(endpoint, {
