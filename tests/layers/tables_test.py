@@ -21,6 +21,15 @@ PROBLEM_ROW = re.compile(r"^\| (\d{3}) \| (\d+|null|–) \| `(\w+)` \|", re.M)
 DECISION_ROW = re.compile(r"^\| \[(\d{4})\]\(([\w-]+\.md)\) \| (.+?) \| \d{4}-\d\d-\d\d \| .+ \|$", re.M)
 MERGED_ROW = re.compile(r"^\| (\d{4}) \| .+ \| \[(.+?)\]\((.+?)\) \|$", re.M)
 DELAY_TOPIC = re.compile(r"retry\.(\d+|N|i|dead|done)")  # log topics, beside the settings retry.…
+LOG_LINE = re.compile(r'\blog_(warn|error)\(\s*(?:"\w+"|[\w.]+),\s*"(\w+)"')
+# Functions of one file that log a line whose event they are given, and all calls of log_… whose event is no literal.
+LOG_HELPER = {
+    "log/kafka/reader_clients.cpp": ("error", re.compile(r'\blog_error\("(\w+)", \*?reading')),
+    "retry/bridge/bridges.cpp": ("error", re.compile(r'\bset_fault\(queue, job, "(\w+)"')),
+    "app/process/key_ring_watch.cpp": ("warn", re.compile(r'\bwarn\("(\w+)"')),
+}
+LOG_LINE_COMPUTED = re.compile(r'\bcore::log_(?:warn|error)\(\s*(?:"\w+"|[\w.]+),\s*[^"\s]')
+LOG_LINE_ROW = re.compile(r"^\| ((?:`\w+`(?:, )?)+) \| ((?:warn|error)(?:, (?:warn|error))?) \|", re.M)
 FUNCTIONS_IN_FILE = re.compile(r"((?:`\w+\(\)`(?:, | and |, then )?)+) in `([\w/.]+)`")
 FILE_WITH_FUNCTIONS = re.compile(r"`((?:src/)?[\w/]+\.[ch]pp)` \(((?:`\w+\(\)`(?:, | and |, then )?)+)\)")
 
@@ -124,6 +133,24 @@ def functions():
                     yield f"{document.relative_to(ROOT)}: there is no {name}() in {file}"
 
 
+def log_lines():
+    """Each event that is logged as a warning or an error has a row with its level in docs/log-lines.md."""
+    coded = set()
+    for path in (ROOT / "src").rglob("*.cpp"):
+        name, text = path.relative_to(ROOT / "src").as_posix(), path.read_text()
+        coded |= {(event, level) for level, event in LOG_LINE.findall(text)}
+        if name in LOG_HELPER:
+            level, calls = LOG_HELPER[name]
+            coded |= {(event, level) for event in calls.findall(text)}
+        elif LOG_LINE_COMPUTED.search(text):
+            yield f"src/{name}: the event of a log line is no literal: name the function that logs it in LOG_HELPER"
+    documented = set()
+    for names, levels in LOG_LINE_ROW.findall(text_of("docs/log-lines.md")):
+        events, levels = re.findall(r"\w+", names), levels.split(", ")
+        documented |= set(zip(events, levels if len(levels) > 1 else levels * len(events), strict=True))
+    yield from differences("docs/log-lines.md", documented, coded)
+
+
 def settings():
     """`endpoint.…`, `edge.…` and the like are rows of docs/configuration.md."""
     known = set(re.findall(r"^\| `([\w.]+)` \|", text_of("docs/configuration.md"), re.M))
@@ -149,7 +176,7 @@ def indexes():
 
 def main() -> int:
     faults = [fault for check in (folders, row_lengths, close_codes, close_codes_in_tests, http_errors, decisions, settings,
-                                   indexes, functions)
+                                   indexes, functions, log_lines)
               for fault in check()]
     print("\n".join(faults) or "tables: the documents say what the code says")
     return 1 if faults else 0
