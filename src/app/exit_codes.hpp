@@ -6,7 +6,7 @@ namespace beckon::app {
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kWrongOptions = 2;
-/// `trace`, `replay`: the log has no matching record.
+/// `message`, `replay` and other queries: the log has no matching record.
 inline constexpr int kNothingFound = 3;
 
 }  // namespace beckon::app

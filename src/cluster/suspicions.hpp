@@ -1,8 +1,8 @@
 #pragma once
 
-#include "records/ownership.hpp"
 #include "core/clock.hpp"
 #include "core/ids.hpp"
+#include "records/ownership.hpp"
 
 #include <map>
 #include <optional>
@@ -11,22 +11,24 @@
 
 namespace beckon::cluster {
 
-/// Which nodes the role takes for gone before the group's time-out has found them: those that
-/// others have found dead, and that have not objected within a moment (decision 0222). Every node
-/// judges by the same records of `ownership`, so all come to the same result. A wrong judgement
-/// costs a move: epochs keep two homes apart. No log, no I/O; one thread.
+/// The nodes that the role takes for gone before its group has missed them: nodes that others
+/// suspect and that have not objected within kObjection (decision 0222). Every node judges by the
+/// same records of `ownership`, so all come to the same result. A wrong judgement costs a move:
+/// epochs keep two homes apart. No log, no I/O; one thread.
 class Suspicions {
 public:
     /// A living suspect reads the suspicion and publishes its objection within this time.
     static constexpr core::Duration kObjection = std::chrono::milliseconds{150};
-    /// So many nodes have to find another one dead, if so many witnesses are there.
+    /// So many nodes must suspect another one; one is enough where there is only one witness. A
+    /// witness is a member that is not leaving and that nobody suspects.
     static constexpr std::size_t kWitnesses = 2;
 
     struct Changes {
         std::set<core::NodeId> gone;      ///< taken for gone from now on
         std::set<core::NodeId> returned;  ///< were taken for gone and have objected
     };
-    /// Judges anew. `nodes`: the records of `ownership`; `members`: the nodes whose word counts.
+    /// Judges anew. `nodes`: the records of `ownership`; `members`: the nodes that count as
+    /// witnesses.
     Changes judge(const std::map<core::NodeId, NodeRecord>& nodes,
                   const std::set<core::NodeId>& members, core::MonoTime now);
 
@@ -40,7 +42,7 @@ public:
     /// When to judge again though no record has changed; nullopt: never.
     std::optional<core::MonoTime> next() const;
 
-    /// Whether a node suspects another one, which has not objected since.
+    /// Whether the suspicion of `accuser` is in force: `suspect` has not objected to it.
     static bool stands(const std::map<core::NodeId, NodeRecord>& nodes, const NodeRecord& accuser,
                        const core::NodeId& suspect);
 

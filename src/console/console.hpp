@@ -1,6 +1,5 @@
 #pragma once
 
-#include "records/process.hpp"
 #include "console/overview/facts.hpp"
 #include "console/web/web_server.hpp"
 #include "core/clock.hpp"
@@ -9,6 +8,7 @@
 #include "log/event_log.hpp"
 #include "log/groups.hpp"
 #include "ops/ops_server.hpp"
+#include "records/process.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -49,7 +49,7 @@ public:
         /// may be empty.
         std::function<void(const std::vector<std::string>& link_addresses)> edges = {};
         core::Duration history_window{};  ///< nodes that are gone are shown for so long
-        /// What this process says of itself, where it is the installation's only one; else empty.
+        /// The report of this process, where it is the installation's only one; else empty.
         std::function<cluster::ProcessRecord()> self = {};
         /// Series of other parts of the console, in Prometheus' text format; may be empty.
         std::function<std::string()> metrics = {};

@@ -8,9 +8,9 @@
 
 namespace beckon::core {
 
-/// A clock for ages of records that are shown: wall() is the log's time (shown_now), as far as a
-/// record has shown it that was read a moment after it was appended; until then it is the host's,
-/// since nothing else is known. Any thread.
+/// A clock for the ages of records that people see. wall() is the log's time (shown_now()) once
+/// learn() was given a record that was read a moment after it was appended; before that it is the
+/// host's wall clock. Any thread.
 class ShownClock final : public Clock {
 public:
     explicit ShownClock(const Clock& host) : host_(host) {}

@@ -9,8 +9,8 @@
 
 namespace beckon::edge {
 
-/// How many records of `notifications` per second each partition gets that is served here: from
-/// the offsets that its home has reached, between two measurements. One thread.
+/// The records of `notifications` per second of each partition that this edge serves, from the
+/// offsets that the home had reached at two measurements. One thread.
 class PartitionLoad {
 public:
     /// The offsets of the partitions of one shard. A partition that is not measured any more is

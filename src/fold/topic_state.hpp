@@ -18,9 +18,9 @@
 namespace beckon::fold {
 
 /// Whole partitions of the log as a state in memory: the one way to follow a log topic without a
-/// store. Partitions are folded from their starts, and from there again when the log has lost what
-/// was not read yet; a reader that cannot go on is replaced with back-off. Made, used and destroyed
-/// on the executor's thread.
+/// store. Partitions are folded from their starts, and from there again when the log has removed
+/// records before they were read; a reader that cannot go on is replaced with back-off. Made, used
+/// and destroyed on the executor's thread.
 class TopicState final : private MemoryState {
 public:
     struct Options {
@@ -40,7 +40,7 @@ public:
     struct Events {
         /// Each record in the order of its partition; read barriers too.
         std::function<void(log::TopicPartition, const core::RecordView&)> apply;
-        /// Nothing is read any more of what was applied: all records come again.
+        /// Forget all that was applied: all records come again.
         std::function<void()> cleared = [] {};
         /// All records that were there at the start have been applied; again after a new start.
         std::function<void()> caught_up = [] {};
@@ -54,9 +54,9 @@ public:
 
     /// All records were applied that were there at the start.
     bool complete() const { return fold_.phase() == Phase::following; }
-    /// Why the state stands still, which it has for kStuckAfter; empty: it follows the log.
+    /// Why the fold has not gone on for kStuckAfter; empty: it follows the log.
     std::string fault() const;
-    /// Whether answers may be given from it: it is complete, and does not stand still.
+    /// Whether answers may be given from it: it is complete, and the fold is not stuck.
     bool current() const { return complete() && !fold_.stuck(); }
 
     /// Answers once all records that were in the partition of this key at the call have been

@@ -7,7 +7,7 @@
 
 namespace beckon::log {
 
-/// What a log that stamps its records by another clock than the host's says about both.
+/// A log that stamps its records by another clock than the host's: it knows how both differ.
 class HasClock {
 public:
     virtual ~HasClock() = default;

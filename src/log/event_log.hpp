@@ -52,9 +52,9 @@ public:
     /// A failed put must not be repeated under its key (docs/design.md#a-key-is-published-once).
     virtual void publish(TopicPartition where, core::Record record, AppendDone done) = 0;
 
-    /// From now on a record may linger for some milliseconds under heavy traffic, since a batch is
-    /// cheaper (in the embedded log each record may). Records of two publishers still
-    /// have no order among each other.
+    /// From now on records of this publisher may linger for some milliseconds under heavy traffic,
+    /// since a batch is cheaper. (In the embedded log all records may, and this changes nothing.)
+    /// Records of two publishers have no order among each other, as before.
     virtual void may_linger() {}
 
     /// Records that publish() accepted and has not answered yet; at most `waiting_max`, above which

@@ -55,7 +55,7 @@ private:
     Done done_;
     const core::Duration timeout_;
     core::Offset behind_;
-    core::Offset watched_ = -1;  ///< where it stood when the present time-out began
+    core::Offset watched_ = -1;  ///< `behind_` when the present time-out began
     bool stopped_ = false;
     core::Lifetime lifetime_{executor_};
     std::unique_ptr<PartitionReader> reader_;

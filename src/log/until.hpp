@@ -9,10 +9,10 @@
 
 #include <functional>
 
-/// Steps that are tried until the log has taken them: the one place where a publish or a query is
-/// repeated. What is repeated has no other end than success or its owner's, so the owner bounds how
-/// many are under way. An owner that chooses anew what it writes after a failure (the pending
-/// tombstones of a home, the controller's placements) has a queue and a core::Backoff instead.
+/// Publishes and queries that are repeated until the log answers: the one place for that. A step
+/// ends only with success or with its owner, so the owner bounds the number of steps under way. An
+/// owner that decides after a failure anew which records it writes (the pending tombstones of a
+/// home, the controller's placements) uses a queue and a core::Backoff instead.
 namespace beckon::log {
 
 /// The owner of the steps. Nothing is called after its lifetime has ended or was renewed.

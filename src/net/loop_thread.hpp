@@ -10,10 +10,10 @@
 
 namespace beckon::net {
 
-/// A thread with a loop.
+/// A thread that runs an IoLoop.
 class LoopThread {
 public:
-    /// An idle loop turns this often, so that a stalled one differs from it.
+    /// An idle loop turns this often, so that since_last_turn() shows whether a loop has stalled.
     static constexpr core::Duration kTick = std::chrono::seconds{1};
 
     /// `name`: up to 15 characters.
@@ -25,7 +25,7 @@ public:
     /// Begins the thread. `body` calls run(), and makes and destroys objects of the thread before
     /// and after; empty: run() alone.
     void start(std::function<void()> body = {});
-    /// Of the body: turns until stop().
+    /// For `body`: runs the loop until stop().
     void run() { loop_.run(name_.c_str()); }
     void stop();
 

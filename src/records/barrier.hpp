@@ -7,15 +7,15 @@
 /// The read barrier (schemas/mark.v1.json).
 namespace beckon::core {
 
-/// beckon.mark.v1: `!mark/<node>`; proves to its writer that it has read everything before it
-/// (docs/design.md#read-barriers).
+/// beckon.mark.v1: `!mark/<node>`. A node that has read its own one back has read everything before
+/// it (docs/design.md#read-barriers).
 struct BarrierRecord {
     std::string_view node{};
     bool operator==(const BarrierRecord&) const = default;
 };
 
 Record encode(const BarrierRecord& event);
-/// The key begins with kBarrierPrefix. Returns why it cannot be read, or nothing.
+/// The key begins with kBarrierPrefix. Returns why the record cannot be read, or an empty text.
 std::string_view read_record(const RecordView& record, BarrierRecord& into);
 
 }  // namespace beckon::core

@@ -40,9 +40,9 @@ struct ClientRemoved {
 Record encode(const ClientRecorded& event);
 Record encode(const ClientRemoved& event);
 
-/// Adds what headers and value say to an event that has the ids of the record's key. Returns why
-/// they cannot be read, or nothing. The first is of a record with a value; its views may point into
-/// `scratch`.
+/// Fill `into`, which has the ids of the record's key, from headers and value. Both return why the
+/// record cannot be read, or an empty text. The first one is for a record with a value; the views
+/// of its event may point into `scratch`.
 std::string_view read_record(const RecordView& record, std::string& scratch, ClientRecorded& into);
 std::string_view read_record(const RecordView& record, ClientRemoved& into);
 

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <variant>
 
-/// The events of `notifications` and `subscriptions`: what their records may be, and the way back
-/// from records. Keys, CloudEvents headers (Kafka binary mode) and values are as
+/// The events of `notifications` and `subscriptions`: the types that their records may have, and
+/// the decoding of records. Keys, CloudEvents headers (Kafka binary mode) and values are as
 /// docs/formats/records.md has them. Pure functions, any thread.
 namespace beckon::core {
 
@@ -30,8 +30,8 @@ using NotificationsEvent =
 using SubscriptionsEvent = std::variant<ClientRecorded, ClientRemoved, ChannelRecorded,
                                         ChannelRemoved, BarrierRecord, Lease, Unknown>;
 
-/// Decode never fails: a record that does not decode is `Unknown` with the reason, and the caller
-/// counts it. The event's views point into `record` (and, for JSON values, into `scratch`).
+/// Decoding never fails: a record that cannot be decoded is `Unknown` with the reason, and the
+/// caller counts it. The event's views point into `record` (and, for JSON values, into `scratch`).
 struct DecodeScratch {
     std::string router_data;
     std::string vapid_sha256;

@@ -129,7 +129,8 @@ inline bool other_type(const HeaderScan& headers, std::string_view expected) {
     return headers.type && *headers.type != expected;
 }
 
-/// The (epoch, seq) of a record of `subscriptions`. Returns why it cannot be read, or nothing.
+/// The (epoch, seq) of a record of `subscriptions`. Returns why it cannot be read, or an empty
+/// text.
 std::string_view read_stamp(const HeaderScan& headers, std::optional<WriteStamp>& into);
 
 using Json = nlohmann::json;

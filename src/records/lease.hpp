@@ -20,8 +20,8 @@ struct Lease {
 
 /// The lease's form in `notifications` and `subscriptions`; `removed` makes the tombstone.
 Record encode(const Lease& event);
-/// The key begins with kLeasePrefix; `role` points into `scratch`. Returns why it cannot be read,
-/// or nothing.
+/// The key begins with kLeasePrefix; `role` points into `scratch`. Returns why the record cannot be
+/// read, or an empty text.
 std::string_view read_record(const RecordView& record, std::string& scratch, Lease& into);
 
 }  // namespace beckon::core

@@ -12,7 +12,7 @@
 /// schemas/notification.finished.v1.json).
 ///
 /// Text members are views: of the request or state they are published from, or of the RecordView
-/// they were decoded from. An event therefore lives as long as the call it is handed to.
+/// they were decoded from. An event therefore lives no longer than the call that gets it.
 namespace beckon::core {
 
 /// RFC 8030 §5.3.
@@ -58,11 +58,11 @@ struct NotificationFinished {
 Record encode(const NotificationAccepted& event);
 Record encode(const NotificationFinished& event);
 
-/// Adds what headers and value say to an event that has the ids of the record's key. Returns why
-/// they cannot be read, or nothing; the record has a value.
+/// Fills `into`, which has the ids of the record's key, from headers and value. The record has a
+/// value. Returns why it cannot be read, or an empty text.
 std::string_view read_record(const RecordView& record, NotificationAccepted& into);
-/// Of a record without a value, which finishes the message even with unknown headers: compaction
-/// reads the key alone.
+/// The same for a record without a value. It finishes the message even with unknown headers, since
+/// compaction reads the key alone.
 void read_record(const RecordView& record, NotificationFinished& into);
 
 }  // namespace beckon::core

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-/// What each process says of itself in the log topic `ownership`, every few seconds, for people:
+/// The record in which each process reports itself to people, in the log topic `ownership`:
 ///
 ///   process/<role>/<id>   beckon.process.v1; null: it has ended as it was asked to
 ///
@@ -22,21 +22,22 @@ namespace beckon::cluster {
 inline constexpr std::chrono::seconds kProcessEvery{10};
 
 struct ProcessRecord {
-    /// Bounds, which encode() keeps to: what is more is left out.
+    /// Bounds: encode() leaves out entries beyond them. kNumbersMax is of counters and of gauges
+    /// each.
     static constexpr std::size_t kNumbersMax = 64;
     static constexpr std::size_t kReasonsMax = 5;
     static constexpr std::size_t kReasonBytesMax = 300;
 
-    std::string role;  ///< "endpoint", "edge", "retry", "reliability", "console", "standalone"
-    std::string id;  ///< of its data directory; the same as NodeRecord::name
-    bool removed = false;          ///< a tombstone: it has ended as it was asked to
+    std::string role;       ///< "endpoint", "edge", "retry", "reliability", "console", "standalone"
+    std::string id;         ///< of its data directory; the same as NodeRecord::name
+    bool removed = false;   ///< a tombstone: it has ended as it was asked to
     std::string name = {};  ///< "host:port" of its ops port, for people
     std::string version = {};
     core::Timestamp started{};
     core::Timestamp at{};  ///< by the clock of its host, which may be wrong
     bool ready = false;
-    std::vector<std::string> faults = {};    ///< why it is not ready
-    std::vector<std::string> warnings = {};  ///< what a person must mend
+    std::vector<std::string> faults = {};         ///< why it is not ready
+    std::vector<std::string> warnings = {};       ///< for a person to mend; it may be ready
     std::map<std::string, double> counters = {};  ///< since its start
     std::map<std::string, double> gauges = {};
     bool operator==(const ProcessRecord&) const = default;
@@ -45,7 +46,7 @@ struct ProcessRecord {
 core::Record encode(const ProcessRecord& process);
 /// Whether the key is one of a process; the others of the topic are ownership.hpp's.
 bool is_process_key(std::string_view key);
-/// nullopt: it is no such record, or one that cannot be read.
+/// nullopt: the record is not of a process, or cannot be read.
 std::optional<ProcessRecord> decode_process(const core::RecordView& record);
 
 }  // namespace beckon::cluster

@@ -9,13 +9,13 @@
 namespace beckon::app {
 
 /// `15:00`, `15:00:30`, `yesterday`, `yesterday 15:00`, `today 9:30`, `2026-11-22`,
-/// `2026-11-22 10:00`, `2026-11-22T10:00:00.250`, each perhaps with `Z` or an offset (`+02:00`)
-/// behind it and else in the host's time zone; `-15m` (s, m, h, d ago), `now`, `@1790000000123`
+/// `2026-11-22 10:00`, `2026-11-22T10:00:00.250`, each in the host's time zone unless `Z` or an
+/// offset (`+02:00`) follows; `-15m` (s, m, h, d ago), `now`, `@1790000000123`
 /// (milliseconds since 1970). A time without a day is of today, a day without a time its first
 /// moment. nullopt: none of these.
 std::optional<core::Timestamp> parse_moment(std::string_view text, core::Timestamp now);
 
-/// What parse_moment() takes, for a refusal.
+/// The forms that parse_moment() takes, for the text of a refusal.
 inline constexpr std::string_view kMoments =
     "write 15:00, yesterday 15:00, 2026-11-22, 2026-11-22T10:00:00Z, -15m, -2h, -3d or "
     "@MILLISECONDS; without Z or an offset it is in the host's time zone";

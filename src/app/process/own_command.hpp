@@ -10,7 +10,7 @@ namespace beckon::app {
 /// search path `path` (PATH) finds it first, else its path, relative where it is below `directory`.
 std::string command_for(const std::filesystem::path& binary, const std::filesystem::path& directory,
                         std::string_view path);
-/// Of this process, in its directory.
+/// The command for this process's binary, in its working directory.
 std::string own_command();
 
 }  // namespace beckon::app

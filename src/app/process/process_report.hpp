@@ -1,11 +1,11 @@
 #pragma once
 
 #include "app/config/config.hpp"
-#include "records/process.hpp"
 #include "core/clock.hpp"
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
+#include "records/process.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -18,17 +18,18 @@
 
 namespace beckon::app {
 
-/// What a process says of itself: its readiness and the numbers that the console shows. Any thread.
+/// The report of a process on itself: its readiness and the numbers that the console shows. Any
+/// thread.
 class ProcessReport {
 public:
-    /// `role`: as ProcessRecord has it; `ops_port`: by which people find the process on its host.
+    /// `role`: as in ProcessRecord. `ops_port`: people find the process on its host by it.
     ProcessReport(std::string role, const Config& config, std::uint16_t ops_port,
                   const core::Clock& clock, const ops::Metrics& metrics, const ops::Health& health);
 
     cluster::ProcessRecord now() const;
 
 private:
-    const cluster::ProcessRecord same_;  ///< what does not change
+    const cluster::ProcessRecord same_;  ///< the fields that do not change
     const std::filesystem::path data_;
     std::vector<std::filesystem::path> certificates_;
     const core::Clock& clock_;

@@ -11,7 +11,7 @@
 namespace beckon::app {
 
 /// On a terminal one line that is drawn again five times a second, from the first second on; else a
-/// line every ten seconds. Nothing for work that is over before. One thread.
+/// line every ten seconds. Work that ends before the first line prints nothing. One thread.
 class Progress {
 public:
     struct Output {
@@ -20,7 +20,8 @@ public:
         bool terminal = false;
     };
 
-    /// `what`: "import". `total`: of the units that at() counts; 0: not known.
+    /// `what`: the work ("import"). `unit`: what at() counts ("clients"). `total`: their number;
+    /// 0: not known.
     Progress(std::string what, std::string unit, std::uint64_t total);
     Progress(std::string what, std::string unit, std::uint64_t total, Output output);
     /// Removes the line from a terminal.
@@ -28,7 +29,7 @@ public:
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    /// So much is done; cheap enough for every step.
+    /// `done` units are done. Cheap enough for every step.
     void at(std::uint64_t done);
     /// Removes the line from a terminal until the next at(): something else is printed.
     void clear();

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "app/config/config.hpp"
-#include "records/process.hpp"
 #include "console/console.hpp"
 #include "core/key_ring.hpp"
 #include "log/groups.hpp"
 #include "ops/metrics.hpp"
+#include "records/process.hpp"
 
 #include <functional>
 #include <memory>
@@ -29,7 +29,7 @@ struct ConsoleParts {
     /// The origin of the API of the role retry, if this process has it; else the origins of the
     /// configuration are used.
     std::string retry_origin = {};
-    /// What this process says of itself, where it is the installation's only one; else empty.
+    /// The report of this process, where it is the installation's only one; else empty.
     std::function<cluster::ProcessRecord()> self = {};
 };
 

@@ -9,7 +9,7 @@
 
 namespace beckon::console {
 
-/// What the canary knows of each edge. A value.
+/// The canary's results at each edge. A value.
 struct CanaryFacts {
     enum class State : std::uint8_t { starting, well, failing };
     struct Edge {

@@ -33,7 +33,7 @@ public:
     std::string home_of(const std::string& role, core::Partition partition) const;
     /// Whether a process of the role lives, as far as processes are known at all. Any thread.
     bool any_alive(const std::string& role) const;
-    /// What this process says of itself where it does not publish it.
+    /// The report of this process, where it does not publish it.
     void tell(const cluster::ProcessRecord& process);
     /// The processes that live, and those that were silent for less than the history window and
     /// did not say that they ended. Any thread.

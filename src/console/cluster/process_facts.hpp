@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-/// What `ownership` says of processes and partitions, for people. Values.
+/// The facts about processes and partitions that people see, from `ownership`. Values.
 namespace beckon::console {
 
 struct ProcessFacts {
@@ -23,7 +23,7 @@ struct ProcessFacts {
     core::Duration uptime{};
     std::vector<std::string> faults = {};
     std::vector<std::string> warnings = {};
-    /// Of its host's clock against the log's; positive: ahead.
+    /// By how much its host's clock is ahead of the log's; negative: behind.
     std::optional<core::Duration> clock_off = std::nullopt;
     /// Until the first of its certificates expires; negative: it has expired.
     std::optional<core::Duration> certificate_left = std::nullopt;
@@ -35,7 +35,7 @@ struct ProcessFacts {
 
 struct HomelessFacts {
     std::string role;
-    std::vector<int> partitions;  ///< that nobody serves
+    std::vector<int> partitions;  ///< without a home that serves them
 };
 
 }  // namespace beckon::console

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "records/process.hpp"
 #include "core/clock.hpp"
 #include "core/record.hpp"
+#include "records/process.hpp"
 
 #include <cstddef>
 #include <map>
@@ -17,15 +17,16 @@ namespace beckon::console {
 class Processes {
 public:
     static constexpr std::size_t kProcessesMax = 1'000;
-    /// A process that was silent for so long is gone: it missed two records, and the third.
+    /// A process that was silent for so long is gone: two of its records are missing, and a third
+    /// is late.
     static constexpr core::Duration kGoneAfter = cluster::kProcessEvery * 5 / 2;
-    /// A shorter time tells nothing of a rate.
+    /// Two records that are closer together give no rate.
     static constexpr core::Duration kRateMin = std::chrono::seconds{1};
 
     struct Seen {
         cluster::ProcessRecord record;
-        core::Timestamp at{};         ///< when it was last heard of
-        core::Duration clock_off{};   ///< of its host, against the log's; positive: ahead
+        core::Timestamp at{};        ///< when it was last heard of
+        core::Duration clock_off{};  ///< of its host, against the log's; positive: ahead
         bool clock_known = false;
         /// Of its counters, per second, between its last two records.
         std::map<std::string, double> rates = {};
@@ -34,10 +35,10 @@ public:
     /// A record of `ownership`; others than those of processes are ignored. `heard`: when, by the
     /// clock of all other times here.
     void apply(const core::RecordView& record, core::Timestamp heard);
-    /// What the process itself says, without a log.
+    /// The report of this process itself, which did not come through the log.
     void tell(const cluster::ProcessRecord& record, core::Timestamp now);
-    /// Forgets those that were silent for longer, and those that another one has replaced: the same
-    /// role at the same address, started later.
+    /// Forgets processes that were silent for longer than the history window, and processes that a
+    /// later start of the same role at the same address has replaced.
     void forget(core::Timestamp now, core::Duration history_window);
 
     /// By role and id.
@@ -45,7 +46,9 @@ public:
     /// nullptr: none of that role and id is known.
     const Seen* find(const std::string& role, const std::string& id) const;
 
-    static bool is_gone(const Seen& seen, core::Timestamp now) { return now - seen.at > kGoneAfter; }
+    static bool is_gone(const Seen& seen, core::Timestamp now) {
+        return now - seen.at > kGoneAfter;
+    }
 
 private:
     Seen& take(const cluster::ProcessRecord& record, core::Timestamp heard);

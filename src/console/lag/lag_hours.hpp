@@ -12,8 +12,8 @@
 
 namespace beckon::console {
 
-/// The lag of each group in each topic over the last hour, in memory. A value; bounded: pairs of
-/// group and topic beyond the bound have no history, and one that is gone is forgotten.
+/// The lag of each group in each topic over the last hour, in memory. A value. Pairs of group and
+/// topic beyond kPairsMax have no history; a pair that is gone is forgotten.
 class LagHours {
 public:
     static constexpr std::chrono::seconds kEvery{30};

@@ -26,7 +26,7 @@ struct WebhookFacts {
 
 struct DeadFacts {
     std::size_t letters = 0;
-    std::size_t of_this_hour = 0;  ///< more than an hour ago, or than at the console's start
+    std::size_t of_this_hour = 0;  ///< that came within the last hour, or since the console began
 };
 
 struct TierFacts {
@@ -39,7 +39,7 @@ struct GroupFacts {
     std::string group;
     Status status = Status::ok;  ///< the worst of its partitions
     Loss loss = Loss::none;
-    std::vector<std::string> owners = {};  ///< of those partitions
+    std::vector<std::string> owners = {};  ///< of the partitions with that status
 };
 
 struct Installation {

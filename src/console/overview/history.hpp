@@ -15,10 +15,10 @@
 
 namespace beckon::console {
 
-/// What the first page draws.
+/// The series that the first page draws.
 enum class Series : std::uint8_t {
     clients,
-    accepted,   ///< messages a second, as the next two
+    accepted,  ///< messages a second, as the next two
     delivered,
     acked,
     refused_4xx,  ///< requests a second
@@ -61,7 +61,7 @@ public:
 
     void add(const Point& point);
     const std::deque<Point>& points() const { return points_; }
-    /// By how much a series has grown, without its falls.
+    /// The sum of all rises of a series; its falls are not subtracted.
     std::size_t growth(Series series) const;
 
     /// {"at": [ms since the Unix epoch …], "clients": [number or null …], …}, of the newest `most`.

@@ -19,14 +19,14 @@ namespace beckon::console {
 class Overview {
 public:
     static constexpr std::chrono::seconds kJudgeEvery{2};
-    /// A partition without a home for less than this is handed over.
+    /// A partition that has had no home for less than this is being handed over, and is no finding.
     static constexpr std::chrono::seconds kHomelessMin{10};
 
     struct Context {
         LivePages& pages;
         const core::Clock& clock;
         core::Duration history_window{};
-        /// What this process says of itself, where it is the only one; else empty.
+        /// The report of this process, where it is the installation's only one; else empty.
         std::function<cluster::ProcessRecord()> self = {};
         /// Adds what other parts of the console know.
         std::function<void(Installation&)> more = {};

@@ -25,18 +25,19 @@ struct Finding {
 
 struct Verdict {
     Level level = Level::ok;
-    std::string sentence;           ///< whether push works, and the worst of the findings
+    std::string sentence;           ///< whether push works, and the worst findings
     std::vector<Finding> findings;  ///< the worst first
 };
 
-/// A disk is short of space below both of these, and full below the last.
+/// A disk is short of space if less than kFreeRatioLow of it and less than kFreeBytesLow are free,
+/// and full below kFreeBytesFull.
 inline constexpr double kFreeRatioLow = 0.05;
 inline constexpr double kFreeBytesLow = 20e9;
 inline constexpr double kFreeBytesFull = 500e6;
-/// VAPID tokens are refused from about a minute on.
+/// A clock that differs by more is a finding: from about a minute on VAPID tokens are refused.
 inline constexpr std::chrono::seconds kClockOffMax{30};
 inline constexpr std::chrono::hours kCertificateLeft{24 * 14};
-/// A process that was started a moment ago may be not ready.
+/// Until this after its start a process that is not ready is a warning, later a fault.
 inline constexpr std::chrono::seconds kStartMax{60};
 /// A tier is late by more than this.
 inline constexpr std::chrono::seconds kOverdueMax{60};

@@ -16,14 +16,14 @@ namespace beckon::console {
 /// Whether a client is connected, as the edge that has its partition says.
 struct Presence {
     bool connected = false;
-    std::optional<std::int64_t> since_ms = std::nullopt;  ///< since when its home has it
+    std::optional<std::int64_t> since_ms = std::nullopt;  ///< when its home attached it, Unix time
     std::string edge;                                     ///< the node that holds the connection
     std::uint64_t unanswered = 0;  ///< messages that were sent to it and wait for the answer
-    std::string problem;           ///< why nothing is known; empty: something is
+    std::string problem;           ///< why the edge could not be asked; empty: it answered
 };
 
-/// Asks the edges at their ops ports (`/delivery/client`). An edge's is looked for at the host of
-/// its link address, and at the port that this process has for its own. Blocks its caller. Any
+/// Asks the edges at their ops ports (`/delivery/client`). The host of an edge's ops port is that
+/// of its link address, the port is that of this process's own ops port. Blocks its caller. Any
 /// thread.
 class ClientPresence {
 public:
@@ -45,7 +45,8 @@ private:
     std::vector<std::string> hosts_;  ///< under mutex_
 };
 
-/// The answer of an edge; nullopt: it does not serve the client, or is none. Pure.
+/// Reads the answer of an edge. nullopt: the edge does not serve the client, or the text is no
+/// answer. Pure.
 std::optional<Presence> parse_presence(const std::string& json);
 
 }  // namespace beckon::console

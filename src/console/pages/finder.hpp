@@ -17,14 +17,15 @@
 
 namespace beckon::console {
 
-/// The console's page Find: it shows the meaning of a message id or URL, an endpoint URL, a UAID, a
-/// reliability id, or a place in the log (`notifications/3@17` is the message of that record,
-/// `notifications/3@17/client` its client; so a link names neither), its life across the log
-/// topics, and the state of its client at a moment. It reads the log on the caller's thread
-/// (SearchWorkers has some), with the code of `beckon message` and `beckon replay state`. Any thread.
+/// The console's page Find. It takes a message id or URL, an endpoint URL, a UAID, a reliability
+/// id, or a place in the log (`notifications/3@17`: the message of that record;
+/// `notifications/3@17/client`: its client; so a link contains no id that lets its reader act). It
+/// shows what that is, its life across the log topics, and the state of its client at a moment. It
+/// reads the log on the caller's thread (SearchWorkers has some), with the code of `beckon message`
+/// and `beckon replay state`. Any thread.
 class Finder {
 public:
-    /// The most time that a search for one answer reads.
+    /// For so long a search reads the log at most.
     static constexpr std::chrono::seconds kSearchTime{20};
 
     struct Options {

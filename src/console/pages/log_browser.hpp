@@ -14,14 +14,14 @@
 namespace beckon::console {
 
 /// The console's browser of the log: partitions, and their records page by page, from an offset or
-/// a time on. Names that would let a reader act for a client, and values that hold secrets, do not
-/// leave it. It reads the log on the caller's thread (SearchWorkers has some). Any thread.
+/// a time on. Its answers have no names that let a reader act for a client, and no values that hold
+/// secrets. It reads the log on the caller's thread (SearchWorkers has some). Any thread.
 class LogBrowser {
 public:
     static constexpr std::size_t kRecordsMax = 50;   ///< of a page
     static constexpr std::size_t kValueMax = 4'096;  ///< bytes of one record's value
     static constexpr std::size_t kHeaderMax = 256;   ///< bytes of a header's value, and of a key
-    /// The most time that a query reads.
+    /// For so long a query reads the log at most.
     static constexpr std::chrono::seconds kReadTime{20};
 
     struct Options {

@@ -22,15 +22,15 @@ class RetryApi {
 public:
     struct Options {
         std::vector<std::string> origins;  ///< of each process; none: nothing can be asked
-        bool insecure = false;             ///< takes any certificate: that of this process
+        bool insecure = false;  ///< accepts any certificate: the API is this process's own
     };
     RetryApi(Options options, std::shared_ptr<const core::KeyRing> keys);
 
     const std::vector<std::string>& origins() const { return options_.origins; }
 
-    /// As an owner: calls one process after another until one answers, and until it is one that
-    /// serves what the path names. Errors: invalid (no name of an owner), not_found (the console
-    /// knows no process with the role), unavailable, timed_out.
+    /// As an owner: calls one process after another until one answers that serves the webhook of
+    /// the path. Errors: invalid (no name of an owner), not_found (the console knows no process
+    /// with the role), unavailable, timed_out.
     core::Result<client::ApiAnswer> ask(const std::string& owner,
                                         const client::ApiClient::Query& query) const;
 
@@ -38,10 +38,10 @@ public:
     core::Result<client::ApiAnswer> ask_at(const std::string& origin,
                                            const client::ApiClient::Query& query,
                                            std::chrono::milliseconds timeout) const;
-    /// As an operator: asks one process after another until one takes the query: one that cannot be
-    /// reached, or has not read its topics yet, is passed over. Errors: not_found (the console
-    /// knows no process with the role), unavailable (none took it), timed_out (one took it, and has
-    /// not answered).
+    /// As an operator: asks one process after another until one takes the query. Processes that
+    /// cannot be reached, or have not read their topics yet, are passed over. Errors: not_found
+    /// (the console knows no process with the role), unavailable (none took it), timed_out (one
+    /// took it, and has not answered).
     core::Result<client::ApiAnswer> ask_any(const client::ApiClient::Query& query,
                                             std::chrono::milliseconds timeout) const;
 

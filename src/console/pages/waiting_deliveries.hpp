@@ -29,7 +29,7 @@ struct WaitingTier {
     int tier = 0;
     std::chrono::seconds delay{};
     std::size_t waiting = 0;
-    std::vector<WaitingDelivery> first;  ///< those that are due first, at most kShown
+    std::vector<WaitingDelivery> first;  ///< the deliveries that are due first, at most kShown
 };
 
 struct WaitingDeliveries {
@@ -38,12 +38,12 @@ struct WaitingDeliveries {
     static constexpr std::size_t kRecordsMax = 200'000;
 
     core::Partition partition = 0;
-    std::vector<WaitingTier> tiers;  ///< those in which something waits, the shortest delay first
+    std::vector<WaitingTier> tiers;  ///< with deliveries that wait; the shortest delay first
     bool complete = true;            ///< all records that wait were read
 };
 
-/// Reads the records of the webhook's partition that `retry.done` does not have as finished. That
-/// topic is written a moment after an attempt, so one that has just ended may still be counted.
+/// Reads the records of the webhook's partition that are not finished by `retry.done`. That topic
+/// is written a moment after an attempt, so a delivery that was just accepted may still be counted.
 /// Errors: those of inspect::scan().
 core::Result<WaitingDeliveries> waiting_deliveries(log::EventLog& log, const std::string& webhook,
                                                    const std::vector<std::chrono::seconds>& tiers,

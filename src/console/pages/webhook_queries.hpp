@@ -22,12 +22,12 @@ namespace beckon::console {
 
 /// The console's page of one webhook: its settings and its attempts, from the API of the role
 /// retry; the deliveries that wait for it, from the log; a dead letter with its event; and the acts
-/// test, disable, enable and rotate. URLs, header values and secrets do not leave it, but for the
+/// test, disable, enable and rotate. Its answers have no URLs, header values or secrets, except the
 /// secret that a rotation has just made. Any thread.
 class WebhookQueries {
 public:
-    /// An order is executed once: so many of the last ones are remembered, which confirm nothing
-    /// any more after some minutes (Login).
+    /// An order is executed once: so many of the last orders are remembered. Login refuses older
+    /// ones, since a confirmation is valid for some minutes.
     static constexpr std::size_t kOrdersKept = 1'024;
 
     struct Options {
@@ -57,7 +57,7 @@ public:
     /// Their answer has what was done, in words; that of `rotate` also the new secret.
     std::map<std::string, Act> acts(SearchWorkers& workers);
 
-    /// Ends the readings that are under way; no new one begins.
+    /// Ends the queries that read the log; no new one begins.
     void stop() { stopped_ = true; }
 
 private:

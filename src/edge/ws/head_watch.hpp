@@ -16,7 +16,8 @@ public:
     HeadWatch(const HeadWatch&) = delete;
     HeadWatch& operator=(const HeadWatch&) = delete;
 
-    std::size_t seen = 0;  ///< bytes at the last look; 0: the library was not held back yet
+    std::size_t seen =
+        0;  ///< bytes there were at the last call; 0: the library was called each time so far
 
 private:
     struct ev_loop* loop_;

@@ -4,11 +4,11 @@
 
 #include <string_view>
 
-/// The OpenAPI documents of schemas/, which stand in the binary: each port that has one serves it,
-/// so that a client is made for the build that answers. Any thread.
+/// The OpenAPI documents of schemas/, which the binary contains: each port with an HTTP API serves
+/// its own, so that clients can be generated for the build that answers. Any thread.
 namespace beckon::net {
 
-/// Where every port serves its own, to everybody who may reach the port.
+/// The path of the document at every port, without a token.
 inline constexpr std::string_view kApiDocumentPath = "/openapi.yaml";
 
 std::string_view endpoint_api_document();

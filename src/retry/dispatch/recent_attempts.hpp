@@ -36,7 +36,7 @@ struct AttemptHour {
     bool operator==(const AttemptHour&) const = default;
 };
 
-/// What is known of the attempts at one webhook.
+/// The recent attempts at one webhook.
 struct WebhookAttempts {
     std::vector<Attempt> last;       ///< the newest first
     std::vector<AttemptHour> hours;  ///< those in which there were attempts, the newest last

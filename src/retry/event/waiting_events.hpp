@@ -17,8 +17,8 @@ namespace beckon::retry {
 /// the events behind them by their turns alone, however many there are. One thread.
 class WaitingEvents {
 public:
-    /// Of a partition, of all owners together; alone an owner has up to four tenths of them. The
-    /// fan-out reads ahead what two processes may post (EventFanOut).
+    /// The bound of a partition for all owners together; an owner who is alone gets up to four
+    /// tenths of it. The fan-out reads ahead more than two processes may post (EventFanOut).
     static constexpr std::size_t kEventsMax = 1'024;
     static constexpr std::size_t kBytesMax = std::size_t{2} << 20;
 
@@ -34,11 +34,11 @@ public:
         std::string owner;
         std::size_t bytes = 0;
     };
-    /// It counts from now on; answer with one of the next two.
+    /// The event counts from now on. appended() or failed() must follow.
     void post(const Posted& event);
-    /// The log has it there.
+    /// The log has the event at this offset.
     void appended(const Posted& event, core::Offset at);
-    /// The log does not confirm it: it counts no more.
+    /// The log did not confirm the event: it counts no more.
     void failed(const Posted& event);
 
     /// Events of the partition below `next` are fanned out.

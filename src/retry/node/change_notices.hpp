@@ -28,8 +28,8 @@ public:
     ChangeNotices(core::Partition partitions, core::NodeId node, log::Publisher& publisher,
                   core::Executor& executor);
 
-    /// A record of `webhooks` was written there; answers when all partitions of `events` say so, or
-    /// with the first failure.
+    /// A record of `webhooks` was written at this offset. Answers when all partitions of `events`
+    /// have a WebhooksChanged about it, or with the first failure.
     void announce(core::Partition partition, core::Offset offset, Answer answer);
 
 private:

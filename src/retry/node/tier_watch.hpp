@@ -14,17 +14,18 @@
 
 namespace beckon::retry {
 
-/// How much waits in each delay tier of the partitions that this node serves. It asks the log for
-/// the ends of the tiers, and commits their positions as the group `retry`, which only lag tools
-/// read: the role itself goes on from `retry.done`. One thread.
+/// Counts the deliveries that wait in each delay tier of the partitions that this node serves. It
+/// asks the log for the ends of the tiers, and commits their positions as the group `retry`, which
+/// only lag tools read: the role itself goes on from `retry.done`. One thread.
 class TierWatch {
 public:
     static constexpr std::chrono::seconds kAskEvery{5};
-    /// Each tier of a partition is a query to a broker: of many, none more often than this allows.
+    /// Each tier of a partition is a query to a broker. With many of them a round takes longer than
+    /// kAskEvery: one query in this time.
     static constexpr std::chrono::milliseconds kPerQuery{20};
     static constexpr const char* kGroup = "retry";
 
-    /// Of one tier, over all partitions.
+    /// The sums and maxima of one tier over all partitions.
     struct Waiting {
         core::Offset records = 0;  ///< not finished; read barriers that are not read yet count too
         core::Duration oldest{};   ///< how long the oldest record has waited; zero: none is known

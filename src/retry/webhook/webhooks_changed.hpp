@@ -9,9 +9,10 @@
 
 namespace beckon::retry {
 
-/// A record in each partition of `events`: changes of webhooks were answered that stand in
-/// `webhooks` below these offsets. Events behind the record may have been posted after that answer,
-/// so whoever matches them has read `webhooks` so far (docs/formats/retry.md#changes-of-webhooks).
+/// A record in each partition of `events`: it says that changes of webhooks, which stand in
+/// `webhooks` below these offsets, are about to be answered. Events behind the record may have been
+/// posted after that answer, so a node matches them only once it has read `webhooks` up to these
+/// offsets (docs/formats/retry.md#changes-of-webhooks).
 struct WebhooksChanged {
     std::map<core::Partition, core::Offset> below;  ///< by partition of `webhooks`
     bool operator==(const WebhooksChanged&) const = default;

@@ -17,8 +17,9 @@ public:
     void title(const std::string& text) const;
     void add(const std::string& name, std::chrono::steady_clock::duration took,
              const std::string& detail = "");
-    /// What became of it; the exit code. `what` and `where`: a member of the JSON object that says
-    /// which server it was. `good`: the last line if it succeeded.
+    /// Prints the outcome and returns the exit code. `what` and `where`: name and value of the
+    /// member of the JSON object that names the server. `good`: the last line if all steps
+    /// succeeded.
     int finish(const core::Result<void>& done, const char* what, const std::string& where,
                const char* good) const;
 

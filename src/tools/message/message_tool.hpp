@@ -13,7 +13,7 @@ namespace beckon::tools {
 /// An edge's answer about a message that waits.
 struct EdgeAnswer {
     std::optional<edge::DeliveryNow> now;
-    std::string why_not;  ///< why nothing is known
+    std::string why_not;  ///< why there is no answer
 };
 
 struct MessageOptions {
@@ -22,10 +22,10 @@ struct MessageOptions {
     bool json = false;   ///< the trace as one JSON object
 };
 
-/// `beckon message ID`: the names that log lines have for the message, how far it has come and
-/// every step of its life, from the log; and while it waits when it was sent, from the process at
-/// the ops port. Returns kNothingFound if the log has nothing of it. Throws StartupError: no key
-/// ring, or it does not open the id; no log to read.
+/// `beckon message ID` prints the names that log lines have for the message, its present state and
+/// every step of its life, from the log; and for a waiting message when it was sent, from the
+/// process at the ops port. Returns kNothingFound if the log has no record of it. Throws
+/// StartupError: no key ring, or it does not open the id; no log to read.
 int run_message(app::Config config, const MessageOptions& asked, std::ostream& out);
 
 /// The message's present state, below its names. `edge`: absent unless the message waits.

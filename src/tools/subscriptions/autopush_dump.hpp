@@ -15,15 +15,14 @@ enum class DumpForm {
     /// One JSON object in a line: {"user": the value of autopush/user/<uaid>, "channels": the list
     /// autopush/channels/<uaid>, "co": the value of autopush/co/<uaid>}; a value may be its text.
     redis,
-    /// The output of `cbt read`: a row key in a line, and below it each cell, `family:column @
-    /// time`
-    /// and its value as Go quotes it.
+    /// The output of `cbt read`: a row key in a line, and below it for each cell a line
+    /// `family:column @ time` and a line with its value as Go quotes it.
     bigtable,
 };
 
 struct ConvertedDump {
     std::size_t clients = 0;
-    std::size_t others = 0;  ///< rows that are no clients: messages
+    std::size_t others = 0;  ///< rows of messages
 };
 
 /// Calls `client` with a line for each client, and `refused` with the place and the reason where

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "records/events.hpp"
 #include "core/ids.hpp"
 #include "core/record.hpp"
+#include "records/events.hpp"
 #include "tools/subscriptions/import_file.hpp"
 
 #include <map>
@@ -14,7 +14,7 @@
 /// The difference between the clients of a file and those of the log. Pure.
 namespace beckon::tools {
 
-/// What the log's newest record of a key says.
+/// The state of a key by the log's newest record of it.
 struct KnownKey {
     bool live = false;
     std::optional<core::WriteStamp> stamp;
@@ -24,8 +24,9 @@ struct KnownClient {
     std::map<core::ChannelId, KnownKey> channels;
 };
 
-/// What the log has of some clients: records of `subscriptions` go in, in the order of each
-/// partition, as folds take them (docs/design.md#late-writes).
+/// The state of some clients in the log. fold() takes the records of `subscriptions`, in the order
+/// of each partition, and decides as every fold does which of them count
+/// (docs/design.md#late-writes).
 class KnownClients {
 public:
     explicit KnownClients(const std::vector<ImportedClient>& wanted);
@@ -37,8 +38,8 @@ private:
 };
 
 enum class ImportKind {
-    fresh,      ///< the log does not have it
-    again,      ///< it had been removed
+    fresh,      ///< the log does not have the client
+    again,      ///< the client had been removed, and comes back
     completed,  ///< channels of it are missing in the log
     unchanged,  ///< the log has it already
     too_old,    ///< its home would remove it again
