@@ -24,7 +24,7 @@ class Lifetime {
 
 public:
     explicit Lifetime(Executor& executor) : state_(std::make_shared<State>(&executor)) {}
-    /// Of an object that has no executor: its Remotes drop everything.
+    /// For an object that has no executor: its Remotes drop all callbacks.
     Lifetime() : state_(std::make_shared<State>(nullptr)) {}
     ~Lifetime() { end(); }
     Lifetime(const Lifetime&) = delete;

@@ -37,7 +37,7 @@ public:
     /// Calls back with the state of a message, on the thread of its shard. Any thread.
     void delivery_now(const core::MessageRef& message,
                       std::function<void(DeliveryNow)> reply) const;
-    /// Likewise of a client.
+    /// The same for the present state of a client.
     void client_now(const core::Uaid& client, std::function<void(ClientNow)> reply) const;
 
     /// The broadcasts as this edge knows them. Any thread.

@@ -23,7 +23,7 @@ public:
         const LinkMetrics& metrics;
         core::Lifetime::Remote control;  ///< ends before this does
         std::function<void()> changed;   ///< another node is reached, or one less
-        /// Nobody listens at a node that has no link.
+        /// Calls to a node that has no link were refused (Links::Events::dead).
         std::function<void(const core::NodeId&)> dead;
     };
 

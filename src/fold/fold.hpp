@@ -22,7 +22,7 @@
 /// fails, when the end of the log is proven, and how far it has come.
 namespace beckon::fold {
 
-/// What proves that a fold has read all that was there when it began.
+/// The proof by which a fold knows that it has read all records that were there when it began.
 enum class Proof : std::uint8_t {
     barrier,  ///< a read barrier on each input
     /// The ends that the log named then. Nothing is published, so it is for pages that only show

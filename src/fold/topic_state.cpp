@@ -16,7 +16,7 @@ constexpr std::size_t kTurnBytesMax = std::size_t{1} << 18;
 constexpr core::Duration kTurnTime = std::chrono::milliseconds{1};
 constexpr core::Duration kReplaceMost = std::chrono::seconds{30};
 
-/// Of a state without read barriers: nothing is published.
+/// The publisher of a state without read barriers, which publishes nothing.
 struct NoPublisher final : log::Publisher {
     void publish(log::TopicPartition, core::Record, log::AppendDone) override {
         BECKON_ASSERT(false, "a state without a publisher writes nothing");
@@ -57,7 +57,8 @@ void TopicState::confirm(std::string_view key, Answer answer) {
     confirm(core::partition_of(key, partitions), std::move(answer));
 }
 
-/// A page that lacks a record is better than a process that ends for it, which serves others.
+/// A page of the console that lacks a record is better than the end of a process that serves
+/// others: so an exception of a state without barriers is contained.
 void TopicState::replay(InputIndex input, const core::RecordView& record) {
     const auto apply = [&] { events_.apply(options_.inputs[input], record); };
     if (options_.proof == Proof::barrier) return apply();

@@ -70,7 +70,7 @@ void IoLoop::Impl::set_timer() {
     ::timerfd_settime(timer.native_handle(), TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
-/// Those that are due now; a timer that one of them sets waits for the next turn.
+/// Runs the timers that are due now. A timer that one of them sets waits for the next turn.
 void IoLoop::Impl::run_timers() {
     const auto now = clock.mono();
     while (!timers.empty() && timers.begin()->first <= now && !context.stopped()) {

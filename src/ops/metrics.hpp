@@ -33,7 +33,7 @@ public:
 
     /// Prometheus text format.
     std::string text() const;
-    /// The same as values.
+    /// All series as values.
     std::vector<prometheus::MetricFamily> collect() const;
 
 private:

@@ -29,7 +29,7 @@ struct Finished {
 /// The log's record of the fan-out of a partition's events, so that an event that crashes the
 /// process is found (EventFanOut).
 struct FanOutState {
-    /// A process fans out, or ended without recording its end.
+    /// A process fans out events, or ended without recording the end of its fan-out.
     bool open = false;
     /// Events `from` up to `to`, which are taken only once the log has this record.
     struct Trial {

@@ -25,7 +25,7 @@ Event decode_control(const RecordView& record, DecodeScratch& scratch) {
     return Unknown{"unknown control key"};
 }
 
-/// What `read_record` makes of `event`, which has the key's ids.
+/// `event`, which has the key's ids, filled by read_record(); Unknown if that fails.
 template <class Event, class... Scratch>
 SubscriptionsEvent completed(const RecordView& record, Event event, Scratch&... scratch) {
     if (const auto why = read_record(record, scratch..., event); !why.empty()) return Unknown{why};

@@ -42,8 +42,8 @@ private:
     std::jthread thread_;
 };
 
-/// Why a host's clock that is so far ahead of the log's time (negative: behind) needs a person;
-/// empty: it does not.
+/// The warning for a host's clock that is ahead of the log's time by so much (negative: behind);
+/// empty: no warning is needed.
 std::string clock_warning(core::Duration ahead);
 
 /// Compares the host's clock with the log's time as long as this lives: a warning in /ready, a
@@ -51,7 +51,7 @@ std::string clock_warning(core::Duration ahead);
 class LogClockWatch {
 public:
     static constexpr std::chrono::seconds kEvery{1};
-    /// Proofs of senders (VAPID) and a log's append times are not spoiled by less.
+    /// Smaller differences harm neither VAPID tokens nor append times.
     static constexpr std::chrono::seconds kTooFar{60};
 
     /// All outlive it.

@@ -32,7 +32,7 @@ sigset_t handled_signals() {
     return set;
 }
 
-/// It passes without a change of the configuration.
+/// Whether the fault may pass without a change of the configuration.
 bool is_full(const std::error_code& error) {
     return error == std::errc::no_space_on_device || error == std::errc::io_error ||
            error == std::errc::too_many_files_open_in_system;

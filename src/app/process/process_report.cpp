@@ -68,7 +68,8 @@ void take_requests(const prometheus::MetricFamily& family, ProcessNumbers& out) 
     for (const auto& series : family.metric) {
         const auto status = label_of(series, "status");
         const double value = series.counter.value;
-        if (status == "201" && label_of(series, "route") == "send") out.counters["accepted"] += value;
+        if (status == "201" && label_of(series, "route") == "send")
+            out.counters["accepted"] += value;
         if (status.starts_with('4')) out.counters["refused_4xx"] += value;
         if (status.starts_with('5')) out.counters["refused_5xx"] += value;
     }
@@ -99,7 +100,7 @@ std::string host_name() {
     return text.data();
 }
 
-/// Of the ports that the role has.
+/// The certificate files of the ports that the role has.
 std::vector<fs::path> certificates_of(const std::string& role, const Config& config) {
     std::vector<fs::path> files;
     const auto add = [&](const char* of, const std::optional<fs::path>& file) {
@@ -124,14 +125,13 @@ public:
 
     void publish(const cluster::ProcessRecord& record) {
         if (publisher_->unanswered() > 0) return;  // one at a time
-        publisher_->publish(kOwnership, encode(record),
-                            [this](const core::Result<log::Appended>& done) {
-                                if (!done && well_) {
-                                    core::log_warn("cli", "process_not_reported",
-                                                   {{"why", done.error().message}});
-                                }
-                                well_ = done.has_value();
-                            });
+        publisher_->publish(
+            kOwnership, encode(record), [this](const core::Result<log::Appended>& done) {
+                if (!done && well_) {
+                    core::log_warn("cli", "process_not_reported", {{"why", done.error().message}});
+                }
+                well_ = done.has_value();
+            });
     }
     void wait(const std::stop_token& stop, core::Duration time) {
         const std::stop_callback wake{stop, [this] { executor_.post([] {}); }};

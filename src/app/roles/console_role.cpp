@@ -175,7 +175,7 @@ struct ConsoleRole::Impl {
     console::WebhookQueries webhooks;
     console::DeadLetters dead;
     console::SearchWorkers searches;  ///< which use the finder, the browser and the webhooks
-    /// Which wait for the role retry, for the webhooks and the dead letters.
+    /// The workers that wait for answers of the role retry, for webhooks and dead letters.
     console::SearchWorkers calls{{.thread_name = "console-call", .at_a_time = kCallsMax}};
     console::AttemptPoller attempts;
     std::mutex canary_mutex;

@@ -224,7 +224,7 @@ const Config& prepared(Config& config, Certificate certificate) {
     return config;
 }
 
-/// As a process calls itself in `ownership`.
+/// The name of a role in the records of processes in `ownership`.
 std::string role_name(Reader role) {
     if (role == Reader::endpoint) return "endpoint";
     if (role == Reader::edge) return "edge";
@@ -366,8 +366,12 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     const inspect::StoreService store_service{*process.ops, config.data, *keys};
     const auto webhooks = (config.retry.tls_certificate ? "https://" : "http://") +
                           authority(config.retry.host, retry.port());
-    const ProcessReport report{role_name(Reader::standalone), config,          process.ops->port(),
-                               process.clock,                 process.metrics, process.health};
+    const ProcessReport report{role_name(Reader::standalone),
+                               config,
+                               process.ops->port(),
+                               process.clock,
+                               process.metrics,
+                               process.health};
     const ConsoleRole console{config,
                               {*log, process.clock, *process.ops, process.metrics, keys,
                                process.node, webhooks, [&report] { return report.now(); }},
@@ -486,11 +490,11 @@ int run_console(Config config, const Signals& signals) {
     OnKafka on{config, signals, Reader::console, Certificate::none};
     auto& process = on.process;
     const LogReadiness log_readiness{*on.log, process.clock, process.health};
-    const ConsoleRole console{config,
-                              {*on.log, process.clock, *process.ops, process.metrics, on.keys,
-                               process.node},
-                              log::open_kafka_groups(config.kafka),
-                              config.kafka.prefix};
+    const ConsoleRole console{
+        config,
+        {*on.log, process.clock, *process.ops, process.metrics, on.keys, process.node},
+        log::open_kafka_groups(config.kafka),
+        config.kafka.prefix};
     process.health.set_ready("process", true);
     core::log_info("cli", "listening",
                    {{"console", "http://" + authority(config.console.host, console.port())},

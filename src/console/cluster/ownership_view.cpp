@@ -75,7 +75,7 @@ std::string OwnershipView::home_of(const std::string& role, core::Partition part
     return process ? shown_name(processes_, *process) : placement->home.text;
 }
 
-/// A record from before the start tells how long ago that was by its own time.
+/// When a record came. For records from before the start that is their append time.
 core::Timestamp OwnershipView::heard(const core::RecordView& record) const {
     const auto now = clock_.wall();
     return complete_ ? now : std::min(now, record.time);
@@ -87,8 +87,8 @@ const Processes::Seen* OwnershipView::process_of(const std::string& role,
     return process ? process : processes_.find(kStandalone, id);
 }
 
-/// The controller removes the record of a node that is gone; where no controller is left, its
-/// silence tells.
+/// The controller removes the record of a node that is gone. Where no controller is left, a node
+/// counts as gone when its process reports nothing any more.
 bool OwnershipView::lives(const cluster::OwnershipFold& fold, const core::NodeId& node) const {
     if (!fold.nodes().contains(node)) return false;
     const auto* process = process_of(fold.role(), fold.name_of(node));

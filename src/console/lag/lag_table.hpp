@@ -48,7 +48,8 @@ using OwnerOf = std::function<std::string(const std::string& group, const log::N
 /// they do not.
 using DelayOf = std::function<core::Duration(const log::NamedPartition&)>;
 
-/// Of topics named with `prefix`; `delays` are those of the tiers, by number.
+/// The delays of the delay topics whose names begin with `prefix`, from the delays of the tiers by
+/// number.
 DelayOf delays_of_tiers(std::vector<std::chrono::seconds> delays, std::string prefix);
 
 /// A query for the append time of the first record at or after `offset`.

@@ -18,7 +18,7 @@ std::string to_json_change(const LagPage& page, const LagPage& before);
 /// Errors: corrupt: not a page of to_json().
 core::Result<LagPage> parse_lag_page(const std::string& json);
 
-/// A table for a terminal, the worst first, with one line that says it all at its end.
+/// A table for a terminal, the worst rows first, and a last line that sums all groups up.
 struct TextOptions {
     bool color = false;
     bool only_behind = false;  ///< leaves out rows that are OK

@@ -54,7 +54,7 @@ json process_json(const ProcessFacts& one) {
             {"taken_over", std::move(taken)}};
 }
 
-/// Alive and all of each role.
+/// The number of living processes, and of all known ones, of each role.
 json roles_json(const Installation& facts) {
     std::map<std::string, std::pair<std::size_t, std::size_t>> roles;
     for (const auto& one : facts.processes) {
@@ -87,7 +87,7 @@ json canary_json(const CanaryFacts& canary) {
             {"p99_ms", ms_or_null(p99)}};
 }
 
-/// The process of which something is least; nullptr: none has it.
+/// The process whose `value` is the least; nullptr: no process has one.
 template <class Value>
 const ProcessFacts* least(const Installation& facts, Value value) {
     const ProcessFacts* found = nullptr;

@@ -66,7 +66,7 @@ bool alive(const Installation& facts, std::string_view role) {
     return facts.standalone || !names_of(facts, role, false).empty();
 }
 
-/// What nobody can do while no process of a role is alive.
+/// The effect on users while no process of a role is alive.
 struct Need {
     const char* role;
     const char* effect;
@@ -86,14 +86,15 @@ void judge_roles(const Installation& facts, Findings& out) {
         const auto gone = names_of(facts, role, true);
         if (!asked && gone.empty()) continue;
         const auto what = "No " + role + " is alive: " + need.effect;
-        out.push_back({.level = Level::bad,
-                       .what = gone.empty() ? what + "." : what + " (it was " + listed(gone) + ").",
-                       .todo = "Start `beckon " + role + "`" +
-                               (gone.empty() ? "" : " again on " + listed(gone)) +
-                               ", and read the last lines of its log. One that runs must be allowed "
-                               "to write `ownership`, or it is not seen here.",
-                       .section = "a-node-is-gone",
-                       .page = "nodes"});
+        out.push_back(
+            {.level = Level::bad,
+             .what = gone.empty() ? what + "." : what + " (it was " + listed(gone) + ").",
+             .todo = "Start `beckon " + role + "`" +
+                     (gone.empty() ? "" : " again on " + listed(gone)) +
+                     ", and read the last lines of its log. One that runs must be allowed "
+                     "to write `ownership`, or it is not seen here.",
+             .section = "a-node-is-gone",
+             .page = "nodes"});
     }
 }
 
@@ -107,15 +108,16 @@ void judge_gone(const Installation& facts, const ProcessFacts& one, Findings& ou
             partitions += count;
             by.push_back(name);
         }
-        what += "; " + listed(by) + " took over its " +
-                counted(partitions, "partition", "partitions");
+        what +=
+            "; " + listed(by) + " took over its " + counted(partitions, "partition", "partitions");
     }
     what[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(what[0])));
     out.push_back({.level = Level::warning,
                    .what = what + ".",
-                   .todo = "Look at the host " + one.name + " and at the last lines of the log of " +
-                           one.role + ", and start it again. If it was taken away for good, it "
-                                      "leaves this page after the history window.",
+                   .todo = "Look at the host " + one.name +
+                           " and at the last lines of the log of " + one.role +
+                           ", and start it again. If it was taken away for good, it "
+                           "leaves this page after the history window.",
                    .section = "a-node-is-gone",
                    .page = "nodes"});
 }
@@ -144,8 +146,9 @@ void judge_disk(const ProcessFacts& one, Findings& out) {
          .what = "The disk of " + one.name + " (" + one.role + ") " +
                  (full ? "is full: " : "is filling: ") + gigabytes(free->second) + " of " +
                  gigabytes(size->second) + " are free.",
-         .todo = "Make space on it, or give it a larger disk. The process goes on by itself as soon "
-                 "as there is space; nothing that was accepted is lost.",
+         .todo =
+             "Make space on it, or give it a larger disk. The process goes on by itself as soon "
+             "as there is space; nothing that was accepted is lost.",
          .section = "a-disk-is-full",
          .page = "nodes"});
 }
@@ -168,14 +171,15 @@ void judge_certificate(const ProcessFacts& one, Findings& out) {
     if (one.gone || !one.certificate_left || *one.certificate_left > kCertificateLeft) return;
     const auto left = *one.certificate_left;
     const bool expired = left <= left.zero();
-    out.push_back({.level = expired ? Level::bad : Level::warning,
-                   .what = "The certificate of " + one.name + " (" + one.role + ") " +
-                           (expired ? "expired " + words(-left) + " ago."
-                                    : "expires in " + words(left) + "."),
-                   .todo = "Renew it, then send the process SIGHUP: it reads the file again without "
-                           "a restart.",
-                   .section = "a-certificate-expires",
-                   .page = "nodes"});
+    out.push_back(
+        {.level = expired ? Level::bad : Level::warning,
+         .what =
+             "The certificate of " + one.name + " (" + one.role + ") " +
+             (expired ? "expired " + words(-left) + " ago." : "expires in " + words(left) + "."),
+         .todo = "Renew it, then send the process SIGHUP: it reads the file again without "
+                 "a restart.",
+         .section = "a-certificate-expires",
+         .page = "nodes"});
 }
 
 void judge_warnings(const ProcessFacts& one, Findings& out) {
@@ -212,9 +216,10 @@ void judge_canary(const Installation& facts, Findings& out) {
         if (edge.state != CanaryFacts::State::failing) continue;
         out.push_back({.level = Level::bad,
                        .what = "A push through " + edge.edge + " fails: " + edge.why + ".",
-                       .todo = "If other findings name this edge or the endpoint, mend those first. "
-                               "Else look at the edge's `/ready` and at the way from the console "
-                               "to it.",
+                       .todo =
+                           "If other findings name this edge or the endpoint, mend those first. "
+                           "Else look at the edge's `/ready` and at the way from the console "
+                           "to it.",
                        .section = "a-push-fails",
                        .page = "canary"});
     }
@@ -229,19 +234,20 @@ void judge_webhooks(const Installation& facts, Findings& out) {
         out.push_back({.level = Level::warning,
                        .what = counted(failing.size(), "webhook fails: ", "webhooks fail: ") +
                                listed(receivers) + ".",
-                       .todo = "Tell those who run the receiver what it answers. The events wait and "
-                               "are tried again for days; other webhooks are not held up.",
+                       .todo =
+                           "Tell those who run the receiver what it answers. The events wait and "
+                           "are tried again for days; other webhooks are not held up.",
                        .section = "a-webhook-fails",
                        .page = "webhooks"});
     }
     if (facts.webhooks->disabled > 0) {
-        out.push_back({.level = Level::warning,
-                       .what = counted(facts.webhooks->disabled, "webhook is", "webhooks are") +
-                               " disabled.",
-                       .todo = "Enable it again when its receiver works, then redrive its dead "
-                               "letters; or delete it.",
-                       .section = "a-webhook-fails",
-                       .page = "webhooks"});
+        out.push_back(
+            {.level = Level::warning,
+             .what = counted(facts.webhooks->disabled, "webhook is", "webhooks are") + " disabled.",
+             .todo = "Enable it again when its receiver works, then redrive its dead "
+                     "letters; or delete it.",
+             .section = "a-webhook-fails",
+             .page = "webhooks"});
     }
 }
 
@@ -286,21 +292,23 @@ void judge_groups(const Installation& facts, Findings& out) {
         } else if (stands || group.loss == Loss::near) {
             const auto owners =
                 group.owners.empty() ? std::string{} : " (" + listed(group.owners) + ")";
-            out.push_back({.level = stands ? Level::bad : Level::warning,
-                           .what = "The group " + group.group + " is " +
-                                   std::string{to_string(group.status)} + owners +
-                                   (group.loss == Loss::near ? " and will lose records unread." : "."),
-                           .todo = group.status == Status::stopped
-                                       ? "Nobody reads there: start the group."
-                                       : "Look at that member: it hangs, or fails at a record again "
-                                         "and again.",
-                           .section = "a-group-does-not-read",
-                           .page = "lag"});
+            out.push_back(
+                {.level = stands ? Level::bad : Level::warning,
+                 .what = "The group " + group.group + " is " +
+                         std::string{to_string(group.status)} + owners +
+                         (group.loss == Loss::near ? " and will lose records unread." : "."),
+                 .todo = group.status == Status::stopped
+                             ? "Nobody reads there: start the group."
+                             : "Look at that member: it hangs, or fails at a record again "
+                               "and again.",
+                 .section = "a-group-does-not-read",
+                 .page = "lag"});
         }
     }
 }
 
-/// What the canary has measured, or else what the processes say.
+/// The first words of the sentence: from the canary's results, or without a canary from the reports
+/// of the processes.
 std::string head_of(const Installation& facts, const Findings& findings) {
     if (!facts.complete) return "The console is still reading the log.";
     if (facts.canary && !facts.canary->edges.empty()) {
@@ -313,8 +321,8 @@ std::string head_of(const Installation& facts, const Findings& findings) {
             ++well;
             if (edge.took) slowest = std::max(slowest, *edge.took);
         }
-        const auto of = std::to_string(well) + " of " +
-                        counted(facts.canary->edges.size(), "edge", "edges");
+        const auto of =
+            std::to_string(well) + " of " + counted(facts.canary->edges.size(), "edge", "edges");
         if (tried == 0) return "The canary makes its first push.";
         if (well == 0) return "Push does not work: no edge answers the canary.";
         return (well == tried ? "Push works: " : "Push works in part: ") + of +
@@ -325,9 +333,8 @@ std::string head_of(const Installation& facts, const Findings& findings) {
             return "Push does not work.";
         }
     }
-    const bool well = std::none_of(findings.begin(), findings.end(), [](const auto& one) {
-        return one.level == Level::bad;
-    });
+    const bool well = std::none_of(findings.begin(), findings.end(),
+                                   [](const auto& one) { return one.level == Level::bad; });
     return std::string{well ? "Nothing is known to be wrong" : "Push may not work"} +
            "; no canary measures whether push works.";
 }
@@ -368,7 +375,8 @@ Verdict judge(const Installation& facts) {
         out.sentence += ' ' + found[i].what;
     }
     if (found.size() > kSentenceMax) {
-        out.sentence += ' ' + counted(found.size() - kSentenceMax, "more thing is", "more things are") +
+        out.sentence += ' ' +
+                        counted(found.size() - kSentenceMax, "more thing is", "more things are") +
                         " wrong.";
     }
     out.findings = std::move(found);

@@ -18,7 +18,7 @@ namespace beckon::console {
 struct AttemptSummary {
     std::uint64_t attempts = 0;   ///< at most retry::Dispatcher::kAttemptsKept
     std::uint64_t delivered = 0;  ///< of those
-    /// The newest, none yet: empty.
+    /// The newest attempt; empty before the first one.
     std::string at;  ///< RFC 3339
     std::string outcome;
     std::int64_t status = 0;

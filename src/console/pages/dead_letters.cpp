@@ -34,7 +34,7 @@ Json object_in(const std::string& text) {
     return json.is_object() ? json : Json::object();
 }
 
-/// What the API said against a query.
+/// The answer to the page for a query that the API refused or did not take.
 console::Answer refusal_of(const core::Result<client::ApiAnswer>& answer) {
     if (!answer) return refused(kUnavailable, answer.error().message);
     const auto detail = object_in(answer->body).value("detail", "");

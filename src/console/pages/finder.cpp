@@ -129,7 +129,7 @@ std::optional<inspect::Named> named_by(log::TopicPartition where, const core::Re
     return inspect::Named{.kind = inspect::NameKind::client, .client = core::Uaid{*uaid}};
 }
 
-/// As JSON, or why the log was not read.
+/// The life of a message or client as JSON, or the reason why the log was not read.
 using Found = core::Result<FinderJson>;
 
 Found life_of_message(log::EventLog& log, const inspect::Named& named,

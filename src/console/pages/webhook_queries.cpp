@@ -52,7 +52,7 @@ std::string text_member(const WebhookJson& parsed, const char* name) {
                : std::string{};
 }
 
-/// Why the API did not do it, in its own words.
+/// The answer for a request that the API refused, with the API's own reason.
 Answer refusal(const core::Result<client::ApiAnswer>& answer) {
     if (!answer) return not_done(kBadGateway, answer.error().message);
     auto why = text_member(core::parse_json(answer->body), "detail");
@@ -61,7 +61,7 @@ Answer refusal(const core::Result<client::ApiAnswer>& answer) {
     return not_done(ours ? answer->status : kBadGateway, why);
 }
 
-/// Without what only the owner may know.
+/// The webhook without the members that only its owner may know.
 WebhookJson shown(WebhookJson webhook) {
     const auto url = client::parse_url(text_member(webhook, "url"));
     webhook["origin"] = url ? url->origin() : std::string{};

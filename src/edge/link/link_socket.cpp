@@ -29,7 +29,7 @@ void set_no_delay(int fd) {
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/// Of a connection that was not made.
+/// The fault for an `errno` of a connection that was not made.
 Fault fault_of(int error) { return error == ECONNREFUSED ? Fault::not_found : Fault::unavailable; }
 
 std::string openssl_reason() {

@@ -20,7 +20,7 @@ std::string log_proof(const core::KeyRing::Key& key);
 /// rotation.
 std::string log_proof(const core::KeyRing& keys);
 
-/// Whom such pages let in. Any thread.
+/// Checks the proofs of callers of these pages. Any thread.
 class LogProofs {
 public:
     /// `keys` outlives it, and may grow.

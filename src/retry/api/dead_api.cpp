@@ -125,7 +125,7 @@ void DeadApi::settle(std::string_view body, Settlement how, const Caller& caller
     if (order->dry_run || selection.letters.empty()) {
         page["would_settle"] = selection.letters.size();
         page["sample"] = sample_of(selection.letters);
-        // An order with it has none of the letters that come after this reply.
+        // An order with this `before` leaves out letters that come after this reply.
         if (const auto newest = node_.dead_letters().newest()) {
             page["before"] = time_text(*newest + std::chrono::milliseconds{1});
         }

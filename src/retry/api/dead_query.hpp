@@ -30,7 +30,7 @@ struct DeadOrder {
 /// Parses a body. Errors: invalid, with the JSON path of the fault.
 core::Result<DeadOrder> parse_dead_order(std::string_view body);
 
-/// The letters beside those of a page.
+/// The numbers of letters that a page does not list.
 struct LetterCounts {
     std::uint64_t passed_over = 0;   ///< older ones, which are too many to be listed
     std::optional<std::size_t> all;  ///< of all owners, for an operator

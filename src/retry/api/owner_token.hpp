@@ -19,7 +19,7 @@ struct Caller {
     bool operator==(const Caller&) const = default;
 };
 
-/// The caller that an operator is.
+/// The caller of a request by an operator.
 inline Caller operator_caller() { return {.owner = "operator", .operates = true}; }
 
 inline constexpr std::size_t kOwnerBytesMax = 64;

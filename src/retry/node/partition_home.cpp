@@ -98,12 +98,13 @@ void PartitionHome::Impl::start_again(const core::Error& why) {
     context.executor.post_after(again.pause(), life.guard([this] { start(); }));
 }
 
-/// Not from within the part that failed.
+/// Starts again from a later turn, since the part that failed is on the stack.
 void PartitionHome::Impl::start_again_soon(const core::Error& why) {
     context.executor.post(life.guard([this, why] { start_again(why); }));
 }
 
-/// What a home knows of its lease and its tiers is void with the records that it has read.
+/// The log has removed records that this home had not read: its lease and the state of its tiers
+/// are not certain any more.
 void PartitionHome::Impl::read_anew() {
     done.reset();
     if (claimed) start_again_soon({Fault::out_of_range, "the log has lost records of retry.done"});

@@ -71,7 +71,7 @@ public:
     /// Why it does not serve; empty while it does, or is only starting.
     const std::string& fault() const;
     PartitionTiers::Counts counts() const;
-    /// Of its tiers; empty while it does not serve.
+    /// The states of its tiers; empty while it does not serve.
     std::vector<TierState> tier_states() const;
 
     /// Hands on nothing more; stop() comes.

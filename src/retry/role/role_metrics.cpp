@@ -132,7 +132,7 @@ RoleMetrics::OfTier& RoleMetrics::of_tier(int tier) {
     return tiers_.emplace(tier, one).first->second;
 }
 
-/// A tier that this process serves no more has nothing that waits here.
+/// The metrics of a tier that this process does not serve any more go to 0.
 void RoleMetrics::measure_tiers(const std::map<int, TierWatch::Waiting>& tiers) {
     for (const auto& [tier, shown] : tiers_) {
         if (!tiers.contains(tier)) {

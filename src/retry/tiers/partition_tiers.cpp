@@ -435,7 +435,7 @@ void PartitionTiers::Impl::record(std::function<void()> then) {
                       }));
 }
 
-/// Each try has the state as it is then.
+/// Publishes the state until the log has it; each try has the state of its moment.
 void PartitionTiers::Impl::record_fan_out(std::function<void()> then) {
     log::until_written(
         again(), publisher, at(Topic::kRetryDone), [this] { return begin_record(); },

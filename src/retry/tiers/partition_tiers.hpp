@@ -91,7 +91,7 @@ public:
         std::uint64_t lost = 0;  ///< fell off the log before they were finished
     };
     Counts counts() const;
-    /// Of each tier; empty until it has started.
+    /// The state of each tier; empty until start() is over.
     std::vector<TierState> states() const;
     std::size_t in_window() const;
 

@@ -89,7 +89,7 @@ app::StartupError not_ours(const std::string& id) {
         "not a message of this installation, and not a reliability id either: " + id);
 }
 
-/// As log lines have them.
+/// The names of a message or client in log lines.
 std::string names_text(const inspect::Named& named) {
     const auto client = "client=" + core::log_name(named.client);
     if (named.message) return "message=" + core::log_name(*named.message) + " " + client + "\n";
@@ -97,7 +97,7 @@ std::string names_text(const inspect::Named& named) {
     return client + "\n";
 }
 
-/// What an edge knows of a message that waits.
+/// The answer of an edge about a message that waits.
 std::optional<EdgeAnswer> edge_answer(const app::Config& config, core::Tokens& tokens,
                                       const inspect::MessageTrace& trace) {
     if (trace.outcome != inspect::TraceOutcome::waiting) return std::nullopt;

@@ -128,7 +128,7 @@ EdgePage ask_about(const app::Config& config, const core::Uaid& client) {
                        ": it is no edge of this installation"};
 }
 
-/// With `connection`, which the log does not know.
+/// Adds the member `connection`, from the edge's answer.
 std::string with_connection(const std::string& state, const nlohmann::json& page) {
     auto object = core::must_parse_ordered_json(state);
     object["connection"] = nullptr;

@@ -3,11 +3,11 @@
 #include "app/exit_codes.hpp"
 #include "app/process/installation.hpp"
 #include "app/process/progress.hpp"
-#include "records/events.hpp"
 #include "core/partition.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/checked_publisher.hpp"
 #include "log/read_partition.hpp"
+#include "records/events.hpp"
 #include "tools/subscriptions/import_plan.hpp"
 
 #include <array>
@@ -48,8 +48,8 @@ public:
           publisher_(installation.log().open_publisher(executor_), executor_,
                      &log::check_core_record) {}
 
-    /// Compares clients with the log, and publishes what is missing there. All is durable then.
-    /// They stand in the file between these bytes.
+    /// Compares clients with the log, publishes the records that it lacks, and returns when they
+    /// are durable. The lines of the clients are between these bytes of the file.
     void import(const std::vector<ImportedClient>& clients, std::uint64_t from, std::uint64_t to) {
         KnownClients known{clients};
         read_log(known, clients, from);
