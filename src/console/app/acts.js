@@ -72,7 +72,7 @@ export function actButtons(key, acts, wanted, again) {
 }
 
 /**
- * What the act that was chosen last will do or has done; null: none was.
+ * The panel of the act that was chosen last: its plan or its outcome; null: none was chosen.
  * @param {string} key
  * @param {() => void} again
  * @param {() => void} over  it was done

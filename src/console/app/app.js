@@ -17,7 +17,7 @@ import { webhooks } from './pages/webhooks.js';
 
 /** @type {import('./types.js').Page[]} */
 const PAGES = [overview, nodes, lag, tiers, webhooks, dead, find, logPage, milestones, canary];
-/** Names that pages once had. */
+/** Former names of pages, which old addresses still have. */
 const FORMER = new Map([['cluster', 'nodes']]);
 const THEMES = ['system', 'light', 'dark'];
 const WORDS = { live: 'live', asking: 'asking every 5 s', lost: 'connection lost' };
@@ -46,7 +46,7 @@ function showNavigation(current) {
     byId('nav').querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }); // on a phone
 }
 
-/** The links to the pages, those marked where something is wrong; the title and the icon too. */
+/** The links to the pages, with a sign where something is wrong, and the same in the tab's title and icon. */
 function showBadges() {
     const badges = status?.badges ?? {};
     replace(byId('nav'), PAGES.map((page) => {

@@ -221,7 +221,7 @@ export function spark(key, drawn) {
     return draw(key, true, drawn);
 }
 
-/** What stands below the last chart of a panel: whose times these are. */
+/** The line below the last chart of a panel: the time zone of its times. */
 export function zoneLine() {
     return h('p', { class: 'quiet zone' }, `Times: ${zone()}. Drag over a chart to zoom in, double-click or Escape to zoom out.`);
 }

@@ -16,7 +16,7 @@ export const webhookLink = (id) => h('a', { class: 'mono', href: address(['webho
 export const recordLink = (topic, partition, offset) => h('a', { class: 'mono', href: address(['log', topic, String(partition), String(offset)]), title: 'the record in the log' }, `${topic}/${partition}@${offset}`);
 
 /**
- * What Find shows of the record at a place: its message, or its client.
+ * The address of Find for the record at a place: its message, or its client.
  * @param {string} topic  @param {number} partition  @param {number} offset  @param {boolean} client
  */
 export const findAt = (topic, partition, offset, client) => address(['find', `${topic}/${partition}@${offset}${client ? '/client' : ''}`]);

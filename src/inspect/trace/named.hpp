@@ -28,8 +28,8 @@ struct Named {
 /// without its URL. nullopt: none of these, or of another installation.
 std::optional<Named> open_name(core::Tokens& tokens, const std::string& text, core::Timestamp now);
 
-/// As open_name(), and the message that has the text as its reliability id, which the log is
-/// searched for: such an id may be any text, also one that reads as a UAID. Errors: those of
+/// As open_name(); and if the text is the reliability id of a message, that message, for which the
+/// log is searched. Such an id may be any text, also one that reads as a UAID. Errors: those of
 /// find_tracked(), if the text is nothing else.
 core::Result<std::optional<Named>> find_name(core::Tokens& tokens, log::EventLog& log,
                                              const std::string& text, const TraceOptions& options);

@@ -1,5 +1,5 @@
 // Find: the meaning of an id or a URL, its life across the log topics, and its client at any time of the history
-// window. What is sought stands in the address.
+// window. The address contains the search.
 import { asked } from '../asked.js';
 import { h, head, panel, table, tiles, word } from '../dom.js';
 import { count, moment, time } from '../format.js';

@@ -53,7 +53,7 @@ const warning = (row) => (row.loss === 'none' ? null : h('span', { class: 'warn 
 const place = (row) => `${row.group}\n${row.topic}\n${row.partition}`;
 
 /**
- * Of a topic the last hour, of a partition the last minutes.
+ * The last hour of a topic, or the last minutes of a partition.
  * @param {LagRow} row
  * @param {boolean} part
  */
@@ -110,7 +110,7 @@ function topicLines(key, rows, again) {
 }
 
 /**
- * Which partitions each node has, with what waits there.
+ * The partitions of each node, with the records that wait there.
  * @param {LagRow[]} rows
  */
 function byOwner(rows) {

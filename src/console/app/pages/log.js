@@ -1,4 +1,4 @@
-// The log: its topics, their partitions, and the records of one, page by page. What other pages say is made from these.
+// The log: its topics, their partitions, and the records of one, page by page. All other pages are computed from these.
 import { asked } from '../asked.js';
 import { h, head, only, panel, table, tiles } from '../dom.js';
 import { count, time } from '../format.js';

@@ -33,7 +33,7 @@ const words = (name) => WORDS[name] ?? name.replaceAll('_', ' ');
 const percent = (part, whole) => (whole ? `${((part / whole) * 100).toFixed(part === whole ? 0 : 1)} %` : '–');
 
 /**
- * What is known of a day, in one form.
+ * The numbers of a day, in one form for live counts and reports.
  * @typedef {{entered: number, reached: (name: string) => number, lost: (from: string) => number, times: (name: string) => string[]}} Flow
  */
 

@@ -15,7 +15,7 @@ function state(one) {
 }
 
 /**
- * What a person should know of it.
+ * The remarks about a process, for a person.
  * @param {ProcessNode} one
  */
 function remarks(one) {

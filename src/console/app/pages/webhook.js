@@ -17,7 +17,7 @@ const ATTEMPTS = 25;
 const FEW = 3;
 
 /**
- * What an outcome means, and who must act.
+ * The meaning of an outcome, and the person who must act.
  * @type {Record<string, string>}
  */
 const ADVICE = {
