@@ -84,6 +84,7 @@ struct EdgeConfig {
     /// "host:port" by which other edges reach it; empty: link_host and the port.
     std::string link_address;
     std::string version;  ///< for the monitoring routes
+    std::string commit;   ///< likewise
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
     /// The process's shared cache and write buffers; null: of its own.
     std::shared_ptr<rocks::Memory> store_memory;

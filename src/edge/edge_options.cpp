@@ -58,6 +58,7 @@ FrontsOptions fronts_options(const EdgeConfig& config, const core::NodeId& node)
     options.limits = {.total_max = clients_max(config.connections_max),
                       .per_address_max = config.connections_per_address_max};
     options.version = config.version;
+    options.commit = config.commit;
     return options;
 }
 

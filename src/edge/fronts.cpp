@@ -70,8 +70,10 @@ void Fronts::Impl::build(std::size_t index, net::Descriptor listener, const Edge
     Shard& shard = *shards[index];
     shard.sockets =
         std::make_unique<WsServer>(options.sockets, shard.loop, admission, metrics.sockets, [this] {
-            return MonitorStatus{
-                .version = options.version, .why = why_unready(), .connections = identified()};
+            return MonitorStatus{.version = options.version,
+                                 .commit = options.commit,
+                                 .why = why_unready(),
+                                 .connections = identified()};
         });
     FrontOptions front_options = options.front;
     front_options.shard = static_cast<std::uint32_t>(index);

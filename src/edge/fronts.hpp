@@ -24,6 +24,7 @@ struct FrontsOptions {
     WsServerOptions sockets;
     net::ConnectionLimits limits;
     std::string version;
+    std::string commit{};
 };
 
 /// The front side of an edge process: its shards' loops, sockets and fronts, and the switchboard

@@ -11,19 +11,25 @@
 
 #include <fcntl.h>
 #include <openssl/err.h>
+#include <openssl/pemerr.h>
 #include <openssl/ssl.h>
+#include <openssl/x509err.h>
 #include <unistd.h>
 
 namespace beckon::net {
 
 namespace {
 
+/// The first of OpenSSL's errors, from which the others follow: "PEM lib" says nothing.
 std::string reason() {
-    const unsigned long code = ERR_peek_last_error();
-    std::array<char, 256> text{};
-    if (code != 0) ERR_error_string_n(code, text.data(), text.size());
+    const unsigned long code = ERR_peek_error();
     ERR_clear_error();
-    return code != 0 ? text.data() : "no reason given";
+    const bool no_pem =
+        (ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE) ||
+        (ERR_GET_LIB(code) == ERR_LIB_OSSL_DECODER && ERR_GET_REASON(code) == ERR_R_UNSUPPORTED);
+    if (no_pem) return "it has none in PEM form (-----BEGIN …)";
+    const char* words = code != 0 ? ERR_reason_error_string(code) : nullptr;
+    return words ? words : "OpenSSL gives no reason";
 }
 
 tl::unexpected<core::Error> unusable(const std::string& what) {
@@ -53,13 +59,18 @@ core::Result<void> use_key(SSL_CTX* context, const std::string& key,
     SSL_CTX_set_default_passwd_cb_userdata(context, nullptr);
     SSL_CTX_set_default_passwd_cb(context, nullptr);
     if (used) return {};
+    const auto code = ERR_peek_last_error();
+    if (ERR_GET_LIB(code) == ERR_LIB_X509 && ERR_GET_REASON(code) == X509_R_KEY_VALUES_MISMATCH) {
+        ERR_clear_error();
+        return unusable("the TLS key " + key + " does not fit the certificate " + certificate);
+    }
     if (encrypted) {
         ERR_clear_error();
         return unusable("the TLS key " + key +
                         " is encrypted: give one without a passphrase, which `openssl pkey -in " +
                         key + " -out FILE` makes");
     }
-    return unusable("the TLS key " + key + " cannot be used with " + certificate + ": " + reason());
+    return unusable("the TLS key " + key + " cannot be used: " + reason());
 }
 
 /// A client that offers ALPN without http/1.1 would not understand us: RFC 7301 §3.2.

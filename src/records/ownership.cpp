@@ -1,6 +1,7 @@
 #include "records/ownership.hpp"
 
 #include "core/json_text.hpp"
+#include "records/fields.hpp"
 #include "records/headers.hpp"
 #include "records/log_key.hpp"
 #include "records/process.hpp"
@@ -82,7 +83,7 @@ OwnershipEvent decode_claim(const core::RecordView& view, const KeyParts& key) {
 /// The value as an object, empty if there is none to read.
 Json object_of(const core::RecordView& view) {
     if (!view.value) return Json::value_t::discarded;
-    return core::parse_json(*view.value);
+    return core::parse_object(*view.value).json;
 }
 
 OwnershipEvent decode_node(const core::RecordView& view, const KeyParts& key) {

@@ -1,7 +1,8 @@
 #include "records/process.hpp"
 
-#include "records/headers.hpp"
 #include "core/json_text.hpp"
+#include "records/fields.hpp"
+#include "records/headers.hpp"
 
 #include <cmath>
 #include <utility>
@@ -83,8 +84,8 @@ std::optional<ProcessRecord> decode_process(const core::RecordView& record) try 
                       .id = std::string{rest.substr(slash + 1)},
                       .removed = !record.value};
     if (out.removed) return out;
-    const auto json = core::parse_json(*record.value);
-    if (!json.is_object()) return std::nullopt;
+    const auto [json, why] = core::parse_object(*record.value);
+    if (!why.empty()) return std::nullopt;
     out.name = json.value("name", "");
     out.version = json.value("version", "");
     out.started = core::Timestamp{std::chrono::milliseconds{json.value("started", 0LL)}};

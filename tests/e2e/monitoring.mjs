@@ -16,14 +16,16 @@ before(async () => {
 });
 after(() => cluster.destroy());
 
-test('the endpoint says on its public port which build it is', async () => {
+test('endpoint and edge say on their public ports which build they are', async () => {
     const build = execFileSync(BECKON, ['--version'], { encoding: 'utf8' }).trim().replace(/^beckon /, '');
     assert.match(build, /^\d+\.\d+\.\d+ \([0-9a-z]+\)$/);
-    for (const path of ['/status', '/health', '/__heartbeat__', '/__version__']) {
-        assert.equal((await (await get(cluster.ports.endpoint, path)).json()).version, build, path);
+    for (const port of [cluster.ports.endpoint, cluster.ports.edge]) {
+        for (const path of ['/status', '/health', '/__heartbeat__', '/__version__']) {
+            assert.equal((await (await get(port, path)).json()).version, build, `${port} ${path}`);
+        }
+        const { commit } = await (await get(port, '/__version__')).json();
+        assert.equal(`(${commit})`, build.split(' ')[1], `${port}`);
     }
-    const { commit } = await (await get(cluster.ports.endpoint, '/__version__')).json();
-    assert.equal(`(${commit})`, build.split(' ')[1]);
 });
 
 /** Each role with its ops port. */

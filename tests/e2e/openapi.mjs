@@ -24,7 +24,7 @@ const GROWTH_MAX_KB = 96 << 10; // of one run after the first: write buffers of 
 
 const cluster = new Cluster('embedded', {
     plain: true, retry: ['--retry-allowed-addresses', '127.0.0.1'], console: [], tiers: '0s,1s',
-    endpoint: ['--embedded-sync', 'never'],
+    endpoint: ['--embedded-sync', 'never', '--endpoint-matrix-gateway', 'true'],
 });
 
 /** The port against which each document is tested. `more`: further arguments of schemathesis. */

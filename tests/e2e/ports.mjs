@@ -22,7 +22,7 @@ const FOREIGN = ['evil.example', '127.0.0.1.evil.example', 'localhost.evil.examp
 const cluster = new Cluster('embedded', {
     plain: true,
     console: [],
-    endpoint: ['--embedded-sync', 'never', '--retry-allowed-addresses', '127.0.0.1'],
+    endpoint: ['--embedded-sync', 'never', '--retry-allowed-addresses', '127.0.0.1', '--endpoint-matrix-gateway', 'true'],
 });
 let token; // of an owner of webhooks
 
@@ -39,7 +39,10 @@ const bearer = () => `Authorization: Bearer ${token}\r\n`;
 const PORTS = {
     'endpoint.port': {
         name: 'endpoint', get: '/status', status: 200,
-        bodies: [json('/v1/fcm/app/registration'), json('/wpush/v1/x'), json('/r/x')],
+        bodies: [
+            json('/v1/fcm/app/registration'), json('/wpush/v1/x'), json('/r/x'), json('/_matrix/push/v1/notify'),
+            (body) => json('/_matrix/push/v1/notify')(`{"notification":{"devices":[{"pushkey":${body}}]}}`),
+        ],
     },
     // (nothing here has a body: what names one is refused, and each answer but that of a WebSocket closes)
     'edge.port': {

@@ -78,6 +78,8 @@ test('two ports of one process that are the same are named both', async () => {
 
 test('values that only another part reads, and files, are checked before anything is created', async () => {
     const missing = join(directory, 'not-there.pem');
+    const open = join(directory, 'open-keys.json');
+    writeFileSync(open, '{}', { mode: 0o644 });
     for (const [args, code, expected] of [
         [['--endpoint-tracking-keys', 'BAAA'], 2, /endpoint\.tracking_keys: tracking key 'BAAA' is not the base64 of an uncompressed P-256 point/],
         [['--endpoint-trusted-proxies', '10.0.0.0/40'], 2, /endpoint\.trusted_proxies: trusted proxy '10\.0\.0\.0\/40' is neither/],
@@ -88,6 +90,8 @@ test('values that only another part reads, and files, are checked before anythin
         [['--endpoint-url', 'https://püsh.example'], 2, /endpoint\.url.*as DNS has it \(xn--/],
         [['--console-token-file', missing], 2, /console\.token_file: .*not-there\.pem/],
         [['--retry-fcm-credentials', `app=${missing}`], 2, /retry\.fcm\.credentials: .*not-there\.pem/],
+        [['--key-ring', join(directory, 'not-there', 'keys.json')], 2, /key_ring: no key ring can be made in .*not-there: No such file/],
+        [['--key-ring', open], 2, /key_ring: .*others may use it; allowed is 0600/],
         [['--retry-ca-file', missing], 2, /retry\.ca_file: cannot read .*not-there\.pem: No such file/],
         [['--endpoint-tls-certificate', missing, '--endpoint-tls-key', missing], 2, /endpoint\.tls_certificate: .*not-there\.pem/],
         [['--retry-tls-certificate', missing, '--retry-tls-key', missing], 2, /retry\.tls_certificate: .*not-there\.pem/],

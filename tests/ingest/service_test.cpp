@@ -245,6 +245,16 @@ TEST_CASE("every problem has a status, an errno, a text and a label of its own",
     }
 }
 
+TEST_CASE("an error is JSON whatever its detail says", "[errors]") {
+    for (const std::string detail : {"an object \"a\"", "a\\b", "line\nend", "\xff"}) {
+        CAPTURE(detail);
+        const auto reply = ingest::error_reply({ingest::Problem::bad_json, detail, 0});
+        const auto object = json::parse(reply.body, nullptr, false);
+        REQUIRE(object.is_object());
+        CHECK(object["message"] == (detail == "\xff" ? "\xef\xbf\xbd" : detail));
+    }
+}
+
 TEST_CASE("the answer to a sender after each failure of a publish", "[errors]") {
     using core::Fault;
     using ingest::Problem;

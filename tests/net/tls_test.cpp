@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 
 #include <catch2/catch.hpp>
 #include <openssl/pem.h>
@@ -83,7 +84,24 @@ TEST_CASE("an encrypted key is refused with a sentence, and nobody is asked for 
                   " is encrypted: give one without a passphrase, which `openssl pkey -in " +
                   key.string() + " -out FILE` makes");
     }
-    // A malformed key is named as before.
-    CHECK_THAT(files.why({files.pair.certificate, files.pair.certificate}),
-               Contains("cannot be used with"));
+}
+
+TEST_CASE("a file that holds no certificate or another key says so without OpenSSL's codes",
+          "[tls]") {
+    const Files files;
+    const Files others;
+    CHECK(files.why({files.pair.certificate, others.pair.key}) ==
+          "the TLS key " + others.pair.key.string() + " does not fit the certificate " +
+              files.pair.certificate.string());
+    const auto text = files.directory / "text";
+    std::ofstream{text} << "no certificate\n";
+    CHECK(files.why({text, files.pair.key}) ==
+          "the TLS certificate " + text.string() +
+              " cannot be used: it has none in PEM form (-----BEGIN …)");
+    for (const auto& key : {text, files.pair.certificate}) {
+        CAPTURE(key);
+        const auto why = files.why({files.pair.certificate, key});
+        CHECK(why == "the TLS key " + key.string() +
+                         " cannot be used: it has none in PEM form (-----BEGIN …)");
+    }
 }

@@ -51,6 +51,11 @@ TEST_CASE("a record that ownership should not hold is named and skipped", "[owne
     CHECK(why("edge", "{}") == "a key of no known form in the record edge");
     CHECK(why("edge/x", "{}") == "no partition or JSON object in the record edge/x");
     CHECK(why("edge/1", "[") == "no partition or JSON object in the record edge/1");
+    const auto deep = std::string(300'000, '[') + std::string(300'000, ']');
+    CHECK(why("edge/1", R"({"standbys":)" + deep + "}") ==
+          "no partition or JSON object in the record edge/1");
+    CHECK(why("edge/node/n1", R"({"suspects":)" + deep + "}") ==
+          "no JSON object in the record edge/node/n1");
     CHECK(why("edge/1", R"({"home":5})") == "a field of another type in the record edge/1");
     CHECK(why("edge/epoch/1", std::nullopt) ==
           "no partition or JSON object in the record edge/epoch/1");

@@ -79,3 +79,9 @@ TEST_CASE("what is no record of a process is none", "[cluster]") {
     CHECK_FALSE(decode_process(view_of({.key = "process/edge", .value = "{}", .headers = {}})));
     CHECK_FALSE(decode_process(view_of({.key = "edge/node/a", .value = "{}", .headers = {}})));
 }
+
+TEST_CASE("a value that is nested without end is no process", "[cluster]") {
+    auto record = encode(example());
+    record.value = R"({"faults":)" + std::string(300'000, '[') + std::string(300'000, ']') + "}";
+    CHECK_FALSE(decode_process(view_of(record)));
+}

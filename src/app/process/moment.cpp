@@ -22,10 +22,13 @@ std::optional<std::int64_t> whole(std::string_view text) {
     return value;
 }
 
+/// A longer time than the log has been there, in any unit.
+constexpr std::int64_t kAgoMax = 10'000'000'000;
+
 std::optional<milliseconds> parse_ago(std::string_view text) {
     if (text.size() < 2) return std::nullopt;
     const auto count = whole(text.substr(0, text.size() - 1));
-    if (!count || *count < 0) return std::nullopt;
+    if (!count || *count < 0 || *count > kAgoMax) return std::nullopt;
     switch (text.back()) {
         case 's': return seconds{*count};
         case 'm': return minutes{*count};

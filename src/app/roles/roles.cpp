@@ -127,6 +127,7 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.retry.tiers = control.tiers;
     config.retry.version = version_text();
     config.edge.version = version_text();
+    config.edge.commit = commit_text();
     if (!config.embedded.memory) config.embedded.memory = memory_of(config);
     config.reliability.log_id = control.log_id;
     config.reliability.partitions = control.partitions;

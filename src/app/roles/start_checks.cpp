@@ -1,5 +1,6 @@
 #include "app/roles/start_checks.hpp"
 
+#include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "app/roles/console_role.hpp"
 #include "core/setup_error.hpp"
@@ -104,7 +105,26 @@ void check_start_credentials(const retry::RoleConfig& config) {
     }
 }
 
+/// A standalone makes a key ring where there is none; every other role has read its own by now.
+void check_start_key_ring(const Config& config) {
+    const auto ring = config.load_key_ring();
+    if (ring) return;
+    if (ring.error().fault != core::Fault::not_found) {
+        throw core::SetupError("key_ring: " + ring.error().message);
+    }
+    if (!config.key_ring || has_embedded_log(config)) return;
+    const auto normal = [](const std::filesystem::path& path) {
+        return std::filesystem::absolute(path).lexically_normal();
+    };
+    const auto directory = normal(*config.key_ring).parent_path();
+    if (directory == normal(config.data / "").parent_path()) return;
+    if (::access(directory.c_str(), W_OK | X_OK) == 0) return;
+    throw core::SetupError("key_ring: no key ring can be made in " + directory.string() + ": " +
+                           std::generic_category().message(errno));
+}
+
 void check_start_files(const Config& config, Reader role) {
+    if (role == Reader::standalone) check_start_key_ring(config);
     if (plays(role, Reader::endpoint)) {
         check_start_tls("endpoint", config.endpoint.tls_certificate, config.endpoint.tls_key);
     }

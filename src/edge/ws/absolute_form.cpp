@@ -37,12 +37,16 @@ Kind by_first_bytes(std::string_view head) {
                                                                          : Kind::library;
 }
 
-/// Behind the empty line; nullopt: it has not come.
+/// Behind the first empty line, however the lines before it end; nullopt: it has not come.
 std::optional<std::size_t> end_of_head(std::string_view head) {
-    constexpr std::string_view kEnd = "\r\n\r\n";
     const auto begin = std::min(head.find_first_not_of("\r\n"), head.size());
-    const auto at = head.find(kEnd, begin);
-    return at == std::string_view::npos ? std::nullopt : std::optional{at + kEnd.size()};
+    for (auto end = head.find('\n', begin); end != std::string_view::npos;
+         end = head.find('\n', end + 1)) {
+        const auto next = head.substr(end + 1, 2);
+        if (next.starts_with('\n')) return end + 2;
+        if (next == "\r\n") return end + 3;
+    }
+    return std::nullopt;
 }
 
 bool is_upgrade(const net::HttpRequest& request) {
@@ -55,14 +59,14 @@ bool is_upgrade(const net::HttpRequest& request) {
 
 HeadVerdict judge_head(std::string_view head) {
     if (const auto kind = by_first_bytes(head); kind != Kind::plain) return {kind};
+    const auto end = end_of_head(head);
+    if (!end) return {Kind::incomplete};
     using Status = net::RequestParser::Status;
     net::RequestParser parser{
         {.header_bytes_max = kHttpHeadMax, .body_bytes_max = 0, .extra_prefix = kUpgrade}};
     std::size_t used = 0;
     const auto status = parser.put(head, used);
     const HeadVerdict refused{Kind::refused, {}, head.size()};
-    const auto end = end_of_head(head);
-    if (status == Status::need_more) return end ? refused : HeadVerdict{Kind::incomplete};
     if (status != Status::complete && status != Status::body_too_large) return refused;
     const auto& request = parser.request();
     if (is_upgrade(request)) return {Kind::library};

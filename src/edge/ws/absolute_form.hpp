@@ -13,7 +13,8 @@ inline constexpr std::size_t kHttpHeadMax = 16'384;
 /// Decides whether libwebsockets or this edge itself answers a request, by the bytes of its head
 /// that have come. libwebsockets refuses a target in absolute form (RFC 9112 §3.2.2) with 403
 /// before it calls the edge, unless the request is an upgrade; so the edge answers these requests
-/// itself.
+/// itself. It parses such a head once, when its end has come: a client that sends it byte by byte
+/// makes each call look for the end alone.
 struct HeadVerdict {
     enum class Kind : std::uint8_t {
         incomplete,  ///< not decided yet: more bytes must come

@@ -1,5 +1,6 @@
 #include "edge/ws/monitor_routes.hpp"
 
+#include "core/http_date.hpp"
 #include "edge/protocol/frames.hpp"
 
 namespace beckon::edge {
@@ -36,7 +37,9 @@ std::string opened(const MonitorStatus& status) {
 HttpReply monitor_reply(std::string_view path, const MonitorStatus& status) {
     if (path == "/__lbheartbeat__") return {};
     if (path == "/__version__") {
-        std::string body = R"({"build":"","commit":"","source":"","version":)";
+        std::string body = R"({"build":"","commit":)";
+        append_json_string(body, status.commit);
+        body += R"(,"source":"","version":)";
         append_json_string(body, status.version);
         return {.content_type = kJson, .body = body + "}"};
     }
@@ -77,6 +80,7 @@ HttpReply plain_reply(int status) { return {.status = status}; }
 std::string to_wire(const HttpReply& reply) {
     std::string out = "HTTP/1.1 " + std::to_string(reply.status) + " ";
     out += reason_of(reply.status);
+    out.append("\r\nDate: ").append(core::http_date_now());  // RFC 9110 §6.6.1
     out += "\r\nConnection: close\r\nContent-Length: " + std::to_string(reply.body.size()) + "\r\n";
     if (!reply.content_type.empty()) {
         out += "Content-Type: ";

@@ -1,5 +1,6 @@
 #include "ingest/api/errors.hpp"
 
+#include "core/json_parts.hpp"
 #include "log/disk_full.hpp"
 
 #include <string>
@@ -133,9 +134,9 @@ HttpReply error_reply(const Failure& failure) {
     reply.body += code;
     reply.body += R"(,"error":")";
     reply.body += reason_phrase(facts.status);
-    reply.body += R"(","message":")";
-    reply.body += failure.detail.empty() ? facts.message : failure.detail;
-    reply.body += R"(","more_info":")";
+    reply.body += R"(","message":)";
+    reply.body += core::json_string(failure.detail.empty() ? facts.message : failure.detail);
+    reply.body += R"(,"more_info":")";
     reply.body += kErrorPage;
     reply.body += R"("})";
     return reply;

@@ -3,6 +3,7 @@
 #include "app/exit_codes.hpp"
 #include "app/process/process.hpp"
 #include "app/process/progress.hpp"
+#include "core/json_depth.hpp"
 #include "core/json_text.hpp"
 
 #include <algorithm>
@@ -23,6 +24,8 @@ namespace {
 constexpr std::string_view kRule = "----";
 constexpr std::string_view kRouterFamily = "router:";
 constexpr std::string_view kChannelColumn = "chid:";
+/// Of a value in a dump: an import takes no deeper lines.
+constexpr std::size_t kDumpDepthMax = 16;
 
 /// One user, whatever form it had.
 struct DumpedUser {
@@ -43,9 +46,15 @@ std::string line_of(const DumpedUser& user) {
     return core::json_text(line);
 }
 
+/// Discarded where the text is no JSON, or is nested too deeply to be printed again.
+nlohmann::json parse_dumped(std::string_view text) {
+    if (core::is_nested_deeper(text, kDumpDepthMax)) return nlohmann::json::value_t::discarded;
+    return core::parse_json(text);
+}
+
 /// A value that stands as it is, or as its text.
 nlohmann::json value_of(const nlohmann::json& value) {
-    return value.is_string() ? core::parse_json(value.get_ref<const std::string&>()) : value;
+    return value.is_string() ? parse_dumped(value.get_ref<const std::string&>()) : value;
 }
 
 std::uint64_t milliseconds_in(const nlohmann::json& value) {
@@ -54,7 +63,7 @@ std::uint64_t milliseconds_in(const nlohmann::json& value) {
 }
 
 std::optional<DumpedUser> user_of_redis(const std::string& line) {
-    const auto object = core::parse_json(line);
+    const auto object = parse_dumped(line);
     if (!object.is_object()) return std::nullopt;
     const auto record = value_of(object.value("user", nlohmann::json{}));
     if (!record.is_object() || !record.value("uaid", nlohmann::json{}).is_string())
@@ -102,6 +111,7 @@ std::string_view trimmed(std::string_view text) {
 /// A row of the table: the newest value of each column of the family `router`.
 struct TableRow {
     std::string key;
+    std::size_t line = 0;  ///< of the dump, where it begins
     std::map<std::string, std::string> cells;
     bool readable = true;
 };
@@ -117,7 +127,7 @@ std::optional<DumpedUser> user_of_table(const TableRow& row) {
     user.uaid = row.key;
     for (const auto& [column, value] : row.cells) {
         if (column == "router_type") user.router_type = value;
-        if (column == "router_data") user.router_data = core::parse_json(value);
+        if (column == "router_data") user.router_data = parse_dumped(value);
         if (column == "connected_at" && value.size() == 8) user.seen_ms = big_endian(value);
         if (column.starts_with(kChannelColumn)) {
             user.channels.push_back(column.substr(kChannelColumn.size()));
@@ -134,11 +144,13 @@ public:
         : client_(client), refused_(refused) {}
 
     void take(std::string_view line) {
+        ++line_;
         if (line.starts_with(kRule)) return end_row();
         if (line.empty()) return;
         if (!line.starts_with(' ')) {
             end_row();
-            row_.emplace().key = std::string{trimmed(line)};
+            row_.emplace() = {.key = std::string{trimmed(line)}, .line = line_, .cells = {}};
+            column_.clear();
         } else if (line.starts_with("    ")) {
             take_value(trimmed(line));
         } else {
@@ -154,7 +166,11 @@ public:
             return;
         }
         const auto user = user_of_table(row);
-        if (!user) return refused_("row " + std::to_string(rows_) + ": a value that is not quoted");
+        if (!user) {
+            return refused_(std::to_string(row.line) +
+                            ": a row with a value that is not quoted, or router_data that is not "
+                            "JSON");
+        }
         ++done_.clients;
         client_(line_of(*user));
     }
@@ -167,14 +183,13 @@ private:
         if (!value) row_->readable = false;
         // (the newest value of a cell comes first)
         row_->cells.try_emplace(column_.substr(kRouterFamily.size()), value.value_or(""));
-        ++rows_;
     }
 
     const std::function<void(const std::string&)>& client_;
     const std::function<void(const std::string&)>& refused_;
     std::optional<TableRow> row_;
     std::string column_;
-    std::size_t rows_ = 0;
+    std::size_t line_ = 0;
     ConvertedDump done_;
 };
 

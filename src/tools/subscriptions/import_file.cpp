@@ -1,5 +1,6 @@
 #include "tools/subscriptions/import_file.hpp"
 
+#include "core/json_depth.hpp"
 #include "core/json_text.hpp"
 
 #include <algorithm>
@@ -19,6 +20,10 @@ using nlohmann::json;
 
 /// The year 2106; a time in milliseconds is above it from 50 days after 1970 on.
 constexpr std::uint64_t kLastSeenMax = 4'294'967'295;
+/// Of a line: less than a record of `subscriptions` may have, which holds the router data again.
+constexpr std::size_t kLineDepthMax = 16;
+/// Bytes of router data as text: a token and an `aps` have some hundreds.
+constexpr std::size_t kRouterDataMax = 16'384;
 constexpr std::array<std::string_view, 5> kMembers{"uaid", "channelIDs", "router_type",
                                                    "router_data", "last_seen"};
 
@@ -44,13 +49,20 @@ core::Result<void> read_router(const json& object, ImportedClient& client) {
         return wrong_line(bridged ? "router_data must be an object, with the bridge's token"
                                   : "router_data is not for webpush clients");
     }
-    if (bridged) client.router_data = core::json_text(*data);
+    if (!bridged) return {};
+    client.router_data = core::json_text(*data);
+    if (client.router_data->size() > kRouterDataMax) {
+        return wrong_line("router_data must have at most 16,384 bytes");
+    }
     return {};
 }
 
 }  // namespace
 
 core::Result<ImportedClient> parse_client(const std::string& line) {
+    if (core::is_nested_deeper(line, kLineDepthMax)) {
+        return wrong_line("nested too deeply: 16 levels are allowed");
+    }
     const auto object = core::parse_json(line);
     if (!object.is_object()) return wrong_line("not a JSON object");
     for (const auto& item : object.items()) {

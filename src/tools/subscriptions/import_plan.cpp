@@ -74,7 +74,9 @@ void KnownClients::fold(const core::SubscriptionsEvent& event) {
 ImportPlan plan_import(const ImportedClient& client, const KnownClient& known,
                        const ImportLimits& limits) {
     const bool bridged = client.router_type != core::RouterType::webpush;
-    const auto seen = limits.seen_now ? limits.now : client.last_seen.value_or(limits.now);
+    // A clock that was ahead there would keep the client here for years.
+    const auto seen =
+        limits.seen_now ? limits.now : std::min(client.last_seen.value_or(limits.now), limits.now);
     const bool live = !bridged && known.client && known.client->live;
     if (!bridged && !live && limits.now - seen > limits.client_ttl) {
         return {.kind = ImportKind::too_old, .records = {}};

@@ -3,6 +3,7 @@
 #include "app/process/output.hpp"
 #include "app/process/process.hpp"
 #include "core/ids.hpp"
+#include "core/json_depth.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "tools/api/answer.hpp"
@@ -17,6 +18,9 @@ namespace beckon::tools {
 using Json = nlohmann::ordered_json;
 
 namespace {
+
+/// As many as the API takes.
+constexpr std::size_t kFilterDepthMax = 64;
 
 std::string read_filter(const std::string& text) {
     if (!text.starts_with('@')) return text;
@@ -64,7 +68,11 @@ std::string body_of(const CreateWebhook& wanted) {
     Json body{{"url", wanted.url}};
     if (!wanted.types.empty()) body["types"] = wanted.types;
     if (!wanted.filter.empty()) {
-        auto filter = core::parse_ordered_json(read_filter(wanted.filter));
+        const auto text = read_filter(wanted.filter);
+        if (core::is_nested_deeper(text, kFilterDepthMax)) {
+            throw app::StartupError("--filter is nested too deeply: 64 levels are allowed");
+        }
+        auto filter = core::parse_ordered_json(text);
         if (filter.is_discarded()) throw app::StartupError("--filter is no JSON");
         body["filter"] = std::move(filter);
     }

@@ -21,7 +21,8 @@ struct CreateWebhook {
     bool ordered = false;
     std::optional<int> timeout_s{};
 };
-/// The body of the request. Throws StartupError: the filter is no JSON, an attachment has no =.
+/// The body of the request. Throws StartupError: the filter is no JSON or nested too deeply, an
+/// attachment has no =.
 std::string body_of(const CreateWebhook& wanted);
 
 int create_webhook(client::ApiClient& api, const CreateWebhook& wanted);

@@ -46,6 +46,16 @@ TEST_CASE("each beginning of a head in absolute form is incomplete", "[edge][ws]
     }
 }
 
+TEST_CASE("a head in absolute form is parsed only when its end has come", "[edge][ws]") {
+    const std::string begin = "GET http://x/status HTTP/1.1\r\n";
+    for (const auto& wrong : {"Host: x\r\nHost: y\r\n", "No name: y\r\n", "Host: x\n"}) {
+        CAPTURE(wrong);
+        CHECK(judge_head(begin + wrong).kind == Kind::incomplete);
+        CHECK(judge_head(begin + wrong + "\r\n").kind == Kind::refused);
+        CHECK(judge_head(begin + wrong + "\n").kind == Kind::refused);
+    }
+}
+
 TEST_CASE("a head in absolute form with two meanings is refused", "[edge][ws]") {
     const std::string begin = "GET http://x/status HTTP/1.1\r\n";
     for (const auto& rest :

@@ -580,7 +580,7 @@ TEST_CASE("plain HTTP gets the monitoring routes", "[edge][ws_server]") {
     const auto body = [](const std::string& reply) {
         return reply.substr(reply.find("\r\n\r\n") + 4);
     };
-    CHECK(get("/__lbheartbeat__").starts_with("HTTP/1.1 200 OK\r\n"));
+    CHECK(get("/__lbheartbeat__").starts_with("HTTP/1.1 200 OK\r\nDate: "));
     CHECK(body(get("/__lbheartbeat__")).empty());
     CHECK(body(get("/__version__")) == R"({"build":"","commit":"","source":"","version":"1.2.3"})");
     CHECK(body(get("/status")) == R"({"status":"OK","version":"1.2.3"})");

@@ -101,5 +101,36 @@ TEST_CASE("a value that Go has not quoted is refused", "[move]") {
         convert(DumpForm::bigtable,
                 "0f1e2d3c4b5a49788796a5b4c3d2e1f0\n  router:router_type @ x\n    webpush\n");
     CHECK(done.clients.empty());
-    CHECK(done.refused.size() == 1);
+    REQUIRE(done.refused.size() == 1);
+    CHECK_THAT(done.refused[0], Catch::StartsWith("1: a row with a value that is not quoted"));
+}
+
+TEST_CASE("a dump that is nested without end is refused, with its line", "[move]") {
+    const auto deep = R"({"a":)" + std::string(200'000, '[') + std::string(200'000, ']') + "}";
+    const auto redis =
+        convert(DumpForm::redis, "\n" + (R"({"user":{"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0",)"
+                                         R"("router_type":"fcm","router_data":)" +
+                                         deep + R"(},"channels":[]})"));
+    CHECK(redis.clients.empty());
+    REQUIRE(redis.refused.size() == 1);
+    CHECK_THAT(redis.refused[0], Catch::StartsWith("2: "));
+    auto quoted = deep;
+    for (std::size_t at = 0; (at = quoted.find('"', at)) != quoted.npos; at += 2) {
+        quoted.insert(at, 1, '\\');
+    }
+    const auto table = convert(DumpForm::bigtable,
+                               "----\n0f1e2d3c4b5a49788796a5b4c3d2e1f0\n  router:router_type @ x\n"
+                               "    \"fcm\"\n  router:router_data @ x\n    \"" +
+                                   quoted + "\"\n");
+    CHECK(table.clients.empty());
+    REQUIRE(table.refused.size() == 1);
+    CHECK_THAT(table.refused[0], Catch::StartsWith("2: "));
+}
+
+TEST_CASE("a value without a column of its own row belongs to no row", "[move]") {
+    const auto done = convert(DumpForm::bigtable,
+                              "0f1e2d3c4b5a49788796a5b4c3d2e1f0\n  router:router_type @ x\n"
+                              "    \"webpush\"\n5b2e1c7d8f904a3bb6d1e0f2a3c4b5d6\n    \"fcm\"\n");
+    CHECK(done.clients.size() == 1);
+    CHECK(done.counts.others == 1);
 }

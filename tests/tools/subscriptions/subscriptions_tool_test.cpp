@@ -164,6 +164,15 @@ TEST_CASE("a client that was removed comes back by an import, above its removal"
     CHECK(header_of(records[5], core::header::kSeq) == "10");
 }
 
+TEST_CASE("a client that was seen in the future counts as seen now", "[move]") {
+    NewInstallation home;
+    CHECK(import_clients(home, R"({"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0","channelIDs":[],)"
+                               R"("last_seen":4294967295})") == 0);
+    const auto records = home.subscriptions_of(kUaid);
+    REQUIRE(records.size() == 1);
+    CHECK_THAT(*records[0].value, !Contains("4294967295000"));
+}
+
 TEST_CASE("a bridged client keeps its token", "[move]") {
     NewInstallation home;
     CHECK(import_clients(home,
@@ -195,6 +204,14 @@ TEST_CASE("a line that is no client is named, and all others are imported", "[mo
          "router_data is not for webpush clients"},
         {R"({"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0","channels":[]})",
          "unknown member \"channels\"; allowed are uaid"},
+        {R"({"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0","channelIDs":[],"router_type":"fcm",)"
+         R"("router_data":{"token":)" +
+             std::string(200'000, '[') + std::string(200'000, ']') + "}}",
+         "nested too deeply: 16 levels are allowed"},
+        {R"({"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0","channelIDs":[],"router_type":"fcm",)"
+         R"("router_data":{"token":")" +
+             std::string(17'000, 't') + R"("}})",
+         "router_data must have at most 16,384 bytes"},
     };
     for (const auto& [line, fault] : rows) {
         CAPTURE(line);
