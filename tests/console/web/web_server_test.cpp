@@ -142,12 +142,14 @@ TEST_CASE("replies are not compressed", "[console]") {
 
 TEST_CASE("a page is 503 until it is known", "[console]") {
     Port port;
-    CHECK(port.client.Get("/api/pages/lag")->status == 503);
+    for (const auto* name : {"status", "overview", "nodes", "lag", "lag_hour"}) {
+        CHECK(port.client.Get(std::string{"/api/pages/"} + name)->status == 503);
+    }
     const auto none = port.client.Get("/api/pages/lags");
     CHECK(none->status == 404);
     CHECK(none->body ==
-          R"({"error":"there is no such page; there are lag, tiers, dead, cluster, milestones, )"
-          R"(webhooks and canary"})");
+          R"({"error":"there is no such page; there are status, overview, nodes, cluster, lag, )"
+          R"(lag_hour, tiers, dead, milestones, webhooks and canary"})");
     port.pages.publish("lag", "{\"rows\":[]}");
     const auto reply = port.client.Get("/api/pages/lag");
     CHECK(reply->status == 200);
