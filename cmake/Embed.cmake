@@ -4,7 +4,7 @@
 # index.html gets console.css, icon.svg and the modules in place of its links to them. Each module becomes a block of
 # its own in one script; its exports become members of the object `app`, and its imports are read from there. So all
 # exports have different names, and a module stands after the modules that it imports from. Other modules are refused
-# here. Libraries of others (vendor/) stand before the modules, unchanged, with their licences.
+# here. No text of the app spans lines. Libraries of others (vendor/) stand before the modules, unchanged, with their licences.
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" MODULES "${MODULES}")
 
@@ -23,6 +23,15 @@ function(refuse text words where)
     if(NOT at EQUAL -1)
         message(FATAL_ERROR "${where} has '${words}', which cannot stand in one document")
     endif()
+endfunction()
+
+# Without comments that stand alone, types in comments, and indentation: they are a third of it, and only readers of the source need them.
+function(strip in)
+    string(REGEX REPLACE "\n *//[^\n]*" "" text "\n${${in}}")
+    string(REGEX REPLACE "\n */\\*([^*]|\\*[^/])*\\*/" "" text "${text}")
+    string(REGEX REPLACE "/\\*\\*[^*]*\\*/ ?" "" text "${text}")
+    string(REGEX REPLACE "\n[ \n]*" "\n" text "${text}")
+    set(${in} "${text}" PARENT_SCOPE)
 endfunction()
 
 set(exported "")
@@ -59,11 +68,13 @@ foreach(module IN LISTS MODULES)
     refuse("${text}" "\nexport " ${module})
     refuse("${text}" "</script" ${module})
     refuse("${text}" "<!--" ${module})
+    strip(text)
     list(JOIN names ", " names)
     string(APPEND script "{\n${text}Object.assign(app, { ${names} });\n}\n")
 endforeach()
 
 file(READ ${FOLDER}/console.css style)
+strip(style)
 file(READ ${FOLDER}/vendor/uplot.css uplot_style)
 set(style "${uplot_style}\n${style}")
 refuse("${style}" "</style" console.css)

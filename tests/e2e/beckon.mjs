@@ -374,15 +374,21 @@ export class Cluster {
         await this.ready(name, ops);
     }
 
-    /** A further endpoint process on the same Kafka, with the public URL of the first; its own origin. */
-    async startAnotherEndpoint(name) {
+    /**
+     * A further endpoint process on the same Kafka, with the public URL of the first; its own origin.
+     * @param {string[]} options further ones
+     * @param {string[]} under a command that runs it
+     */
+    async startAnotherEndpoint(name, options = [], under = []) {
         this.endpoints ??= new Map(); // name → ports: a name that was used before gets them again
         if (!this.endpoints.has(name)) this.endpoints.set(name, { port: await freePort(), ops: await freePort() });
         const { port, ops } = this.endpoints.get(name);
-        this.children.set(name, new Child(name, BECKON, [
+        const [command, ...args] = [
+            ...under, BECKON,
             'endpoint', ...this.common(name, ops), ...this.endpointOptions, '--endpoint-port', String(port),
-            ...this.kafkaOptions(),
-        ], { copyTo: this.copyTo }));
+            ...this.kafkaOptions(), ...options,
+        ];
+        this.children.set(name, new Child(name, command, args, { copyTo: this.copyTo }));
         await this.ready(name, ops);
         return new URL(this.endpoint).origin.replace(/:\d+$/, `:${port}`);
     }

@@ -26,6 +26,10 @@ const WORDS = { live: 'live', asking: 'asking every 5 s', lost: 'connection lost
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const content = byId('content');
 let unfollow = () => {};
+/** A server that has values sends them well within this. */
+const LATE_MS = 2000;
+/** @type {ReturnType<typeof setTimeout>|undefined} */
+let late;
 /**
  * Is everything all right?
  * @type {import('./types.js').StatusPage|null}
@@ -91,8 +95,14 @@ function showPage() {
     const data = {};
     const draw = () => replace(content, () => page.show(page.follows ? data[page.follows] : null, draw, { ...data, status }));
     byId('live').hidden = false;
-    if (page.follows) replace(content, [h('div', { class: 'head' }, h('h1', {}, page.title)), h('p', { class: 'quiet' }, page.missing ?? 'Waiting for the first values …')]);
-    else draw();
+    const away = (/** @type {string} */ text) => replace(content, [head(page.title), h('p', { class: 'notice', role: 'status' }, text)]);
+    clearTimeout(late);
+    if (page.follows) {
+        replace(content, [head(page.title), h('p', { class: 'quiet' }, 'Waiting for the first values …')]);
+        late = setTimeout(() => data[String(page.follows)] === undefined && away(page.missing ?? 'There are no values yet.'), LATE_MS);
+    } else {
+        draw();
+    }
     unfollow = follow([...new Set([...pages, 'status'])], (name, news, change) => {
         if (name === 'status') {
             status = news;
@@ -104,13 +114,15 @@ function showPage() {
         if (page.follows && data[page.follows] !== undefined) draw();
     }, showState, showLogin, (name, why) => {
         if (name !== page.follows || data[name] !== undefined) return;
-        replace(content, [head(page.title), h('p', { class: 'notice', role: 'status' }, `${page.missing ?? 'There are no values yet.'} The console says: ${why}.`)]);
+        clearTimeout(late);
+        away(`${page.missing ?? 'There are no values yet.'} The console says: ${why}.`);
     });
 }
 
 /** @param {string} problem */
 function showLogin(problem = '') {
     unfollow();
+    clearTimeout(late);
     endCharts();
     byId('live').hidden = true;
     byId('logout').hidden = true;

@@ -5,21 +5,27 @@ const COUNT = new Intl.NumberFormat('en');
 /** @param {number} value */
 export const count = (value) => COUNT.format(value);
 
+/** @param {number} value  @param {string} one  @param {string} [many] */
+export const counted = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
+
 /** @param {number|null|undefined} value  in seconds */
 export function seconds(value) {
     if (value === null || value === undefined) return '–';
-    if (value < 10) return `${value.toFixed(1)} s`;
-    if (value < 120) return `${Math.floor(value)} s`;
-    if (value < 7200) return `${Math.floor(value / 60)} min ${Math.floor(value % 60)} s`;
-    if (value < 172800) return `${Math.floor(value / 3600)} h ${Math.floor(value / 60) % 60} min`;
-    return `${Math.floor(value / 86400)} d ${Math.floor(value / 3600) % 24} h`;
+    if (value < 10) return `${value % 1 ? value.toFixed(1) : value}\u00a0s`;
+    if (value < 120) return `${Math.floor(value)}\u00a0s`;
+    if (value < 7200) return twoUnits(Math.floor(value / 60), 'min', Math.floor(value % 60), 's');
+    if (value < 172800) return twoUnits(Math.floor(value / 3600), 'h', Math.floor(value / 60) % 60, 'min');
+    return twoUnits(Math.floor(value / 86400), 'd', Math.floor(value / 3600) % 24, 'h');
 }
+
+/** @param {number} many  @param {string} unit  @param {number} rest  @param {string} of */
+const twoUnits = (many, unit, rest, of) => `${many}\u00a0${unit}${rest ? ` ${rest}\u00a0${of}` : ''}`;
 
 /** @param {number|null|undefined} value */
 export function milliseconds(value) {
     if (value === null || value === undefined) return '–';
-    if (value < 10) return `${value.toFixed(1)} ms`;
-    return value < 10000 ? `${Math.round(value)} ms` : seconds(value / 1000);
+    if (value < 10) return `${value.toFixed(1)}\u00a0ms`;
+    return value < 2000 ? `${Math.round(value)}\u00a0ms` : seconds(Math.round(value / 100) / 10);
 }
 
 /** @param {number} value */
@@ -27,12 +33,12 @@ export function bytes(value) {
     const units = ['B', 'KB', 'MB', 'GB', 'TB'];
     const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
     const scaled = value / 1000 ** step;
-    return `${scaled < 10 && step ? scaled.toFixed(1) : Math.round(scaled)} ${units[step]}`;
+    return `${scaled < 10 && step ? scaled.toFixed(1) : Math.round(scaled)}\u00a0${units[step]}`;
 }
 
 /** @param {number} value  per second */
 export function rate(value) {
-    return `${value < 10 ? value.toFixed(1) : count(Math.round(value))}/s`;
+    return `${value && value < 10 ? value.toFixed(1) : count(Math.round(value))}/s`;
 }
 
 /** @param {number} value  @param {number} [places] */

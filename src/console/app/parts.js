@@ -80,3 +80,15 @@ export const stateWord = (text) => word(text);
  * @param {string} label
  */
 export const pre = (text, label) => h('pre', { class: 'raw', tabindex: '0', 'aria-label': label, role: 'region' }, text);
+
+/** @type {Record<string, string>} */
+const DISABLED = { failing: 'its receiver failed for too long', gone: 'its receiver answered 410' };
+
+/** @param {string} reason  of a webhook that is disabled */
+export const whyDisabled = (reason) => DISABLED[reason] ?? reason;
+
+/**
+ * No broker answers the console: it does not know which processes live.
+ * @param {import('./types.js').StatusPage|null|undefined} status
+ */
+export const logIsSilent = (status) => (status?.findings ?? []).some((one) => one.section === 'the-brokers-do-not-answer');

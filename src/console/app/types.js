@@ -8,6 +8,7 @@
  * @property {string} status
  * @property {string} why
  * @property {string} owner
+ * @property {number} position  the offset that the group reads next
  * @property {number} lag
  * @property {number|null} lag_seconds
  * @property {number} read_rate
@@ -78,7 +79,7 @@
  * @property {{total: number, failing: number, disabled: number}} [webhooks]
  * @property {{letters: number, hour: number}} [dead]
  * @property {{waiting: number, due: number, overdue_seconds: number}} [tiers]
- * @property {{name: string, free: number, size: number}} [disk]
+ * @property {{name: string, free: number, size: number, level: Level}} [disk]
  * @property {{name: string, seconds: number}} [certificate]
  *
  * @typedef {{now: OverviewNow, history: Series}} OverviewPage
@@ -96,6 +97,7 @@
  * @property {string[]} warnings
  * @property {number|null} clock_off_seconds
  * @property {number|null} certificate_seconds
+ * @property {Level} disk  bad: it is full
  * @property {Record<string, number>} gauges
  * @property {Record<string, number>} rates
  * @property {{node: string, partitions: number}[]} taken_over

@@ -57,12 +57,25 @@ void OwnershipView::changed() {
 
 std::vector<cluster::RoleOverview> OwnershipView::roles() const {
     const std::scoped_lock lock{mutex_};
+    const bool log_answers = any_lives();
     std::vector<cluster::RoleOverview> out;
     for (const auto& [name, fold] : folds_) {
         auto role = overview_of(fold);
-        if (!role.partitions.empty()) out.push_back(std::move(role));
+        if (role.partitions.empty()) continue;
+        for (auto& one : role.partitions) {
+            if (log_answers && !lives(fold, one.home))
+                one.state = cluster::PartitionState::unplaced;
+        }
+        out.push_back(std::move(role));
     }
     return out;
+}
+
+/// False where every process is silent, as while no broker answers: that is no sign of their death.
+bool OwnershipView::any_lives() const {
+    const auto now = clock_.wall();
+    return std::any_of(processes_.all().begin(), processes_.all().end(),
+                       [&](const auto& item) { return !Processes::is_gone(item.second, now); });
 }
 
 std::string OwnershipView::home_of(const std::string& role, core::Partition partition) const {

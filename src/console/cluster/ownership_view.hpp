@@ -26,7 +26,7 @@ public:
     OwnershipView(const OwnershipView&) = delete;
     OwnershipView& operator=(const OwnershipView&) = delete;
 
-    /// The roles that have ever run. Any thread.
+    /// The roles that have ever run. A partition whose home does not live is unplaced. Any thread.
     std::vector<cluster::RoleOverview> roles() const;
     /// The node that serves a partition of a role, as a person names it; empty: none that lives is
     /// known. Any thread.
@@ -50,6 +50,7 @@ private:
     core::Timestamp heard(const core::RecordView& record) const;
     const Processes::Seen* process_of(const std::string& role, const std::string& id) const;
     bool lives(const cluster::OwnershipFold& fold, const core::NodeId& node) const;
+    bool any_lives() const;
     ProcessFacts facts_of(const Processes::Seen& seen, core::Timestamp now) const;
 
     const core::Clock& clock_;

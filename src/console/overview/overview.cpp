@@ -45,9 +45,9 @@ void Overview::hold_back(std::vector<HomelessFacts>& homeless, core::MonoTime no
 
 Installation Overview::facts(OwnershipView& view, const LagPagePtr& lag) {
     Installation facts{.complete = view.complete(),
-                .standalone = static_cast<bool>(context_.self),
-                .processes = view.processes(context_.history_window),
-                .homeless = view.homeless()};
+                       .standalone = static_cast<bool>(context_.self),
+                       .processes = view.processes(context_.history_window),
+                       .homeless = view.homeless()};
     hold_back(facts.homeless, context_.clock.mono());
     if (lag) {
         facts.groups = groups_of(*lag);
@@ -67,15 +67,30 @@ void Overview::tick(OwnershipView& view, const LagPagePtr& lag) {
     const auto known = std::make_shared<const Installation>(facts(view, lag));
     context_.pages.publish("status", status_json(judge(*known)));
     context_.pages.publish("nodes", {.whole = [known] { return nodes_json(*known); }});
-    if (!point_due || !known->complete) return;
-    point_at_ = now + History::kEvery;
-    const bool first = history_.points().empty();
-    history_.add(point_of(*known, context_.clock.wall()));
-    const auto history = std::make_shared<const History>(history_);
-    LivePages::Source source{.whole = [known, history] {
+    if (!known->complete && !shown_history_) return;
+    if (point_due) {
+        point_at_ = now + History::kEvery;
+        history_.add(point_of(*known, context_.clock.wall()));
+        shown_history_ = std::make_shared<const History>(history_);
+    }
+    publish(known, point_due ? 1 : 0);
+}
+
+/// What holds now goes with each verdict, so that the tiles never contradict it.
+void Overview::publish(const std::shared_ptr<const Installation>& known, std::size_t new_points) {
+    if (!shown_history_) return;
+    auto now = overview_json(*known, *shown_history_, 0);
+    if (new_points == 0 && now == shown_now_) return;
+    const bool first = shown_now_.empty();
+    shown_now_ = std::move(now);
+    LivePages::Source source{.whole = [known, history = shown_history_] {
         return overview_json(*known, *history, History::kPointsMax);
     }};
-    if (!first) source.change = [known, history] { return overview_json(*known, *history, 1); };
+    if (!first) {
+        source.change = [known, history = shown_history_, new_points] {
+            return overview_json(*known, *history, new_points);
+        };
+    }
     context_.pages.publish("overview", std::move(source));
 }
 

@@ -7,8 +7,10 @@
 #include "console/web/live_pages.hpp"
 #include "core/clock.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -38,10 +40,13 @@ public:
 
 private:
     Installation facts(OwnershipView& view, const LagPagePtr& lag);
+    void publish(const std::shared_ptr<const Installation>& known, std::size_t new_points);
     void hold_back(std::vector<HomelessFacts>& homeless, core::MonoTime now);
 
     const Context context_;
     History history_;
+    std::shared_ptr<const History> shown_history_;  ///< a copy of history_; null: no point yet
+    std::string shown_now_;                         ///< of the page "overview"; empty: none yet
     core::MonoTime judge_at_{};
     core::MonoTime point_at_{};
     /// When a partition was first seen without a home.

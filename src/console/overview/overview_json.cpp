@@ -49,6 +49,7 @@ json process_json(const ProcessFacts& one) {
             {"warnings", one.warnings},
             {"clock_off_seconds", seconds_or_null(one.clock_off)},
             {"certificate_seconds", seconds_or_null(one.certificate_left)},
+            {"disk", to_string(disk_level(one))},
             {"gauges", one.gauges},
             {"rates", std::move(rates)},
             {"taken_over", std::move(taken)}};
@@ -125,7 +126,8 @@ json now_json(const Installation& facts) {
     if (const auto* one = least(facts, free_share)) {
         now["disk"] = {{"name", one->name},
                        {"free", one->gauges.at("disk_free")},
-                       {"size", one->gauges.at("disk_size")}};
+                       {"size", one->gauges.at("disk_size")},
+                       {"level", to_string(disk_level(*one))}};
     }
     const auto left = [](const ProcessFacts& one) { return one.certificate_left; };
     if (const auto* one = least(facts, left)) {
@@ -145,7 +147,7 @@ std::string status_json(const Verdict& verdict) {
                             {"todo", one.todo},
                             {"section", one.section},
                             {"page", one.page}});
-        auto& badge = badges[one.page];
+        auto& badge = badges[one.page.substr(0, one.page.find('/'))];
         badge = std::max(badge, one.level);
     }
     auto shown = json::object();

@@ -14,12 +14,16 @@ namespace {
 
 using Findings = std::vector<Finding>;
 
+/// With one unit below two hours and where the second is zero: "6 min", "24 h", "2 d 3 h".
 std::string words(core::Duration time) {
-    if (time < std::chrono::minutes{2}) return duration_words(time);
-    if (time < std::chrono::hours{2}) {
+    if (time >= std::chrono::minutes{2} && time < std::chrono::hours{2}) {
         return std::to_string(std::chrono::floor<std::chrono::minutes>(time).count()) + " min";
     }
-    return duration_words(time);
+    auto text = duration_words(time);
+    for (const std::string_view rest : {" 0 min", " 0 h"}) {
+        if (text.ends_with(rest)) text.resize(text.size() - rest.size());
+    }
+    return text;
 }
 
 std::string milliseconds(core::Duration time) {
@@ -59,12 +63,15 @@ std::vector<std::string> names_of(const Installation& facts, std::string_view ro
     for (const auto& one : facts.processes) {
         if (one.role == role && one.gone == gone) names.push_back(one.name);
     }
+    std::sort(names.begin(), names.end());
     return names;
 }
 
 bool alive(const Installation& facts, std::string_view role) {
     return facts.standalone || !names_of(facts, role, false).empty();
 }
+
+constexpr const char* kCanaryPage = "canary";
 
 /// The effect on users while no process of a role is alive.
 struct Need {
@@ -76,6 +83,26 @@ constexpr std::array<Need, 3> kNeeds{{
     {"edge", "no client is connected"},
     {"retry", "no webhook is called"},
 }};
+
+/// No broker answers, so every process seems to be silent: that is no sign of its death.
+bool log_is_silent(const Installation& facts) {
+    return !facts.standalone && !facts.lag_problem.empty() && !facts.processes.empty() &&
+           std::all_of(facts.processes.begin(), facts.processes.end(),
+                       [](const auto& one) { return one.gone; });
+}
+
+void judge_log(const Installation& facts, Findings& out) {
+    core::Duration since = core::Duration::max();
+    for (const auto& one : facts.processes) since = std::min(since, one.silent);
+    out.push_back({.level = Level::bad,
+                   .what = "The brokers do not answer the console: " + facts.lag_problem +
+                           ". No process has reported anything for " + words(since) + ".",
+                   .todo = "Look at the brokers, and at the network between them and this host. "
+                           "Beckon goes on by itself when they answer; nothing that was accepted "
+                           "is lost.",
+                   .section = "the-brokers-do-not-answer",
+                   .page = "lag"});
+}
 
 void judge_roles(const Installation& facts, Findings& out) {
     if (!facts.complete || facts.standalone) return;
@@ -100,7 +127,7 @@ void judge_roles(const Installation& facts, Findings& out) {
 
 void judge_gone(const Installation& facts, const ProcessFacts& one, Findings& out) {
     if (!one.gone || !alive(facts, one.role)) return;  // the role as a whole has a finding
-    auto what = one.role + ' ' + one.name + " is gone for " + words(one.silent);
+    auto what = one.role + ' ' + one.name + " has been gone for " + words(one.silent);
     if (!one.taken_over.empty()) {
         std::size_t partitions = 0;
         std::vector<std::string> by;
@@ -108,14 +135,13 @@ void judge_gone(const Installation& facts, const ProcessFacts& one, Findings& ou
             partitions += count;
             by.push_back(name);
         }
-        what +=
-            "; " + listed(by) + " took over its " + counted(partitions, "partition", "partitions");
+        what += "; " + listed(by) + " took over its " +
+                (partitions == 1 ? "partition" : counted(partitions, "partition", "partitions"));
     }
     what[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(what[0])));
     out.push_back({.level = Level::warning,
                    .what = what + ".",
-                   .todo = "Look at the host " + one.name +
-                           " and at the last lines of the log of " + one.role +
+                   .todo = "Look at the host " + one.name + " and at the last lines of its log" +
                            ", and start it again. If it was taken away for good, it "
                            "leaves this page after the history window.",
                    .section = "a-node-is-gone",
@@ -135,34 +161,33 @@ void judge_ready(const ProcessFacts& one, Findings& out) {
 }
 
 void judge_disk(const ProcessFacts& one, Findings& out) {
-    const auto free = one.gauges.find("disk_free");
-    const auto size = one.gauges.find("disk_size");
-    if (one.gone || free == one.gauges.end() || size == one.gauges.end()) return;
-    const bool full = free->second < kFreeBytesFull;
-    const bool low = free->second < kFreeBytesLow && free->second < size->second * kFreeRatioLow;
-    if (!full && !low) return;
-    out.push_back(
-        {.level = full ? Level::bad : Level::warning,
-         .what = "The disk of " + one.name + " (" + one.role + ") " +
-                 (full ? "is full: " : "is filling: ") + gigabytes(free->second) + " of " +
-                 gigabytes(size->second) + " are free.",
-         .todo =
-             "Make space on it, or give it a larger disk. The process goes on by itself as soon "
-             "as there is space; nothing that was accepted is lost.",
-         .section = "a-disk-is-full",
-         .page = "nodes"});
+    const auto level = disk_level(one);
+    if (one.gone || level == Level::ok) return;
+    out.push_back({.level = level,
+                   .what = "The disk of " + one.name + " (" + one.role + ") " +
+                           (level == Level::bad ? "is full: " : "is filling: ") +
+                           gigabytes(one.gauges.at("disk_free")) + " of " +
+                           gigabytes(one.gauges.at("disk_size")) + " are free.",
+                   .todo = "Make space on it, or give it a larger disk. The process goes on by "
+                           "itself as soon as there is space; nothing that was accepted is lost.",
+                   .section = "a-disk-is-full",
+                   .page = "nodes"});
+}
+
+bool clock_is_wrong(const ProcessFacts& one) {
+    return one.clock_off && (*one.clock_off >= kClockOffMax || -*one.clock_off >= kClockOffMax);
 }
 
 void judge_clock(const ProcessFacts& one, Findings& out) {
-    if (one.gone || !one.clock_off) return;
+    if (one.gone || !clock_is_wrong(one)) return;
     const auto off = *one.clock_off;
-    if (off < kClockOffMax && -off < kClockOffMax) return;
     out.push_back({.level = one.role == "endpoint" ? Level::bad : Level::warning,
                    .what = "The clock of " + one.name + " (" + one.role + ") is " +
                            words(off < off.zero() ? -off : off) +
-                           (off < off.zero() ? " behind" : " ahead") + " of the brokers'.",
+                           (off < off.zero() ? " behind" : " ahead of") + " the brokers' clocks.",
                    .todo = "Let an NTP daemon set it (chrony, systemd-timesyncd). Messages are not "
-                           "affected, but an endpoint judges senders' VAPID tokens by it.",
+                           "affected, but an endpoint judges senders' VAPID tokens by it, and "
+                           "refuses good ones with 401.",
                    .section = "a-clock-is-wrong",
                    .page = "nodes"});
 }
@@ -185,6 +210,8 @@ void judge_certificate(const ProcessFacts& one, Findings& out) {
 void judge_warnings(const ProcessFacts& one, Findings& out) {
     if (one.gone) return;
     for (const auto& warning : one.warnings) {
+        // The process has noticed it too: one finding says it.
+        if (warning.starts_with("clock: ") && clock_is_wrong(one)) continue;
         out.push_back({.level = Level::warning,
                        .what = one.name + " (" + one.role + ") warns: " + warning + ".",
                        .todo = "Look the warning up in the table of the operations manual.",
@@ -203,42 +230,59 @@ void judge_partitions(const Installation& facts, Findings& out) {
                                role + (partitions.size() == 1 ? " has" : " have") +
                                " no home: " + listed(names) + ".",
                        .todo = "Wait half a minute: a living " + role +
-                               " takes them over. If none does, look at `/ready` of each " + role +
+                               (partitions.size() == 1 ? " takes it over." : " takes them over.") +
+                               " If none does, look at `/ready` of each " + role +
                                " and start one more.",
                        .section = "a-partition-has-no-home",
                        .page = "nodes"});
     }
 }
 
+/// One finding for all edges, with one reason where it is the same.
 void judge_canary(const Installation& facts, Findings& out) {
     if (!facts.canary) return;
+    std::vector<std::string> edges;
+    std::vector<std::string> with_reasons;
+    std::set<std::string> reasons;
     for (const auto& edge : facts.canary->edges) {
         if (edge.state != CanaryFacts::State::failing) continue;
-        out.push_back({.level = Level::bad,
-                       .what = "A push through " + edge.edge + " fails: " + edge.why + ".",
-                       .todo =
-                           "If other findings name this edge or the endpoint, mend those first. "
-                           "Else look at the edge's `/ready` and at the way from the console "
-                           "to it.",
-                       .section = "a-push-fails",
-                       .page = "canary"});
+        edges.push_back(edge.edge);
+        with_reasons.push_back(edge.edge + " (" + edge.why + ")");
+        reasons.insert(edge.why);
     }
+    if (edges.empty()) return;
+    const bool one = edges.size() == 1;
+    const std::string begin = one ? "A push through " : "Pushes through ";
+    const std::string fail = one ? " fails" : " fail";
+    out.push_back(
+        {.level = Level::bad,
+         .what = reasons.size() == 1 ? begin + listed(edges) + fail + ": " + *reasons.begin() + "."
+                                     : begin + listed(with_reasons) + fail + ".",
+         .todo = std::string{"If other findings name "} + (one ? "this edge" : "these edges") +
+                 " or the endpoint, mend those first. Else look at `/ready` of " +
+                 (one ? "the edge" : "the edges") + " and at the way from the console to " +
+                 (one ? "it." : "them."),
+         .section = "a-push-fails",
+         .page = kCanaryPage});
 }
 
 void judge_webhooks(const Installation& facts, Findings& out) {
     if (!facts.webhooks) return;
     const auto& failing = facts.webhooks->failing;
     if (!failing.empty()) {
+        const bool one = failing.size() == 1;
         std::vector<std::string> receivers;
-        for (const auto& one : failing) receivers.push_back(one.origin + " (" + one.why + ")");
+        for (const auto& each : failing) receivers.push_back(each.origin + " (" + each.why + ")");
         out.push_back({.level = Level::warning,
                        .what = counted(failing.size(), "webhook fails: ", "webhooks fail: ") +
                                listed(receivers) + ".",
-                       .todo =
-                           "Tell those who run the receiver what it answers. The events wait and "
-                           "are tried again for days; other webhooks are not held up.",
+                       .todo = std::string{"Tell those who run the "} +
+                               (one ? "receiver" : "receivers") + "; the page of " +
+                               (one ? "the webhook" : "each webhook") +
+                               " has the last answers. The events wait and are tried again for "
+                               "days; other webhooks are not held up.",
                        .section = "a-webhook-fails",
-                       .page = "webhooks"});
+                       .page = one ? "webhooks/" + failing.front().id : "webhooks"});
     }
     if (facts.webhooks->disabled > 0) {
         out.push_back(
@@ -307,10 +351,9 @@ void judge_groups(const Installation& facts, Findings& out) {
     }
 }
 
-/// The first words of the sentence: from the canary's results, or without a canary from the reports
-/// of the processes.
+/// What the canary has measured, or else what the processes say.
 std::string head_of(const Installation& facts, const Findings& findings) {
-    if (!facts.complete) return "The console is still reading the log.";
+    if (!facts.complete && !log_is_silent(facts)) return "The console is still reading the log.";
     if (facts.canary && !facts.canary->edges.empty()) {
         std::size_t well = 0;
         std::size_t tried = 0;
@@ -328,6 +371,7 @@ std::string head_of(const Installation& facts, const Findings& findings) {
         return (well == tried ? "Push works: " : "Push works in part: ") + of +
                (well == 1 ? " answers in " : " answer in ") + milliseconds(slowest) + ".";
     }
+    if (log_is_silent(facts)) return "Push does not work.";
     for (const auto& need : kNeeds) {
         if (std::string_view{need.role} != "retry" && !alive(facts, need.role)) {
             return "Push does not work.";
@@ -350,12 +394,28 @@ std::string_view to_string(Level level) {
     return "ok";
 }
 
+Level disk_level(const ProcessFacts& one) {
+    const auto free = one.gauges.find("disk_free");
+    const auto size = one.gauges.find("disk_size");
+    if (free == one.gauges.end() || size == one.gauges.end()) return Level::ok;
+    const bool scarce = free->second < size->second * kFreeRatioLow;
+    const bool little = free->second < kFreeBytesLeast;
+    if ((scarce && little) || free->second < kFreeBytesToStart) return Level::bad;
+    return (scarce && free->second < kFreeBytesLow) || little ? Level::warning : Level::ok;
+}
+
 Verdict judge(const Installation& facts) {
     Findings found;
-    judge_roles(facts, found);
-    judge_partitions(facts, found);
-    judge_canary(facts, found);
+    const bool silent = log_is_silent(facts);
+    if (silent) {
+        judge_log(facts, found);
+    } else {
+        judge_roles(facts, found);
+        judge_partitions(facts, found);
+        judge_groups(facts, found);
+    }
     for (const auto& one : facts.processes) {
+        if (silent) break;
         judge_gone(facts, one, found);
         judge_ready(one, found);
         judge_disk(one, found);
@@ -363,7 +423,7 @@ Verdict judge(const Installation& facts) {
         judge_certificate(one, found);
         judge_warnings(one, found);
     }
-    judge_groups(facts, found);
+    judge_canary(facts, found);  // after what may be its cause
     judge_webhooks(facts, found);
     judge_deliveries(facts, found);
     std::stable_sort(found.begin(), found.end(),
@@ -371,13 +431,22 @@ Verdict judge(const Installation& facts) {
     Verdict out{.level = found.empty() ? Level::ok : found.front().level,
                 .sentence = head_of(facts, found),
                 .findings = {}};
-    for (std::size_t i = 0; i < found.size() && i < kSentenceMax; ++i) {
-        out.sentence += ' ' + found[i].what;
+    // Whether pushes arrive has been said; why they do not is told by their cause, if that is
+    // known.
+    const bool cause_known = found.size() > 1 && found.front().page != kCanaryPage;
+    std::size_t left_out = 0;
+    std::size_t said = 0;
+    for (const auto& one : found) {
+        if (one.page == kCanaryPage && cause_known) continue;
+        if (said < kSentenceMax) {
+            out.sentence += ' ' + one.what;
+            ++said;
+        } else {
+            ++left_out;
+        }
     }
-    if (found.size() > kSentenceMax) {
-        out.sentence += ' ' +
-                        counted(found.size() - kSentenceMax, "more thing is", "more things are") +
-                        " wrong.";
+    if (left_out > 0) {
+        out.sentence += ' ' + counted(left_out, "more thing is", "more things are") + " wrong.";
     }
     out.findings = std::move(found);
     return out;

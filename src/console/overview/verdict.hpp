@@ -19,7 +19,7 @@ struct Finding {
     std::string what;     ///< one sentence, which says where
     std::string todo;     ///< what a person does now
     std::string section;  ///< of docs/operations.md
-    std::string page;     ///< of the console
+    std::string page;     ///< of the console, with what follows it in its address
     bool operator==(const Finding&) const = default;
 };
 
@@ -30,10 +30,12 @@ struct Verdict {
 };
 
 /// A disk is short of space if less than kFreeRatioLow of it and less than kFreeBytesLow are free,
-/// and full below kFreeBytesFull.
+/// or less than kFreeBytesLeast. It is full if less than kFreeRatioLow and kFreeBytesLeast are
+/// free, or less than kFreeBytesToStart, for which a start waits (app::kSpaceToStart).
 inline constexpr double kFreeRatioLow = 0.05;
 inline constexpr double kFreeBytesLow = 20e9;
-inline constexpr double kFreeBytesFull = 500e6;
+inline constexpr double kFreeBytesLeast = 500e6;
+inline constexpr double kFreeBytesToStart = 64 << 20;
 /// A clock that differs by more is a finding: from about a minute on VAPID tokens are refused.
 inline constexpr std::chrono::seconds kClockOffMax{30};
 inline constexpr std::chrono::hours kCertificateLeft{24 * 14};
@@ -43,6 +45,9 @@ inline constexpr std::chrono::seconds kStartMax{60};
 inline constexpr std::chrono::seconds kOverdueMax{60};
 /// Findings in the sentence; the others are counted.
 inline constexpr std::size_t kSentenceMax = 3;
+
+/// Whether the disk of a process is short of space, or full; ok where that is not known.
+Level disk_level(const ProcessFacts& process);
 
 Verdict judge(const Installation& facts);
 

@@ -48,6 +48,7 @@ std::string failure_of(const retry::WebhookState& state,
     const bool last_failed =
         attempts && !attempts->outcome.empty() && attempts->outcome != "delivered";
     if (!last_failed) return state.failing_since ? "its attempts fail" : "";
+    if (attempts->outcome == "timed_out") return "it does not answer in time";
     if (!attempts->why.empty()) return attempts->why;
     return attempts->status > 0 ? "it answers " + std::to_string(attempts->status)
                                 : attempts->outcome;

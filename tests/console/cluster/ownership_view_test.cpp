@@ -120,6 +120,7 @@ TEST_CASE("a partition whose home is gone has no living owner", "[console]") {
     CHECK(view.any_alive("edge"));
     CHECK_FALSE(view.any_alive("endpoint"));
     CHECK(view.homeless().empty());
+    CHECK(view.roles()[0].partitions[0].state == cluster::PartitionState::serving);
 
     world.write(encode(cluster::NodeRecord{
         .role = "edge", .node = kA, .link_url = "", .ready = {}, .removed = true}));
@@ -127,4 +128,5 @@ TEST_CASE("a partition whose home is gone has no living owner", "[console]") {
     const auto homeless = view.homeless();
     REQUIRE(homeless.size() == 1);
     CHECK(homeless[0].partitions == std::vector{0});
+    CHECK(view.roles()[0].partitions[0].state == cluster::PartitionState::unplaced);
 }

@@ -25,8 +25,7 @@ Installation installation() {
     all.processes.push_back(process("retry", "retry-1"));
     all.canary.emplace();
     for (const auto* name : {"ws://edge-1/", "ws://edge-2/", "ws://edge-3/"}) {
-        all.canary->edges.push_back(
-            {.edge = name, .state = CanaryFacts::State::well, .took = 4ms});
+        all.canary->edges.push_back({.edge = name, .state = CanaryFacts::State::well, .took = 4ms});
     }
     all.webhooks = WebhookFacts{.total = 5};
     all.dead = DeadFacts{.letters = 12};
@@ -67,7 +66,7 @@ TEST_CASE("a dead edge is named, with those that took its partitions over", "[co
     edge.taken_over = {{"edge-1", 8}, {"edge-3", 6}};
     const auto found = only(all);
     CHECK(found.what ==
-          "Edge edge-2 is gone for 3 min; edge-1 and edge-3 took over its 14 partitions.");
+          "Edge edge-2 has been gone for 3 min; edge-1 and edge-3 took over its 14 partitions.");
     CHECK(found.level == Level::warning);
     CHECK(found.section == "a-node-is-gone");
     CHECK(found.page == "nodes");
@@ -86,14 +85,33 @@ TEST_CASE("no endpoint: nobody can send, and the sentence begins with that", "[c
     CHECK(judge(all).findings[0].what == "No endpoint is alive: nobody can send.");
 }
 
+TEST_CASE("where no broker answers, no process is called dead", "[console]") {
+    auto all = installation();
+    all.canary.reset();
+    all.lag_problem = "no broker answers";
+    CHECK(only(all).what == "The lag is not known: no broker answers.");
+    for (auto& one : all.processes) {
+        one.gone = true;
+        one.silent = 3min;
+    }
+    named(all, "retry-1").silent = 40s;
+    all.homeless = {{"edge", {1, 2}}};
+    CHECK(only(all).what ==
+          "The brokers do not answer the console: no broker answers. No process has reported "
+          "anything for 40 s.");
+    CHECK(only(all).level == Level::bad);
+    CHECK(judge(all).sentence.starts_with("Push does not work. The brokers do not answer"));
+}
+
 TEST_CASE("a hanging webhook is named by its receiver and the reason", "[console]") {
     auto all = installation();
     all.webhooks->failing = {{"id", "https://hooks.example.org", "timed out"}};
     const auto found = only(all);
     CHECK(found.what == "1 webhook fails: https://hooks.example.org (timed out).");
-    CHECK(found.page == "webhooks");
+    CHECK(found.page == "webhooks/id");
     all.webhooks->failing.resize(7, all.webhooks->failing[0]);
     CHECK(only(all).what.ends_with("and 4 more."));
+    CHECK(only(all).page == "webhooks");
 }
 
 TEST_CASE("a disk that fills is a warning, a full one is bad", "[console]") {
@@ -110,12 +128,28 @@ TEST_CASE("a disk that fills is a warning, a full one is bad", "[console]") {
     CHECK(judge(all).findings.empty());
 }
 
+TEST_CASE("a small disk is full where a start would wait, and not before", "[console]") {
+    auto all = installation();
+    auto& gauges = named(all, "edge-3").gauges;
+    gauges = {{"disk_free", 600e6}, {"disk_size", 1e9}};
+    CHECK(judge(all).findings.empty());
+    gauges["disk_free"] = 450e6;
+    CHECK(only(all).what == "The disk of edge-3 (edge) is filling: 450 MB of 1.0 GB are free.");
+    CHECK(only(all).level == Level::warning);
+    gauges["disk_free"] = 60e6;
+    CHECK(only(all).what == "The disk of edge-3 (edge) is full: 60 MB of 1.0 GB are free.");
+    CHECK(only(all).level == Level::bad);
+}
+
 TEST_CASE("a wrong clock says by how much, and which way", "[console]") {
     auto all = installation();
     named(all, "endpoint-1").clock_off = -48h;
     CHECK(only(all).what ==
-          "The clock of endpoint-1 (endpoint) is 2 d 0 h behind of the brokers'.");
+          "The clock of endpoint-1 (endpoint) is 2 d behind the brokers' clocks.");
     CHECK(only(all).level == Level::bad);
+    named(all, "endpoint-1").warnings = {"clock: this host's clock is 172800 s behind"};
+    CHECK(only(all).what.starts_with("The clock of"));
+    named(all, "endpoint-1").warnings.clear();
     named(all, "endpoint-1").clock_off = 20s;
     CHECK(judge(all).findings.empty());
 }
@@ -134,9 +168,9 @@ TEST_CASE("a partition without a home is named, unless its whole role is away", 
 TEST_CASE("a certificate warns two weeks ahead, and is bad once it has expired", "[console]") {
     auto all = installation();
     named(all, "edge-1").certificate_left = 10 * 24h;
-    CHECK(only(all).what == "The certificate of edge-1 (edge) expires in 10 d 0 h.");
+    CHECK(only(all).what == "The certificate of edge-1 (edge) expires in 10 d.");
     named(all, "edge-1").certificate_left = -3h;
-    CHECK(only(all).what == "The certificate of edge-1 (edge) expired 3 h 0 min ago.");
+    CHECK(only(all).what == "The certificate of edge-1 (edge) expired 3 h ago.");
     CHECK(only(all).level == Level::bad);
 }
 
@@ -157,8 +191,13 @@ TEST_CASE("a canary that fails at one edge or at all", "[console]") {
     CHECK(judge(all).sentence ==
           "Push works in part: 2 of 3 edges answer in 4.0 ms. A push through ws://edge-2/ fails: "
           "the connection ended: refused.");
-    for (auto& edge : edges) edge.state = CanaryFacts::State::failing;
+    for (auto& edge : edges) {
+        edge.state = CanaryFacts::State::failing;
+        edge.why = "the POST failed";
+    }
     CHECK(judge(all).sentence.starts_with("Push does not work: no edge answers the canary."));
+    CHECK(only(all).what ==
+          "Pushes through ws://edge-1/, ws://edge-2/ and ws://edge-3/ fail: the POST failed.");
 }
 
 TEST_CASE("a process that is not ready says why; a young one may take its time", "[console]") {

@@ -15,7 +15,7 @@ function edgePanel(edge) {
             lines: [{ label: 'POST to frame', values }, { label: 'failed', values: values.map((value) => (value === null ? 1 : null)), colour: 'bad', marks: true }],
             show: milliseconds, label: `${values.length} pushes, the slowest took ${milliseconds(slowest)}, ${failed} failed`,
         }),
-        edge.last_failure ? h('p', { class: 'quiet' }, `last failure: ${edge.last_failure}`) : null);
+        edge.last_failure ? h('p', { class: edge.state === 'failing' ? 'warn' : 'quiet' }, `last failure: ${edge.last_failure}`) : null);
 }
 
 /** @type {import('../types.js').Page} */
@@ -28,7 +28,7 @@ export const canary = {
         const well = page.edges.filter((edge) => edge.state === 'well').length;
         const last = Math.max(0, ...page.edges.flatMap((edge) => edge.pushes.map((push) => push.at)));
         return only([
-            head('Canary', h('span', { class: 'quiet' }, `a push through every edge each ${seconds(page.every_seconds)}`)),
+            head('Canary', h('span', { class: 'quiet' }, `every ${seconds(page.every_seconds)} the console pushes a message to itself through every edge, and measures the time until it has it`)),
             tiles(['Push works', `${well} of ${page.edges.length}`, 'edges, at their last push'], ['Last push', last ? timeOfDay(last) : '–']),
             page.untried ? h('p', { class: 'notice' }, `${count(page.untried)} further edges are too many to be tried.`) : null,
             page.edges.length ? null : h('p', { class: 'quiet' }, 'The cluster has no edge yet.'),

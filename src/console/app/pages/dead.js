@@ -88,7 +88,7 @@ function filterForm(again) {
     const chosen = wanted();
     const form = h('form', { class: 'filter', 'aria-label': 'Filter' },
         field('webhook', 'Webhook id'), field('type', 'Event type, or order.*'),
-        h('label', { class: 'field' }, 'Reason', h('select', { name: 'reason', 'data-key': 'filter-reason' }, ...REASONS.map((reason) => h('option', { value: reason, selected: reason === (chosen.reason ?? '') }, reason || 'any')))),
+        h('label', { class: 'field' }, 'Reason', h('select', { name: 'reason', 'data-key': 'filter-reason' }, ...REASONS.map((reason) => h('option', { value: reason, selected: reason === (chosen.reason ?? '') }, reason.replaceAll('_', ' ') || 'any')))),
         field('since', 'Died since', { placeholder: '2026-11-20' }), field('before', 'Died before', { placeholder: '2026-11-20T08:30:00Z' }),
         h('div', { class: 'bar' }, h('button', { 'data-key': 'show' }, 'Show'),
             h('button', { type: 'button', class: 'main', 'data-key': 'dry', onclick: () => take(true) }, 'Redrive: dry run'),

@@ -1,7 +1,9 @@
 // Lag: every consumer group, by topic, and by partition where one is unfolded.
 import { chart, spark, zoneLine } from '../chart.js';
 import { h, head, only, panel, table, tiles, word } from '../dom.js';
-import { count, rate, seconds, time, timeOfDay } from '../format.js';
+import { count, counted, rate, seconds, time, timeOfDay } from '../format.js';
+import { link } from '../parts.js';
+import { address } from '../route.js';
 
 /** @typedef {import('../types.js').LagRow} LagRow */
 
@@ -16,8 +18,17 @@ const TIER_LATE_S = 5;
 const unfolded = new Set();
 let filter = '';
 let onlyBehind = false;
+let meant = false;
 /** @type {import('../types.js').LagHour|undefined} */
 let hour;
+
+/** @param {LagRow[]} rows */
+function ownersOf(rows) {
+    const owners = [...new Set(rows.map((row) => row.owner).filter(Boolean))];
+    const without = rows.filter((row) => !row.owner).length;
+    const words = [owners.length > 1 ? `${count(owners.length)} owners` : owners[0], owners.length && without ? `${count(without)} without` : ''];
+    return words.filter(Boolean).join(', ');
+}
 
 /** @param {LagRow[]} rows */
 function summary(rows) {
@@ -35,7 +46,7 @@ function summary(rows) {
         append_rate: sum((row) => row.append_rate),
         drain_seconds: drains.includes(null) ? null : Math.max(...drains.map(Number)),
         loss: rows.some((row) => row.loss === 'now') ? 'now' : rows.some((row) => row.loss === 'near') ? 'near' : 'none',
-        owner: new Set(rows.map((row) => row.owner)).size === 1 ? rows[0].owner : `${new Set(rows.map((row) => row.owner).filter(Boolean)).size} owners`,
+        owner: ownersOf(rows),
         history,
     };
 }
@@ -48,6 +59,21 @@ function lossText(row) {
 
 /** @param {{loss: string, left_seconds: number|null}} row */
 const warning = (row) => (row.loss === 'none' ? null : h('span', { class: 'warn below' }, lossText(row)));
+
+/** Consumer groups of Beckon, whose topics the page Log has. */
+const OWN_GROUP = /^(.*?)(edge|endpoint|reliability|retry)$/;
+
+/**
+ * A partition, as a link to the record that its group reads next.
+ * @param {LagRow} row
+ */
+function partitionName(row) {
+    const prefix = OWN_GROUP.exec(row.group)?.[1];
+    const name = `partition ${row.partition}`;
+    if (prefix === undefined || !row.topic.startsWith(prefix)) return name;
+    const topic = row.topic.slice(prefix.length);
+    return link(address(['log', topic, String(row.partition)], row.lag ? { from: row.position } : {}), name, row.lag ? 'the records that the group has not read' : 'its records');
+}
 
 /** @param {LagRow} row */
 const place = (row) => `${row.group}\n${row.topic}\n${row.partition}`;
@@ -95,7 +121,7 @@ function topicLines(key, rows, again) {
         again();
     };
     const [group, topic] = key.split('\n');
-    const name = h('button', { class: 'fold', type: 'button', 'aria-expanded': String(open), 'data-key': key, onclick: toggle }, `${group} `, h('span', { class: 'quiet' }, `${topic} · ${rows.length}`));
+    const name = h('button', { class: 'fold', type: 'button', 'aria-expanded': String(open), 'data-key': key, onclick: toggle }, `${group} `, h('span', { class: 'quiet' }, `${topic} · ${counted(rows.length, 'partition')}`));
     const lines = [line(/** @type {any} */ (summary(rows)), name, false)];
     if (!open) return lines;
     const known = hour?.groups.find((one) => one.group === group && one.topic === topic);
@@ -105,7 +131,7 @@ function topicLines(key, rows, again) {
             label: `${group}, ${topic}: records behind in the last hour` })));
     }
     lines.push(wide(h('p', { class: 'owners' }, ...byOwner(rows))));
-    lines.push(...rows.map((row) => line(row, `partition ${row.partition}`, true)));
+    lines.push(...rows.map((row) => line(row, partitionName(row), true)));
     return lines;
 }
 
@@ -145,6 +171,22 @@ function tierPanel(page) {
     return panel('Deliveries that wait for their next attempt', table(columns, page.tiers.map(tierLine), 'Delay tiers'));
 }
 
+/** @type {[string, string][]} */
+const MEANINGS = [
+    ['STOPPED', 'Records wait, and nobody reads there: start the group.'],
+    ['STALLED', 'A member has the partition and has not moved for 30 s: it hangs, or fails at a record again and again.'],
+    ['SLOW', 'It reads, but not faster than others write: it needs more members, or its receivers are slow.'],
+    ['RESTORING', 'It is behind and catches up.'],
+    ['OK', 'Nothing waits, or only what came in the last 30 s.'],
+];
+
+/** What the words of the table mean. */
+function meanings() {
+    return h('details', { open: meant, ontoggle: (/** @type {Event} */ event) => (meant = /** @type {HTMLDetailsElement} */ (event.target).open) },
+        h('summary', { 'data-key': 'meanings' }, 'What the words mean'),
+        h('dl', { class: 'facts' }, ...MEANINGS.flatMap(([status, what]) => [h('dt', {}, word(status)), h('dd', {}, what)])));
+}
+
 /** @param {LagRow[]} rows */
 function byTopic(rows) {
     /** @type {Map<string, LagRow[]>} */
@@ -180,7 +222,7 @@ export const lag = {
     show(/** @type {import('../types.js').LagPage} */ page, again, others) {
         hour = others.lag_hour;
         const chosen = page.rows.filter((row) => `${row.group} ${row.topic}`.includes(filter) && (!onlyBehind || row.status !== 'OK' || row.loss !== 'none'));
-        const counted = WORST_FIRST.filter((status) => status !== 'OK').map((status) => `${page.rows.filter((row) => row.status === status).length} ${status}`);
+        const words = WORST_FIRST.filter((status) => status !== 'OK').map((status) => `${page.rows.filter((row) => row.status === status).length} ${status}`);
         const bad = page.rows.filter((row) => row.status !== 'OK').length;
         const oldest = Math.max(0, ...page.rows.map((row) => row.lag_seconds ?? 0));
         const input = h('input', { type: 'search', placeholder: 'group or topic', 'aria-label': 'Filter by group or topic', 'data-key': 'filter', value: filter, oninput: (/** @type {Event} */ event) => {
@@ -193,13 +235,15 @@ export const lag = {
             onlyBehind = !onlyBehind;
             again();
         } });
+        const title = head('Lag', h('span', { class: 'quiet' }, `how far each consumer group is behind the end of the log that it reads · as of ${time(page.at)}, asked in ${page.took_ms} ms`));
+        if (!page.rows.length && page.problems.length) return only([title, h('p', { class: 'notice bad', role: 'alert' }, `The groups are not known at present: ${page.problems.join('; ')}.`), tierPanel(others.tiers)]);
         const columns = [{ title: 'Group and topic' }, { title: 'Status' }, { title: 'Behind, records', class: 'num' }, { title: 'Behind, time', class: 'num' },
             { title: 'Last hour', optional: true }, { title: 'Written', class: 'num', optional: true }, { title: 'Read', class: 'num', optional: true },
             { title: 'Drained in', class: 'num', optional: true }, { title: 'Owner', optional: true }];
         return only([
-            head('Lag', h('span', { class: 'quiet' }, `as of ${time(page.at)}, asked in ${page.took_ms} ms`)),
-            tiles(['Groups', count(new Set(page.rows.map((row) => row.group)).size), `${count(page.rows.length)} partitions`],
-                ['Not OK', count(bad), bad ? counted.filter((text) => !text.startsWith('0')).join(', ') : 'everybody keeps up'],
+            title,
+            tiles(['Groups', count(new Set(page.rows.map((row) => row.group)).size), `in ${counted(page.rows.length, 'partition')}`],
+                ['Not OK', count(bad), bad ? `partitions: ${words.filter((text) => !text.startsWith('0')).join(', ')}` : 'everybody keeps up'],
                 ['Records behind', count(page.rows.reduce((sum, row) => sum + row.lag, 0)), `oldest ${seconds(oldest)}`],
                 ['Loss', count(page.rows.filter((row) => row.loss !== 'none').length), 'partitions about to lose records unread']),
             ...page.problems.map((problem) => h('p', { class: 'notice bad', role: 'alert' }, problem)),
@@ -208,6 +252,7 @@ export const lag = {
                 ? table(columns, byTopic(chosen).flatMap(({ key, of }) => topicLines(key, of, again)), 'Lag of all consumer groups')
                 : h('p', { class: 'quiet alone' }, page.rows.length ? 'No group is like that.' : 'No group has committed an offset yet.')),
             tierPanel(others.tiers),
+            meanings(),
             unfolded.size ? zoneLine() : null,
         ]);
     },

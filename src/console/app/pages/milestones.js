@@ -22,6 +22,7 @@ const LOSSES = ['expired', 'errored', 'decryption_error', 'not_delivered'];
 const WITHDRAWN = ['replaced', 'deleted'];
 /** @type {Record<string, string>} */
 const WORDS = {
+    received: 'received', transmitted: 'sent', accepted: 'on the connection', delivered: 'acknowledged',
     int_transmitted: 'to its home', stored: 'kept for later', bridge_transmitted: 'taken by a bridge', int_accepted: 'delivered at once', retrieved: 'read from the store',
     expired: 'TTL over', errored: 'failed for good', decryption_error: 'not decrypted', not_delivered: 'refused by the client', replaced: 'replaced by a newer one', deleted: 'deleted by the sender',
 };
@@ -30,7 +31,12 @@ const WORDS = {
 const words = (name) => WORDS[name] ?? name.replaceAll('_', ' ');
 
 /** @param {number} part  @param {number} whole */
-const percent = (part, whole) => (whole ? `${((part / whole) * 100).toFixed(part === whole ? 0 : 1)} %` : '–');
+const percent = (part, whole) => {
+    if (!whole) return '–';
+    const share = (part / whole) * 100;
+    if (share > 0 && share < 0.1) return '<0.1 %';
+    return share < 100 && share > 99.9 ? '>99.9 %' : `${share.toFixed(part === whole ? 0 : 1)} %`;
+};
 
 /**
  * The numbers of a day, in one form for live counts and reports.
@@ -73,7 +79,7 @@ function stageItem(flow, stage) {
     const left = lost ? `${count(lost)} lost from here` : '';
     const times = stage.of.flatMap(flow.times);
     return h('li', {},
-        h('div', { class: 'stage' }, h('strong', {}, stage.title), h('span', { class: 'quiet' }, stage.what)),
+        h('div', { class: 'milestone' }, h('strong', {}, stage.title), h('span', { class: 'quiet' }, stage.what)),
         h('div', { class: 'measure' }, shareBar(flow.entered ? (reached - lost) / flow.entered : 0, flow.entered ? lost / flow.entered : 0, `${stage.title}: ${count(reached)}, ${percent(reached, flow.entered)} of what entered`),
             h('div', { class: 'figures' }, h('strong', {}, count(reached)), h('span', {}, percent(reached, flow.entered)), split ? h('span', { class: 'quiet' }, split) : null, left ? h('span', { class: 'warn' }, left) : null),
             ...times.map((line) => h('small', { class: 'quiet' }, line))));
@@ -118,14 +124,14 @@ export const milestones = {
         const chosen = page.days.find((one) => one.day === routeNow().query.get('day'));
         const flow = chosen ? flowOfDay(chosen) : flowOfLastDay(page);
         const lost = LOSSES.reduce((sum, name) => sum + flow.reached(name), 0);
-        const refused = page.refused.map((step) => h('tr', {}, h('th', { scope: 'row' }, `${step.from} → ${step.to}`), h('td', { class: 'num' }, count(step.count))));
+        const refused = page.refused.map((step) => h('tr', {}, h('th', { scope: 'row' }, `${words(step.from)} → ${words(step.to)}`), h('td', { class: 'num' }, count(step.count))));
         return [
-            head('Milestones', h('span', { class: 'quiet' }, 'tracked messages, as the role reliability counts them')),
+            head('Milestones', h('span', { class: 'quiet' }, 'how far tracked messages come, from the endpoint to the acknowledgement by the client')),
             h('div', { class: 'bar' }, chooser(page, chosen?.day ?? '')),
             tiles(['Entered', count(flow.entered), 'tracked messages'], ['Acknowledged', percent(flow.reached('delivered'), flow.entered), `${count(flow.reached('delivered'))} messages`],
                 ['Lost', h('span', { class: lost ? 'warn' : null }, count(lost)), lost ? `${percent(lost, flow.entered)} of what entered` : 'none'],
                 ['Withdrawn', count(WITHDRAWN.reduce((sum, name) => sum + flow.reached(name), 0)), 'replaced or deleted: no loss']),
-            panel('The way of a message', flow.entered ? h('ol', { class: 'flow' }, ...STAGES.map((stage) => stageItem(flow, stage))) : h('p', { class: 'quiet' }, 'No tracked message entered in this time.')),
+            panel('The way of a message', flow.entered ? h('ol', { class: 'flow' }, ...STAGES.map((stage) => stageItem(flow, stage))) : h('p', { class: 'quiet' }, 'No tracked message entered in this time. The endpoint tracks messages that are signed with a VAPID key of endpoint.tracking_keys.')),
             endsPanel(flow, LOSSES, 'Lost'),
             endsPanel(flow, WITHDRAWN, 'Withdrawn', false),
             nowPanel(page),

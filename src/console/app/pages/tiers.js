@@ -2,6 +2,8 @@
 // time.
 import { h, head, panel, table, tiles, word } from '../dom.js';
 import { count, seconds } from '../format.js';
+import { link } from '../parts.js';
+import { address } from '../route.js';
 
 /** An attempt that is late by more than this is late. */
 const LATE_S = 5;
@@ -12,7 +14,7 @@ function stateWord(state) {
     return word('OK');
 }
 
-/** @param {import('../types.js').TierState} state  @param {string} name  @param {string} delay  @param {boolean} part */
+/** @param {import('../types.js').TierState} state  @param {import('../dom.js').Child} name  @param {string} delay  @param {boolean} part */
 function line(state, name, delay, part) {
     return h('tr', { class: part ? 'part' : null },
         h('th', { scope: 'row' }, name), h('td', {}, stateWord(state)), h('td', { class: 'num' }, delay),
@@ -32,11 +34,11 @@ export const tiers = {
         const overdue = Math.max(0, ...page.tiers.map((one) => one.overdue_seconds));
         const columns = [{ title: 'Topic' }, { title: 'Status' }, { title: 'Delay', class: 'num' }, { title: 'Waiting', class: 'num' },
             { title: 'Due', class: 'num' }, { title: 'Overdue', class: 'num' }, { title: 'Next due', class: 'num' }];
-        const rows = page.tiers.flatMap((one) => [line(one, one.topic, seconds(one.delay_seconds), false),
-            ...one.partitions.map((part) => line(part, `partition ${part.partition}`, '', true))]);
+        const rows = page.tiers.flatMap((one) => [line(one, link(address(['log', one.topic]), one.topic), seconds(one.delay_seconds), false),
+            ...one.partitions.map((part) => line(part, link(address(['log', one.topic, String(part.partition)]), `partition ${part.partition}`), '', true))]);
         return [
-            head('Delay tiers', h('span', { class: 'quiet' }, 'deliveries that wait for their next attempt')),
-            tiles(['Waiting', count(sum((one) => one.waiting))], ['Due now', count(sum((one) => one.due)), 'about'],
+            head('Delay tiers', h('span', { class: 'quiet' }, 'deliveries to webhooks that failed, and wait for their next attempt; the longer they fail, the longer the delay')),
+            tiles(['Waiting', count(sum((one) => one.waiting))], ['Due now', count(sum((one) => one.due))],
                 ['Most overdue', overdue ? seconds(overdue) : '–'], ['Given up', page.dead === null ? '–' : count(page.dead), h('a', { href: '#/dead', 'data-key': 'dead' }, 'dead letters')]),
             panel('Tiers', table(columns, rows, 'Delay tiers')),
         ];

@@ -3,7 +3,7 @@ import { actButtons, actPanel } from '../acts.js';
 import { askAnew, asked } from '../asked.js';
 import { h, head, only, panel, table, tiles, word } from '../dom.js';
 import { count, milliseconds, seconds, time } from '../format.js';
-import { hourBars, link, outcomeWord, pre, recordLink, trail } from '../parts.js';
+import { hourBars, link, outcomeWord, pre, recordLink, trail, whyDisabled } from '../parts.js';
 import { address } from '../route.js';
 
 /** @typedef {import('../types.js').WebhookRow} WebhookRow */
@@ -38,7 +38,7 @@ let allAttempts = false;
 /** @param {WebhookRow} one  @param {WebhookAttempt[]|null} attempts */
 function verdict(one, attempts) {
     const last = attempts?.[0];
-    if (!one.enabled) return { bad: true, text: `It is disabled (${one.reason || 'no reason is known'}): its deliveries become dead letters when they come due. Enable it, then redrive them.` };
+    if (!one.enabled) return { bad: true, text: `It is disabled (${whyDisabled(one.reason) || 'no reason is known'}): its deliveries become dead letters when they come due. Enable it, then redrive them.` };
     if (!attempts) return { bad: false, text: 'Its attempts are not known at present.' };
     if (!last) return { bad: false, text: 'No attempt was made since the process that serves it has started.' };
     if (last.outcome === 'delivered') return { bad: false, text: `Its receiver accepted the last event at ${time(Date.parse(last.at))}.` };
@@ -72,7 +72,7 @@ function attemptsPanel(attempts, again) {
         again();
     };
     return panel('Attempts', attempts.length ? table(columns, some.flatMap((one) => attemptRows(one, again)), 'Attempts, the newest first') : h('p', { class: 'quiet' }, 'None yet.'),
-        attempts.length > some.length ? h('button', { type: 'button', 'data-key': 'attempts', onclick: more }, `All ${count(attempts.length)} that are kept`) : null);
+        attempts.length > some.length ? h('button', { type: 'button', 'data-key': 'attempts', onclick: more }, `Show all ${count(attempts.length)} that are kept`) : null);
 }
 
 /** @param {import('../types.js').AttemptHour[]} hours */
@@ -92,7 +92,7 @@ function hoursPanel(hours) {
     return panel('Success by hour',
         h('div', { class: 'hours' }, hourBars(all, words)),
         h('div', { class: 'axis' }, h('span', {}, time(all[0].at)), h('span', {}, 'this hour')),
-        h('ul', { class: 'legend' }, h('li', {}, h('span', { class: 'key ink-first' }), `${count(good)} accepted`), h('li', {}, h('span', { class: 'key ink-bad' }), `${count(bad)} not accepted`), h('li', {}, 'since the process that serves it has its partition')));
+        h('ul', { class: 'legend' }, h('li', {}, h('span', { class: 'key ink-first' }), `${count(good)} accepted`), h('li', {}, h('span', { class: 'key ink-bad' }), `${count(bad)} not accepted`), h('li', {}, 'counted since the process that serves it took its partition over')));
 }
 
 /** @param {string} id  @param {import('../asked.js').Asked<import('../types.js').WaitingPage>} waiting */
@@ -172,11 +172,11 @@ export function webhookPage(id, page, again) {
     };
     return only([
         way,
-        head(one.description || `Webhook ${id.slice(0, 12)}`, h('span', { class: 'quiet' }, word(!one.enabled ? 'disabled' : bad ? 'failing' : 'OK'), ` of ${one.owner}, to ${one.origin}`)),
+        head(one.description || `Webhook ${id.slice(0, 12)}`, h('span', { class: 'quiet' }, word(!one.enabled ? 'disabled' : bad ? 'failing' : 'OK'), ` owner ${one.owner}, receiver ${one.origin}`)),
         answer || problem ? h('p', { class: bad ? 'notice bad' : 'notice good', role: 'status' }, problem && !answer ? `Its attempts and settings are not known: ${problem}.` : text) : h('p', { class: 'quiet', role: 'status' }, 'Asking the process that serves it …'),
         answer?.problem ? h('p', { class: 'notice' }, `Its attempts are not known: ${answer.problem}.`) : null,
         tiles(['Accepted', attempts?.length ? `${Math.floor((good / attempts.length) * 100)} %` : '–', attempts?.length ? `of the last ${count(attempts.length)} attempts` : 'no attempt yet'],
-            ['Last answer', attempts?.[0] ? milliseconds(attempts[0].took_ms) : '–', attempts?.[0] ? attempts[0].outcome.replaceAll('_', ' ') : ''],
+            ['Last attempt took', attempts?.[0] ? milliseconds(attempts[0].took_ms) : '–', attempts?.[0] ? attempts[0].outcome.replaceAll('_', ' ') : ''],
             ['Waiting', waits === null ? '–' : count(waits), 'deliveries in the delay tiers'],
             ['Next due', waits ? dueIn(due) : '–', waits && Number.isFinite(due) ? time(due) : '']),
         actButtons(id, acts(one), { webhook: id, owner: one.owner }, again),

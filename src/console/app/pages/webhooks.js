@@ -1,6 +1,7 @@
 // Webhooks, and whether their receivers accept events.
 import { h, head, only, panel, table, tiles, word } from '../dom.js';
 import { count, time } from '../format.js';
+import { whyDisabled } from '../parts.js';
 import { address, routeNow } from '../route.js';
 import { webhookPage } from './webhook.js';
 
@@ -22,7 +23,7 @@ function stateOf(one) {
 }
 
 /** @param {import('../types.js').WebhookRow} one */
-const whyOf = (one) => (one.enabled ? failure(one) ?? '' : one.reason);
+const whyOf = (one) => (one.enabled ? failure(one) ?? '' : whyDisabled(one.reason));
 
 /** @param {import('../types.js').WebhookAttempts|null} made */
 function successRate(made) {
@@ -35,7 +36,7 @@ function lastAttempt(made) {
     if (!made || !made.at) return '–';
     const good = made.outcome === 'delivered';
     const reasons = [made.why, made.answer && `it answered: ${made.answer.slice(0, 200)}`].filter(Boolean);
-    return h('span', { title: made.answer || null }, `${made.at.replace('T', ' ').slice(0, 19)} `, h('span', { class: good ? null : 'warn' }, made.outcome + (made.status ? ` (${made.status})` : '')), ...reasons.map((line) => h('small', {}, line)));
+    return h('span', { title: made.answer || null }, `${time(Date.parse(made.at))} `, h('span', { class: good ? null : 'warn' }, made.outcome.replaceAll('_', ' ') + (made.status ? ` (${made.status})` : '')), ...reasons.map((line) => h('small', {}, line)));
 }
 
 /** @type {import('../types.js').Page} */
@@ -47,20 +48,20 @@ export const webhooks = {
     show(/** @type {import('../types.js').WebhooksPage} */ page, again) {
         const [id] = routeNow().parts;
         if (id) return webhookPage(id, page, again);
-        const columns = [{ title: 'Webhook' }, { title: 'State' }, { title: 'Receiver' }, { title: 'Accepted', class: 'num' }, { title: 'Last attempt, UTC' }, { title: 'Events' }, { title: 'Owner', optional: true }, { title: 'Made', optional: true }];
+        const columns = [{ title: 'Webhook' }, { title: 'State' }, { title: 'Receiver' }, { title: 'Accepted', class: 'num' }, { title: 'Last attempt' }, { title: 'Events' }, { title: 'Owner', optional: true }];
         const rows = page.webhooks.map((one) => h('tr', {},
             h('th', { scope: 'row', class: 'wide' }, h('a', { class: 'mono', href: address(['webhooks', one.id]), title: one.id, 'data-key': one.id }, one.id.slice(0, 12)), one.description ? ` ${one.description}` : ''),
             h('td', {}, stateOf(one), h('small', {}, whyOf(one))), h('td', { class: 'wide' }, one.origin),
-            h('td', { class: 'num' }, successRate(one.attempts)), h('td', {}, lastAttempt(one.attempts)),
+            h('td', { class: 'num' }, successRate(one.attempts)), h('td', { class: 'wide' }, lastAttempt(one.attempts)),
             h('td', { class: 'wide' }, (one.types.join(', ') || 'all') + (one.filtered ? ', filtered' : '') + (one.ordered ? ', in order' : '')),
-            h('td', { class: 'optional' }, one.owner), h('td', { class: 'optional' }, time(one.created))));
+            h('td', { class: 'optional' }, one.owner)));
         return only([
-            head('Webhooks', h('span', { class: 'quiet' }, 'as the log topic webhooks has them')),
+            head('Webhooks', h('span', { class: 'quiet' }, 'URLs that get events as HTTP requests, and whether their receivers accept them')),
             tiles(['Webhooks', count(page.webhooks.length)], ['Failing', count(page.webhooks.filter((one) => failure(one) !== null).length)],
                 ['Disabled', count(page.webhooks.filter((one) => !one.enabled).length)]),
             page.webhooks.length && page.webhooks.every((one) => one.attempts === null)
                 ? h('p', { class: 'quiet' }, 'No process with the role retry has reported its attempts (console.retry_urls).') : null,
-            panel('Subscriptions', rows.length ? table(columns, rows, 'Webhooks') : h('p', { class: 'quiet' }, 'There is none. `beckon webhooks create URL` makes one.')),
+            panel('All webhooks', rows.length ? table(columns, rows, 'Webhooks') : h('p', { class: 'quiet' }, 'There is none. `beckon webhooks create URL` makes one.')),
         ]);
     },
 };
