@@ -45,9 +45,10 @@ void Overview::hold_back(std::vector<HomelessFacts>& homeless, core::MonoTime no
 
 Installation Overview::facts(OwnershipView& view, const LagPagePtr& lag) {
     Installation facts{.complete = view.complete(),
-                .standalone = static_cast<bool>(context_.self),
-                .processes = view.processes(context_.history_window),
-                .homeless = view.homeless()};
+                       .standalone = static_cast<bool>(context_.self),
+                       .processes = view.processes(context_.history_window),
+                       .homeless = view.homeless(),
+                       .hot = view.hot()};
     hold_back(facts.homeless, context_.clock.mono());
     if (lag) {
         facts.groups = groups_of(*lag);
@@ -72,9 +73,8 @@ void Overview::tick(OwnershipView& view, const LagPagePtr& lag) {
     const bool first = history_.points().empty();
     history_.add(point_of(*known, context_.clock.wall()));
     const auto history = std::make_shared<const History>(history_);
-    LivePages::Source source{.whole = [known, history] {
-        return overview_json(*known, *history, History::kPointsMax);
-    }};
+    LivePages::Source source{
+        .whole = [known, history] { return overview_json(*known, *history, History::kPointsMax); }};
     if (!first) source.change = [known, history] { return overview_json(*known, *history, 1); };
     context_.pages.publish("overview", std::move(source));
 }

@@ -210,6 +210,22 @@ void judge_partitions(const Installation& facts, Findings& out) {
     }
 }
 
+void judge_load(const Installation& facts, Findings& out) {
+    for (const auto& one : facts.hot) {
+        out.push_back(
+            {.level = Level::warning,
+             .what = "Partition " + std::to_string(one.partition) + " of " + one.role +
+                     (one.home.empty() ? "" : " at " + one.home) +
+                     " gets several times the records of the others: " + std::to_string(one.load) +
+                     " per second.",
+             .todo = "Most often one client gets very many messages: find it near the end "
+                     "of the partition's log and limit its sender; or give that edge a "
+                     "smaller `edge.capacity`.",
+             .section = "a-hot-partition",
+             .page = "nodes"});
+    }
+}
+
 void judge_canary(const Installation& facts, Findings& out) {
     if (!facts.canary) return;
     for (const auto& edge : facts.canary->edges) {
@@ -354,6 +370,7 @@ Verdict judge(const Installation& facts) {
     Findings found;
     judge_roles(facts, found);
     judge_partitions(facts, found);
+    judge_load(facts, found);
     judge_canary(facts, found);
     for (const auto& one : facts.processes) {
         judge_gone(facts, one, found);

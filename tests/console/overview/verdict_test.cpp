@@ -25,8 +25,7 @@ Installation installation() {
     all.processes.push_back(process("retry", "retry-1"));
     all.canary.emplace();
     for (const auto* name : {"ws://edge-1/", "ws://edge-2/", "ws://edge-3/"}) {
-        all.canary->edges.push_back(
-            {.edge = name, .state = CanaryFacts::State::well, .took = 4ms});
+        all.canary->edges.push_back({.edge = name, .state = CanaryFacts::State::well, .took = 4ms});
     }
     all.webhooks = WebhookFacts{.total = 5};
     all.dead = DeadFacts{.letters = 12};
@@ -129,6 +128,18 @@ TEST_CASE("a partition without a home is named, unless its whole role is away", 
     CHECK(only(all).what == "5 partitions of edge have no home: 1, 2, 3 and 2 more.");
     for (auto& one : all.processes) one.gone = one.role == "edge";
     CHECK(only(all).what.starts_with("No edge is alive: no client is connected"));
+}
+
+TEST_CASE("a hot partition is a warning that names its home", "[console]") {
+    auto all = installation();
+    all.hot = {{.role = "edge", .partition = 7, .home = "edge-2", .load = 12'000}};
+    const auto found = only(all);
+    CHECK(found.what ==
+          "Partition 7 of edge at edge-2 gets several times the records of the others: 12000 per "
+          "second.");
+    CHECK(found.level == Level::warning);
+    CHECK(found.section == "a-hot-partition");
+    CHECK(found.page == "nodes");
 }
 
 TEST_CASE("a certificate warns two weeks ahead, and is bad once it has expired", "[console]") {
