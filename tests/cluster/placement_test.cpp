@@ -1,8 +1,10 @@
 #include "cluster/placement.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <numeric>
+#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -270,6 +272,48 @@ TEST_CASE("a node has its share by its capacity", "[cluster]") {
     CHECK(role.homes_of("small").size() >= 10);
     CHECK(role.homes_of("large").size() == 32);
     CHECK(role.homes_of("middle").size() >= 21);
+}
+
+TEST_CASE("shares by capacity and zones hold while nodes of all kinds come and go", "[cluster]") {
+    const auto seed = GENERATE(range(1, 41));
+    std::mt19937 random{static_cast<std::uint32_t>(seed)};
+    const auto from_to = [&](int least, int most) {
+        return std::uniform_int_distribution<int>{least, most}(random);
+    };
+    Role role{from_to(4, 200)};
+    for (int i = 0; i < 30; ++i) {
+        CAPTURE(seed, i, role.partitions, role.nodes.size());
+        if (role.nodes.size() < 2 || (role.nodes.size() < 12 && from_to(0, 2) > 0)) {
+            const std::string zone{"abc"[from_to(0, 2)]};
+            role.join(name(i), zone, static_cast<std::uint32_t>(from_to(1, 5)));
+        } else {
+            role.leave(role.nodes.at(static_cast<std::size_t>(random() % role.nodes.size())).name);
+        }
+        role.stabilise();
+        std::size_t capacity = 0;
+        std::map<std::string, const PlacedNode*> by_name;
+        std::set<std::string> zones;
+        for (const auto& node : role.nodes) {
+            capacity += node.capacity;
+            by_name[node.name] = &node;
+            zones.insert(node.zone);
+        }
+        const auto all = static_cast<std::size_t>(role.partitions);
+        for (const auto& node : role.nodes) {
+            const auto homes = role.homes_of(node.name).size();
+            CHECK(homes >= all * node.capacity / capacity);
+            CHECK(homes <= (all * node.capacity + capacity - 1) / capacity);
+        }
+        for (const auto& [p, placement] : role.placed) {
+            CHECK(placement.standbys.size() == std::min<std::size_t>(1, role.nodes.size() - 1));
+            const auto& zone = by_name.at(role.names.at(placement.home))->zone;
+            for (const auto& standby : placement.standbys) {
+                CHECK(standby != placement.home);
+                const auto& its = by_name.at(role.names.at(standby))->zone;
+                if (zones.size() > 1) CHECK(its != zone);
+            }
+        }
+    }
 }
 
 TEST_CASE("a process whose predecessor lives gets nothing until that is gone", "[cluster]") {
