@@ -169,9 +169,9 @@ async function run() {
     let kills = 0;
     try {
         for (const step of steps) {
-            await pause(step.after);
             const isLate = performance.now() - began > limitMs;
             if (isLate && step !== steps.at(-1)) continue;
+            await pause(step.after);
             if (step.fault === 'stabilise') {
                 await stabilise(step === steps.at(-1));
                 if (step !== steps.at(-1)) senders.start();
