@@ -52,6 +52,20 @@ NodeOverview node_of(const OwnershipFold& fold, const core::NodeId& id, const No
     return out;
 }
 
+void mark_hot(std::vector<PartitionOverview>& partitions) {
+    std::uint64_t total = 0;
+    std::uint64_t known = 0;
+    for (const auto& one : partitions) {
+        if (!one.load) continue;
+        total += *one.load;
+        ++known;
+    }
+    for (auto& one : partitions) {
+        if (!one.load || known < 2 || *one.load < kHotLeast) continue;
+        one.hot = *one.load * (known - 1) >= kHotTimes * (total - *one.load);
+    }
+}
+
 }  // namespace
 
 std::string_view to_string(PartitionState state) {
@@ -74,6 +88,7 @@ RoleOverview overview_of(const OwnershipFold& fold) {
     for (core::Partition p = 0; p < fold.partitions(); ++p) {
         out.partitions.push_back(partition_of(fold, p));
     }
+    mark_hot(out.partitions);
     return out;
 }
 

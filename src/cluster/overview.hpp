@@ -49,8 +49,14 @@ struct PartitionOverview {
     std::vector<StandbyOverview> standbys = {};
     /// Records per second, as its home reported a short while ago; nullopt: it did not.
     std::optional<std::uint64_t> load = std::nullopt;
+    bool hot = false;  ///< by kHotLeast and kHotTimes
     bool operator==(const PartitionOverview&) const = default;
 };
+
+/// A partition is hot that gets at least so many records per second, and so many times as many as
+/// the others in the mean (docs/operations.md#a-hot-partition). Below that a shard has no work.
+inline constexpr std::uint64_t kHotLeast = 1'000;
+inline constexpr std::uint64_t kHotTimes = 3;
 
 struct RoleOverview {
     std::string role;

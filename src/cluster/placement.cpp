@@ -30,10 +30,11 @@ std::uint64_t weight(std::string_view name, core::Partition partition) {
 }
 
 /// The number of `total` items for each node, which now has `has` of them: its share by capacity,
-/// rounded down or up. The nodes that have most above their share are rounded up, so that few items
-/// move.
+/// rounded down or up. The nodes that have more than their share are rounded up, so that few items
+/// move, then those with the highest `rank`.
 std::vector<std::size_t> shares(const std::vector<PlacedNode>& nodes, std::size_t total,
-                                const std::vector<std::size_t>& has) {
+                                const std::vector<std::size_t>& has,
+                                const std::vector<std::size_t>& rank) {
     std::uint64_t capacity = 0;
     for (const auto& node : nodes) capacity += node.capacity;
     std::vector<std::size_t> share(nodes.size());
@@ -42,9 +43,8 @@ std::vector<std::size_t> shares(const std::vector<PlacedNode>& nodes, std::size_
     std::iota(order.begin(), order.end(), Index{0});
     const auto left = [&](Index i) { return total * nodes[i].capacity % capacity; };
     std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
-        const bool a_above = has[a] > share[a];
-        const bool b_above = has[b] > share[b];
-        return a_above != b_above ? a_above : left(a) > left(b);
+        return std::tuple{has[a] > share[a], rank[a], left(a)} >
+               std::tuple{has[b] > share[b], rank[b], left(b)};
     });
     auto rest = total - std::accumulate(share.begin(), share.end(), std::size_t{0});
     for (const Index i : order) {
@@ -99,7 +99,9 @@ public:
             rows_[p].now_home = index_of(now->home);
             const auto name = find(facts.nodes, now->home) == nullptr ? facts.former_name(now->home)
                                                                       : now->former_home;
-            rows_[p].former_home = named(name.empty() ? now->former_home : name);
+            const auto& former = name.empty() ? now->former_home : name;
+            rows_[p].former_home = named(former);
+            rows_[p].inherited = !former.empty() && rows_[p].former_home == kNone;
             for (const auto& standby : now->standbys) {
                 if (const auto i = index_of(standby); i != kNone)
                     rows_[p].now_standbys.push_back(i);
@@ -126,6 +128,7 @@ private:
         Index now_home = kNone;  ///< none: it is dead
         std::vector<Index> now_standbys;
         Index former_home = kNone;  ///< if a node of its name lives
+        bool inherited = false;     ///< the former home is dead
         Index home = kNone;
         std::vector<Index> standbys;
     };
@@ -134,6 +137,10 @@ private:
     Index index_of(const core::NodeId& id) const {
         const auto at = index_.find(id);
         return at == index_.end() ? kNone : at->second;
+    }
+
+    bool is_ready(Index node, std::size_t p) const {
+        return facts_.ready(nodes_[node].id, partition(p));
     }
 
     Index named(std::string_view name) const {
@@ -147,47 +154,102 @@ private:
 
     /// To which nodes a partition may move, the best first.
     enum class To { former_home, ready, standby, any };
-    bool fits(const Row& row, std::size_t p, Index node, To wanted) const {
+    bool fits(std::size_t p, Index node, To wanted) const {
         switch (wanted) {
-            case To::former_home: return row.former_home == node;
-            case To::ready: return facts_.ready(nodes_[node].id, partition(p));
-            case To::standby: return is_among(row.now_standbys, node);
+            case To::former_home: return rows_[p].former_home == node;
+            case To::ready: return is_ready(node, p);
+            case To::standby: return is_among(rows_[p].now_standbys, node);
             case To::any: return true;
         }
         return false;
     }
 
+    /// Which partitions a pass over all of them places.
+    enum class Of { all, without_home, steady };
+    /// What each node has, and its share.
+    struct Loads {
+        std::vector<std::size_t> has;
+        std::vector<std::size_t> share;
+        bool full(Index node) const { return has[node] >= share[node]; }
+        bool above(Index node) const { return has[node] > share[node]; }
+    };
+
+    /// A node that came back gets its partitions first. Those of dead homes go to nodes that are
+    /// ready, even beyond their share. A node above its share gives away partitions that it did not
+    /// take over from a dead home, if it has any: so a death moves no partition twice.
     void place_homes() {
-        std::vector<std::size_t> has(nodes_.size());
+        Loads loads{std::vector<std::size_t>(nodes_.size()), {}};
         std::vector<std::size_t> own(
             nodes_.size());  // without those of which the former home lives
         for (auto& row : rows_) {
             row.home = row.now_home;
-            if (row.home != kNone) ++has[row.home];
+            if (row.home != kNone) ++loads.has[row.home];
             const Index owner = row.former_home != kNone ? row.former_home : row.home;
             if (owner != kNone) ++own[owner];
         }
-        const auto share = shares(nodes_, rows_.size(), own);
-        for (const To wanted : {To::former_home, To::ready, To::standby, To::any}) {
-            for (std::size_t p = 0; p < rows_.size(); ++p) {
-                auto& home = rows_[p].home;
-                if (home != kNone && has[home] <= share[home]) continue;
-                const Index better = best(p, wanted, has, share);
-                if (better == kNone) continue;
-                if (home != kNone) --has[home];
-                home = better;
-                ++has[home];
-            }
+        loads.share = shares(nodes_, rows_.size(), own, with_inherited(own));
+        place(Of::all, To::former_home, loads);
+        place(Of::without_home, To::ready, loads);
+        place_beyond_shares(loads);
+        for (const Of of : {Of::without_home, Of::steady, Of::all}) {
+            for (const To wanted : {To::ready, To::standby, To::any}) place(of, wanted, loads);
         }
     }
 
+    /// How many partitions each node has once the standbys of dead homes have taken over.
+    std::vector<std::size_t> with_inherited(std::vector<std::size_t> own) const {
+        for (std::size_t p = 0; p < rows_.size(); ++p) {
+            const auto& row = rows_[p];
+            if (row.home != kNone || row.former_home != kNone) continue;
+            const auto heir = std::find_if(row.now_standbys.begin(), row.now_standbys.end(),
+                                           [&](Index node) { return is_ready(node, p); });
+            if (heir != row.now_standbys.end()) ++own[*heir];
+        }
+        return own;
+    }
+
+    void place(Of of, To wanted, Loads& loads) {
+        for (std::size_t p = 0; p < rows_.size(); ++p) {
+            const auto& row = rows_[p];
+            if (of == Of::without_home && row.home != kNone) continue;
+            if (of == Of::steady && row.inherited) continue;
+            if (row.home != kNone && !loads.above(row.home)) continue;
+            put(p, best(p, wanted, loads), loads);
+        }
+    }
+
+    /// Gives partitions without a home to the ready nodes that are furthest below their share, or
+    /// least above it.
+    void place_beyond_shares(Loads& loads) {
+        for (std::size_t p = 0; p < rows_.size(); ++p) {
+            if (rows_[p].home != kNone) continue;
+            Index found = kNone;
+            for (Index i = 0; i < nodes_.size(); ++i) {
+                if (!is_ready(i, p)) continue;
+                if (found != kNone &&
+                    loads.has[i] + loads.share[found] >= loads.has[found] + loads.share[i]) {
+                    continue;
+                }
+                found = i;
+            }
+            put(p, found, loads);
+        }
+    }
+
+    void put(std::size_t p, Index node, Loads& loads) {
+        auto& home = rows_[p].home;
+        if (node == kNone) return;
+        if (home != kNone) --loads.has[home];
+        home = node;
+        ++loads.has[home];
+    }
+
     /// A node of the wanted kind that is below its share.
-    Index best(std::size_t p, To wanted, const std::vector<std::size_t>& has,
-               const std::vector<std::size_t>& share) const {
+    Index best(std::size_t p, To wanted, const Loads& loads) const {
         Index found = kNone;
         std::uint64_t highest = 0;
         for (Index i = 0; i < nodes_.size(); ++i) {
-            if (has[i] >= share[i] || !fits(rows_[p], p, i, wanted)) continue;
+            if (loads.full(i) || !fits(p, i, wanted)) continue;
             const auto of = weight(nodes_[i].name, partition(p));
             if (found != kNone && of <= highest) continue;
             found = i;
@@ -223,8 +285,11 @@ private:
             wanted[p] = std::min(facts_.standby_count, candidates(p));
         }
         keep_standbys(wanted);
-        const auto share = shares(
-            nodes_, std::accumulate(wanted.begin(), wanted.end(), std::size_t{0}), stands_by_);
+        // Those with few homes come first: they have most room for the partitions of the dead.
+        std::vector<std::size_t> rank(nodes_.size(), rows_.size());
+        for (const auto& row : rows_) --rank[row.home];
+        const auto total = std::accumulate(wanted.begin(), wanted.end(), std::size_t{0});
+        const auto share = shares(nodes_, total, stands_by_, rank);
         pairs_.assign(nodes_.size() * nodes_.size(), 0);
         for (const auto& row : rows_) {
             for (const auto standby : row.standbys) ++pair(row.home, standby);

@@ -1,5 +1,11 @@
 #include "cluster/overview.hpp"
 
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
 #include <catch2/catch.hpp>
 
 using namespace beckon;
@@ -74,4 +80,34 @@ TEST_CASE("a standby is ready once it says so", "[overview]") {
 TEST_CASE("a partition without a home is shown, a role that never ran has none", "[overview]") {
     CHECK(Folded{NodeRecord{"edge", kOne, "", {}}}.state() == PartitionState::unplaced);
     CHECK(overview_of(Folded{}.fold).partitions.empty());
+}
+
+TEST_CASE("a partition is hot that gets several times the records of the others", "[overview]") {
+    const auto hot = [](std::map<core::Partition, std::uint64_t> load) {
+        OwnershipFold fold{"edge", 4};
+        NodeRecord node{"edge", kOne, "", {}};
+        node.load = std::move(load);
+        std::vector<core::Record> records{encode(node)};
+        for (core::Partition p = 0; p < 4; ++p) {
+            records.push_back(encode(PlacementRecord{"edge", p, kOne, {}, 1}));
+        }
+        for (const auto& record : records) {
+            core::RecordView view;
+            view.key = record.key;
+            view.value = *record.value;
+            fold.apply(view);
+        }
+        std::set<core::Partition> out;
+        for (const auto& one : overview_of(fold).partitions) {
+            if (one.hot) out.insert(one.partition);
+        }
+        return out;
+    };
+    CHECK(hot({{0, 3'000}, {1, 1'000}, {2, 1'000}, {3, 1'000}}) == std::set{0});
+    CHECK(hot({{0, 2'999}, {1, 1'000}, {2, 1'000}, {3, 1'000}}).empty());
+    CHECK(hot({{0, 999}, {1, 0}, {2, 0}, {3, 0}}).empty());  // that is no load
+    CHECK(hot({{0, 1'000}, {1, 0}, {2, 0}, {3, 0}}) == std::set{0});
+    CHECK(hot({{2, 90'000}}).empty());  // the others are not known
+    CHECK(hot({{2, 90'000}, {3, 10}}) == std::set{2});
+    CHECK(hot({}).empty());
 }

@@ -21,7 +21,7 @@ const wait = (ms) => ({ kind: 'wait', ms });
 function faultsOf(...events) {
     const checker = new Checker();
     let at = 0;
-    for (const event of events.flat()) {
+    for (const event of events.flat(Infinity)) {
         at += event.kind === 'wait' ? event.ms : 10;
         if (event.kind !== 'wait') checker.note({ ...event, at });
     }
@@ -106,11 +106,29 @@ finds('overlapping disturbances count once', /no answer/, FIRST, ASKED, { kind: 
 finds('disturbances excuse no message after its confirmed ack', /confirmed/, FIRST, REGISTERED, sent(1), arrived(1), acked(1), CONFIRMED, disturbed(1000), arrived(1));
 
 // --- placement
-const placed = (home, partition = 0) => ({ kind: 'placed', partition, home });
-const PLACED = [{ kind: 'joined', node: 'a1', name: 'a' }, { kind: 'joined', node: 'b1', name: 'b' }, { kind: 'joined', node: 'c1', name: 'c' }, placed('a1')];
-const DEATH = { kind: 'ended', name: 'a' };
-holds('a death moves a partition', PLACED, DEATH, placed('b1'), placed('b1'));
-holds('a partition goes back to a process that was started again', PLACED, DEATH, placed('b1'), { kind: 'joined', node: 'a2', name: 'a' }, placed('a2'));
-holds('two deaths move a partition twice', PLACED, DEATH, placed('b1'), { kind: 'ended', name: 'b' }, placed('c1'));
-holds('a disturbance moves a partition once more', PLACED, DEATH, placed('b1'), { kind: 'disturbing', what: 'pause b' }, placed('c1'));
-finds('a partition that moved twice for one death', /partition 0 moved twice for the death of node a1: to b1, then to c1/, PLACED, DEATH, placed('b1'), placed('c1'));
+const placed = (home, ...partitions) => partitions.map((partition) => ({ kind: 'placed', partition, home }));
+const joined = (node, joining = false) => ({ kind: 'joined', node, name: node[0], joining });
+const ending = (name) => ({ kind: 'ending', name });
+/** Three nodes with four partitions. */
+const PLACED = [joined('a1'), joined('b1'), joined('c1'), placed('a1', 0), placed('b1', 1, 2), placed('c1', 3)];
+const TWICE = /partition 0 moved twice for the death of node a1: to b1, then to c1/;
+holds('a death moves a partition', PLACED, ending('a'), placed('b1', 0, 0));
+holds('a partition goes back to a process that was started again', PLACED, ending('a'), placed('b1', 0), joined('a2'), placed('a2', 0));
+holds('a process that was started before its partition moved gets it back', PLACED, ending('a'), joined('a2'), placed('b1', 0), placed('a2', 0));
+holds('a process that started before the death gets its share after it', PLACED, ending('c'), placed('b1', 3), joined('c2'), ending('a'), placed('b1', 0), placed('c2', 0));
+holds('two deaths move a partition twice', PLACED, ending('a'), placed('b1', 0), ending('b'), placed('c1', 0));
+holds('the death of another node moves a partition once more', PLACED, joined('d1'), placed('d1', 2), ending('a'), placed('b1', 0), ending('d'), placed('c1', 0));
+holds('the death of another node, whose partitions move later, moves a partition once more', PLACED, joined('d1'), placed('d1', 2), ending('d'), ending('a'), placed('b1', 0, 2), placed('c1', 0));
+holds('a home that has only partitions of the dead gives one of them away', PLACED, ending('b'), placed('c1', 1), placed('a1', 2), ending('a'), placed('c1', 0), joined('b2'), placed('b2', 3), placed('b2', 0));
+for (const of of ['a', 'b', 'c', undefined]) {
+    const disturbed = (kind) => ({ kind, what: 'x', name: of });
+    holds(`a partition moves on while ${of ?? 'everything'} is disturbed`, PLACED, disturbed('disturbing'), ending('a'), placed('b1', 0), placed('c1', 0));
+    holds(`a partition moves on soon after ${of ?? 'everything'} was disturbed`, PLACED, disturbed('disturbing'), disturbed('calm'), ending('a'), placed('b1', 0), placed('c1', 0));
+    finds(`a partition that moved twice long after ${of ?? 'everything'} was disturbed`, TWICE, PLACED, disturbed('disturbing'), disturbed('calm'), wait(BOUNDS.regroupMs), ending('a'), placed('b1', 0), placed('c1', 0));
+}
+holds('a partition leaves a node that the group has not taken yet', PLACED, joined('b1', true), ending('a'), placed('b1', 0), placed('c1', 0));
+holds('what was written before a death is not its move', PLACED, wait(1000), ending('a'), { ...placed('b1', 0)[0], written: 900 }, placed('c1', 0));
+holds('a process whose first record is read after its death is dead', PLACED, ending('b'), placed('c1', 1, 2), { ...joined('b2'), written: 200 }, ending('b'), placed('b2', 1), placed('c1', 1));
+finds('a partition that moved twice for one death', TWICE, PLACED, ending('a'), placed('b1', 0), placed('c1', 0));
+finds('a partition that moved twice for one death though its process is back', TWICE, PLACED, ending('a'), placed('b1', 0), joined('a2'), placed('c1', 0));
+finds('a partition that moved twice for one death while a fourth node is disturbed', TWICE, PLACED, joined('d1'), { kind: 'disturbing', what: 'x', name: 'd' }, ending('a'), placed('b1', 0), placed('c1', 0));

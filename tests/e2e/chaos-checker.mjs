@@ -14,12 +14,13 @@
 //   arrived      {n, client, connection}
 //   acked        {n, client, connection}
 //   confirmed    {ns}                                   their tombstones are in the log
-// Records of `ownership`, in the order of the log:
-//   joined       {node, name}                           a process of that name has started
+// Records of `ownership`, in the order of the log, each with the time at which it was written (`written`, as `at`; `at` if it is missing):
+//   joined       {node, name, joining}                  a process of that name lives; `joining`: the group has not taken it yet
 //   placed       {partition, home}
 // Acts of the test:
-//   ended        {name}                                 the process of that name is dead
-//   disturbing, calm {what}                             a process hangs or is cut off: no bound counts meanwhile
+//   ending       {name}                                 the process of that name is being killed or stopped
+//   disturbing, calm {what, name}                       a process hangs or is cut off: no bound counts meanwhile. `name`: the node
+//                                                       that this concerns, if it is only one
 //   stable      {}                                     all clients are attached, and there was time for everything
 //   checked      {}                                     a moment like any other, at which bounds are checked
 
@@ -32,6 +33,7 @@ export const BOUNDS = {
     lagMs: 5000, // a home may not know a record of the log for so long
     tailMs: 3000, // a process that hung takes this long until all is as before
     unknownMs: 15000, // a POST without an answer may be appended so much later
+    regroupMs: 12000, // the group takes so long to know who lives after a disturbance: two session time-outs
 };
 
 /** Knows how much of a span was disturbed. */
@@ -79,11 +81,14 @@ export class Checker {
         this.topics = new Map();
         this.disturbances = new Disturbances(this.bounds.tailMs);
         this.connecting = []; // ms, without disturbances
-        this.nodes = new Map(); // name → the node of its newest process
-        this.dead = new Set(); // nodes
-        this.homes = new Map(); // partition → {home, moves: how often it has moved for the death `of`, causes}
-        this.causes = 0; // events that may move partitions
+        // node → {name, joining, ended: when it was killed or stopped, settled: since when it has had its share of partitions}
+        this.nodes = new Map();
+        this.endings = new Map(); // name → when its newest process was killed or stopped
+        this.disturbed = new Map(); // name of a node, undefined for all → {open, until: the time of the last calm}
+        // partition → {home, death: {node, at, alone} for which it came there}; `alone`: no other dead node was a home then
+        this.homes = new Map();
         this.moved = 0; // moves for a death
+        this.again = 0; // moves after these, each for a cause of its own
     }
 
     note(event) {
@@ -303,40 +308,101 @@ export class Checker {
 
     // --- placement
 
-    joined({ node, name }) {
-        if (this.nodes.get(name) === node) return;
-        this.nodes.set(name, node);
-        ++this.causes;
+    joined({ node, name, joining, at, written = at }) {
+        if (!this.nodes.has(node)) {
+            for (const other of this.nodes.values()) if (other.name === name) other.ended ??= written;
+            const ending = this.endings.get(name);
+            this.nodes.set(node, { name, ended: ending > written ? ending : undefined });
+        }
+        this.nodes.get(node).joining = joining === true;
+        this.settle(written);
     }
 
-    ended({ name }) {
-        if (!this.nodes.has(name)) return;
-        this.dead.add(this.nodes.get(name));
-        ++this.causes;
+    ending({ name, at }) {
+        this.endings.set(name, at);
+        for (const node of this.nodes.values()) if (node.name === name) node.ended ??= at;
+        this.settle(at);
     }
 
-    /** A death moves a partition once; after that only another event may move it from a home that lives. */
-    placed(event) {
-        const { partition, home } = event;
+    /** The node of the newest process of a name. */
+    newest(name) {
+        return [...this.nodes].findLast(([, node]) => node.name === name)?.[0];
+    }
+
+    lives(node) {
+        return this.nodes.has(node) && this.nodes.get(node).ended === undefined;
+    }
+
+    /** Notes which nodes have their share by now: partitions come to the others for that reason alone. */
+    settle(at) {
+        const living = [...this.nodes].filter(([node]) => this.lives(node));
+        const share = Math.max(1, Math.floor(this.homes.size / living.length));
+        for (const [id, node] of living) {
+            if (node.settled === undefined && this.partitionsOf(id).length >= share) node.settled = at;
+        }
+    }
+
+    partitionsOf(node) {
+        return [...this.homes].filter(([, { home }]) => home === node).map(([partition]) => partition);
+    }
+
+    /** A death moves a partition once; after that it moves only from a home that dies too, or for another cause. */
+    placed({ partition, home, at, written = at }) {
         const before = this.homes.get(partition);
         if (before?.home === home) return;
-        const forDeath = before !== undefined && this.dead.has(before.home);
-        if (forDeath) ++this.moved;
-        if (!forDeath && before?.of && before.causes === this.causes) {
-            this.fault(event, `partition ${partition} moved twice for the death of node ${before.of}: to ${before.home}, then to ${home}`);
+        const death = before && this.deathOf(before.home, written);
+        if (death) {
+            ++this.moved;
+        } else if (before?.death) {
+            if (this.hasOtherCause(before, home)) {
+                ++this.again;
+            } else {
+                this.fault({ at }, `partition ${partition} moved twice for the death of node ${before.death.node}: to ${before.home}, then to ${home}`);
+            }
         }
-        this.homes.set(partition, { home, of: forDeath ? before.home : null, causes: this.causes });
+        this.homes.set(partition, { home, death });
+        this.settle(written);
+    }
+
+    deathOf(node, written) {
+        const { ended } = this.nodes.get(node) ?? {};
+        if (ended === undefined || ended > written) return undefined;
+        const alone = [...this.homes.values()].every((other) => other.home === node || this.lives(other.home));
+        return { node, at: ended, alone };
+    }
+
+    /** Why a partition that came to `before.home` for a death may move on from there, though that lives. */
+    hasOtherCause({ home: from, death }, to) {
+        const nodes = [death.node, from, to].map((node) => this.nodes.get(node) ?? { joining: true });
+        const [, source, target] = nodes;
+        // The target has started, and gets its share now; or the group has not taken one of them yet.
+        if (!(target.settled < death.at) || source.joining || target.joining) return true;
+        // Another node has died meanwhile, or its partitions were not placed anew yet.
+        if (!death.alone || [...this.endings.values()].some((at) => at > death.at)) return true;
+        // The source had nothing else to give.
+        if (this.partitionsOf(from).every((other) => this.homes.get(other).death)) return true;
+        const since = death.at - this.bounds.regroupMs;
+        return [undefined, ...nodes.map(({ name }) => name)].some((name) => this.wasDisturbed(name, since));
+    }
+
+    wasDisturbed(name, since) {
+        const disturbed = this.disturbed.get(name);
+        return disturbed !== undefined && (disturbed.open > 0 || disturbed.until > since);
     }
 
     // --- what the test did
 
-    disturbing({ what, at }) {
-        ++this.causes;
+    disturbing({ what, name, at }) {
         this.disturbances.begin(what, at);
+        const disturbed = this.disturbed.get(name) ?? { open: 0, until: -Infinity };
+        ++disturbed.open;
+        this.disturbed.set(name, disturbed);
     }
 
-    calm({ what, at }) {
-        ++this.causes;
+    calm({ what, name, at }) {
         this.disturbances.end(what, at);
+        const disturbed = this.disturbed.get(name);
+        --disturbed.open;
+        disturbed.until = at;
     }
 }

@@ -111,39 +111,38 @@ export class Faults {
     }
 
     async disturb({ fault, target, hold }, begin, heal) {
-        const what = `${fault} ${target}`;
-        this.note('disturbing', { what });
+        const disturbance = { what: `${fault} ${target}`, name: this.installation.edges?.includes(target) ? this.cluster.nodeNameOf(target) : undefined };
+        this.note('disturbing', disturbance);
         try {
             await begin();
             await pause(hold);
         } finally {
             await heal();
-            this.note('calm', { what });
+            this.note('calm', disturbance);
         }
     }
 
     async kill(step) {
-        const child = this.cluster.children.get(step.target);
+        const child = this.ending(step.target);
         await child.kill();
-        await this.ended(step.target);
         await this.restart(step);
-    }
-
-    /** Nobody listens any more where its links were; its proxy shall not either. */
-    async ended(name) {
-        this.note('ended', { name: this.cluster.nodeNameOf(name) });
-        await this.installation.links?.get(name)?.proxy.reject();
     }
 
     async terminate(step) {
-        const child = this.cluster.children.get(step.target);
+        const child = this.ending(step.target);
         const { code, signal } = await child.stop();
         if (code !== 0) throw new Error(`${step.target} ended with ${code ?? signal} at SIGTERM:\n${child.output.slice(-6000)}`);
-        await this.ended(step.target);
         await this.restart(step);
     }
 
+    ending(target) {
+        this.note('ending', { name: this.cluster.nodeNameOf(target) });
+        return this.cluster.children.get(target);
+    }
+
     async restart({ target, hold, wipe }) {
+        // Nobody listens any more where its links were; its proxy shall not either.
+        await this.installation.links?.get(target)?.proxy.reject();
         this.cluster.children.delete(target);
         // The time of the embedded log may stop while nobody has it open (docs/design.md#time).
         const what = `down ${target}`;
@@ -164,7 +163,7 @@ export class Faults {
                 return;
             } catch (error) {
                 if (performance.now() > end) throw error;
-                await this.cluster.children.get(target)?.kill();
+                await this.ending(target)?.kill();
                 this.note('start failed', { target, why: error.message.slice(-500) });
                 await pause(500);
             }
@@ -201,12 +200,13 @@ export class Faults {
         const child = (this.watcher = this.cluster.background(['replay', 'follow', '--topic', 'ownership', '--values', ...this.cluster.kafkaOptions()]));
         createInterface({ input: child.process.stdout }).on('line', (line) => {
             if (!line.startsWith('{')) return;
-            const { key, value } = JSON.parse(line);
+            const { key, value, time } = JSON.parse(line);
             const [role, kind, node] = key.split('/');
             if (role !== 'edge' || !value) return;
             const record = JSON.parse(Buffer.from(value, 'base64url').toString());
-            if (kind === 'node') this.note('joined', { node, name: record.name, joining: record.joining === true });
-            else if (node === undefined) this.note('placed', { partition: Number(kind), home: record.home });
+            const written = time - performance.timeOrigin; // on the clock of performance.now()
+            if (kind === 'node') this.note('joined', { node, name: record.name, joining: record.joining === true, written });
+            else if (node === undefined) this.note('placed', { partition: Number(kind), home: record.home, written });
         });
     }
 

@@ -78,8 +78,9 @@ const history = createWriteStream(join(directory, 'history.jsonl'));
 
 const began = performance.now();
 const checker = new Checker();
-function note(kind, fields = {}) {
+function note(kind, { written, ...fields } = {}) {
     const event = { at: performance.now() - began, kind, ...fields };
+    if (written !== undefined) event.written = written - began;
     if (history.writable) history.write(`${JSON.stringify(event)}\n`);
     checker[kind]?.(event);
     upkeep.heed(event);
@@ -168,9 +169,9 @@ async function run() {
     let kills = 0;
     try {
         for (const step of steps) {
-            await pause(step.after);
             const isLate = performance.now() - began > limitMs;
             if (isLate && step !== steps.at(-1)) continue;
+            await pause(step.after);
             if (step.fault === 'stabilise') {
                 await stabilise(step === steps.at(-1));
                 if (step !== steps.at(-1)) senders.start();
@@ -202,7 +203,7 @@ try {
     console.log(`${senders.numbers} messages (${[...senders.statuses].map(([status, n]) => `${status}: ${n}`).join(', ')}), ${repeated} came more than once`);
     if (given.upkeep) console.log(upkeep.report());
     console.log(`${checker.connecting.length} connections, the slowest after ${slowest} ms`);
-    if (log === 'kafka') console.log(`${checker.moved} moves of partitions for the death of their home`);
+    if (log === 'kafka') console.log(`${checker.moved} moves of partitions for the death of their home, ${checker.again} moves of these for another cause after it`);
     if (checker.faults.length > 0) throw new Error(`${checker.faults.length} faults:\n  ${checker.faults.slice(0, 20).join('\n  ')}`);
     console.log(`OK: ${command}`);
 } catch (error) {

@@ -17,19 +17,24 @@ const checker = new Checker();
 const cluster = new Cluster('kafka', { plain: true, gates: EDGES });
 const installation = installationOn(cluster, { edges: EDGES, endpoints: ['endpoint-1'] });
 let moves = 0;
+const movesOf = new Map(); // partition → how often it has moved
 const grouped = new Set(); // nodes that their group has taken
 const note = (kind, fields) => {
     if (kind === 'joined' && !fields.joining) grouped.add(fields.node);
     const known = checker.homes.get(fields.partition)?.home;
-    if (kind === 'placed' && known !== undefined && known !== fields.home) ++moves;
+    if (kind === 'placed' && known !== undefined && known !== fields.home) {
+        ++moves;
+        movesOf.set(fields.partition, (movesOf.get(fields.partition) ?? 0) + 1);
+    }
     checker[kind]?.({ at: performance.now(), kind, ...fields });
 };
 const faults = new Faults(cluster, installation, note);
 const began = performance.now();
 const say = (text) => console.log(`# ${Math.round(performance.now() - began)} ms: ${text}`);
 
-const nodeOf = (edge) => checker.nodes.get(cluster.nodeNameOf(edge));
-const homesOf = (edge) => [...checker.homes.values()].filter(({ home }) => home === nodeOf(edge)).length;
+const nodeOf = (edge) => checker.newest(cluster.nodeNameOf(edge));
+const partitionsOf = (edge) => checker.partitionsOf(nodeOf(edge));
+const homesOf = (edge) => partitionsOf(edge).length;
 const running = new Set(EDGES);
 const metric = (name, labels = '') => cluster.edgeMetric([...running], name, labels);
 const served = () => metric('beckon_edge_partitions', '"serving"');
@@ -44,8 +49,8 @@ const rested = () =>
 async function kill(...edges) {
     for (const edge of edges) running.delete(edge);
     await Promise.all(edges.map(async (edge) => {
-        await cluster.children.get(edge).kill();
-        await faults.ended(edge);
+        await faults.ending(edge).kill();
+        await installation.proxies('links', edge)[0].reject();
         cluster.children.delete(edge);
     }));
     return performance.now();
@@ -75,12 +80,14 @@ after(async () => {
 
 for (const [what, victims] of [['one edge', ['edge-2']], ['the first edge', ['edge-1']], ['two edges at once', ['edge-2', 'edge-3']]]) {
     test(`the death of ${what} moves each of its partitions once, long before the time-out`, async () => {
-        const lost = victims.reduce((sum, edge) => sum + homesOf(edge), 0);
-        assert.ok(lost > 0);
-        const before = moves;
+        const lost = victims.flatMap(partitionsOf);
+        assert.ok(lost.length > 0);
+        movesOf.clear();
         await servedAgain(await kill(...victims), what);
         await pause(SESSION_MS + 3000); // until the group has missed them too
-        assert.equal(moves - before, lost);
+        for (const partition of lost) assert.equal(movesOf.get(partition), 1);
+        // An edge that has taken over too many gives others away.
+        for (const [partition, count] of movesOf) assert.equal(count, 1, `partition ${partition}`);
         assert.deepEqual(checker.faults, []);
         for (const edge of victims) await start(edge);
         await rested();

@@ -26,6 +26,7 @@ export class Proxy {
     /** @returns {Promise<number>} its port */
     async open(port = 0) {
         await new Promise((resolve, reject) => this.server.once('error', reject).listen(port, '127.0.0.1', resolve));
+        this.server.removeAllListeners('error');
         return this.server.address().port;
     }
 

@@ -41,6 +41,7 @@ json partition_json(const cluster::PartitionOverview& one) {
             {"ready", std::move(ready)},
             {"epoch", one.epoch},
             {"load", one.load ? json(*one.load) : json()},
+            {"hot", one.hot},
             {"moving", moving || one.state == PartitionState::restoring}};
 }
 

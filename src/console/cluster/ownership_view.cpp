@@ -178,6 +178,20 @@ std::vector<HomelessFacts> OwnershipView::homeless() const {
     return out;
 }
 
+std::vector<HotFacts> OwnershipView::hot() const {
+    std::vector<HotFacts> out;
+    for (const auto& role : roles()) {
+        for (const auto& one : role.partitions) {
+            if (!one.hot) continue;
+            out.push_back({.role = role.role,
+                           .partition = one.partition,
+                           .home = home_of(role.role, one.partition),
+                           .load = one.load.value_or(0)});
+        }
+    }
+    return out;
+}
+
 bool OwnershipView::complete() const {
     const std::scoped_lock lock{mutex_};
     return complete_;

@@ -40,6 +40,8 @@ public:
     std::vector<ProcessFacts> processes(core::Duration history_window);
     /// The partitions that no living node serves. Any thread.
     std::vector<HomelessFacts> homeless() const;
+    /// The partitions that get several times the records of the others. Any thread.
+    std::vector<HotFacts> hot() const;
     /// All records that were there at the start are folded, and the fold follows. Any thread.
     bool complete() const;
 

@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,6 +37,14 @@ struct ProcessFacts {
 struct HomelessFacts {
     std::string role;
     std::vector<int> partitions;  ///< without a home that serves them
+};
+
+/// A partition that gets several times the records of the others (cluster/overview.hpp).
+struct HotFacts {
+    std::string role;
+    int partition = 0;
+    std::string home;        ///< the node, as a person names it
+    std::uint64_t load = 0;  ///< records per second
 };
 
 }  // namespace beckon::console

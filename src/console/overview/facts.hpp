@@ -47,6 +47,7 @@ struct Installation {
     bool standalone = false;
     std::vector<ProcessFacts> processes = {};
     std::vector<HomelessFacts> homeless = {};
+    std::vector<HotFacts> hot = {};
     std::optional<CanaryFacts> canary = std::nullopt;  ///< none: none is configured
     std::optional<WebhookFacts> webhooks = std::nullopt;
     std::optional<DeadFacts> dead = std::nullopt;

@@ -47,7 +47,8 @@ Installation Overview::facts(OwnershipView& view, const LagPagePtr& lag) {
     Installation facts{.complete = view.complete(),
                        .standalone = static_cast<bool>(context_.self),
                        .processes = view.processes(context_.history_window),
-                       .homeless = view.homeless()};
+                       .homeless = view.homeless(),
+                       .hot = view.hot()};
     hold_back(facts.homeless, context_.clock.mono());
     if (lag) {
         facts.groups = groups_of(*lag);

@@ -238,6 +238,22 @@ void judge_partitions(const Installation& facts, Findings& out) {
     }
 }
 
+void judge_load(const Installation& facts, Findings& out) {
+    for (const auto& one : facts.hot) {
+        out.push_back(
+            {.level = Level::warning,
+             .what = "Partition " + std::to_string(one.partition) + " of " + one.role +
+                     (one.home.empty() ? "" : " at " + one.home) +
+                     " gets several times the records of the others: " + std::to_string(one.load) +
+                     " per second.",
+             .todo = "Most often one client gets very many messages: find it near the end "
+                     "of the partition's log and limit its sender; or give that edge a "
+                     "smaller `edge.capacity`.",
+             .section = "a-hot-partition",
+             .page = "nodes"});
+    }
+}
+
 /// One finding for all edges, with one reason where it is the same.
 void judge_canary(const Installation& facts, Findings& out) {
     if (!facts.canary) return;
@@ -412,6 +428,7 @@ Verdict judge(const Installation& facts) {
     } else {
         judge_roles(facts, found);
         judge_partitions(facts, found);
+        judge_load(facts, found);
         judge_groups(facts, found);
     }
     for (const auto& one : facts.processes) {

@@ -88,6 +88,13 @@ std::string home_text(const PartitionOverview& row) {
     return "-";
 }
 
+/// docs/operations.md#a-hot-partition
+constexpr const char* kHotHint =
+    "\nA hot partition gets several times the records of the others, most often for one client.\n"
+    "`beckon replay show --topic notifications --partition N` near its end names the client: "
+    "limit\n"
+    "its sender, or give the home of the partition a smaller edge.capacity.\n";
+
 std::string standbys_text(const PartitionOverview& row) {
     std::string out;
     for (const auto& standby : row.standbys) {
@@ -127,6 +134,7 @@ Json json_of(const PartitionOverview& row, const std::optional<std::int64_t>& la
             {"moving", row.state == PartitionState::moving},
             {"lag", lag ? Json(*lag) : Json(nullptr)},
             {"load", row.load ? Json(*row.load) : Json(nullptr)},
+            {"hot", row.hot},
             {"standbys", std::move(standbys)}};
 }
 
@@ -164,9 +172,11 @@ std::string cluster_table(const ClusterView& view) {
     for (const auto& row : role.partitions) {
         partitions.push_back({std::to_string(row.partition), home_text(row),
                               std::to_string(row.epoch), or_dash(lag_of(view, row.partition)),
-                              or_dash(row.load), standbys_text(row)});
+                              or_dash(row.load) + (row.hot ? " (hot)" : ""), standbys_text(row)});
     }
-    return aligned(nodes) + "\n" + aligned(partitions);
+    const bool any_hot = std::any_of(role.partitions.begin(), role.partitions.end(),
+                                     [](const auto& row) { return row.hot; });
+    return aligned(nodes) + "\n" + aligned(partitions) + (any_hot ? kHotHint : "");
 }
 
 std::string cluster_json(const ClusterView& view) {

@@ -130,3 +130,26 @@ TEST_CASE("a partition whose home is gone has no living owner", "[console]") {
     CHECK(homeless[0].partitions == std::vector{0});
     CHECK(view.roles()[0].partitions[0].state == cluster::PartitionState::unplaced);
 }
+
+TEST_CASE("a hot partition is shown with its home", "[console]") {
+    Ownership world;
+    cluster::NodeRecord node{
+        .role = "edge", .node = kA, .link_url = "", .ready = {0, 1}, .name = "disk-a"};
+    node.load = {{0, 20}, {1, 5'000}};
+    world.write(encode(node));
+    for (const core::Partition p : {0, 1}) {
+        world.write(encode(cluster::PlacementRecord{
+            .role = "edge", .partition = p, .home = kA, .standbys = {}, .epoch = 0}));
+    }
+    OwnershipView view{2, world.log, world.executor, world.clock};
+    REQUIRE(world.wait([&] { return view.complete(); }));
+    const auto hot = view.hot();
+    REQUIRE(hot.size() == 1);
+    CHECK(hot[0].role == "edge");
+    CHECK(hot[0].partition == 1);
+    CHECK(hot[0].load == 5'000);
+    const auto page = nlohmann::json::parse(to_json(view.roles(), true));
+    CHECK(page["roles"][0]["partitions"][0]["hot"] == false);
+    CHECK(page["roles"][0]["partitions"][1]["hot"] == true);
+    CHECK(page["roles"][0]["partitions"][1]["load"] == 5'000);
+}

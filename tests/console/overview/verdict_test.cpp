@@ -165,6 +165,18 @@ TEST_CASE("a partition without a home is named, unless its whole role is away", 
     CHECK(only(all).what.starts_with("No edge is alive: no client is connected"));
 }
 
+TEST_CASE("a hot partition is a warning that names its home", "[console]") {
+    auto all = installation();
+    all.hot = {{.role = "edge", .partition = 7, .home = "edge-2", .load = 12'000}};
+    const auto found = only(all);
+    CHECK(found.what ==
+          "Partition 7 of edge at edge-2 gets several times the records of the others: 12000 per "
+          "second.");
+    CHECK(found.level == Level::warning);
+    CHECK(found.section == "a-hot-partition");
+    CHECK(found.page == "nodes");
+}
+
 TEST_CASE("a certificate warns two weeks ahead, and is bad once it has expired", "[console]") {
     auto all = installation();
     named(all, "edge-1").certificate_left = 10 * 24h;

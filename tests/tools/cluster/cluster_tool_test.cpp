@@ -93,3 +93,19 @@ TEST_CASE("the table of a cluster has a row for each node and partition", "[clus
           "1          2222222222222222 (takes over from 1111111111111111)  4      -    -          "
           "1111111111111111 (ready)\n");
 }
+
+TEST_CASE("a hot partition is marked, with what to do", "[cluster]") {
+    World world;
+    world.two_edges();
+    const auto quiet = tools::cluster_table(world.view());
+    CHECK(quiet.find("hot") == std::string::npos);
+    NodeRecord two{"edge", kTwo, "10.0.0.2:8081", {1}};
+    two.load = {{1, 9'000}};
+    world.own(encode(two));
+    const auto table = tools::cluster_table(world.view());
+    CHECK(table.find(" 9000 (hot) ") != std::string::npos);
+    CHECK(table.find("limit\nits sender") != std::string::npos);
+    const auto json = tools::cluster_json(world.view());
+    CHECK(json.find(R"("load":250,"hot":false)") != std::string::npos);
+    CHECK(json.find(R"("load":9000,"hot":true)") != std::string::npos);
+}

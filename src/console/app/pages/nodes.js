@@ -126,19 +126,27 @@ function handOvers(roles, nameOf) {
     return panel('Hand-overs under way', rows.length ? table(columns, rows, 'Hand-overs under way') : h('p', { class: 'quiet' }, 'None: every partition that has a home is served there.'));
 }
 
+/** What to do about partitions that are hot. @param {ClusterRole} role */
+function hotLine(role) {
+    const hot = role.partitions.filter((one) => one.hot).map((one) => one.partition);
+    if (!hot.length) return null;
+    return h('p', {}, `${hot.length === 1 ? 'Partition' : 'Partitions'} ${hot.join(', ')}: several times the records of the others, most often for one client. The newest records of its log name the client: limit its sender, or give that edge a smaller edge.capacity.`);
+}
+
 /** @param {ClusterRole} role  @param {NameOf} nameOf  @param {IsGone} isGone */
 function roleParts(role, nameOf, isGone) {
-    const columns = [{ title: 'Partition' }, { title: 'State' }, { title: 'Home' }, ...(hasStandbys(role) ? [{ title: 'Standbys' }] : []), { title: 'Lease epoch', class: 'num' }];
+    const columns = [{ title: 'Partition' }, { title: 'State' }, { title: 'Home' }, ...(hasStandbys(role) ? [{ title: 'Standbys' }] : []), { title: 'Records per second', class: 'num' }, { title: 'Lease epoch', class: 'num' }];
     const rows = role.partitions.map((one) => h('tr', {},
         h('th', { scope: 'row' }, TOPICS[role.name] ? link(address(['log', TOPICS[role.name], String(one.partition)]), one.partition, 'its records') : one.partition),
         h('td', {}, placedWord(one, nameOf)),
         h('td', {}, one.home ? `${nameOf(one.home)}${one.state === 'unplaced' ? ', gone' : ''}` : '–'),
         hasStandbys(role) && h('td', {}, one.standbys.map((node) => (one.ready.includes(node) ? nameOf(node) : `${nameOf(node)} (warming up)`)).join(', ') || '–'),
+        h('td', { class: 'num' }, one.load === null ? '–' : count(one.load), ...(one.hot ? [' ', word('hot', 'several times the records of the others: see below')] : [])),
         h('td', { class: 'num' }, count(one.epoch))));
     return [h('h2', {}, `Role ${role.name}`),
         h('p', { class: 'quiet' }, ROLES[role.name] ?? null, ` The home of a partition serves it${hasStandbys(role) ? '; a standby keeps a copy and takes it over when the home dies' : ', and another process takes it over when the home dies'}. The lease epoch rises with every change of home.`),
         h('div', { class: 'grid' }, ...role.nodes.filter((node) => isPresent(role, node)).map((node) => nodeCard(role, node, nameOf, isGone))),
-        panel(`Partitions of ${role.name}`, table(columns, rows, `Partitions of ${role.name}`))];
+        panel(`Partitions of ${role.name}`, table(columns, rows, `Partitions of ${role.name}`), hotLine(role))];
 }
 
 /**
