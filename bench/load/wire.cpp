@@ -1,9 +1,9 @@
 #include "bench/load/wire.hpp"
 
+#include "core/ascii.hpp"
+
 #include <array>
 #include <charconv>
-
-#include <strings.h>
 
 namespace beckon::bench {
 
@@ -30,16 +30,6 @@ constexpr std::array<std::int8_t, 256> make_base64_values() {
 }
 constexpr auto kBase64Values = make_base64_values();
 
-bool same_name(std::string_view a, std::string_view b) {
-    return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
-}
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-    return text;
-}
-
 struct Length {
     std::size_t bytes = 0;
     bool chunked = false;
@@ -50,15 +40,15 @@ void read_header(std::string_view line, HttpReply& reply, Length& length) {
     const auto colon = line.find(':');
     if (colon == kNotFound) return;
     const auto name = line.substr(0, colon);
-    const auto value = trimmed(line.substr(colon + 1));
-    if (same_name(name, "content-length")) {
+    const auto value = core::trimmed(line.substr(colon + 1));
+    if (core::equals_ignoring_case(name, "content-length")) {
         const auto [end, error] =
             std::from_chars(value.data(), value.data() + value.size(), length.bytes);
         length.valid = error == std::errc{} && end == value.data() + value.size();
-    } else if (same_name(name, "transfer-encoding")) {
-        length.chunked = same_name(value, "chunked");
-    } else if (same_name(name, "connection")) {
-        reply.keep_alive = !same_name(value, "close");
+    } else if (core::equals_ignoring_case(name, "transfer-encoding")) {
+        length.chunked = core::equals_ignoring_case(value, "chunked");
+    } else if (core::equals_ignoring_case(name, "connection")) {
+        reply.keep_alive = !core::equals_ignoring_case(value, "close");
     }
 }
 

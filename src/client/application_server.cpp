@@ -20,13 +20,11 @@ constexpr std::size_t kReplyBytesMax = 1U << 20;
 
 std::size_t on_header(char* data, std::size_t size, std::size_t count, void* user) noexcept {
     auto& reply = *static_cast<PushReply*>(user);
-    std::string_view line{data, size * count};
-    while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
+    const auto line = core::trimmed({data, size * count}, "\r\n");
     if (line.starts_with("HTTP/")) reply.headers.clear();  // of a 100 Continue before
     if (const auto colon = line.find(':'); colon != std::string_view::npos) {
-        auto value = line.substr(colon + 1);
-        while (!value.empty() && value.front() == ' ') value.remove_prefix(1);
-        reply.headers.emplace(core::lower(line.substr(0, colon)), value);
+        reply.headers.emplace(core::lower(line.substr(0, colon)),
+                              core::trimmed(line.substr(colon + 1)));
     }
     return size * count;
 }

@@ -1,7 +1,8 @@
 #include "client/url.hpp"
 
+#include "fetch/url.hpp"
+
 #include <algorithm>
-#include <charconv>
 
 namespace beckon::client {
 
@@ -30,47 +31,22 @@ core::Result<Url> parse_url(std::string_view text) {
                           "'" + std::string{text} + "' is not a URL we can use: " +
                               std::string{why} + "; like wss://push.example.net:8080/");
     };
-    Url url;
-    const auto colon = text.find("://");
-    if (colon == std::string_view::npos) return bad("it has no scheme");
-    url.scheme = std::string{text.substr(0, colon)};
-    std::ranges::transform(url.scheme, url.scheme.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    if (!printable(text)) return bad("it holds blanks or characters outside ASCII");
+    if (text.find('#') != std::string_view::npos) return bad("it has a fragment");
+    const auto parts = fetch::Url::parse(
+        std::string{text}, CURLU_NON_SUPPORT_SCHEME | CURLU_PATH_AS_IS | CURLU_DISALLOW_USER);
+    if (!parts) return bad(parts.error().message);
+    Url url{.scheme = parts->scheme(), .host = parts->host()};
     if (url.scheme != "http" && url.scheme != "https" && url.scheme != "ws" &&
         url.scheme != "wss") {
         return bad("the scheme must be http, https, ws or wss");
     }
-    const std::string_view rest = text.substr(colon + 3);
-    if (!printable(rest)) return bad("it holds blanks or characters outside ASCII");
-    const auto path = rest.find_first_of("/?#");
-    std::string_view place = rest.substr(0, path);
-    url.target = path == std::string_view::npos ? "/" : std::string{rest.substr(path)};
-    if (url.target.find('#') != std::string::npos) return bad("it has a fragment");
-    if (url.target.front() == '?') url.target.insert(0, "/");
-    if (place.find('@') != std::string_view::npos) return bad("it has user info");
-
-    if (place.starts_with('[')) {
-        const auto end = place.find(']');
-        if (end == std::string_view::npos) return bad("the bracket is not closed");
-        url.host = std::string{place.substr(1, end - 1)};
-        place.remove_prefix(end + 1);
-    } else {
-        const auto end = std::min(place.find(':'), place.size());
-        url.host = std::string{place.substr(0, end)};
-        place.remove_prefix(end);
-    }
-    if (url.host.empty()) return bad("the host is missing");
-    url.port = default_port(url.scheme);
-    if (!place.empty()) {
-        const std::string_view digits = place.substr(1);
-        const auto [end, error] =
-            std::from_chars(digits.data(), digits.data() + digits.size(), url.port);
-        if (place.front() != ':' || error != std::errc{} || end != digits.data() + digits.size() ||
-            url.port == 0) {
-            return bad("the port must be a number from 1 to 65535");
-        }
-    }
+    if (url.host.starts_with('[')) url.host = url.host.substr(1, url.host.size() - 2);
+    const auto port = parts->part(CURLUPART_PORT);
+    url.port = port ? static_cast<std::uint16_t>(std::stoi(*port)) : default_port(url.scheme);
+    if (url.port == 0) return bad("the port must be a number from 1 to 65535");
+    url.target = parts->part(CURLUPART_PATH).value_or("/");
+    if (const auto query = parts->part(CURLUPART_QUERY)) url.target.append("?").append(*query);
     return url;
 }
 

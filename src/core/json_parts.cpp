@@ -1,5 +1,6 @@
 #include "core/json_parts.hpp"
 
+#include "core/ascii.hpp"
 #include "core/json_text.hpp"
 
 #include <algorithm>
@@ -47,12 +48,6 @@ public:
 private:
     const std::size_t before_;  ///< bytes that were left out before the text
 };
-
-std::string_view without_blanks(std::string_view text) {
-    const auto first = text.find_first_not_of(kJsonBlanks);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(kJsonBlanks) + 1 - first);
-}
 
 /// Walks over text that json_value() has let pass. Of other text it takes something, never beyond
 /// its end, and in the end nothing.
@@ -125,7 +120,7 @@ std::optional<std::size_t> after_character(std::string_view bytes, std::size_t a
 Result<std::string_view> json_value(std::string_view all) {
     auto text = all;
     if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-    text = without_blanks(text);
+    text = trimmed(text, kJsonBlanks);
     const auto before = text.empty() ? 0 : static_cast<std::size_t>(text.data() - all.data());
     // The parser takes a second byte-order mark and the end at a zero byte; no value begins or ends
     // so.
@@ -190,7 +185,7 @@ void append_json_member(std::string& object, std::string_view name, std::string_
 std::string with_json_member(std::string_view object, std::string_view name,
                              std::string_view value) {
     object.remove_suffix(1);  // the closing brace
-    std::string out{without_blanks(object)};
+    std::string out{trimmed(object, kJsonBlanks)};
     append_json_member(out, name, value);
     return out.append(1, '}');
 }

@@ -6,14 +6,6 @@ namespace beckon::edge {
 
 namespace metric = ops::metric;
 
-namespace {
-
-/// Its place in kCommands.
-constexpr std::size_t kBroadcastSubscribe = 3;
-static_assert(kCommands[kBroadcastSubscribe] == "broadcast_subscribe");
-
-}  // namespace
-
 EdgeMetrics::EdgeMetrics(ops::Metrics& metrics) : homes(metrics) {
     front.frames_in = &metrics.counter(metric::kEdgeFrames, "WebSocket text frames, by direction.",
                                        {{"direction", "in"}});
@@ -26,9 +18,12 @@ EdgeMetrics::EdgeMetrics(ops::Metrics& metrics) : homes(metrics) {
                          "Clients that a new home took over while their connection stayed open.");
     front.homeless =
         &metrics.gauge(metric::kEdgeHomeless, "Connected clients that wait for a home.");
+    front.refused_frames =
+        &metrics.counter(metric::kEdgeRefusedFrames,
+                         "Connections that were closed because a client broke the protocol.");
     front.broadcast_subscribes =
         &metrics.counter(metric::kEdgeCommands, "Frames from clients, by command.",
-                         {{"command", std::string{kCommands[kBroadcastSubscribe]}}});
+                         {{"command", std::string{kCommands[kBroadcastSubscribeCommand]}}});
     front.broadcasts_sent = &metrics.counter(
         metric::kEdgeBroadcastsSent, "Broadcast frames sent, which notify clients of a change.");
     broadcasts.known =

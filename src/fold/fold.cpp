@@ -5,7 +5,6 @@
 #include "core/logger.hpp"
 #include "fold/barrier_queries.hpp"
 #include "fold/catch_up.hpp"
-#include "fold/commits.hpp"
 #include "fold/ends_watch.hpp"
 #include "fold/failures.hpp"
 #include "fold/input.hpp"
@@ -30,6 +29,9 @@ constexpr core::Duration kTick = std::chrono::seconds{1};
 /// After the log did not answer.
 constexpr core::Duration kLogRetryFirst = std::chrono::milliseconds{250};
 constexpr core::Duration kLogRetryMost = std::chrono::seconds{4};
+/// After a commit that failed: mostly the disk is behind for a moment.
+constexpr core::Duration kCommitRetryFirst = std::chrono::milliseconds{10};
+constexpr core::Duration kCommitRetryMost = std::chrono::milliseconds{640};
 /// A fold that restores commits when its state has collected enough, when it has nothing more to
 /// take, and after this time at the latest, so that its position is known and a crash costs little.
 /// Messages that come and go within a batch, as most do, never reach the store.
@@ -61,7 +63,9 @@ struct Fold::Impl {
     void schedule_turn();
     void turn();
     bool batches() const;
+    core::Result<void> commit();
     void not_committed(const Error& why);
+    bool has_gone_back() const;
     void after_commit(bool more);
     void caught_up();
 
@@ -91,11 +95,13 @@ struct Fold::Impl {
     CatchUp catch_up;
     EndsWatch ends_watch;
     StallWatch stall_watch;
-    Commits commits;
 
     Phase phase = Phase::opening;
     bool turn_posted = false;
     core::MonoTime batching_since{};  ///< the last commit
+    core::Backoff commit_retry{kCommitRetryFirst, kCommitRetryMost};
+    bool uncommitted =
+        false;             ///< the last commit failed: no records are taken before it is repeated
     bool pausing = false;  ///< after a commit that failed; a turn could only try it again
 
     core::Lifetime lifetime;  ///< of the fold
@@ -134,7 +140,6 @@ Fold::Impl::Impl(Options o, Context p, State& s)
                       if (!barriers()) return answer({});
                       queries.ask_barriers(indexes_of(inputs), std::move(answer));
                   }),
-      commits(s, inputs, failures, options.folder, name),
       lifetime(p.executor),
       life(p.executor) {
     for (const auto& where : options.inputs) {
@@ -205,7 +210,7 @@ void Fold::Impl::close() {
     intake.close();
     turn_posted = false;
     pausing = false;
-    commits.begin_again();
+    uncommitted = false;
 }
 
 /// Queries are answered only after the state was notified of the restart: their answers must not
@@ -246,8 +251,8 @@ void Fold::Impl::schedule_turn() {
 /// Take, replay, commit; all effects come after the commit.
 void Fold::Impl::turn() {
     if (phase == Phase::opening) return;
-    bool more = commits.failed();  // records that were not taken meanwhile
-    if (!commits.failed()) {
+    bool more = uncommitted;  // records that were not taken meanwhile
+    if (!uncommitted) {
         const auto taken = intake.turn();
         if (!taken) return clear_and_restart(taken.error().message);
         more = *taken;
@@ -259,10 +264,26 @@ void Fold::Impl::turn() {
             return;  // without more: until the reader is ready
         }
     }
-    if (const auto committed = commits.commit(); !committed) {
-        return not_committed(committed.error());
-    }
+    if (const auto committed = commit(); !committed) return not_committed(committed.error());
     after_commit(more);
+}
+
+/// Logs one line for each series of failures.
+core::Result<void> Fold::Impl::commit() {
+    if (state.dirty()) {
+        if (auto committed = state.commit(); !committed) {
+            if (std::exchange(uncommitted, true)) return committed;
+            core::log_warn(options.folder, "fold_not_committed",
+                           {{"fold", name},
+                            {"fault", core::to_string(committed.error().fault)},
+                            {"why", committed.error().message}});
+            return committed;
+        }
+        commit_retry.worked();
+    }
+    failures.worked(Need::commit, 0);
+    uncommitted = false;
+    return {};
 }
 
 bool Fold::Impl::batches() const {
@@ -279,12 +300,22 @@ void Fold::Impl::not_committed(const Error& why) {
     } else {
         failures.failed(Need::commit, 0, why);
     }
-    if (commits.gone_back()) return restart(why.message, commits.pause());
+    if (has_gone_back()) return restart(why.message, commit_retry.pause());
     pausing = true;
-    context.executor.post_after(commits.pause(), life.guard([this] {
+    context.executor.post_after(commit_retry.pause(), life.guard([this] {
         pausing = false;
         schedule_turn();
     }));
+}
+
+/// The state has dropped its uncommitted changes, since one of its reads failed.
+bool Fold::Impl::has_gone_back() const {
+    if (state.dropped_batch()) return true;
+    for (InputIndex i = 0; i < inputs.size(); ++i) {
+        const auto kept = state.checkpoint(i);
+        if (kept && kept->next < inputs[i]->replayed()) return true;
+    }
+    return false;
 }
 
 /// After the commit: the user's effects first, then the waiters.

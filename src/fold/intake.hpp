@@ -16,7 +16,9 @@
 namespace beckon::fold {
 
 /// Brings records from the inputs' readers to the state, within the budget of a turn and in chunks,
-/// so that no input keeps the others waiting. A reader that fails is tried again, or replaced.
+/// so that no input keeps the others waiting. A reader that fails is tried again, or replaced. It
+/// is the turn over all inputs; an Input is one partition, which opening, catch-up and queries use
+/// too.
 class Intake {
 public:
     struct Limits {

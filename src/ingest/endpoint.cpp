@@ -3,6 +3,7 @@
 #include "core/base64url.hpp"
 #include "core/descriptors.hpp"
 #include "core/logger.hpp"
+#include "fetch/url.hpp"
 #include "fold/webhook_owners.hpp"
 #include "ingest/receipts/prefer.hpp"
 #include "ingest/receipts/receipt_polls.hpp"
@@ -80,11 +81,11 @@ std::unique_ptr<store::SubscriptionStore> open_store_or_throw(const EndpointConf
 
 /// scheme://host[:port], from a URL that may have a path.
 std::string origin_of(const std::string& url) {
-    const auto host = url.find("://");
-    if (host == std::string::npos || host == 0) {
+    const auto parsed = fetch::Url::parse(url);
+    if (!parsed) {
         throw std::runtime_error("public_url '" + url + "' must be like https://push.example.org");
     }
-    return url.substr(0, url.find('/', host + 3));
+    return parsed->origin();
 }
 
 std::string scheme_of(const EndpointConfig& config) {

@@ -1,5 +1,7 @@
 #include "net/peer_address.hpp"
 
+#include "core/ascii.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -14,12 +16,6 @@ namespace {
 
 constexpr std::array<std::uint8_t, 12> kV4Prefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-std::string_view trim(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-    return text;
-}
-
 std::optional<PeerAddress> parse_bare(std::string_view text) {
     const std::string zero_ended{text};
     PeerAddress address;
@@ -33,7 +29,7 @@ std::optional<PeerAddress> parse_bare(std::string_view text) {
 std::optional<std::string_view> forwarded_for(std::string_view element) {
     while (!element.empty()) {
         const auto end = std::min(element.find(';'), element.size());
-        auto pair = trim(element.substr(0, end));
+        auto pair = core::trimmed(element.substr(0, end));
         element.remove_prefix(std::min(end + 1, element.size()));
         if (pair.size() < 4 || (pair[0] | 32) != 'f' || (pair[1] | 32) != 'o' ||
             (pair[2] | 32) != 'r' || pair[3] != '=') {
@@ -149,7 +145,7 @@ std::optional<PeerAddress> TrustedProxies::claimed_client(
     std::optional<std::string_view> x_forwarded_for) const {
     if ((!forwarded && !x_forwarded_for) || contains(socket)) return std::nullopt;
     const auto list = forwarded.value_or(x_forwarded_for.value_or(""));
-    const auto element = trim(list.substr(list.rfind(',') + 1));  // npos + 1: all of it
+    const auto element = core::trimmed(list.substr(list.rfind(',') + 1));  // npos + 1: all of it
     const auto text = forwarded ? forwarded_for(element) : std::optional{element};
     return text ? parse_address(*text) : std::nullopt;
 }
@@ -158,7 +154,8 @@ PeerAddress TrustedProxies::last_untrusted(List form, std::string_view list,
                                            PeerAddress nearest) const {
     while (!list.empty()) {  // from the right: each proxy appends the address that it saw
         const auto comma = list.rfind(',');
-        const auto element = trim(comma == std::string_view::npos ? list : list.substr(comma + 1));
+        const auto element =
+            core::trimmed(comma == std::string_view::npos ? list : list.substr(comma + 1));
         list = comma == std::string_view::npos ? std::string_view{} : list.substr(0, comma);
         const auto text = form == List::forwarded ? forwarded_for(element) : std::optional{element};
         const auto address = text ? parse_address(*text) : std::nullopt;

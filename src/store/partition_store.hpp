@@ -20,7 +20,8 @@
 
 namespace beckon::store {
 
-/// One partition's part of the store. Changes collect in memory, where reads see them at once, and
+/// One partition's part of the store: three folds and their tables, which commit together and whose
+/// users see no RocksDB. Changes collect in memory, where reads see them at once, and
 /// commit() writes the net changes together with the offsets. Owner's thread only.
 ///
 /// Commit seldom. A message that is put and finished between two commits is never written at all,

@@ -160,9 +160,10 @@ TEST_CASE("URLs are taken apart", "[url]") {
     CHECK(parse_url("https://push.example.net:443/a/b?c").value().origin() ==
           "https://push.example.net");
     CHECK(parse_url("http://[::1]:8082/a").value().origin() == "http://[::1]:8082");
-    for (const char* text : {"", "localhost:80", "http://", "http://:80", "http://h:0",
-                             "http://h:65536", "http://h:8x", "http://[::1", "http://u@h",
-                             "http://h/ x", "http://h/#f", "http://h:", "ftp://h"}) {
+    CHECK(parse_url("http://h:").value() == Url{"http", "h", 80, "/"});  // RFC 3986 §6.2.3
+    for (const char* text :
+         {"", "localhost:80", "http://", "http://:80", "http://h:0", "http://h:65536",
+          "http://h:8x", "http://[::1", "http://u@h", "http://h/ x", "http://h/#f", "ftp://h"}) {
         CAPTURE(text);
         CHECK_FALSE(parse_url(text));
     }

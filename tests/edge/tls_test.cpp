@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 using edge::ClosedBy;
 using test::FakeHome;
 using test::FrontWorld;
+using test::order;
 using test::WsClient;
 using Tls = test::WsClient::Tls;
 using Kind = test::WsClient::Event::Kind;
@@ -47,17 +48,17 @@ TEST_CASE("a client speaks over TLS as it does without", "[edge][tls]") {
     auto client = world.client(Tls::yes);
     CHECK(client.certificate_subject() == "/CN=one.test");
     for (int i = 0; i < 20; ++i) {
-        client.text("frame " + std::to_string(i));
+        client.text(order("frame " + std::to_string(i)));
         REQUIRE(client.next_message().payload.ends_with(":frame " + std::to_string(i)));
     }
     const std::string large(60'000, 'l');
-    client.text(large);
+    client.text(order(large));
     CHECK(client.next_message().payload.ends_with(large));
-    client.text("burst 100 4000");
+    client.text(order("burst 100 4000"));
     for (int i = 0; i < 100; ++i) {
         REQUIRE(client.next_message().payload.starts_with(std::to_string(i) + ":x"));
     }
-    client.text("close 1000 SM");
+    client.text(order("close 1000 SM"));
     CHECK(client.until_closed().code() == 1000);
     CHECK(client.until_closed().kind == Kind::end);
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
@@ -92,7 +93,7 @@ TEST_CASE("a reload serves new connections the new certificate and keeps the old
     for (int i = 0; i < 8; ++i) {  // both shards
         CHECK(world.client(Tls::yes).certificate_subject() == "/CN=two.test");
     }
-    old.text("still");
+    old.text(order("still"));
     CHECK(old.next_message().payload.ends_with(":still"));
 }
 
@@ -200,7 +201,7 @@ TEST_CASE("over TLS too: time-outs, slow readers and the stop", "[edge][tls]") {
     auto mute = world.connect(Tls::yes);
     CHECK(mute.until_closed().reason() == "HandshakeTimeout");
     auto slow = world.client(Tls::yes);
-    slow.text("burst 2000 4000");
+    slow.text(order("burst 2000 4000"));
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::slow) == 1; }));
     auto client = world.client(Tls::yes);
     world.fronts.go_away(20ms);

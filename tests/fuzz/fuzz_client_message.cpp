@@ -18,16 +18,18 @@ void check(const edge::ClientFrame& frame, std::size_t size) {
     if (const auto* hello = std::get_if<edge::Hello>(&frame)) {
         require(hello->broadcasts.size() <= size);
     }
-    if (const auto* ack = std::get_if<edge::Ack>(&frame)) {
+    const auto* command = std::get_if<edge::ClientCommand>(&frame);
+    if (!command) return;
+    if (const auto* ack = std::get_if<edge::Ack>(command)) {
         for (const auto& update : ack->updates) {
             require(update.version.size() <= size);
             require(edge::answer_code(update) < edge::kAnswerCodes.size());
         }
     }
-    if (const auto* nack = std::get_if<edge::Nack>(&frame)) {
+    if (const auto* nack = std::get_if<edge::Nack>(command)) {
         require(edge::answer_code(*nack) < edge::kAnswerCodes.size());
     }
-    if (const auto* unregister = std::get_if<edge::Unregister>(&frame)) {
+    if (const auto* unregister = std::get_if<edge::Unregister>(command)) {
         require(edge::answer_code(*unregister) < edge::kAnswerCodes.size());
     }
 }

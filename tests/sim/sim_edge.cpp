@@ -59,6 +59,10 @@ SimEdge::SimEdge(Surroundings around, Options options)
       control_("control", life_),
       store_(open_store(around_.directory, around_.disk, around_.rotation, around_.buffers)),
       assignments_(options_.partitions) {
+    if (around_.tracks) {
+        tracking_ = std::make_unique<SimTracking>(around_.log, life_, around_.clock, options_.id,
+                                                  options_.partitions);
+    }
     std::vector<edge::Loop*> loops;
     for (std::size_t i = 0; i < options_.shards; ++i) {
         shards_.push_back(
@@ -81,6 +85,7 @@ std::unique_ptr<store::EdgeStore> SimEdge::kill() {
     cluster_.reset();
     for (auto& shard : shards_) shard->homes.reset();
     shards_.clear();
+    tracking_.reset();
     return std::move(store_);
 }
 
@@ -166,7 +171,7 @@ void SimEdge::open_shard(std::size_t index) {
                   .keys = around_.keys,
                   .clock = around_.clock,
                   .metrics = counters().homes,
-                  .milestones = nullptr,
+                  .milestones = tracking_ ? &tracking_->sink() : nullptr,
                   .changed = [this, index] { control_.post([this, index] { reported(index); }); }});
 }
 

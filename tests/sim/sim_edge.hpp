@@ -10,6 +10,7 @@
 #include "sim/process_life.hpp"
 #include "sim/sim_links.hpp"
 #include "sim/sim_sockets.hpp"
+#include "sim/sim_tracking.hpp"
 #include "store/edge_store.hpp"
 #include "support/memory_disk.hpp"
 
@@ -47,6 +48,7 @@ public:
         const test::MemoryDisk& disk;  ///< outlives it
         store::Rotation rotation;
         Buffers buffers;
+        bool tracks = false;  ///< milestones of tracked messages are reported
         /// It has a home or a copy here, which knows of its log what it sees from now on.
         std::function<void(core::Partition)> opened;
         /// Its home was placed here.
@@ -129,6 +131,7 @@ private:
     SimLoop control_;
     bool mute_ = false;
     std::unique_ptr<store::EdgeStore> store_;
+    std::unique_ptr<SimTracking> tracking_;
     std::vector<std::unique_ptr<Shard>> shards_;
     std::unique_ptr<edge::Switchboard> board_;
     std::unique_ptr<SimLinks> links_;

@@ -9,6 +9,7 @@ namespace {
 constexpr const char* kOrigin = "https://sim";
 constexpr std::size_t kFailedChecksMax = 600;
 constexpr std::size_t kPublishBytesMax = 1U << 20;
+constexpr std::size_t kVapidCache = 16;
 constexpr std::size_t kStoreMemory = 1U << 20;
 
 /// One for all processes of all runs, as those of the edges.
@@ -29,12 +30,18 @@ std::unique_ptr<store::SubscriptionStore> open_view(const SimEndpoint::Surroundi
     return std::move(*opened);
 }
 
-ingest::ServiceConfig config_of(const SimEndpoint::Surroundings& around, const core::NodeId& id) {
+ingest::ServiceConfig config_of(const SimEndpoint::Surroundings& around, const core::NodeId& id,
+                                SimTracking* tracking) {
     ingest::ServiceConfig config;
     config.origin = kOrigin;
     config.audiences = {kOrigin};
     config.node = id;
     config.partitions = around.partitions;
+    if (tracking) {
+        config.tracked = {*around.tracked};
+        config.milestones = &tracking->sink();
+        config.vapid_cache_entries = kVapidCache;
+    }
     return config;
 }
 
@@ -62,11 +69,15 @@ private:
 
 SimEndpoint::SimEndpoint(const Surroundings& around, const core::NodeId& id)
     : life_(around.executor), loop_("ingest", life_), store_(open_view(around)) {
+    if (around.tracked) {
+        tracking_ =
+            std::make_unique<SimTracking>(around.log, life_, around.clock, id, around.partitions);
+    }
     view_ = std::make_unique<ingest::SubscriptionView>(
         ingest::ViewConfig{.node = id, .partitions = around.partitions}, around.log, loop_,
         around.clock, *store_, counters(), [](const ingest::ViewReadiness&) {});
     shared_ = std::unique_ptr<ingest::ServiceShared>(new ingest::ServiceShared{
-        .config = config_of(around, id),
+        .config = config_of(around, id, tracking_.get()),
         .keys = around.keys,
         .clock = around.clock,
         .view = *view_,
@@ -84,6 +95,7 @@ SimEndpoint::~SimEndpoint() {
     life_.kill();
     service_.reset();
     view_.reset();
+    tracking_.reset();
 }
 
 void SimEndpoint::ask(SimRequest request, std::function<void(const net::HttpReply&)> answered) {

@@ -4,12 +4,14 @@
 #include "ingest/service.hpp"
 #include "log/event_log.hpp"
 #include "sim/process_life.hpp"
+#include "sim/sim_tracking.hpp"
 #include "store/subscription_store.hpp"
 #include "support/memory_disk.hpp"
 
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +36,7 @@ public:
         const core::Clock& clock;
         std::shared_ptr<const core::KeyRing> keys;
         core::Partition partitions;
+        std::optional<core::Sha256> tracked;  ///< of the key whose messages are tracked
         std::filesystem::path directory;
         const test::MemoryDisk& disk;  ///< outlives it
     };
@@ -53,6 +56,7 @@ private:
     SimLoop loop_;
     ops::Health health_;
     std::unique_ptr<store::SubscriptionStore> store_;
+    std::unique_ptr<SimTracking> tracking_;  ///< null: no messages are tracked
     std::unique_ptr<ingest::SubscriptionView> view_;
     std::unique_ptr<ingest::ServiceShared> shared_;
     std::unique_ptr<ingest::Service> service_;

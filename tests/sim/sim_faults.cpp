@@ -87,6 +87,7 @@ void SimWorld::fault_of_edge(Act act) {
             });
             return;
         case Act::edge_without_log:
+            reports_may_be_lost_ = true;
             acks_certain_since_.fill(clock_.mono());
             slot.log->set_away(true);
             executor_.post_after(up_to(kHostAwayFor), [this, &slot] {
@@ -121,6 +122,7 @@ void SimWorld::fault_of_endpoint(Act act) {
 }
 
 void SimWorld::fault_of_log(Act act) {
+    reports_may_be_lost_ |= act != Act::hold_reader;
     switch (act) {
         case Act::fail_publishes: return log_->fail_next_publishes(static_cast<int>(1 + below(4)));
         case Act::lose_reports: return log_->lose_next_answers(static_cast<int>(1 + below(4)));

@@ -11,12 +11,13 @@ namespace {
 
 constexpr std::string_view kMessages = "https://sim/m/";
 
-std::string_view id_of(const core::Record& record) {
+std::string_view header_of(const core::Record& record, std::string_view name) {
     for (const auto& header : record.headers) {
-        if (header.name == core::header::kId) return header.value;
+        if (header.name == name) return header.value;
     }
     return {};
 }
+std::string_view id_of(const core::Record& record) { return header_of(record, core::header::kId); }
 
 }  // namespace
 
@@ -54,6 +55,7 @@ void SimWorld::send(const SimClient& client) {
         .headers = {{"TTL", std::to_string(message.ttl_s)}, {"Content-Encoding", "aes128gcm"}},
         .body = std::to_string(number)};
     if (message.topic) request.headers.emplace_back("Topic", *message.topic);
+    if (tracks_) request.headers.emplace_back("Authorization", authorization_);
     sent_[number] = message;
     endpoint->ask(std::move(request),
                   [this, number](const net::HttpReply& reply) { answered(number, reply); });
@@ -85,6 +87,7 @@ void SimWorld::accepted(SentMessage& message, const net::HttpReply& reply) {
     if (at != records.rend()) {
         message.offset = at->offset;
         message.appended = at->time;
+        message.reliability_id = header_of(at->record, core::header::kReliabilityId);
         return;
     }
     // Its client may have had it, and compaction too, before its sender is answered.

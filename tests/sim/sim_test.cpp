@@ -50,6 +50,7 @@ TEST_CASE("the worlds of the simulation have traffic, kills and moves", "[sim]")
         sum.wrong_suspicions += tally.wrong_suspicions;
         sum.failovers += tally.failovers;
         sum.quick_failovers += tally.quick_failovers;
+        sum.ends_counted += tally.ends_counted;
     }
     CHECK(sum.answered_201 > 30 * kSeeds);
     CHECK(sum.received > 25 * kSeeds);
@@ -61,6 +62,7 @@ TEST_CASE("the worlds of the simulation have traffic, kills and moves", "[sim]")
     CHECK(sum.wrong_suspicions > 0);
     CHECK(sum.quick_failovers > kSeeds / 2);
     CHECK(sum.failovers > sum.quick_failovers);
+    CHECK(sum.ends_counted > 2 * kSeeds);  // in a quarter of them
 }
 
 TEST_CASE("worlds with hostile clocks have traffic and steps of clocks", "[sim][clock]") {

@@ -35,11 +35,13 @@ SimWorld::SimWorld(std::uint64_t seed, Clocks clocks, bool prints)
     : prints_(prints),
       hostile_(clocks == Clocks::hostile),
       clients_return_(seed % 3 != 0),
+      tracks_(!hostile_ && seed % 4 == 2),
       rotation_(hostile_ ? some_rotation(seed) : store::Rotation::off),
       buffers_(seed % 16 == 7 ? Buffers::scarce : Buffers::ample),
       random_(seed),
       time_(clock_, seed),
-      keenness_(seed % 2 == 0 ? 80 : 100) {
+      keenness_(seed % 2 == 0 ? 80 : 100),
+      tracking_dice_(seed) {
     seed_openssl_random(seed);
     if (hostile_) {
         clock_.step_wall(kMonthEnd - clock_.wall() -
@@ -81,6 +83,7 @@ SimWorld::SimWorld(std::uint64_t seed, Clocks clocks, bool prints)
         start(endpoints_[i]);
     }
     for (std::size_t i = 0, running = 1 + below(kMachines); i < running; ++i) start(edges_[i]);
+    if (tracks_) begin_tracking();
     report(std::to_string(edge_options_.shards) + " shards, " +
            std::to_string(edge_options_.standbys) + " standbys, mailboxes of " +
            std::to_string(edge_options_.mailbox_max) + " messages, links of " +
@@ -172,6 +175,7 @@ void SimWorld::start(EdgeSlot& slot) {
             .disk = *slot.disk,
             .rotation = rotation_,
             .buffers = buffers_,
+            .tracks = tracks_,
             .opened = [this, since](core::Partition p) { (*since)[p] = clock_.mono(); },
             .placed = [this, since](core::Partition p) { time_.may_serve(p, since->at(p)); },
             .wrongly_suspected = [this] { ++tally.wrong_suspicions; },
@@ -192,15 +196,17 @@ void SimWorld::start(EdgeSlot& slot) {
 void SimWorld::start(EndpointSlot& slot) {
     if (!slot.disk) slot.disk = std::make_unique<test::MemoryDisk>();
     slot.clock = some_clock();
-    slot.process =
-        std::make_unique<SimEndpoint>(SimEndpoint::Surroundings{.log = *slot.log,
-                                                                .executor = executor_,
-                                                                .clock = *slot.clock,
-                                                                .keys = keys(),
-                                                                .partitions = kPartitions,
-                                                                .directory = slot.directory,
-                                                                .disk = *slot.disk},
-                                      core::NodeId{"endpoint-" + std::to_string(next_node_++)});
+    slot.process = std::make_unique<SimEndpoint>(
+        SimEndpoint::Surroundings{
+            .log = *slot.log,
+            .executor = executor_,
+            .clock = *slot.clock,
+            .keys = keys(),
+            .partitions = kPartitions,
+            .tracked = tracks_ ? std::optional{tracked_key_sha256()} : std::nullopt,
+            .directory = slot.directory,
+            .disk = *slot.disk},
+        core::NodeId{"endpoint-" + std::to_string(next_node_++)});
 }
 
 void SimWorld::start_later(EdgeSlot& slot) {
@@ -283,6 +289,7 @@ void SimWorld::play(const Step& step) {
 
 void SimWorld::calm_down() {
     report("the faults are over");
+    calm_ = true;
     log_->set_away(false);
     log_->set_missing_time({});
     for (auto& slot : edges_) slot.log->set_away(false);
@@ -293,6 +300,9 @@ void SimWorld::calm_down() {
         if (!slot.process) start(slot);
     }
     for (auto& slot : endpoints_) {
+        if (!slot.process) start(slot);
+    }
+    for (auto& slot : counters_) {
         if (!slot.process) start(slot);
     }
     executor_.run_for(30s);

@@ -4,6 +4,7 @@
 #include "sim/hostile_time.hpp"
 #include "sim/sim_edge.hpp"
 #include "sim/sim_endpoint.hpp"
+#include "sim/sim_tracking.hpp"
 #include "sim/story.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
@@ -37,9 +38,10 @@ struct SentMessage {
     std::optional<core::Offset> offset = std::nullopt;  ///< known with the 201
     core::Timestamp appended{};
     core::MonoTime published{};
-    core::MonoTime answered{};  ///< with the 201
-    bool taken_back = false;    ///< DELETE was sent
-    bool deleted = false;       ///< and answered 204
+    core::MonoTime answered{};        ///< with the 201
+    bool taken_back = false;          ///< DELETE was sent
+    bool deleted = false;             ///< and answered 204
+    std::string reliability_id = {};  ///< of a tracked one, known with the 201
 };
 
 /// A user agent as a small state machine: it says hello with the uaid it knows, registers, acks
@@ -69,6 +71,9 @@ struct SimClient {
 /// With hostile clocks the leader of each partition has a clock of its own that is wrong, drifts
 /// and steps; so has each host, from its boot on; nights pass in which nobody writes; and a month
 /// ends. A message that was answered 201 lives for its TTL, by true time.
+///
+/// In some worlds with right clocks all messages are tracked, and processes with the role
+/// reliability, which are killed too, count their milestones.
 class SimWorld final : private ClientSide {
 public:
     explicit SimWorld(std::uint64_t seed, Clocks clocks = Clocks::right, bool prints = false);
@@ -96,6 +101,7 @@ public:
         std::size_t wrong_suspicions = 0;
         std::size_t failovers = 0;
         std::size_t quick_failovers = 0;  ///< in less than a second
+        std::size_t ends_counted = 0;  ///< of tracked messages that were acknowledged for certain
     };
     Tally tally;
     /// Over all records of the log: two runs that have the same are the same.
@@ -116,6 +122,10 @@ private:
         std::unique_ptr<HostClock> clock;
         std::unique_ptr<HostLog> log;
         std::unique_ptr<SimEndpoint> process;
+    };
+    struct CounterSlot {  ///< a machine with the role reliability
+        std::filesystem::path directory;
+        std::unique_ptr<SimReliability> process;
     };
     /// A client's connection, as the network sees it.
     struct Socket {
@@ -195,6 +205,17 @@ private:
     void fail(const std::string& what);
     void report(const std::string& what);
 
+    // --- milestones
+    static core::Sha256 tracked_key_sha256();
+    void begin_tracking();
+    void start(CounterSlot& slot);
+    void kill_a_counter_later();
+    const reliability::MilestoneHome* milestone_home(core::Partition p) const;
+    bool milestones_are_counted() const;
+    void check_milestones();
+    void check_counts(core::Partition p);
+    void check_history(std::uint64_t number, const SentMessage& message);
+
     // --- checks
     void check();
     static Life life_of(const SentMessage& message);
@@ -211,6 +232,7 @@ private:
     std::string difference(core::Partition p, store::PartitionStore& rebuilt,
                            store::PartitionStore& live) const;
     void pay_for_expired(store::PartitionStore& rebuilt);
+    void pay_for_deleted(store::PartitionStore& rebuilt);
     void check_rebuilt(const std::vector<std::unique_ptr<store::PartitionStore>>& live);
     void check_sessions();
     bool is_quiet(core::Partition p);
@@ -219,6 +241,7 @@ private:
     const bool prints_;
     const bool hostile_;
     const bool clients_return_;
+    const bool tracks_;  ///< all messages are tracked
     const store::Rotation rotation_;
     const Buffers buffers_;
     std::mt19937_64 random_;
@@ -233,6 +256,11 @@ private:
     std::uint64_t keenness_;  ///< percent of messages that clients acknowledge at once
     std::vector<EdgeSlot> edges_;
     std::vector<EndpointSlot> endpoints_;
+    std::vector<CounterSlot> counters_;
+    std::mt19937_64 tracking_dice_;
+    std::string authorization_;  ///< of senders whose messages are tracked
+    bool reports_may_be_lost_ = false;
+    bool calm_ = false;  ///< the faults are over
     std::vector<SimClient> clients_;
     std::map<std::uint64_t, Socket> sockets_;
     std::uint64_t next_connection_ = 0;

@@ -20,7 +20,10 @@ struct KeptSockets final : edge::Sockets {
         sent.emplace_back(&client, std::move(text));
     }
     void ping(edge::Client&) override {}
-    void close(edge::Client&, edge::Closing, edge::ClosedBy) override { ++closed; }
+    void close(edge::Client&, edge::Closing closing, edge::ClosedBy) override {
+        ++closed;
+        last_closing = closing;
+    }
     void set_timer(edge::Client&, core::Duration after) override { timers.push_back(after); }
     std::vector<std::string> take() {
         std::vector<std::string> texts;
@@ -30,6 +33,7 @@ struct KeptSockets final : edge::Sockets {
     std::vector<std::pair<edge::Client*, std::string>> sent;
     std::vector<core::Duration> timers;  ///< all that were ever set
     int closed = 0;
+    std::optional<edge::Closing> last_closing;
 };
 
 /// Homes that keep incoming messages and answer on demand.
@@ -65,15 +69,17 @@ struct FrontAlone {
                       front_metrics()};
     std::deque<edge::Client> clients;
 
+    prometheus::Counter& counter(const char* of) {
+        return metrics.counter("c", "help", {{"of", of}});
+    }
     edge::FrontMetrics front_metrics() {
-        const auto counter = [this](const char* of) {
-            return &metrics.counter("c", "help", {{"of", of}});
-        };
+        const auto counter = [this](const char* of) { return &this->counter(of); };
         return {.frames_in = counter("in"),
                 .frames_out = counter("out"),
                 .clients = &metrics.gauge("g", "help", {{"of", "clients"}}),
                 .reattached = counter("reattached"),
                 .homeless = &metrics.gauge("g", "help", {{"of", "homeless"}}),
+                .refused_frames = counter("refused"),
                 .broadcast_subscribes = counter("subscribes"),
                 .broadcasts_sent = counter("told")};
     }

@@ -23,16 +23,19 @@
 
 namespace beckon::test {
 
-/// A home without protocol or log: answers hello, echoes, and does what a frame asks for.
+/// A frame that passes `what` to a FakeHome.
+inline std::string order(const std::string& what) {
+    return R"({"messageType":"nack","version":")" + what + R"("})";
+}
+
+/// A home without protocol or log: answers hello, echoes, and does what an order() asks for.
 ///
-///   hello with "mute"      never answered
-///   hello with "refuse"    closed with 1013 "Moved"
 ///   `burst N SIZE`         N frames of SIZE bytes, `0:xxx…`, `1:xxx…`, …
 ///   `close CODE REASON`    CloseClient
 ///   overflow               a CloseClient of which no home knows, as a full switchboard makes it
 ///   throw                  the home's code throws
 ///   release                released: the front attaches the client again
-///   a register             answered, unless the home lets the client go instead
+///   a register or ping     answered, unless the home lets the client go instead
 ///   anything else          `<partition>:<text>`
 class FakeHome {
 public:
@@ -45,9 +48,11 @@ public:
 
     std::atomic<int> attached{0};
     std::atomic<int> attached_again{0};
-    std::atomic<int> changes{0};    ///< registers and unregisters
-    std::atomic<int> let_go{0};     ///< so many more are released when they register or ping
-    std::atomic<bool> gone{false};  ///< a client that is attached again is released again
+    std::atomic<int> changes{0};       ///< registers and unregisters
+    std::atomic<int> let_go{0};        ///< so many more are released when they register or ping
+    std::atomic<bool> gone{false};     ///< a client that is attached again is released again
+    std::atomic<bool> mute{false};     ///< no hello is answered
+    std::atomic<bool> refuses{false};  ///< each hello is closed with 1013 "Moved"
     std::atomic<int> offered{0};
     std::atomic<int> detached{0};
     std::atomic<int> frames{0};
@@ -63,8 +68,8 @@ private:
             ++attached_again;
             if (gone) return release(attach.session);
         }
-        if (attach.hello.find("mute") != std::string::npos) return;
-        if (attach.hello.find("refuse") != std::string::npos) {
+        if (mute) return;
+        if (refuses) {
             forget(attach.session);
             fronts_.to_front(edge::CloseClient{
                 .session = attach.session, .code = edge::CloseCode::try_again, .reason = "Moved"});
@@ -75,43 +80,43 @@ private:
     }
     void on(edge::FromClient& from) {
         ++frames;
-        if (from.text.starts_with("burst ")) return burst(from);
-        if (from.text.starts_with("close ")) {
-            const auto code = static_cast<edge::CloseCode>(std::stoi(from.text.substr(6)));
-            forget(from.session);
-            fronts_.to_front(edge::CloseClient{
-                .session = from.session, .code = code, .reason = from.text.substr(11)});
-            return;
-        }
-        if (from.text == "throw") throw std::runtime_error("as the test asked");
-        if (from.text == "release") return release(from.session);
-        if (const auto asked = edge::answered_by(from.text)) {
+        if (const auto* asked = std::get_if<edge::Register>(&from.command)) {
             ++changes;
-            if (let_go > 0) {
-                --let_go;
-                return release(from.session);
-            }
-            fronts_.to_front(edge::ToClient{
-                .session = from.session, .text = edge::register_frame(asked->channel, 200, "url")});
+            answer(from.session, edge::register_frame(asked->channel, 200, "url"));
+        } else if (std::holds_alternative<edge::Ping>(from.command)) {
+            answer(from.session, edge::ping_frame());
+        } else {
+            obey(from.session, std::get<edge::Nack>(from.command).version);
+        }
+    }
+    /// Or lets the client go, if it is to.
+    void answer(const edge::SessionId& session, std::string text) {
+        if (let_go > 0) {
+            --let_go;
+            return release(session);
+        }
+        fronts_.to_front(edge::ToClient{.session = session, .text = std::move(text)});
+    }
+    void obey(const edge::SessionId& session, const std::string& what) {
+        if (what.starts_with("burst ")) return burst(session, what);
+        if (what.starts_with("close ")) {
+            const auto code = static_cast<edge::CloseCode>(std::stoi(what.substr(6)));
+            forget(session);
+            fronts_.to_front(
+                edge::CloseClient{.session = session, .code = code, .reason = what.substr(11)});
             return;
         }
-        if (from.text == edge::ping_frame()) {
-            if (let_go > 0) {
-                --let_go;
-                return release(from.session);
-            }
-            fronts_.to_front(edge::ToClient{.session = from.session, .text = edge::ping_frame()});
-            return;
-        }
-        if (from.text == "overflow") {
-            fronts_.to_front(edge::CloseClient{.session = from.session,
+        if (what == "throw") throw std::runtime_error("as the test asked");
+        if (what == "release") return release(session);
+        if (what == "overflow") {
+            fronts_.to_front(edge::CloseClient{.session = session,
                                                .code = edge::CloseCode::try_again,
                                                .reason = "Overloaded",
                                                .kind = edge::CloseClient::Kind::held});
             return;
         }
-        fronts_.to_front(edge::ToClient{.session = from.session,
-                                        .text = std::to_string(partition_) + ":" + from.text});
+        fronts_.to_front(
+            edge::ToClient{.session = session, .text = std::to_string(partition_) + ":" + what});
     }
     void on(edge::Detach& detach) {
         ++detached;
@@ -131,14 +136,14 @@ private:
                                            .kind = edge::CloseClient::Kind::released});
     }
 
-    void burst(const edge::FromClient& from) {
-        const auto space = from.text.find(' ', 6);
-        const int n = std::stoi(from.text.substr(6));
-        const auto size = static_cast<std::size_t>(std::stoi(from.text.substr(space + 1)));
+    void burst(const edge::SessionId& session, const std::string& what) {
+        const auto space = what.find(' ', 6);
+        const int n = std::stoi(what.substr(6));
+        const auto size = static_cast<std::size_t>(std::stoi(what.substr(space + 1)));
         for (int i = 0; i < n; ++i) {
             std::string text = std::to_string(i) + ":";
             text.resize(std::max(size, text.size()), 'x');
-            fronts_.to_front(edge::ToClient{.session = from.session, .text = std::move(text)});
+            fronts_.to_front(edge::ToClient{.session = session, .text = std::move(text)});
         }
     }
 

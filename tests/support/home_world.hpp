@@ -126,18 +126,17 @@ public:
     void run(core::Duration span = std::chrono::milliseconds{500}) { executor.run_for(span); }
 
     // --- clients
-    std::uint64_t attach(const core::Uaid& uaid, bool offered, const std::string& hello) {
+    std::uint64_t attach(const core::Uaid& uaid, bool offered) {
         const auto number = ++sessions_;
         received[number];
         uaids_[number] = uaid;
         greets_.insert(number);
-        receive(edge::Attach{session(number), uaid, offered, hello});
+        receive(edge::Attach{session(number), uaid, offered});
         return number;
     }
     /// A client that offers a UAID, or none; its hello is on its way.
     std::uint64_t hello(std::optional<core::Uaid> uaid = std::nullopt) {
-        return attach(uaid.value_or(core::Uaid{core::random_uuid4()}), uaid.has_value(),
-                      R"({"messageType":"hello","use_webpush":true})");
+        return attach(uaid.value_or(core::Uaid{core::random_uuid4()}), uaid.has_value());
     }
     /// As hello(), and gives the home time to answer.
     std::uint64_t connect(std::optional<core::Uaid> uaid = std::nullopt) {
@@ -150,7 +149,7 @@ public:
         const auto number = ++sessions_;
         received[number];
         uaids_[number] = uaid;
-        receive(edge::Attach{session(number), uaid, true, "", again});
+        receive(edge::Attach{session(number), uaid, true, again});
         run();
         return number;
     }
@@ -159,8 +158,11 @@ public:
         const auto& was = attached.at(number);
         return attach_again(was.uaid, {.stamp = was.stamp, .persisted = was.persisted});
     }
-    void send_frame(std::uint64_t number, std::string text) {
-        receive(edge::FromClient{session(number), uaids_.at(number), std::move(text)});
+    /// A frame that a front passes on.
+    void send_frame(std::uint64_t number, std::string_view text) {
+        edge::FrameParser parser;
+        receive(edge::FromClient{session(number), uaids_.at(number),
+                                 std::get<edge::ClientCommand>(parser.parse(text).value())});
     }
     void register_channel(std::uint64_t number, const core::ChannelId& channel) {
         send_frame(number, R"({"messageType":"register","channelID":")" + core::to_dashed(channel) +

@@ -1,6 +1,7 @@
 #include "app/config/config.hpp"
 
 #include "app/config/origin_setting.hpp"
+#include "fetch/url.hpp"
 
 namespace beckon::app {
 
@@ -19,10 +20,11 @@ Setting proxy_setting(std::string name, std::string& target, std::string help) {
                                 "http[s]://[user:password@]host:port");
     setting.secret = true;
     setting.set = [&target](std::string_view text) -> core::Result<void> {
-        const bool known = text.starts_with("http://") || text.starts_with("https://");
-        const auto rest = known ? text.substr(text.find("://") + 3) : std::string_view{};
-        if (!text.empty() &&
-            (rest.empty() || rest.find_first_of("/?# ") != std::string_view::npos)) {
+        const auto url = fetch::Url::parse(std::string{text});
+        const bool is_proxy = url && url->scheme().starts_with("http") &&
+                              url->part(CURLUPART_PATH) == "/" && !url->part(CURLUPART_QUERY) &&
+                              !url->part(CURLUPART_FRAGMENT);
+        if (!text.empty() && !is_proxy) {
             return core::fail(core::Fault::invalid,
                               "not the URL of a proxy such as http://proxy.example.org:3128");
         }

@@ -1,5 +1,7 @@
 #include "app/config/setting.hpp"
 
+#include "core/ascii.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -89,9 +91,7 @@ std::vector<std::string> split(std::string_view text) {
     std::vector<std::string> out;
     while (!text.empty()) {
         const auto comma = text.find(',');
-        auto item = text.substr(0, comma);
-        while (item.starts_with(' ')) item.remove_prefix(1);
-        while (item.ends_with(' ')) item.remove_suffix(1);
+        const auto item = core::trimmed(text.substr(0, comma));
         if (!item.empty()) out.emplace_back(item);
         if (comma == std::string_view::npos) break;
         text.remove_prefix(comma + 1);

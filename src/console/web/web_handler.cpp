@@ -97,9 +97,9 @@ std::string_view header(const HttpRequest& request, HeaderName name) {
 std::optional<std::string_view> cookie_of(const HttpRequest& request) {
     auto rest = header(request, HeaderName::cookie);
     while (!rest.empty()) {
-        auto pair = rest.substr(0, rest.find(';'));
-        rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
-        pair.remove_prefix(std::min(pair.find_first_not_of(' '), pair.size()));
+        const auto whole = rest.substr(0, rest.find(';'));
+        rest.remove_prefix(std::min(whole.size() + 1, rest.size()));
+        const auto pair = core::trimmed(whole);
         const auto name = pair.substr(0, pair.find('='));
         if (name == kCookie && name.size() < pair.size()) return pair.substr(name.size() + 1);
     }

@@ -1,5 +1,6 @@
 #include "edge/front/front.hpp"
 
+#include "core/overloaded.hpp"
 #include "edge/protocol/frames.hpp"
 
 #include <algorithm>
@@ -28,9 +29,21 @@ bool is_greeted(const Client& client) {
     return client.phase == Phase::identified || client.phase == Phase::reattaching;
 }
 
-std::size_t bytes_of(const Client::Kept& kept) {
+/// The change of a channel that is asked for; nullopt: none.
+std::optional<ChannelFrame> change_of(const ClientCommand& command) {
+    if (const auto* asked = std::get_if<Register>(&command)) {
+        return ChannelFrame{.registers = true, .channel = asked->channel};
+    }
+    if (const auto* asked = std::get_if<Unregister>(&command)) {
+        return ChannelFrame{.registers = false, .channel = asked->channel};
+    }
+    return std::nullopt;
+}
+
+template <class Commands>
+std::size_t sum_of_bytes(const Commands& commands) {
     std::size_t bytes = 0;
-    for (const auto& frame : kept.early) bytes += frame.size();
+    for (const auto& command : commands) bytes += bytes_of(command);
     return bytes;
 }
 
@@ -56,36 +69,45 @@ void Front::opened(Client& client) {
     sockets_.set_timer(client, options_.hello_timeout);
 }
 
-void Front::text(Client& client, std::string frame) {
+void Front::text(Client& client, std::string_view frame) {
     metrics_.frames_in->Increment();
+    if (client.phase == Phase::over) return;
+    auto parsed = parser_.parse(frame);
+    if (!parsed) return refuse(client, closing_for(parsed.error()));
+    std::visit(core::Overloaded{
+                   [&](const Hello& said) { hello(client, said); },
+                   [&](const BroadcastSubscribe& wanted) { subscribe(client, wanted); },
+                   [&](ClientCommand& asked) { command(client, std::move(asked)); },
+               },
+               *parsed);
+}
+
+/// The home answers the hello; it gets no more of it than the UAID, which determines the home.
+void Front::hello(Client& client, const Hello& frame) {
+    if (client.phase != Phase::awaiting_hello) return refuse(client, closing::kOutOfPlace);
+    const auto uaid = frame.uaid ? frame.uaid : new_uaid_();
+    if (!uaid) return end(client, closing::kTryAgain, ClosedBy::unavailable);
+    client.uaid = *uaid;
+    client.offered = frame.uaid.has_value();
+    if (!frame.broadcasts.empty()) follow(client, frame.broadcasts);
+    client.phase = Phase::awaiting_answer;
+    sockets_.set_timer(client, options_.answer_timeout);
+    attach_or_wait(client);
+}
+
+void Front::command(Client& client, ClientCommand command) {
     switch (client.phase) {
-        case Phase::awaiting_hello: return hello(client, std::move(frame));
+        case Phase::awaiting_hello: return refuse(client, closing::kOutOfPlace);
         case Phase::awaiting_answer:
-        case Phase::reattaching: return keep_early(client, std::move(frame));
-        case Phase::identified:
-            if (subscribe(client, frame)) return;
-            return forward(client, std::move(frame));
+        case Phase::reattaching: return keep_early(client, std::move(command));
+        case Phase::identified: return forward(client, std::move(command));
         case Phase::over: return;
     }
 }
 
-/// The home answers the hello; the front reads only its UAID, which determines the home. Any other
-/// frame is refused here.
-void Front::hello(Client& client, std::string frame) {
-    const auto parsed = parser_.parse(frame);
-    if (!parsed) return end(client, closing_for(parsed.error()), ClosedBy::malformed);
-    const auto* hello_frame = std::get_if<Hello>(&*parsed);
-    if (!hello_frame) return end(client, closing::kOutOfPlace, ClosedBy::malformed);
-
-    const auto uaid = hello_frame->uaid ? hello_frame->uaid : new_uaid_();
-    if (!uaid) return end(client, closing::kTryAgain, ClosedBy::unavailable);
-    client.uaid = *uaid;
-    client.offered = hello_frame->uaid.has_value();
-    if (!hello_frame->broadcasts.empty()) follow(client, hello_frame->broadcasts);
-    kept(client).hello = std::move(frame);
-    client.phase = Phase::awaiting_answer;
-    sockets_.set_timer(client, options_.answer_timeout);
-    attach_or_wait(client);
+void Front::refuse(Client& client, Closing closing) {
+    metrics_.refused_frames->Increment();
+    end(client, closing, ClosedBy::malformed);
 }
 
 Client::Kept& Front::kept(Client& client) {
@@ -99,13 +121,8 @@ Client::Kept& Front::kept(Client& client) {
 bool Front::attach(Client& client) {
     const auto home = homes_.home_of(client.uaid);
     if (!home) return false;
-    Attach message{
-        .session = session_of(client), .uaid = client.uaid, .offered = client.offered, .hello = {}};
-    if (client.phase == Phase::reattaching) {
-        message.again = client.answered;
-    } else {
-        message.hello = client.kept->hello;
-    }
+    Attach message{.session = session_of(client), .uaid = client.uaid, .offered = client.offered};
+    if (client.phase == Phase::reattaching) message.again = client.answered;
     if (homes_.to_home(*home, std::move(message)) != Sent::yes) return false;
     client.home = *home;
     client.homeless = false;
@@ -195,63 +212,51 @@ void Front::detach(const Client& client) {
 
 // --- frames
 
-/// Only registers and unregisters are parsed here; they are few. A ping is `{}` with every client
-/// that we know.
-void Front::remember_change(Client& client, const std::string& frame) {
-    if (frame == ping_frame()) ++kept(client).pings;
-    if (frame.find("egister") == std::string::npos) return;
-    const auto parsed = parser_.parse(frame);
-    if (!parsed) return;
-    auto& changes = kept(client).changes;
-    std::size_t bytes = frame.size();
-    for (const auto& change : changes) bytes += change.text.size();
-    if (changes.size() >= kChangesMax || bytes > options_.early_bytes_max) return;
-    if (const auto* asked = std::get_if<Register>(&*parsed)) {
-        changes.push_back({.registers = true, .channel = asked->channel, .text = frame});
-    } else if (const auto* end = std::get_if<Unregister>(&*parsed)) {
-        changes.push_back({.registers = false, .channel = end->channel, .text = frame});
+/// True: the next home gets the command again if this one does not answer it.
+bool Front::remember(Client& client, const ClientCommand& command) {
+    if (std::holds_alternative<Ping>(command)) {
+        ++kept(client).pings;
+        return true;
     }
+    if (!change_of(command)) return false;
+    auto& changes = kept(client).changes;
+    const auto bytes = sum_of_bytes(changes) + bytes_of(command);
+    if (changes.size() >= kChangesMax || bytes > options_.early_bytes_max) return false;
+    changes.push_back(command);
+    return true;
 }
 
-void Front::forget_change(Client& client, std::string_view answer) {
+void Front::forget_answered(Client& client, std::string_view answer) {
     if (!client.kept) return;
     if (client.kept->pings > 0 && answer == ping_frame()) {
         --client.kept->pings;
         if (client.kept->empty()) client.kept.reset();
         return;
     }
-    if (client.kept->changes.empty()) return;
+    auto& changes = client.kept->changes;
+    if (changes.empty()) return;
     const auto what = answered_by(answer);
     if (!what) return;
-    auto& changes = client.kept->changes;
-    const auto at = std::find_if(changes.begin(), changes.end(), [&](const auto& change) {
-        return change.registers == what->registers && change.channel == what->channel;
-    });
+    const auto at = std::find_if(changes.begin(), changes.end(),
+                                 [&](const auto& change) { return change_of(change) == what; });
     if (at != changes.end()) changes.erase(at);
     if (client.kept->empty()) client.kept.reset();
 }
 
-/// Sends kept frames to the home that has just taken the client: first those that a former home did
-/// not answer.
+/// Sends kept commands to the home that has just taken the client: first those that a former home
+/// did not answer.
 void Front::repeat_kept(Client& client) {
     if (!client.kept) return;
-    client.kept->hello.clear();
     for (const auto& change : client.kept->changes) {
-        if (auto text = change.text; send_home(client, text) != Sent::yes) return;
+        if (auto again = change; send_home(client, again) != Sent::yes) return;
     }
     for (std::size_t i = 0; i < client.kept->pings; ++i) {
-        if (std::string ping{ping_frame()}; send_home(client, ping) != Sent::yes) return;
+        if (ClientCommand ping = Ping{}; send_home(client, ping) != Sent::yes) return;
     }
-    const auto early = std::exchange(client.kept->early, {});
+    auto early = std::exchange(client.kept->early, {});
     if (client.kept->empty()) client.kept.reset();
-    for (const auto& frame : early) {
-        if (client.phase == Phase::over) return;  // one of them could not be forwarded
-        if (client.phase != Phase::identified) {
-            keep_early(client, frame);
-        } else if (!subscribe(client, frame)) {
-            forward(client, frame);
-        }
-    }
+    // One that cannot be forwarded may end the client, or let it wait for a home again.
+    for (auto& waiting : early) command(client, std::move(waiting));
 }
 
 // --- broadcasts
@@ -266,19 +271,12 @@ void Front::follow(Client& client, const BroadcastList& named) {
     client.follows->name(named, *broadcasts_);
 }
 
-/// True: the frame was a broadcast_subscribe, which no home needs. Text that may be one is
-/// parsed; it is seldom.
-bool Front::subscribe(Client& client, std::string_view frame) {
-    const bool may_be = frame.find("broadcast") != std::string_view::npos ||
-                        frame.find('\\') != std::string_view::npos;
-    if (!may_be) return false;
-    const auto parsed = parser_.parse(frame);
-    const auto* wanted = parsed ? std::get_if<BroadcastSubscribe>(&*parsed) : nullptr;
-    if (!wanted) return false;
+/// No home needs it.
+void Front::subscribe(Client& client, const BroadcastSubscribe& frame) {
+    if (client.phase == Phase::awaiting_hello) return refuse(client, closing::kOutOfPlace);
     metrics_.broadcast_subscribes->Increment();
-    follow(client, wanted->broadcasts);
+    follow(client, frame.broadcasts);
     notify(client);
-    return true;
 }
 
 /// A change is sent to a bounded number at a time, so that no delivery waits for it.
@@ -317,37 +315,34 @@ void Front::answer_hello(Client& client) {
     sockets_.send(client, hello_frame(client.uaid, take_news(client)));
 }
 
-void Front::keep_early(Client& client, std::string frame) {
+void Front::keep_early(Client& client, ClientCommand command) {
     auto& early = kept(client).early;
     if (early.size() >= options_.early_frames_max ||
-        bytes_of(*client.kept) + frame.size() > options_.early_bytes_max) {
+        sum_of_bytes(early) + bytes_of(command) > options_.early_bytes_max) {
         return end(client, closing::kEarlyFrames, ClosedBy::early_frames);
     }
-    early.push_back(std::move(frame));
+    early.push_back(std::move(command));
 }
 
-/// Sends a frame to the client's home. If the way there is full, the client is closed; if there is
-/// no home, the front finds another one, and `frame` is the caller's again.
-Sent Front::send_home(Client& client, std::string& frame) {
-    ToHome message{
-        FromClient{.session = session_of(client), .uaid = client.uaid, .text = std::move(frame)}};
+/// Sends a command to the client's home. If the way there is full, the client is closed; if there
+/// is no home, the front finds another one, and `command` is the caller's again.
+Sent Front::send_home(Client& client, ClientCommand& command) {
+    ToHome message{FromClient{
+        .session = session_of(client), .uaid = client.uaid, .command = std::move(command)}};
     const auto sent = homes_.to_home(client.home, std::move(message));
     if (sent == Sent::full) end(client, closing::kOverloaded, ClosedBy::unavailable);
     if (sent == Sent::away) {
         find_home(client);
-        frame = std::move(std::get<FromClient>(message).text);
+        command = std::move(std::get<FromClient>(message).command);
     }
     return sent;
 }
 
-void Front::forward(Client& client, std::string frame) {
-    remember_change(client, frame);
-    if (send_home(client, frame) != Sent::away) return;
-    // A frame that will be repeated anyway is not kept twice.
-    const bool is_change =
-        client.kept && !client.kept->changes.empty() && client.kept->changes.back().text == frame;
-    const bool repeats = is_change || frame == ping_frame();
-    if (!repeats) keep_early(client, std::move(frame));
+void Front::forward(Client& client, ClientCommand command) {
+    const bool repeats = remember(client, command);
+    if (send_home(client, command) == Sent::away && !repeats) {
+        keep_early(client, std::move(command));
+    }
 }
 
 /// Evenly over the last quarter of the interval: multiples of the golden ratio spread better than
@@ -413,7 +408,7 @@ void Front::deliver(ToClient message) {
     Client* client = find(message.session);
     if (!client) return;
     metrics_.frames_out->Increment();
-    forget_change(*client, message.text);
+    forget_answered(*client, message.text);
     sockets_.send(*client, std::move(message.text));
 }
 

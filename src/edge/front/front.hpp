@@ -43,16 +43,18 @@ struct FrontMetrics {
     prometheus::Gauge* clients = nullptr;  ///< identified
     prometheus::Counter* reattached = nullptr;
     prometheus::Gauge* homeless = nullptr;
+    prometheus::Counter* refused_frames = nullptr;        ///< each closed its connection
     prometheus::Counter* broadcast_subscribes = nullptr;  ///< not forwarded to a home
     prometheus::Counter* broadcasts_sent = nullptr;       ///< frames about a change
 };
 
 /// Holds the clients of one shard (docs/design.md#shards): knows a client's UAID and nothing else,
-/// forwards frames to its home and from it, and watches over hello, pings and the end. No socket
+/// parses its frames and passes the commands on to its home, and watches over hello, pings and the
+/// end. No socket
 /// and no loop in it; one thread, that of its shard.
 ///
 /// A client whose home goes keeps its connection: the front attaches it where the partition lives
-/// now, keeps its frames meanwhile, and repeats frames without an answer. Only if no home takes it
+/// now, keeps its commands meanwhile, and repeats those without an answer. Only if no home takes it
 /// within `answer_timeout` it is closed with "try again".
 class Front final : public ClientEvents {
 public:
@@ -64,7 +66,7 @@ public:
 
     // --- from the sockets
     void opened(Client& client) override;
-    void text(Client& client, std::string frame) override;
+    void text(Client& client, std::string_view frame) override;
     void pong(Client& client) override;
     void timer(Client& client) override;
     void gone(Client& client) override;
@@ -102,7 +104,9 @@ public:
 
 private:
     SessionId session_of(const Client& client) const;
-    void hello(Client& client, std::string frame);
+    void hello(Client& client, const Hello& frame);
+    void subscribe(Client& client, const BroadcastSubscribe& frame);
+    void command(Client& client, ClientCommand command);
     Client::Kept& kept(Client& client);
     bool attach(Client& client);
     void attach_or_wait(Client& client);
@@ -112,19 +116,19 @@ private:
     core::Duration until_ping();
     void attach_homeless();
     void follow(Client& client, const BroadcastList& named);
-    bool subscribe(Client& client, std::string_view frame);
     void notify_some();
     bool notify(Client& client);
     std::string take_news(Client& client);
     void answer_hello(Client& client);
-    void remember_change(Client& client, const std::string& frame);
-    void forget_change(Client& client, std::string_view answer);
+    bool remember(Client& client, const ClientCommand& command);
+    void forget_answered(Client& client, std::string_view answer);
     void repeat_kept(Client& client);
     template <class Predicate>
     void leave_homes(const Predicate& which);
-    void keep_early(Client& client, std::string frame);
-    Sent send_home(Client& client, std::string& frame);
-    void forward(Client& client, std::string frame);
+    void keep_early(Client& client, ClientCommand command);
+    Sent send_home(Client& client, ClientCommand& command);
+    void forward(Client& client, ClientCommand command);
+    void refuse(Client& client, Closing closing);
     void end(Client& client, Closing closing, ClosedBy why);
     void leave(Client& client);
     void deliver(ToClient message);

@@ -25,7 +25,7 @@ enum class ClosedBy : std::uint8_t {
     home,           ///< the home decided: code and reason are its own
     hello_timeout,  ///< HandshakeTimeout
     pong_timeout,   ///< PongTimeout
-    malformed,      ///< first frame is not a hello: Json or SM
+    malformed,      ///< a frame that is none, or out of place: Json or SM
     early_frames,   ///< EarlyFrames: too much sent before the hello was answered
     unavailable,    ///< TryAgain: no home in time, or it does not answer; Overloaded
     unsupported,    ///< UnsupportedMessage: binary or fragmented
@@ -49,21 +49,13 @@ struct Client {
         reattaching,  ///< was identified; its home has gone, and another one is to take it
         over,         ///< closed by us or gone; nothing more comes from it
     };
-    /// The frames that are kept for a client that waits for a home, or for an answer.
+    /// The commands that are kept for a client that waits for a home, or for an answer.
     struct Kept {
-        std::string hello;               ///< until it is answered
-        std::vector<std::string> early;  ///< frames that wait for a home
-        /// A register or unregister without an answer: the next home gets it again.
-        struct Change {
-            bool registers = false;
-            core::ChannelId channel;
-            std::string text;
-        };
-        std::deque<Change> changes;
+        std::vector<ClientCommand> early;  ///< that wait for a home
+        /// Registers and unregisters without an answer: the next home gets them again.
+        std::deque<ClientCommand> changes;
         std::size_t pings = 0;  ///< without an answer; the next home is asked again
-        bool empty() const {
-            return hello.empty() && early.empty() && changes.empty() && pings == 0;
-        }
+        bool empty() const { return early.empty() && changes.empty() && pings == 0; }
     };
     Phase phase = Phase::awaiting_hello;
     bool pinged = false;     ///< a pong is overdue when the timer fires
@@ -98,7 +90,7 @@ class ClientEvents {
 public:
     virtual ~ClientEvents() = default;
     virtual void opened(Client& client) = 0;
-    virtual void text(Client& client, std::string frame) = 0;
+    virtual void text(Client& client, std::string_view frame) = 0;
     virtual void pong(Client& client) = 0;
     virtual void timer(Client& client) = 0;
     /// The connection is over, ended by either side; the client is forgotten. May be repeated.

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include <prometheus/histogram.h>
 
@@ -14,7 +13,7 @@ namespace beckon::edge {
 
 void Clients::attach(const Attach& message) {
     if (overloaded()) return send_away(message.session);
-    if (!message.again && refuses(message)) return;
+    if (!message.again) ++counts_.commands[kHelloCommand];
     const Hellos::Offer offer{
         .uaid = message.uaid, .by_client = message.offered, .again = message.again};
     if (context_.leadership.serving()) return context_.hellos.answer(message.session, offer);
@@ -22,19 +21,6 @@ void Clients::attach(const Attach& message) {
         context_.leadership.wanted() || context_.fold.phase() != fold::Phase::following;
     if (!soon) return context_.outbox.release(message.session, closing::kNotServing);
     context_.hellos.keep(message.session, offer);
-}
-
-/// Counts the client's first frame; one that is not a hello ends the connection.
-bool Clients::refuses(const Attach& message) {
-    const auto frame = parser_.parse(message.hello);
-    if (frame && std::holds_alternative<Hello>(*frame)) {
-        ++counts_.commands[frame->index()];
-        return false;
-    }
-    ++counts_.refused_frames;
-    context_.outbox.close(message.session,
-                          frame ? closing::kOutOfPlace : closing_for(frame.error()));
-    return true;
 }
 
 void Clients::identify(const SessionId& id, const Hellos::Offer& offer, const core::Uaid& uaid,
@@ -60,7 +46,7 @@ void Clients::identify(const SessionId& id, const Hellos::Offer& offer, const co
 
 void Clients::receive(const FromClient& message) {
     if (auto* session = context_.sessions.find(message.session, message.uaid)) {
-        apply(*session, session->on(message.text, parser_, context_.tokens, context_.clock.mono()));
+        apply(*session, session->on(message.command, context_.tokens, context_.clock.mono()));
         return;
     }
     if (context_.hellos.forget(message.session)) {

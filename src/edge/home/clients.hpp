@@ -77,7 +77,6 @@ public:
     const Counts& counts() const { return counts_; }
 
 private:
-    bool refuses(const Attach& message);
     void send_away(const SessionId& session);
     bool overloaded() const { return context_.outbox.bytes() > kOutboxBytesMax; }
     void apply(Session& session, Effects effects);
@@ -88,7 +87,6 @@ private:
     void forget(const Session& session);
 
     const Context context_;
-    FrameParser parser_;
     Counts counts_;
     std::uint64_t answered_hellos_ = 0;  ///< of the leadership
 };

@@ -51,9 +51,16 @@ public:
     }
     Writer& session(const SessionId& id) { return number(id.shard).number(id.number); }
     Writer& stamp(const SessionStamp& stamp) { return number(stamp.epoch).number(stamp.sequence); }
-    Writer& uaid(const core::Uaid& id) {
+    /// A Uaid or a ChannelId.
+    template <class Id>
+    Writer& uuid(const Id& id) {
         out_.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
         return *this;
+    }
+    /// Behind its length.
+    Writer& text(std::string_view text) {
+        number(static_cast<std::uint32_t>(text.size()));
+        return rest(text);
     }
     /// Without a length of its own: the frame ends with it.
     Writer& rest(std::string_view text) {
@@ -105,15 +112,19 @@ public:
         const auto epoch = number<std::uint64_t>();
         return {.epoch = epoch, .sequence = number<std::uint64_t>()};
     }
-    core::Uaid uaid() {
-        core::Uaid id;
+    template <class Id>
+    Id uuid() {
+        Id id;
         const auto bytes = take(id.bytes.size());
         std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
         return id;
     }
     std::string text(std::size_t size) { return std::string{take(size)}; }
+    /// The bytes are of no known form.
+    void fail() { ok_ = false; }
     std::string rest() { return std::string{take(bytes_.size())}; }
 
+    bool more() const { return ok_ && !bytes_.empty(); }
     /// Every field was there, and nothing is left over.
     bool complete() const { return ok_ && bytes_.empty(); }
 
@@ -131,6 +142,23 @@ private:
     std::string_view bytes_;
     bool ok_ = true;
 };
+
+void write_command(Writer& writer, const Register& command) {
+    writer.uuid(command.channel).number(static_cast<std::uint8_t>(command.key ? 1 : 0));
+    if (command.key) writer.rest(*command.key);
+}
+void write_command(Writer& writer, const Unregister& command) {
+    writer.uuid(command.channel).number(command.code);
+}
+void write_command(Writer& writer, const Ack& command) {
+    for (const auto& update : command.updates) {
+        writer.uuid(update.channel).number(update.code).text(update.version);
+    }
+}
+void write_command(Writer& writer, const Nack& command) {
+    writer.number(static_cast<std::uint32_t>(command.code)).rest(command.version);
+}
+void write_command(Writer&, const edge::Ping&) {}
 
 core::Result<void> write(std::string& out, const Greeting& greeting) {
     if (greeting.node.text.size() != kNodeIdBytes) {
@@ -154,19 +182,19 @@ core::Result<void> write(std::string& out, const Attach& attach) {
     const auto flags = (attach.offered ? kOffered : 0) | (attach.again ? kAgain : 0) |
                        (persisted ? kPersisted : 0);
     Writer writer{out, Kind::attach};
-    writer.session(attach.session).uaid(attach.uaid).number(static_cast<std::uint8_t>(flags));
+    writer.session(attach.session).uuid(attach.uaid).number(static_cast<std::uint8_t>(flags));
     if (attach.again) writer.stamp(attach.again->stamp);
-    return writer.rest(attach.hello).finish();
+    return writer.finish();
 }
 core::Result<void> write(std::string& out, const FromClient& frame) {
-    return Writer{out, Kind::from_client}
-        .session(frame.session)
-        .uaid(frame.uaid)
-        .rest(frame.text)
-        .finish();
+    Writer writer{out, Kind::from_client};
+    writer.session(frame.session).uuid(frame.uaid);
+    writer.number(static_cast<std::uint8_t>(frame.command.index() + 1));
+    std::visit([&writer](const auto& command) { write_command(writer, command); }, frame.command);
+    return writer.finish();
 }
 core::Result<void> write(std::string& out, const Detach& gone) {
-    return Writer{out, Kind::detach}.session(gone.session).uaid(gone.uaid).finish();
+    return Writer{out, Kind::detach}.session(gone.session).uuid(gone.uaid).finish();
 }
 core::Result<void> write(std::string& out, const ToClient& frame) {
     return Writer{out, Kind::to_client}.session(frame.session).rest(frame.text).finish();
@@ -182,7 +210,7 @@ core::Result<void> write(std::string& out, const CloseClient& close) {
 core::Result<void> write(std::string& out, const Attached& attached) {
     return Writer{out, Kind::attached}
         .session(attached.session)
-        .uaid(attached.uaid)
+        .uuid(attached.uaid)
         .number(static_cast<std::uint8_t>(attached.persisted ? kPersisted : 0))
         .stamp(attached.stamp)
         .finish();
@@ -201,13 +229,12 @@ std::optional<Frame> read_greeting(Fields fields) {
 std::optional<Frame> read_attach(Fields fields, const core::NodeId& front) {
     Attach attach;
     attach.session = fields.session(front);
-    attach.uaid = fields.uaid();
+    attach.uaid = fields.uuid<core::Uaid>();
     const auto flags = fields.number<std::uint8_t>();
     const bool again = (flags & kAgain) != 0;
     const bool persisted = (flags & kPersisted) != 0;
     attach.offered = (flags & kOffered) != 0;
     if (again) attach.again = {.stamp = fields.stamp(), .persisted = persisted};
-    attach.hello = fields.rest();
     const bool known = (flags & ~(kOffered | kAgain | kPersisted)) == 0 && (again || !persisted);
     if (!fields.complete() || !known) return std::nullopt;
     return ToHome{std::move(attach)};
@@ -228,12 +255,47 @@ std::optional<Frame> read_close(Fields fields, const core::NodeId& front) {
 std::optional<Frame> read_attached(Fields fields, const core::NodeId& front) {
     Attached attached;
     attached.session = fields.session(front);
-    attached.uaid = fields.uaid();
+    attached.uaid = fields.uuid<core::Uaid>();
     const auto flags = fields.number<std::uint8_t>();
     attached.persisted = flags == kPersisted;
     attached.stamp = fields.stamp();
     if (!fields.complete() || (flags != 0 && flags != kPersisted)) return std::nullopt;
     return ToFront{std::move(attached)};
+}
+
+Register read_register(Fields& fields) {
+    Register out{.channel = fields.uuid<core::ChannelId>(), .key = std::nullopt};
+    if (fields.number<std::uint8_t>() == 1) out.key = fields.rest();
+    return out;
+}
+
+Ack read_ack(Fields& fields) {
+    Ack out;
+    while (fields.more()) {
+        auto& update = out.updates.emplace_back();
+        update.channel = fields.uuid<core::ChannelId>();
+        update.code = fields.number<std::uint16_t>();
+        update.version = fields.text(fields.number<std::uint32_t>());
+    }
+    return out;
+}
+
+/// Of an unknown command the fields are not read, so that the frame is not complete.
+ClientCommand read_command(Fields& fields) {
+    switch (fields.number<std::uint8_t>()) {
+        case 1: return read_register(fields);
+        case 2: {
+            const auto channel = fields.uuid<core::ChannelId>();
+            return Unregister{.channel = channel, .code = fields.number<std::uint32_t>()};
+        }
+        case 3: return read_ack(fields);
+        case 4: {
+            const auto code = static_cast<std::int32_t>(fields.number<std::uint32_t>());
+            return Nack{.version = fields.rest(), .code = code};
+        }
+        case 5: return edge::Ping{};
+        default: fields.fail(); return edge::Ping{};
+    }
 }
 
 /// Reads the fields of `message` with `fill` and makes it a `Direction`.
@@ -257,7 +319,7 @@ std::optional<Frame> decode(std::string_view body, const Ends& ends) {
     const Fields fields{body.substr(1)};
     const auto session_and_uaid_of_peer = [&ends](Fields& f, auto& message) {
         message.session = f.session(ends.peer);
-        message.uaid = f.uaid();
+        message.uaid = f.uuid<core::Uaid>();
     };
     switch (static_cast<Kind>(body.front())) {
         case Kind::greeting: return read_greeting(fields);
@@ -267,7 +329,7 @@ std::optional<Frame> decode(std::string_view body, const Ends& ends) {
         case Kind::from_client:
             return read<ToHome>(fields, FromClient{}, [&](Fields& f, FromClient& message) {
                 session_and_uaid_of_peer(f, message);
-                message.text = f.rest();
+                message.command = read_command(f);
             });
         case Kind::detach: return read<ToHome>(fields, Detach{}, session_and_uaid_of_peer);
         case Kind::to_client:

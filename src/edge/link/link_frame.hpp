@@ -16,8 +16,8 @@
 namespace beckon::edge::link {
 
 /// Raised when a frame changes its meaning. Two nodes talk only if they have one in common.
-inline constexpr std::uint16_t kVersionLowest = 2;
-inline constexpr std::uint16_t kVersionHighest = 2;
+inline constexpr std::uint16_t kVersionLowest = 3;
+inline constexpr std::uint16_t kVersionHighest = 3;
 
 /// The largest frame, its length field not counted. A client's frame is at most 65,536 bytes by
 /// default; the largest message, 1 MB of record, bounds a home's frames to a client.

@@ -156,7 +156,9 @@ Parsed<ClientFrame> register_channel(const Fields& fields) {
     if (!bytes) return refuse(FrameFault::bad_channel_id);
     const auto vapid = fields.optional_text(key);
     if (!vapid) return refuse(vapid.error());
-    return Register{{*bytes}, *vapid};
+    Register out{.channel = {*bytes}, .key = std::nullopt};
+    if (*vapid) out.key.emplace(**vapid);
+    return out;
 }
 
 Parsed<ClientFrame> unregister_channel(const Fields& fields) {
@@ -186,7 +188,7 @@ Parsed<AckUpdate> ack_update(const Element& item) {
     if (!of) return refuse(of.error());
     const auto result = fields->number_or<std::uint16_t>(code, 100);
     if (!result) return refuse(result.error());
-    return AckUpdate{*channel, *of, *result};
+    return AckUpdate{*channel, std::string{*of}, *result};
 }
 
 Parsed<ClientFrame> ack(const Fields& fields) {
@@ -196,9 +198,9 @@ Parsed<ClientFrame> ack(const Fields& fields) {
     if (list_value->get_array().get(list)) return refuse(FrameFault::mistyped_field);
     Ack out;
     for (const auto item : list) {
-        const auto update = ack_update(item);
+        auto update = ack_update(item);
         if (!update) return refuse(update.error());
-        out.updates.push_back(*update);
+        out.updates.push_back(std::move(*update));
     }
     return out;
 }
@@ -208,7 +210,7 @@ Parsed<ClientFrame> nack(const Fields& fields) {
     if (!of) return refuse(of.error());
     const auto why = fields.number_or<std::int32_t>(code, 0);
     if (!why) return refuse(why.error());
-    return Nack{*of, *why};
+    return Nack{std::string{*of}, *why};
 }
 
 Parsed<ClientFrame> frame(const Fields& fields) {
@@ -229,6 +231,18 @@ Parsed<ClientFrame> frame(const Fields& fields) {
 }
 
 }  // namespace
+
+std::size_t bytes_of(const ClientCommand& command) {
+    std::size_t bytes = sizeof command;
+    if (const auto* asked = std::get_if<Register>(&command); asked && asked->key) {
+        bytes += asked->key->size();
+    } else if (const auto* nack = std::get_if<Nack>(&command)) {
+        bytes += nack->version.size();
+    } else if (const auto* ack = std::get_if<Ack>(&command)) {
+        for (const auto& update : ack->updates) bytes += sizeof update + update.version.size();
+    }
+    return bytes;
+}
 
 std::string_view to_string(FrameFault fault) {
     switch (fault) {

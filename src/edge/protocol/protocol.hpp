@@ -6,9 +6,11 @@
 #include "edge/protocol/closings.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -29,9 +31,14 @@ struct Hello {
     bool operator==(const Hello&) const = default;
 };
 
+struct BroadcastSubscribe {
+    BroadcastList broadcasts;
+    bool operator==(const BroadcastSubscribe&) const = default;
+};
+
 struct Register {
     core::ChannelId channel;
-    std::optional<std::string_view> key;  ///< as sent; not decoded yet
+    std::optional<std::string> key;  ///< as sent; not decoded yet
     bool operator==(const Register&) const = default;
 };
 
@@ -41,14 +48,9 @@ struct Unregister {
     bool operator==(const Unregister&) const = default;
 };
 
-struct BroadcastSubscribe {
-    BroadcastList broadcasts;
-    bool operator==(const BroadcastSubscribe&) const = default;
-};
-
 struct AckUpdate {
     core::ChannelId channel;
-    std::string_view version;
+    std::string version;
     std::uint16_t code = 100;
     bool operator==(const AckUpdate&) const = default;
 };
@@ -59,7 +61,7 @@ struct Ack {
 };
 
 struct Nack {
-    std::string_view version;
+    std::string version;
     std::int32_t code = 0;
     bool operator==(const Nack&) const = default;
 };
@@ -68,12 +70,23 @@ struct Ping {
     bool operator==(const Ping&) const = default;
 };
 
-/// Texts are views into the parser: valid until its next parse().
-using ClientFrame = std::variant<Hello, Register, Unregister, BroadcastSubscribe, Ack, Nack, Ping>;
+/// What a client that has its UAID asks of its home. Its front parses the frame, once; the command
+/// travels to the home, also over a link.
+using ClientCommand = std::variant<Register, Unregister, Ack, Nack, Ping>;
 
-/// The `messageType` of each, in the order of ClientFrame.
-inline constexpr std::array<std::string_view, std::variant_size_v<ClientFrame>> kCommands = {
-    "hello", "register", "unregister", "broadcast_subscribe", "ack", "nack", "ping"};
+/// The memory of a command that waits, about.
+std::size_t bytes_of(const ClientCommand& command);
+
+/// A command for the home, or a frame that the front itself answers. The texts of a Hello and a
+/// BroadcastSubscribe are views into the parser: valid until its next parse().
+using ClientFrame = std::variant<ClientCommand, Hello, BroadcastSubscribe>;
+
+/// The `messageType` of each: those of ClientCommand, in its order, and the front's own.
+inline constexpr std::array<std::string_view, std::variant_size_v<ClientCommand> + 2> kCommands = {
+    "register", "unregister", "ack", "nack", "ping", "hello", "broadcast_subscribe"};
+/// The places of the front's own in kCommands.
+inline constexpr std::size_t kHelloCommand = std::variant_size_v<ClientCommand>;
+inline constexpr std::size_t kBroadcastSubscribeCommand = kHelloCommand + 1;
 
 /// The codes that clients send about messages and channels; unknown ones count as `other`. For
 /// metrics.

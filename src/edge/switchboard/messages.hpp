@@ -3,6 +3,7 @@
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "edge/protocol/closings.hpp"
+#include "edge/protocol/protocol.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -34,16 +35,14 @@ struct SessionStamp {
 
 // --- front to home. `uaid` routes: it determines the partition, and so the home.
 
-/// A client that a front attaches to a home: with its hello, still text, which the home parses and
-/// answers; or again, after its first home has gone, without a word to the client.
+/// A client that a front attaches to a home, which answers its hello; or again, after its first
+/// home has gone, without a word to the client.
 struct Attach {
     SessionId session;
     core::Uaid uaid;
     /// False: the client offered none (or not a UUID); the front chose one, and the home takes it
     /// as new without a read barrier.
     bool offered = false;
-    std::string hello;  ///< empty if the hello was answered, see `again`
-
     /// The state of a client whose hello was answered by another home, or by this one earlier.
     struct Again {
         SessionStamp stamp;
@@ -51,14 +50,14 @@ struct Attach {
         bool persisted = false;
         bool operator==(const Again&) const = default;
     };
-    std::optional<Again> again = std::nullopt;
+    std::optional<Again> again = std::nullopt;  ///< nullopt: the hello has no answer yet
 };
 
 /// Any later frame of the client.
 struct FromClient {
     SessionId session;
     core::Uaid uaid;
-    std::string text;
+    ClientCommand command;
 };
 
 /// The socket is gone, or the front has closed it or attached the client elsewhere. Sent once for

@@ -59,15 +59,19 @@ int WsServer::Impl::received(Connection& c, std::string_view piece) {
         return 0;
     }
     if (!last) return keep_piece(c, piece);
-    std::string whole = c.half ? c.half->text : std::string{};
+    std::string whole;
+    if (c.half) {
+        whole = c.half->text;
+        whole.append(piece);
+        piece = whole;
+    }
     drop_pieces(c);
-    whole.append(piece);
     const auto limit = options.frames_per_second_max;
     if (limit > 0 && !c.frames.allow(limit, loop.now())) {
         close(c, closing::kFlood, ClosedBy::flood);
         return 0;
     }
-    front->text(c, std::move(whole));
+    front->text(c, piece);
     return 0;
 }
 

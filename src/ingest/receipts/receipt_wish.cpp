@@ -1,8 +1,10 @@
 #include "ingest/receipts/receipt_wish.hpp"
 
+#include "fetch/url.hpp"
 #include "ingest/receipts/prefer.hpp"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 namespace beckon::ingest {
@@ -13,13 +15,12 @@ constexpr std::string_view kPath = "/r/";
 
 /// The token behind `/r/` in an absolute URL or a path. The host does not matter: this installation
 /// cannot open another's token.
-std::string_view token_of(std::string_view url) {
-    if (const auto scheme = url.find("://"); scheme != std::string_view::npos) {
-        url.remove_prefix(std::min(url.find('/', scheme + 3), url.size()));
-    }
-    if (!url.starts_with(kPath)) return {};
-    url.remove_prefix(kPath.size());
-    return url.substr(0, url.find_first_of("?#"));
+std::string token_of(std::string_view reference) {
+    const auto url =
+        fetch::Url::parse(reference.starts_with('/') ? "http://localhost" + std::string{reference}
+                                                     : std::string{reference});
+    const auto path = url ? url->part(CURLUPART_PATH).value_or("") : "";
+    return path.starts_with(kPath) ? path.substr(kPath.size()) : "";
 }
 
 core::ReceiptRef new_receipt(const std::optional<core::Sha256>& sender_sha256) {

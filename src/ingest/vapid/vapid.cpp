@@ -3,6 +3,7 @@
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
 #include "core/json_text.hpp"
+#include "fetch/url.hpp"
 #include "ingest/api/encryption_headers.hpp"
 
 #include <algorithm>
@@ -181,16 +182,14 @@ Checked<Jwt> parse_jwt(std::string_view token) {
 std::vector<std::string> accepted_audiences(std::string_view origin,
                                             const std::vector<std::string>& extra) {
     std::vector<std::string> audiences{std::string{origin}};
-    const auto bracket = origin.find(']');
-    const auto host = bracket == std::string_view::npos ? origin.find("://") + 3 : bracket;
-    const auto port = origin.find(':', host);
-    if (port == std::string_view::npos) {
-        audiences.push_back(
-            std::string{origin}.append(origin.starts_with("https:") ? ":443" : ":80"));
-    } else {
-        // The Rust and the Java sender library leave out every port, so this must be good although
-        // it is another origin: they could not send here at all otherwise.
-        audiences.emplace_back(origin.substr(0, port));
+    if (auto url = fetch::Url::parse(std::string{origin})) {
+        // With the scheme's port or without any. The Rust and the Java sender library leave out
+        // every port, so this must be good although it may be another origin: they could not send
+        // here at all otherwise.
+        const auto port = url->part(CURLUPART_PORT) ? std::nullopt
+                                                    : url->part(CURLUPART_PORT, CURLU_DEFAULT_PORT);
+        url->set(CURLUPART_PORT, port ? port->c_str() : nullptr);
+        audiences.push_back(url->origin());
     }
     audiences.insert(audiences.end(), extra.begin(), extra.end());
     return audiences;

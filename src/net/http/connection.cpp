@@ -259,9 +259,7 @@ void Connection::begin_stream(std::shared_ptr<BodyStream> stream) {
     streaming_ = true;
     stream_ = std::move(stream);
     set_.set_deadline(entry_, ConnectionSet::Deadline::request);
-    stream_->start([weak = weak_from_this()] {
-        if (const auto self = weak.lock()) self->wake_stream();
-    });
+    stream_->start(stream_life_.emplace().guard([this] { wake_stream(); }));
 }
 
 /// From within next(), or while a piece is being written: then it is asked for the next one anyway.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/lifetime.hpp"
 #include "net/http/connection_set.hpp"
 #include "net/http/http_message.hpp"
 #include "net/http/transport.hpp"
@@ -7,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -107,6 +109,7 @@ private:
     bool watching_ = false;               ///< for a peer that leaves
     bool stream_woken_ = false;           ///< since its next piece was asked for
     std::shared_ptr<BodyStream> stream_;  ///< null once it has ended
+    std::optional<core::Lifetime> stream_life_;
     std::size_t written_ = 0;
     std::size_t discarded_ = 0;
     std::string rest_;  ///< read, not parsed yet

@@ -2,6 +2,7 @@
 
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
+#include "net/http/query.hpp"
 #include "retry/api/dead_query.hpp"
 #include "retry/api/dead_selection.hpp"
 #include "retry/api/problem.hpp"
@@ -23,8 +24,6 @@ namespace {
 constexpr std::string_view kRedrive = "/dead/redrive";
 constexpr std::string_view kDrop = "/dead/drop";
 constexpr std::size_t kSampleMax = 10;
-
-std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
 
 net::HttpReply wrong_method(const std::string& allowed) {
     auto reply = problem_reply(Problem::method_not_allowed, "allowed here: " + allowed);
@@ -65,12 +64,12 @@ void note_act(Settlement how, const std::string& owner, const Resender::Outcome&
 }  // namespace
 
 bool DeadApi::has(std::string_view target) {
-    const auto path = path_of(target);
+    const auto path = net::split_target(target).path;
     return path == kBase || path.starts_with("/dead/");
 }
 
 void DeadApi::handle(const DeadRequest& request, const Caller& caller, const Reply& reply) {
-    const auto path = path_of(request.target);
+    const auto path = net::split_target(request.target).path;
     const bool settles = path == kRedrive || path == kDrop;
     if (request.method != (settles ? Verb::post : Verb::get)) {
         return reply(wrong_method(settles ? "POST" : "GET"));

@@ -2,21 +2,18 @@
 
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
-#include "core/handle.hpp"
+#include "fetch/url.hpp"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
 
-#include <curl/curl.h>
 #include <nlohmann/json.hpp>
 
 namespace beckon::retry {
 
 namespace {
-
-using OwnUrl = core::Handle<CURLU, curl_url_cleanup>;
 
 /// Headers that Beckon and the connection set themselves: type and length of the body, and the
 /// target (hop-by-hop fields: RFC 9110 §7.6.1).
@@ -77,14 +74,6 @@ core::Result<void> check_sum(const OwnHeaders& headers) {
     return bad_header("$.headers may be 16, with 4096 bytes of names and values together");
 }
 
-std::optional<std::string> decoded_part(const OwnUrl& url, CURLUPart part) {
-    char* text = nullptr;
-    if (curl_url_get(url.get(), part, &text, CURLU_URLDECODE) != CURLUE_OK) return std::nullopt;
-    std::string out{text};
-    curl_free(text);
-    return out;
-}
-
 }  // namespace
 
 core::Result<OwnHeaders> parse_own_headers(const nlohmann::json& value) {
@@ -118,23 +107,20 @@ core::Result<OwnHeaders> with_own_header(OwnHeaders headers, std::string_view na
 }
 
 core::Result<PlainUrl> without_user(const std::string& text) {
-    const auto authority = text.find("://") + 3;
-    const auto end = std::min(text.find_first_of("/?#", authority), text.size());
-    const auto at = text.rfind('@', end);
-    if (at == std::string::npos || at < authority) return PlainUrl{text, ""};
-    const OwnUrl url{curl_url()};
-    if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) {
-        return bad_header("$.url is no URL");
-    }
-    const auto user = decoded_part(url, CURLUPART_USER).value_or("");
-    const auto password = decoded_part(url, CURLUPART_PASSWORD).value_or("");
-    const auto credentials = user + ":" + password;
-    if (user.find(':') != std::string::npos || credentials.size() > kHeaderValueBytesMax / 2) {
+    auto url = fetch::Url::parse(text, CURLU_PATH_AS_IS);
+    if (!url) return bad_header("$.url is no URL");
+    const auto user = url->part(CURLUPART_USER, CURLU_URLDECODE);
+    const auto password = url->part(CURLUPART_PASSWORD, CURLU_URLDECODE);
+    if (!user && !password) return PlainUrl{text, ""};
+    const auto credentials = user.value_or("") + ":" + password.value_or("");
+    if (user.value_or("").find(':') != std::string::npos ||
+        credentials.size() > kHeaderValueBytesMax / 2) {
         return bad_header(
             "$.url may have a user name without a colon and a password, 512 bytes together");
     }
-    return PlainUrl{text.substr(0, authority) + text.substr(at + 1),
-                    "Basic " + core::base64(credentials)};
+    url->set(CURLUPART_USER, nullptr);
+    url->set(CURLUPART_PASSWORD, nullptr);
+    return PlainUrl{url->part(CURLUPART_URL).value_or(text), "Basic " + core::base64(credentials)};
 }
 
 }  // namespace beckon::retry

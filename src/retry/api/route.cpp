@@ -1,6 +1,7 @@
 #include "retry/api/route.hpp"
 
 #include "net/http/api_document.hpp"
+#include "net/http/query.hpp"
 #include "retry/api/problem.hpp"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ constexpr std::array<Action, 5> kActions{{{"enable", Route::enable},
 
 Path parse_path(std::string_view target) {
     constexpr std::string_view kBase = "/webhooks";
-    const auto path = target.substr(0, target.find('?'));
+    const auto path = net::split_target(target).path;
     if (path == "/events") return {.route = Route::events, .id = {}};
     if (path == net::kApiDocumentPath) return {.route = Route::openapi, .id = {}};
     if (path == "/attempts") return {.route = Route::all_attempts, .id = {}};

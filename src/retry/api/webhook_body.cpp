@@ -1,7 +1,7 @@
 #include "retry/api/webhook_body.hpp"
 
-#include "core/handle.hpp"
 #include "core/json_text.hpp"
+#include "fetch/url.hpp"
 #include "retry/api/own_headers.hpp"
 #include "retry/attachment/attachments.hpp"
 #include "retry/event/event.hpp"
@@ -14,7 +14,6 @@
 #include <optional>
 #include <utility>
 
-#include <curl/curl.h>
 #include <nlohmann/json.hpp>
 
 namespace beckon::retry {
@@ -28,7 +27,6 @@ namespace {
 constexpr std::string_view kAuthorization = "Authorization";
 
 using Checked = core::Result<void>;
-using Url = core::Handle<CURLU, curl_url_cleanup>;
 
 tl::unexpected<core::Error> invalid(std::string why) {
     return core::fail(Fault::invalid, std::move(why));
@@ -40,14 +38,6 @@ bool is_plain(std::string_view text) {
         const auto byte = static_cast<unsigned char>(c);
         return byte < 0x20 || byte == 0x7f;
     });
-}
-
-std::optional<std::string> part_of(const Url& url, CURLUPart part) {
-    char* text = nullptr;
-    if (curl_url_get(url.get(), part, &text, 0) != CURLUE_OK) return std::nullopt;
-    std::string out{text};
-    curl_free(text);
-    return out;
 }
 
 // ------------------------------------------------------------------------------------- the URL
@@ -69,15 +59,13 @@ Checked check_url(const std::string& text, const AddressGuard& guard) {
     if (!is_plain(text) || text.find(' ') != std::string::npos) {
         return invalid("$.url has blanks or control characters");
     }
-    const Url url{curl_url()};
     if (!text.starts_with("http://") && !text.starts_with("https://")) {
         return invalid("$.url must begin with https:// or http://");
     }
-    if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) {
-        return invalid("$.url is no URL");
-    }
-    if (part_of(url, CURLUPART_FRAGMENT)) return invalid("$.url must have no fragment (#…)");
-    return check_host(part_of(url, CURLUPART_HOST).value_or(""), guard);
+    const auto url = fetch::Url::parse(text);
+    if (!url) return invalid("$.url is no URL");
+    if (url->part(CURLUPART_FRAGMENT)) return invalid("$.url must have no fragment (#…)");
+    return check_host(url->host(), guard);
 }
 
 // ---------------------------------------------------------------------------------- the fields

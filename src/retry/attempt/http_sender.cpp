@@ -1,5 +1,6 @@
 #include "retry/attempt/http_sender.hpp"
 
+#include "core/ascii.hpp"
 #include "core/contain.hpp"
 #include "core/handle.hpp"
 #include "core/lifetime.hpp"
@@ -407,10 +408,8 @@ std::string_view unsendable(const HttpRequest& request) {
     return {};
 }
 
-std::optional<seconds> parse_retry_after(std::string_view text, core::Timestamp now) {
-    const auto blank = [](char c) { return c == ' ' || c == '\t'; };
-    while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-    while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+std::optional<seconds> parse_retry_after(std::string_view value, core::Timestamp now) {
+    const auto text = core::trimmed(value);
     std::int64_t count = 0;
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), count);
     if (fault == std::errc{} && end == text.data() + text.size() && count >= 0) {

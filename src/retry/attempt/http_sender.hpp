@@ -96,6 +96,6 @@ private:
 std::string_view unsendable(const HttpRequest& request);
 
 /// Seconds or an HTTP date (RFC 9110 §10.2.3), at most a week; nullopt if it is neither.
-std::optional<std::chrono::seconds> parse_retry_after(std::string_view text, core::Timestamp now);
+std::optional<std::chrono::seconds> parse_retry_after(std::string_view value, core::Timestamp now);
 
 }  // namespace beckon::retry

@@ -25,13 +25,10 @@ namespace {
 struct BridgedJob {
     Due due;
     bridge::BridgedMessage message;
-    core::MonoTime at{};  ///< when it was handed on
 
     core::Timestamp expires() const { return due.delivery.accepted + seconds{message.ttl_s}; }
     /// The log's time now, at least.
-    core::Timestamp now(const core::Clock& clock) const {
-        return due.now + std::chrono::floor<std::chrono::milliseconds>(clock.mono() - at);
-    }
+    core::Timestamp now(const core::Clock& clock) const { return log_now(due, clock.mono()); }
     const std::string& client() const { return due.delivery.webhook; }
 };
 
@@ -76,7 +73,14 @@ struct Bridges::Impl {
     Impl(Options o, Context p)
         : options(std::move(o)),
           context(p),
-          publisher(context.log.open_publisher(context.executor)) {}
+          publisher(context.log.open_publisher(context.executor)),
+          engine({.executor = context.executor,
+                  .clock = context.clock,
+                  .stop_at = options.stop_at,
+                  .journal = context.journal},
+                 [this] {
+                     for (auto& [name, queue] : queues) pump(queue);
+                 }) {}
 
     const Options options;
     const Context context;
@@ -85,11 +89,7 @@ struct Bridges::Impl {
     std::map<BridgeAppName, Queue> queues;
     std::map<BridgeAppName, std::string> unknown_apps;  ///< named once each
     Counts counts;
-    std::size_t under_way = 0;
-    std::size_t reporting = 0;  ///< have their answer; their outcome waits for the milestone
-    bool pump_posted = false;
-    bool draining = false;
-    std::function<void()> drained;
+    AttemptEngine engine;
     core::Lifetime lifetime{context.executor};
 
     bool put_aside(const BridgedJob& job, Queue* queue);
@@ -97,22 +97,19 @@ struct Bridges::Impl {
     void wait(const BridgedJob& job, Duration how_long, std::uint64_t& count);
     void enqueue(Queue& queue, BridgedJob job);
 
-    void pump_soon();
     void pump(Queue& queue);
     std::optional<BridgedJob> next(Queue& queue);
     Duration missing_time(const BridgedJob& job) const;
-    bool too_late() const;
-    void start(Queue& queue, BridgedJob job);
-    void ended(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict, Duration took);
-    bool idle() const { return under_way == 0 && reporting == 0; }
-    void finish_drain();
+    void start(Queue& queue, BridgedJob started);
+    void ended(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict, Duration took,
+               bool ours);
     void free_client(Queue& queue, const std::string& client);
     void judge_app(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict);
     static void set_fault(Queue& queue, const BridgedJob& job, std::string_view kind,
                           std::string why);
 
     void follow(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict);
-    void dead_letter(const BridgedJob& job, const std::string& why);
+    void dead_letter(const BridgedJob& job, Outcome as, const std::string& why);
     void failed(const BridgedJob& job, const BridgeVerdict& verdict);
     std::optional<int> next_step(const BridgedJob& job, seconds not_before) const;
     void expire(const BridgedJob& job);
@@ -132,6 +129,10 @@ bool Bridges::Impl::put_aside(const BridgedJob& job, Queue* queue) {
     }
     if (job.now(context.clock) + missing_time(job) >= last) {
         wait(job, kWait, counts.may_have_expired);
+        return true;
+    }
+    if (engine.has_ended_processes(job.due)) {
+        dead_letter(job, Outcome::crashed, "two processes ended while they attempted it");
         return true;
     }
     if (!queue) {
@@ -176,18 +177,10 @@ void Bridges::Impl::enqueue(Queue& queue, BridgedJob job) {
     if (client.waiting.empty() && !client.busy) queue.turns.push_back(job.client());
     client.waiting.push_back(std::move(job));
     ++queue.waiting;
-    pump_soon();
+    engine.pump_soon();
 }
 
 // --- attempts
-
-void Bridges::Impl::pump_soon() {
-    if (std::exchange(pump_posted, true)) return;
-    context.executor.post(lifetime.guard([this] {
-        pump_posted = false;
-        for (auto& [name, queue] : queues) pump(queue);
-    }));
-}
 
 std::optional<BridgedJob> Bridges::Impl::next(Queue& queue) {
     if (queue.turns.empty()) return std::nullopt;
@@ -200,15 +193,11 @@ std::optional<BridgedJob> Bridges::Impl::next(Queue& queue) {
     return job;
 }
 
-bool Bridges::Impl::too_late() const {
-    return options.stop_at && context.clock.mono() + options.timeout + kOverhead > *options.stop_at;
-}
-
 void Bridges::Impl::pump(Queue& queue) {
-    while (!draining && queue.under_way < options.at_a_time) {
+    while (!engine.draining() && queue.under_way < options.at_a_time) {
         auto job = next(queue);
         if (!job) return;
-        if (put_aside(*job, &queue) || too_late()) {
+        if (put_aside(*job, &queue) || engine.too_late(options.timeout)) {
             free_client(queue, job->client());  // too late: the record waits for the next run
         } else {
             start(queue, std::move(*job));
@@ -216,18 +205,24 @@ void Bridges::Impl::pump(Queue& queue) {
     }
 }
 
-void Bridges::Impl::start(Queue& queue, BridgedJob job) {
+void Bridges::Impl::start(Queue& queue, BridgedJob started) {
     queue.breaker.start();
     ++queue.under_way;
-    ++under_way;
-    const auto shared = std::make_shared<const BridgedJob>(std::move(job));
-    const auto left =
-        ceil<seconds>(shared->expires() - shared->now(context.clock) - missing_time(*shared));
-    queue.app->send(
-        {.message = shared->message, .left = left, .expires = shared->expires()},
-        lifetime.guard([this, &queue, shared](const BridgeVerdict& verdict, const Duration& took) {
-            ended(queue, *shared, verdict, took);
-        }));
+    const auto job = std::make_shared<const BridgedJob>(std::move(started));
+    const auto left = ceil<seconds>(job->expires() - job->now(context.clock) - missing_time(*job));
+    using Answer = std::pair<BridgeVerdict, Duration>;
+    engine.begin<Answer>(
+        {job, &job->due},
+        [&](const auto& done) {
+            queue.app->send({.message = job->message, .left = left, .expires = job->expires()},
+                            [done](BridgeVerdict verdict, Duration took) {
+                                done({std::move(verdict), took});
+                            });
+        },
+        [this, &queue, job](const Answer& answer, bool ours) {
+            ended(queue, *job, answer.first, answer.second, ours);
+        },
+        {{.outcome = BridgeOutcome::failed, .why = "making its request threw"}, Duration::zero()});
 }
 
 void Bridges::Impl::free_client(Queue& queue, const std::string& name) {
@@ -241,9 +236,8 @@ void Bridges::Impl::free_client(Queue& queue, const std::string& name) {
 }
 
 void Bridges::Impl::ended(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict,
-                          Duration took) {
+                          Duration took, bool ours) {
     --queue.under_way;
-    --under_way;
     context.observer.attempted(job.message.to.type, verdict.outcome, took);
     core::log_debug("retry", "bridge_attempt",
                     {{"bridge", core::to_string(job.message.to.type)},
@@ -252,14 +246,8 @@ void Bridges::Impl::ended(Queue& queue, const BridgedJob& job, const BridgeVerdi
                      {"outcome", to_string(verdict.outcome)},
                      {"why", verdict.why}});
     judge_app(queue, job, verdict);
-    follow(queue, job, verdict);
+    if (ours) follow(queue, job, verdict);
     free_client(queue, job.client());
-    finish_drain();
-    pump_soon();
-}
-
-void Bridges::Impl::finish_drain() {
-    if (draining && drained && idle()) context.executor.post(std::exchange(drained, {}));
 }
 
 void Bridges::Impl::judge_app(Queue& queue, const BridgedJob& job, const BridgeVerdict& verdict) {
@@ -311,8 +299,8 @@ void Bridges::Impl::follow(Queue& queue, const BridgedJob& job, const BridgeVerd
         case BridgeOutcome::foreign:
             // With credentials of a wrong project every token is foreign: no client ends for that.
             if (queue.proven) return report_gone(job, verdict.why);
-            return dead_letter(job, verdict.why);
-        case BridgeOutcome::refused: return dead_letter(job, verdict.why);
+            return dead_letter(job, Outcome::refused, verdict.why);
+        case BridgeOutcome::refused: return dead_letter(job, Outcome::refused, verdict.why);
         case BridgeOutcome::throttled:
         case BridgeOutcome::unauthorized:
         case BridgeOutcome::failed:
@@ -321,13 +309,16 @@ void Bridges::Impl::follow(Queue& queue, const BridgedJob& job, const BridgeVerd
     }
 }
 
-void Bridges::Impl::dead_letter(const BridgedJob& job, const std::string& why) {
+void Bridges::Impl::dead_letter(const BridgedJob& job, Outcome as, const std::string& why) {
     auto dead = job.due.delivery;
     ++dead.attempts;
-    dead.last = Outcome::refused;
-    core::log_warn(
-        "retry", "bridge_refuses_message",
-        {{"bridge", core::to_string(job.message.to.type)}, {"delivery", dead.id}, {"why", why}});
+    dead.last = as;
+    if (as == Outcome::refused) {
+        core::log_warn("retry", "bridge_refuses_message",
+                       {{"bridge", core::to_string(job.message.to.type)},
+                        {"delivery", dead.id},
+                        {"why", why}});
+    }
     reached_then(job, Milestone::errored,
                  [this, ticket = job.due.ticket, dead] { outcomes->dead_letter(ticket, dead); });
 }
@@ -394,13 +385,12 @@ void Bridges::Impl::publish_gone(const BridgedJob& job) {
 void Bridges::Impl::reached_then(const BridgedJob& job, Milestone milestone,
                                  std::function<void()> then) {
     if (!job.message.reliability_id || !context.milestones) return then();
-    ++reporting;
+    engine.hold();  // the outcome waits for the milestone
     context.milestones->reached_then(*job.message.reliability_id, job.expires(), milestone,
                                      [this, remote = lifetime.remote(), then = std::move(then)] {
                                          remote.post([this, then] {
-                                             --reporting;
                                              then();
-                                             finish_drain();
+                                             engine.release();
                                          });
                                      });
 }
@@ -427,12 +417,12 @@ void Bridges::due(Due due) {
     }
     const auto found = impl_->queues.find({message->to.type, message->to.app});
     Queue* queue = found == impl_->queues.end() ? nullptr : &found->second;
-    BridgedJob job{
-        .due = std::move(due), .message = std::move(*message), .at = impl_->context.clock.mono()};
+    BridgedJob job{.due = std::move(due), .message = std::move(*message)};
     if (!impl_->put_aside(job, queue)) impl_->enqueue(*queue, std::move(job));
 }
 
 void Bridges::forget(core::Partition partition) {
+    impl_->engine.forget(partition);
     for (auto& [name, queue] : impl_->queues) {
         for (auto it = queue.clients.begin(); it != queue.clients.end();) {
             auto& [client, state] = *it;
@@ -446,14 +436,10 @@ void Bridges::forget(core::Partition partition) {
     }
 }
 
-void Bridges::drain(std::function<void()> done) {
-    impl_->draining = true;
-    impl_->drained = std::move(done);
-    impl_->finish_drain();
-}
+void Bridges::drain(std::function<void()> done) { impl_->engine.drain(std::move(done)); }
 
 const Bridges::Counts& Bridges::counts() const { return impl_->counts; }
-std::size_t Bridges::under_way() const { return impl_->under_way; }
+std::size_t Bridges::under_way() const { return impl_->engine.under_way(); }
 
 std::size_t Bridges::waiting() const {
     std::size_t sum = 0;

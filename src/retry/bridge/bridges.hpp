@@ -35,8 +35,6 @@ using BridgeApps = std::map<BridgeAppName, std::unique_ptr<BridgeApp>>;
 /// dead token the record that ends the client. On the executor's thread.
 class Bridges {
 public:
-    /// The time that an attempt may take beyond its time-out until its outcome is in the log.
-    static constexpr core::Duration kOverhead = std::chrono::seconds{2};
     /// A message with a shorter TTL is still tried once if it is at most this late.
     static constexpr std::chrono::seconds kGrace{5};
     /// The wait of messages for a bridge that cannot be asked now.
@@ -61,6 +59,7 @@ public:
         log::EventLog& log;
         BridgeObserver& observer;
         core::MilestoneSink* milestones = nullptr;  ///< null: nothing is reported
+        AttemptJournal::Slot* journal = nullptr;    ///< of this thread; may be null
     };
 
     Bridges(Options options, Context context, BridgeApps&& apps);

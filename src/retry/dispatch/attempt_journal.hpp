@@ -41,7 +41,9 @@ class AttemptJournal {
     static_assert(sizeof(Entry) == 64);
 
 public:
-    static constexpr std::size_t kThreadsMax = 64;
+    /// The threads of deliveries (retry.threads), and that of the bridges.
+    static constexpr std::size_t kThreadsMax = 64 + 1;
+    static constexpr std::size_t kBridgesThread = 64;
     /// The newest deliveries during which a process ended are remembered.
     static constexpr std::size_t kSuspectsMax = 256;
     static constexpr int kEndsMax = 2;

@@ -1,6 +1,5 @@
 #include "retry/dispatch/dispatcher.hpp"
 
-#include "core/contain.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "retry/attempt/attempt_outcome.hpp"
@@ -26,7 +25,14 @@ bool is_new(const Due& due) { return due.ticket.tier == 0; }
 
 struct Dispatcher::Impl {
     Impl(Options o, Context p)
-        : options(std::move(o)), context(std::move(p)), scheduler(options.schedule) {}
+        : options(std::move(o)),
+          context(std::move(p)),
+          scheduler(options.schedule),
+          engine({.executor = context.executor,
+                  .clock = context.clock,
+                  .stop_at = options.stop_at,
+                  .journal = context.journal},
+                 [this] { pump(); }) {}
 
     struct InLine {
         std::string delivery;
@@ -61,19 +67,14 @@ struct Dispatcher::Impl {
     std::size_t sweep_usage_at = kOwnersMax;
     /// Deliveries of unknown webhooks, while the log's records of these are read.
     std::map<std::string, std::vector<Due>> unknown;
-    bool pump_posted = false;
     bool poll_posted = false;
-    bool draining = false;
-    std::function<void()> drained;
-    /// Of each attempt under way; of a partition that was forgotten meanwhile none is here.
-    std::map<std::uint64_t, core::Partition> partitions_of_attempts;
+    AttemptEngine engine;
     core::Lifetime lifetime{context.executor};
 
     Receiver& receiver(const std::string& webhook);
     void forget_deleted();
     bool put_aside(const Due& due, const WebhookDirectory::Entry* entry);
     bool put_behind(const Due& due, const Webhook& webhook);
-    bool has_ended_processes(const Due& due) const;
     bool wait_for_breaker(const Due& due);
     void wait(const Due& due, Duration how_long, std::uint64_t& count);
     std::optional<int> tier_for_wait(const Due& due, Duration how_long);
@@ -85,14 +86,12 @@ struct Dispatcher::Impl {
     void take(Due due);
     OwnerUsage& usage_by(const std::string& owner);
     core::Timestamp log_time(const Due& due) const { return log_now(due, context.clock.mono()); }
-    bool too_late(const Webhook& webhook) const;
 
     void pump();
-    void pump_soon();
     void poll_again();
-    void start(Job job, const WebhookDirectory::Entry& entry);
+    void start(Job started, const WebhookDirectory::Entry& entry);
     void give_back(const Job& job);
-    void ended(const Job& job, core::Timestamp at, const HttpAnswer& answer);
+    void ended(const Job& job, core::Timestamp at, const HttpAnswer& answer, bool ours);
     void count(const Job& job, const HttpAnswer& answer, Outcome outcome);
     void remember(const Job& job, core::Timestamp at, const HttpAnswer& answer, Outcome outcome);
     void follow(const Job& job, const Verdict& verdict);
@@ -132,21 +131,11 @@ bool Dispatcher::Impl::put_aside(const Due& due, const WebhookDirectory::Entry* 
         dead_letter(due, Outcome::expired);
         return true;
     }
-    if (has_ended_processes(due)) {
+    if (engine.has_ended_processes(due)) {
         dead_letter(due, Outcome::crashed);
         return true;
     }
     return wait_for_breaker(due);
-}
-
-bool Dispatcher::Impl::has_ended_processes(const Due& due) const {
-    if (!context.journal || !context.journal->has_ended_processes(due)) return false;
-    core::log_error("retry", "delivery_set_aside",
-                    {{"delivery", due.delivery.id},
-                     {"webhook", due.delivery.webhook},
-                     {"why", "two processes ended while they attempted it"},
-                     {"effect", "it is kept in retry.dead"}});
-    return true;
 }
 
 /// Nothing is dropped by a view that may be stale: it is dropped when the webhook is not there
@@ -252,26 +241,14 @@ void Dispatcher::Impl::dead_letter(const Due& due, Outcome why) {
     context.outcomes.dead_letter(due.ticket, std::move(dead));
 }
 
-bool Dispatcher::Impl::too_late(const Webhook& webhook) const {
-    return options.stop_at && context.clock.mono() + webhook.timeout + kOverhead > *options.stop_at;
-}
-
-void Dispatcher::Impl::pump_soon() {
-    if (std::exchange(pump_posted, true)) return;
-    context.executor.post(lifetime.guard([this] {
-        pump_posted = false;
-        pump();
-    }));
-}
-
 void Dispatcher::Impl::pump() {
-    for (std::size_t taken = 0; !draining; ++taken) {
-        if (taken >= kStartsPerTurn) return pump_soon();  // the thread has others first
+    for (std::size_t taken = 0; !engine.draining(); ++taken) {
+        if (taken >= kStartsPerTurn) return engine.pump_soon();  // the thread has others first
         auto job = scheduler.next(context.clock.mono());
         if (!job) return poll_again();
         const auto* entry = context.webhooks.find(job->due.delivery.webhook);
         if (put_aside(job->due, entry) || put_behind(job->due, entry->webhook) ||
-            too_late(entry->webhook)) {
+            engine.too_late(entry->webhook.timeout)) {
             give_back(*job);  // too late: the record waits for the next run
         } else {
             start(std::move(*job), *entry);
@@ -293,24 +270,21 @@ void Dispatcher::Impl::give_back(const Job& job) {
     scheduler.ended({.attempt = job.attempt, .attempted = false});
 }
 
-void Dispatcher::Impl::start(Job job, const WebhookDirectory::Entry& entry) {
-    const AttemptJournal::Slot::Work work{context.journal, job.due};
+void Dispatcher::Impl::start(Job started, const WebhookDirectory::Entry& entry) {
     receiver(entry.webhook.id).breaker.start();
-    partitions_of_attempts[job.attempt] = job.due.ticket.partition;
     const auto at = context.clock.wall();
-    HttpRequest request;
-    const bool built = core::contain(
-        "retry attempts", [&] { request = build_request(entry.webhook, job.due.delivery, at); });
-    std::function<void(HttpAnswer)> answered = lifetime.guard(
-        [this, job = std::move(job), at](const HttpAnswer& answer) { ended(job, at, answer); });
-    if (built) return context.send(std::move(request), std::move(answered));
-    context.executor.post([answered = std::move(answered)] {
-        answered({.end = HttpAnswer::End::unsendable, .why = "making its request threw"});
-    });
+    const auto job = std::make_shared<const Job>(std::move(started));
+    engine.begin<HttpAnswer>(
+        {job, &job->due},
+        [&](const auto& done) {
+            context.send(build_request(entry.webhook, job->due.delivery, at), done);
+        },
+        [this, job, at](const HttpAnswer& answer, bool ours) { ended(*job, at, answer, ours); },
+        {.end = HttpAnswer::End::unsendable, .why = "making its request threw"});
 }
 
-void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, const HttpAnswer& answer) {
-    const AttemptJournal::Slot::Work work{context.journal, job.due};
+void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, const HttpAnswer& answer,
+                             bool ours) {
     const auto verdict = verdict_of(answer);
     ++counts.attempts[verdict.outcome];
     scheduler.ended(
@@ -318,12 +292,7 @@ void Dispatcher::Impl::ended(const Job& job, core::Timestamp at, const HttpAnswe
     count(job, answer, verdict.outcome);
     remember(job, at, answer, verdict.outcome);
     judge_receiver(job, verdict.outcome);
-    // The outcome of an attempt whose partition went elsewhere is for the next home to write.
-    if (partitions_of_attempts.erase(job.attempt) > 0) follow(job, verdict);
-    if (draining && scheduler.in_flight() == 0 && drained) {
-        return context.executor.post(std::exchange(drained, {}));
-    }
-    pump_soon();
+    if (ours) follow(job, verdict);
 }
 
 OwnerUsage& Dispatcher::Impl::usage_by(const std::string& owner) {
@@ -500,7 +469,7 @@ void Dispatcher::Impl::take(Due due) {
         auto* place = enter_line(receiver, id, first);
         if (place) place->gone.reset();
     }
-    pump_soon();
+    engine.pump_soon();
 }
 
 OwnerUsage& OwnerUsage::operator+=(const OwnerUsage& other) {
@@ -526,8 +495,7 @@ void Dispatcher::due(Due due) {
 
 void Dispatcher::forget(core::Partition partition) {
     impl_->scheduler.forget(partition);
-    std::erase_if(impl_->partitions_of_attempts,
-                  [partition](const auto& attempt) { return attempt.second == partition; });
+    impl_->engine.forget(partition);
     for (auto& [webhook, waiting] : impl_->unknown) {
         std::erase_if(waiting, [&](const Due& due) { return due.ticket.partition == partition; });
     }
@@ -539,17 +507,8 @@ void Dispatcher::forget(core::Partition partition) {
     }
 }
 
-void Dispatcher::drain(std::function<void()> done) {
-    impl_->draining = true;
-    if (impl_->scheduler.in_flight() == 0) return impl_->context.executor.post(std::move(done));
-    impl_->drained = std::move(done);
-}
-
-void Dispatcher::resume() {
-    impl_->draining = false;
-    impl_->drained = {};
-    impl_->pump_soon();
-}
+void Dispatcher::drain(std::function<void()> done) { impl_->engine.drain(std::move(done)); }
+void Dispatcher::resume() { impl_->engine.resume(); }
 
 const Dispatcher::Counts& Dispatcher::counts() const { return impl_->counts; }
 std::size_t Dispatcher::under_way() const { return impl_->scheduler.in_flight(); }

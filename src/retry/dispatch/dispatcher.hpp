@@ -3,7 +3,7 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "retry/attempt/http_sender.hpp"
-#include "retry/dispatch/attempt_journal.hpp"
+#include "retry/dispatch/attempt_engine.hpp"
 #include "retry/dispatch/recent_attempts.hpp"
 #include "retry/schedule/scheduler.hpp"
 #include "retry/tiers/due.hpp"
@@ -55,8 +55,6 @@ public:
     static constexpr std::chrono::seconds kUnknownFor = std::chrono::minutes{2};
     /// While deliveries wait, the dispatcher asks the scheduler at least so often.
     static constexpr core::Duration kPollAgain = std::chrono::milliseconds{100};
-    /// The time that an attempt may take beyond its time-out until its outcome is in the log.
-    static constexpr core::Duration kOverhead = std::chrono::seconds{2};
     /// Attempts that are begun in one turn of the thread; some tenths of a millisecond.
     static constexpr std::size_t kStartsPerTurn = 4;
     static constexpr std::size_t kLineMax = 10'000;  ///< of each ordered webhook

@@ -436,7 +436,7 @@ void RetryNode::Impl::serving(core::Partition partition, bool serves, const std:
 /// Hands over once no attempt of a webhook with the usual time-out can start any more.
 void RetryNode::Impl::hand_over_soon() {
     if (!options.stop_at) return;
-    const auto at = *options.stop_at - Webhook{}.timeout - Dispatcher::kOverhead;
+    const auto at = *options.stop_at - Webhook{}.timeout - AttemptEngine::kOverhead;
     context.executor.post_after(std::max<core::Duration>(at - context.clock.mono(), kLeaveAgain),
                                 lifetime.guard([this] { hand_over_all(); }));
 }

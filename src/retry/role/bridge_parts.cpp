@@ -54,7 +54,8 @@ BridgeCredentials load_bridge_credentials(const RoleConfig& config) {
 
 BridgeParts::BridgeParts(const RoleConfig& config, BridgeCredentials credentials,
                          const RetryNode::Options& node, log::EventLog& log, net::IoLoop& loop,
-                         const core::Clock& clock, BridgeObserver& observer)
+                         const core::Clock& clock, BridgeObserver& observer,
+                         AttemptJournal::Slot& journal)
     : sender_(
           std::make_unique<HttpSender>(HttpSender::Options{.guard = any_address(),
                                                            .ca_file = config.ca_file,
@@ -93,7 +94,8 @@ BridgeParts::BridgeParts(const RoleConfig& config, BridgeCredentials credentials
                                                           .clock = clock,
                                                           .log = log,
                                                           .observer = observer,
-                                                          .milestones = config.milestones},
+                                                          .milestones = config.milestones,
+                                                          .journal = &journal},
                                          std::move(apps));
 }
 

@@ -211,7 +211,8 @@ void Role::Impl::start_threads() {
 void Role::Impl::run(std::latch& opened) {
     auto options = node_options();
     bridges = std::make_unique<BridgeParts>(config, std::move(*bridge_credentials), options, log,
-                                            loop, clock, bridge_metrics);
+                                            loop, clock, bridge_metrics,
+                                            journal.slot(AttemptJournal::kBridgesThread));
     bridge_credentials.reset();
     std::vector<RetryNode::Worker> workers;
     for (std::size_t i = 0; i < deliverers.size(); ++i) {

@@ -1,6 +1,6 @@
 #include "retry/webhook/request_builder.hpp"
 
-#include "core/handle.hpp"
+#include "fetch/url.hpp"
 #include "retry/attachment/attachments.hpp"
 #include "retry/attempt/request_target.hpp"
 #include "retry/attempt/signature.hpp"
@@ -10,30 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include <curl/curl.h>
-
 namespace beckon::retry {
 
 using std::chrono::duration_cast;
 using std::chrono::seconds;
 
 namespace {
-
-using Url = core::Handle<CURLU, curl_url_cleanup>;
-
-std::string part_of(const Url& url, CURLUPart part, unsigned flags = 0) {
-    char* text = nullptr;
-    if (curl_url_get(url.get(), part, &text, flags) != CURLUE_OK) return "";
-    std::string out{text};
-    curl_free(text);
-    return out;
-}
-
-Url parse(const std::string& text) {
-    Url url{curl_url()};
-    if (url && curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) url.reset();
-    return url;
-}
 
 constexpr const char* kStructuredType = "application/cloudevents+json; charset=utf-8";
 
@@ -148,10 +130,10 @@ HttpRequest build_request(const Webhook& webhook, const Delivery& delivery, core
 }
 
 std::string host_of(const std::string& text) {
-    const auto url = parse(text);
+    const auto url = fetch::Url::parse(text);
     if (!url) return "";
-    auto host = part_of(url, CURLUPART_HOST);
-    if (const auto port = part_of(url, CURLUPART_PORT); !port.empty()) host += ":" + port;
+    auto host = url->host();
+    if (const auto port = url->part(CURLUPART_PORT)) host.append(":").append(*port);
     return host;
 }
 

@@ -24,6 +24,11 @@ std::optional<PendingTombstone::End> end_of(const KeyRow& row, core::Milestone m
                                  .milestone = milestone};
 }
 
+KeyRow tombstone_row(core::Offset put_offset) {
+    return {
+        .state = KeyRow::State::tombstone_pending, .offset = put_offset, .until = {}, .slot = {}};
+}
+
 }  // namespace
 
 NotificationFold::NotificationFold(Database& database, Months& months, core::Partition partition)
@@ -64,6 +69,7 @@ auto NotificationFold::read_row(const Family& family, std::string_view row_key, 
 }
 
 std::optional<KeyRow> NotificationFold::key_row(const KeyName& name) {
+    if (const auto* ack = postponed_.find(name)) return tombstone_row(ack->pending.put_offset);
     if (const auto* change = keys_.find(name)) return change->row;
     const auto row_key = key_row_key(partition_, name.uaid, name.key);
     return read_row(keys_family_, row_key.view(), parse_key_row);
@@ -160,15 +166,17 @@ void NotificationFold::add_pending_tombstone(const PendingTombstone& pending) {
     const KeyName name{pending.uaid, pending.key};
     const auto row = key_row(name);
     if (row && row->state == KeyRow::State::tombstone_pending)
-        pending_tombstones_.erase(row->offset, name.key);
+        erase_pending_tombstone(row->offset, name.key);
     pending_tombstones_.add(pending);
+    new_tombstones_.add(pending);
     // key_row() looked: if the table has a row of that name, this may be it, or a change covers it.
-    keys_.put(name,
-              {.state = KeyRow::State::tombstone_pending,
-               .offset = pending.put_offset,
-               .until = {},
-               .slot = {}},
-              row.has_value());
+    keys_.put(name, tombstone_row(pending.put_offset), row.has_value());
+}
+
+void NotificationFold::erase_pending_tombstone(core::Offset put_offset,
+                                               const core::MessageKey& key) {
+    new_tombstones_.erase(put_offset, key);
+    pending_tombstones_.erase(put_offset, key);
 }
 
 PutOutcome NotificationFold::add_tombstone_at_once(core::Offset offset, const KeyName& name,
@@ -216,7 +224,7 @@ bool NotificationFold::finish(const core::NotificationFinished& done, core::Time
     const auto row = key_row(name);
     if (row && row->state == KeyRow::State::tombstone_pending) {
         finished_.remember(name.key, row->offset, time);
-        pending_tombstones_.erase(row->offset, name.key);
+        erase_pending_tombstone(row->offset, name.key);
         keys_.erase(name);
         return true;
     }
@@ -257,7 +265,9 @@ bool NotificationFold::add_tombstone(const core::Uaid& uaid, const core::Message
                                    .put_offset = row->offset,
                                    .end = end ? end_of(*row, *end) : std::nullopt};
     if (may_wait && may_postpone(name, *row)) {
-        postpone(name, *row, pending);
+        finished_.remember(name.key, row->offset, latest_);
+        new_tombstones_.add(pending);
+        postponed_.add(pending, row->until);
     } else {
         erase_from_pending(name, *row);
         add_pending_tombstone(pending);
@@ -271,35 +281,18 @@ bool NotificationFold::may_postpone(const KeyName& name, const KeyRow& row) cons
            postponed_.size() < kPostponedMax;
 }
 
-void NotificationFold::postpone(const KeyName& name, const KeyRow& row,
-                                const PendingTombstone& pending) {
-    messages_.postpone_removal(name.uaid, row.order());
-    finished_.remember(name.key, row.offset, latest_);
-    pending_tombstones_.postpone(pending);
-    keys_.postpone(
-        name,
-        {.state = KeyRow::State::tombstone_pending, .offset = row.offset, .until = {}, .slot = {}});
-    postponed_.emplace(name, Postponed{.order = row.order(), .expiry = row.until});
-}
-
-/// The next commit writes the postponed changes of the key.
+/// The next commit writes the changes of the key.
 void NotificationFold::resume(const KeyName& name) {
-    if (postponed_.empty()) return;
-    const auto known = postponed_.find(name);
-    if (known == postponed_.end()) return;
-    const auto what = known->second;
-    postponed_.erase(known);
-    messages_.resume_removal(name.uaid, what.order, what.expiry);
-    pending_tombstones_.resume(what.order.offset, name.key);
-    keys_.resume(name);
+    const auto ack = postponed_.take(name);
+    if (!ack) return;
+    const auto offset = ack->pending.put_offset;
+    messages_.remove(name.uaid, {.has_topic = false, .offset = offset}, ack->expiry);
+    pending_tombstones_.add(ack->pending);
+    keys_.put(name, tombstone_row(offset), true);
 }
 
 void NotificationFold::write_postponed(bool all) {
-    std::vector<KeyName> due;
-    for (auto& [name, what] : postponed_) {
-        if (std::exchange(what.seen, true) || all) due.push_back(name);
-    }
-    for (const auto& name : due) resume(name);
+    for (const auto& name : postponed_.due(all)) resume(name);
 }
 
 bool NotificationFold::tombstone_pending(const core::Uaid& uaid, const core::MessageKey& key) {
@@ -325,6 +318,7 @@ ReadOutcome NotificationFold::read_pending(const core::Uaid& uaid, DrainCursor& 
     const auto visit = [&](MessageOrder order, std::string_view value) {
         if (order.offset >= cursor.until) return order.has_topic ? Next::skip_topics : Next::stop;
         if (order.offset < cursor.from) return Next::skip_topics;
+        if (postponed_.contains(order.offset)) return Next::go_on;
         outcome.done = outcome.messages < max && outcome.expired.size() < PartitionStore::kSkipMax;
         if (!outcome.done) return Next::stop;
         const auto message = parse_message(order, value);
@@ -373,15 +367,19 @@ void NotificationFold::expire(const core::Uaid& uaid, const std::vector<ExpiredM
 std::vector<PendingTombstone> NotificationFold::pending_tombstones_after(
     const std::optional<PendingTombstone>& after, std::size_t max) {
     auto found = pending_tombstones_.after(after, max);
-    if (found) return std::move(*found);
-    fail(found.error());
-    return {};
+    if (!found) {
+        fail(found.error());
+        return {};
+    }
+    postponed_.merge_into(*found, after, max);
+    return std::move(*found);
 }
 
 std::size_t NotificationFold::pending_count(const core::Uaid& uaid, std::size_t at_most) {
     std::size_t count = 0;
     if (at_most == 0) return count;
-    const auto visit = [&](MessageOrder, std::string_view) {
+    const auto visit = [&](MessageOrder order, std::string_view) {
+        if (postponed_.contains(order.offset)) return MessageTable::Next::go_on;
         return ++count == at_most ? MessageTable::Next::stop : MessageTable::Next::go_on;
     };
     const auto scanned = messages_.scan(uaid, {.has_topic = true, .offset = 0}, visit);
@@ -444,6 +442,7 @@ void NotificationFold::reset() {
     replacements_.reset();
     pending_tombstones_.reset();
     postponed_.clear();
+    new_tombstones_.clear();
     finished_.clear();
     latest_ = newest_ = {};
     broken_.reset();

@@ -4,6 +4,9 @@
 #include "core/partition.hpp"
 #include "records/events.hpp"
 #include "store/database.hpp"
+#include "store/folds/key_name.hpp"
+#include "store/folds/new_tombstones.hpp"
+#include "store/folds/postponed_acks.hpp"
 #include "store/folds/recently_finished.hpp"
 #include "store/rows/schema.hpp"
 #include "store/tables/message_table.hpp"
@@ -16,7 +19,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <rocksdb/write_batch.h>
@@ -31,10 +33,10 @@ namespace beckon::store {
 /// names the one pending message of its channel and Topic. (Rows whose time is over may be missing:
 /// the compaction filter takes each by itself.)
 ///
-/// Changes of add_tombstone() may be postponed: reads see them, and commits leave them out, until
-/// the tombstone is folded or write_postponed() releases them. The tables then have the message as
-/// a crash would: still pending. Any other change of the key comes behind resume(), so the tables
-/// never have a part of it.
+/// The changes of an ack may be postponed (PostponedAcks): reads see them, and commits leave them
+/// out, until the tombstone is folded or write_postponed() releases them. The tables then have the
+/// message as a crash would: still pending. Any other change of the key comes behind resume(), so
+/// the tables never have a part of it.
 class NotificationFold {
 public:
     NotificationFold(Database& database, Months& months, core::Partition partition);
@@ -57,8 +59,10 @@ public:
     void expire(const core::Uaid& uaid, const std::vector<ExpiredMessage>& expired);
     std::vector<PendingTombstone> pending_tombstones_after(
         const std::optional<PendingTombstone>& after, std::size_t max);
-    NewPendingTombstones take_new_pending_tombstones() { return pending_tombstones_.take_new(); }
-    std::size_t pending_tombstone_count() const { return pending_tombstones_.size(); }
+    NewPendingTombstones take_new_pending_tombstones() { return new_tombstones_.take(); }
+    std::size_t pending_tombstone_count() const {
+        return pending_tombstones_.size() + postponed_.size();
+    }
     std::size_t pending_count(const core::Uaid& uaid, std::size_t at_most);
 
     /// The greatest append time folded; the log time that decisions are remembered at.
@@ -84,23 +88,13 @@ public:
     const std::optional<core::Error>& broken() const { return broken_; }
 
 private:
-    struct KeyName {
-        core::Uaid uaid;
-        core::MessageKey key;
-        auto operator<=>(const KeyName&) const = default;
-    };
-    struct KeyHash {
-        std::size_t operator()(const KeyName& name) const noexcept {
-            return std::hash<core::MessageKey>{}(name.key) ^ std::hash<core::Uaid>{}(name.uaid);
-        }
-    };
-
     std::optional<KeyRow> key_row(const KeyName& name);
     std::optional<ReplacementRow> replacement_row(const std::string& row_key);
     /// The outcome of a put that the known state of its key forbids; nullopt: nothing forbids it.
     std::optional<PutOutcome> refuse(core::Offset offset, core::Timestamp appended,
                                      const KeyName& name, bool& key_in_table);
     void add_pending_tombstone(const PendingTombstone& pending);
+    void erase_pending_tombstone(core::Offset put_offset, const core::MessageKey& key);
     PutOutcome add_tombstone_at_once(core::Offset offset, const KeyName& name,
                                      core::FinishReason reason, PutOutcome outcome,
                                      std::optional<PendingTombstone::End> end = std::nullopt);
@@ -110,7 +104,6 @@ private:
     void erase_from_pending(const KeyName& name, const KeyRow& row);
     void remember_tombstone(const KeyName& name, core::Timestamp time, bool in_table);
     bool may_postpone(const KeyName& name, const KeyRow& row) const;
-    void postpone(const KeyName& name, const KeyRow& row, const PendingTombstone& pending);
     void resume(const KeyName& name);
 
     void fail(core::Error error);
@@ -129,13 +122,8 @@ private:
     RowChanges<std::string, ReplacementRow> replacements_;  ///< by row key
     RecentlyFinished finished_;
 
-    /// A message with a pending tombstone that the tables do not have yet: the missing parts.
-    struct Postponed {
-        MessageOrder order;
-        core::Timestamp expiry;
-        bool seen = false;  ///< it was there at the last write_postponed()
-    };
-    std::unordered_map<KeyName, Postponed, KeyHash> postponed_;
+    NewTombstones new_tombstones_;
+    PostponedAcks postponed_;
 
     bool in_sink_ = false;  ///< a sink runs
     core::Timestamp latest_{};

@@ -81,18 +81,6 @@ void MessageTable::remove(const core::Uaid& uaid, MessageOrder order, core::Time
     if (changes.empty()) changes_.erase(uaid);
 }
 
-void MessageTable::postpone_removal(const core::Uaid& uaid, MessageOrder order) {
-    removed_later_[uaid].insert(order);
-}
-
-void MessageTable::resume_removal(const core::Uaid& uaid, MessageOrder order,
-                                  core::Timestamp expiry) {
-    const auto of_client = removed_later_.find(uaid);
-    of_client->second.erase(order);
-    if (of_client->second.empty()) removed_later_.erase(of_client);
-    remove(uaid, order, expiry);
-}
-
 core::Result<void> MessageTable::write_to(rocksdb::WriteBatch& batch) {
     for (const auto* entry : sorted_by_name(changes_)) {
         const auto& [uaid, changes] = *entry;
@@ -120,10 +108,7 @@ void MessageTable::committed() {
     changed_bytes_ = 0;
 }
 
-void MessageTable::reset() {
-    committed();
-    removed_later_.clear();
-}
+void MessageTable::reset() { committed(); }
 
 void MessageTable::write_failed() {
     for (auto& [uaid, changes] : changes_) {
@@ -174,9 +159,6 @@ public:
           months_(table.months_now()) {
         const auto known = table.changes_.find(uaid);
         changes_ = known == table.changes_.end() ? &table.no_changes_ : &known->second;
-        const auto later = table.removed_later_.find(uaid);
-        removed_later_ =
-            later == table.removed_later_.end() ? &table.none_removed_ : &later->second;
         cursors_.reserve(months_->size());
         for (const auto& month : *months_) {
             cursors_.emplace_back(table.database_.db(), month.family.get());
@@ -217,9 +199,7 @@ private:
             if (!valid_) return;
             changed_ = any_change && (!first_ || !(first_->order() < change_->order));
             if (changed_ && first_ && change_->order < first_->order()) first_ = nullptr;
-            const bool there = changed_ ? !change_->removed && change_->month >= oldest_live_
-                                        : !removed_later_->contains(first_->order());
-            if (there) return;
+            if (!changed_ || (!change_->removed && change_->month >= oldest_live_)) return;
         }
     }
     void step() {
@@ -232,7 +212,6 @@ private:
     const Month oldest_live_;
     const std::shared_ptr<const MonthList> months_;  ///< held: one may be dropped meanwhile
     const ClientChanges* changes_ = nullptr;
-    const std::set<MessageOrder>* removed_later_ = nullptr;
     std::vector<Cursor> cursors_;
     ClientChanges::const_iterator change_;
     Cursor* first_ = nullptr;  ///< the cursor that stands at the current row, if one does

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,9 +29,6 @@ public:
     /// A message that is not in the table.
     void put(const core::Uaid& uaid, MessageOrder order, const MessageView& message);
     void remove(const core::Uaid& uaid, MessageOrder order, core::Timestamp expiry);
-    /// Removes one that stands unchanged in the table; commits leave that out until resume().
-    void postpone_removal(const core::Uaid& uaid, MessageOrder order);
-    void resume_removal(const core::Uaid& uaid, MessageOrder order, core::Timestamp expiry);
 
     /// Passes on the client's messages in their order, from the first that is not before `from`,
     /// until `visit` returns stop; `skip_topics` goes on behind the Topic messages, with the first
@@ -79,11 +75,9 @@ private:
     std::uint64_t generation_ = 0;  ///< of list_
 
     std::unordered_map<core::Uaid, ClientChanges> changes_;
-    std::unordered_map<core::Uaid, std::set<MessageOrder>> removed_later_;  ///< postponed
     std::size_t changed_rows_ = 0;
     std::size_t changed_bytes_ = 0;
     const ClientChanges no_changes_;
-    const std::set<MessageOrder> none_removed_;
 };
 
 }  // namespace beckon::store

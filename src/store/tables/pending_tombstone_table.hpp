@@ -29,18 +29,12 @@ public:
 
     /// A pending tombstone that is not there yet.
     void add(const PendingTombstone& pending);
-    /// Adds one that commits leave out until resume().
-    void postpone(const PendingTombstone& pending);
-    void resume(core::Offset put_offset, const core::MessageKey& key);
     /// Its tombstone was read, or another put of its key has taken its place.
     void erase(core::Offset put_offset, const core::MessageKey& key);
 
     /// Up to `max` behind `after`, ascending. Errors: corrupt, unavailable.
     core::Result<std::vector<PendingTombstone>> after(const std::optional<PendingTombstone>& after,
                                                       std::size_t max) const;
-    /// The pending tombstones that were added since the last call and are still pending, a bounded
-    /// number.
-    NewPendingTombstones take_new();
     std::size_t size() const { return size_; }
 
     void write_to(rocksdb::WriteBatch& batch) const;
@@ -61,16 +55,10 @@ private:
 
     using Changes = std::map<OffsetAndKey, Change>;
 
-    void remember_new(const OffsetAndKey& place, const PendingTombstone& pending);
-    Changes changes_with_postponed() const;
-
     Database& database_;
     const core::Partition partition_;
     const Family family_;
     Changes changes_;
-    std::map<OffsetAndKey, PendingTombstone> postponed_;
-    std::map<OffsetAndKey, PendingTombstone> new_;  ///< since take_new(), unpaid
-    bool new_left_out_ = false;
     std::size_t size_ = 0;
 };
 

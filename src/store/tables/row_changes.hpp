@@ -29,8 +29,7 @@ std::vector<const typename Map::value_type*> sorted_by_name(const Map& map) {
 ///
 /// A row that comes and goes between two commits leaves nothing to write. Most messages live and
 /// end like that, which makes them cheap: a row in RocksDB costs several microseconds to put and as
-/// many to delete. For the same reason a change may be postponed: reads see it, and commits leave
-/// it out until resume().
+/// many to delete.
 ///
 /// Rows that were written a moment ago stay known, a bounded number: most are read once more, soon.
 template <class Name, class Row, class Hash = std::hash<Name>>
@@ -43,15 +42,13 @@ public:
 
     /// nullptr: nothing is known, the table decides.
     const Change* find(const Name& name) const {
-        for (const auto* changes : {&changes_, &postponed_, &written_, &written_before_}) {
+        for (const auto* changes : {&changes_, &written_, &written_before_}) {
             if (const auto it = changes->find(name); it != changes->end()) return &it->second;
         }
         return nullptr;
     }
-    /// A change of that row waits for a commit, now or later.
-    bool changed(const Name& name) const {
-        return changes_.contains(name) || postponed_.contains(name);
-    }
+    /// A change of that row waits for a commit.
+    bool changed(const Name& name) const { return changes_.contains(name); }
 
     /// `in_table`: whether the table may hold a row of that name, as a look there has shown.
     void put(const Name& name, Row row, bool in_table) {
@@ -72,13 +69,6 @@ public:
         forget_written(name);
     }
 
-    /// For a row that stands unchanged in the table. Before any other change of it: resume().
-    void postpone(const Name& name, Row row) {
-        postponed_.insert_or_assign(name, Change{.row = std::move(row), .in_table = true});
-        forget_written(name);
-    }
-    void resume(const Name& name) { changes_.insert(postponed_.extract(name)); }
-
     /// A write failed: it is unknown which of the changes are in the table.
     void write_failed() {
         for (auto& [name, change] : changes_) change.in_table = true;
@@ -89,7 +79,6 @@ public:
     std::vector<const std::pair<const Name, Change>*> in_order() const {
         return sorted_by_name(changes_);
     }
-    /// Without those that are postponed.
     std::size_t size() const { return changes_.size(); }
 
     void committed() {
@@ -105,8 +94,7 @@ public:
         changes_.clear();
     }
     void reset() {
-        for (auto* changes : {&changes_, &postponed_, &written_, &written_before_})
-            changes->clear();
+        for (auto* changes : {&changes_, &written_, &written_before_}) changes->clear();
     }
 
 private:
@@ -119,7 +107,6 @@ private:
 
     using Changes = std::unordered_map<Name, Change, Hash>;
     Changes changes_;
-    Changes postponed_;
     Changes written_;
     Changes written_before_;  ///< those that made way for newer ones
 };

@@ -2,30 +2,23 @@
 
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
-#include "core/handle.hpp"
 #include "core/json_text.hpp"
+#include "fetch/transfer.hpp"
 #include "log/topics_admin.hpp"
 #include "tools/running/ops_client.hpp"
 #include "tools/running/tool_log.hpp"
 
-#include <array>
+#include <chrono>
 #include <exception>
-
-#include <curl/curl.h>
 
 namespace beckon::tools {
 
 namespace {
 
-constexpr long kTimeoutMs = 10'000;
+constexpr std::chrono::seconds kTimeout{10};
+constexpr std::size_t kReplyBytesMax = 64U << 10;
 /// VAPID tokens are judged by the clock, and a TTL of seconds too.
 constexpr std::chrono::seconds kSkewMax{5};
-
-using Curl = core::Handle<CURL, curl_easy_cleanup>;
-
-std::size_t ignore_body(char*, std::size_t size, std::size_t count, void*) noexcept {
-    return size * count;
-}
 
 std::size_t note_date(char* data, std::size_t size, std::size_t count, void* user) noexcept {
     const std::string_view line{data, size * count};
@@ -153,25 +146,20 @@ Finding check_process(const app::Config& config, bool needed) {
 
 Findings check_public_url(const std::string& origin, core::Timestamp now) {
     const auto url = origin + "/__lbheartbeat__";
-    const Curl curl{curl_easy_init()};
+    const auto curl = fetch::make_easy();
     std::string date;
-    std::array<char, CURL_ERROR_SIZE> why{};
-    curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
-    curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT_MS, kTimeoutMs);
-    curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, why.data());
-    curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, ignore_body);
     curl_easy_setopt(curl.get(), CURLOPT_HEADERFUNCTION, note_date);
     curl_easy_setopt(curl.get(), CURLOPT_HEADERDATA, &date);
-    if (curl_easy_perform(curl.get()) != CURLE_OK) {
-        return {{Verdict::bad, "public URL", origin + ": " + std::string{why.data()},
+    fetch::Transfer transfer{curl.get(),
+                             {.url = url, .timeout = kTimeout, .body_bytes_max = kReplyBytesMax}};
+    const auto answer = transfer.perform();
+    if (!answer) {
+        return {{Verdict::bad, "public URL", origin + ": " + answer.error().message,
                  "senders use this origin: its name, port, certificate and proxy must work from "
                  "outside, and from here"}};
     }
-    long status = 0;
-    curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
-    if (status != 200) {
-        return {{Verdict::bad, "public URL", origin + " answers " + std::to_string(status),
+    if (answer->status != 200) {
+        return {{Verdict::bad, "public URL", origin + " answers " + std::to_string(answer->status),
                  "the server there is not Beckon's HTTP API, or the proxy cannot reach it"}};
     }
     return {{.what = "public URL", .detail = origin + " answers"}, skew_of(date, now)};

@@ -1,6 +1,7 @@
 #include "tools/reliability/reliability_command.hpp"
 
 #include "app/command_line.hpp"
+#include "fetch/transfer.hpp"
 #include "tools/reliability/reliability_text.hpp"
 
 #include <chrono>
@@ -11,7 +12,6 @@
 #include <utility>
 
 #include <CLI/CLI.hpp>
-#include <httplib.h>
 
 namespace beckon::tools {
 
@@ -30,26 +30,29 @@ struct ReliabilityOptions {
 /// Between two queries whether a report is made; and for how long it is asked.
 constexpr std::chrono::milliseconds kAskAgain{200};
 constexpr int kAskMax = 5 * 600;  // ten minutes
+constexpr std::chrono::seconds kReplyTimeout{10};
+constexpr std::size_t kReplyBytesMax = 16U << 20;
 
 /// Asks until the page is there; 202: it is being made.
-httplib::Result get(httplib::Client& client, const std::string& path) {
-    auto reply = client.Get(path.c_str());
-    for (int i = 0; i < kAskMax && reply && reply->status == 202; ++i) {
+core::Result<fetch::Transfer::Answer> get(const std::string& ops, const std::string& path) {
+    const auto curl = fetch::make_easy();
+    for (int asked_again = 0;; ++asked_again) {
+        fetch::Transfer transfer{
+            curl.get(),
+            {.url = ops + path, .timeout = kReplyTimeout, .body_bytes_max = kReplyBytesMax}};
+        auto reply = transfer.perform();
+        if (!reply || reply->status != 202 || asked_again == kAskMax) return reply;
         std::this_thread::sleep_for(kAskAgain);
-        reply = client.Get(path.c_str());
     }
-    return reply;
 }
 
 /// Gets a page and prints it: as it is, or made readable. Exit code 1 if there is none.
 int show_reliability(const ReliabilityOptions& asked, const std::string& path,
                      const std::function<std::string(const std::string&)>& readable) {
-    httplib::Client client{asked.ops};
-    client.set_connection_timeout(5);
-    const auto reply = get(client, path);
+    const auto reply = get(asked.ops, path);
     if (!reply) {
-        std::cerr << "beckon: no process answers at " << asked.ops << ": "
-                  << httplib::to_string(reply.error()) << " (--ops URL)\n";
+        std::cerr << "beckon: no process answers at " << asked.ops << ": " << reply.error().message
+                  << " (--ops URL)\n";
         return 1;
     }
     if (reply->status != 200) {
@@ -60,6 +63,12 @@ int show_reliability(const ReliabilityOptions& asked, const std::string& path,
     return 0;
 }
 
+/// The newest day with a report; "" if there is none, or no process answers.
+std::string last_day(const std::string& ops) {
+    const auto reply = get(ops, "/reliability/days");
+    return reply && reply->status == 200 ? last_day_text(reply->body) : "";
+}
+
 }  // namespace
 
 void add_reliability_commands(app::CommandLine& line, CLI::App& role) {
@@ -67,7 +76,9 @@ void add_reliability_commands(app::CommandLine& line, CLI::App& role) {
     const auto command = [&](const char* name, const char* help,
                              app::CommandLine::Run run) -> CLI::App& {
         auto& added = line.add(role, name, help, std::move(run));
-        added.add_option("--ops,--server", asked.ops, "Ops port of a process with the role reliability")
+        added
+            .add_option("--ops,--server", asked.ops,
+                        "Ops port of a process with the role reliability")
             ->capture_default_str();
         added.add_flag("--json", asked.json, "As JSON");
         return added;
@@ -84,7 +95,7 @@ void add_reliability_commands(app::CommandLine& line, CLI::App& role) {
         .add_option("ID", asked.id, "Its reliability id")
         ->required();
     auto& report = command("report", "Show the report of a day", [] {
-        if (asked.day.empty()) asked.day = last_day_text(asked.ops);
+        if (asked.day.empty()) asked.day = last_day(asked.ops);
         auto path = "/reliability/report?day=" + asked.day;
         if (asked.from_log) path += "&from=log";
         return show_reliability(asked, asked.json ? path : path + "&format=md",

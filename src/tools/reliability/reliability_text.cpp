@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include <httplib.h>
 #include <nlohmann/json.hpp>
 
 namespace beckon::tools {
@@ -86,11 +85,8 @@ std::string error_text(const std::string& page) {
     return json.at("error").get<std::string>();
 }
 
-std::string last_day_text(const std::string& ops) {
-    httplib::Client client{ops};
-    const auto reply = client.Get("/reliability/days");
-    if (!reply || reply->status != 200) return {};
-    const auto days = core::must_parse_ordered_json(reply->body).at("days");
+std::string last_day_text(const std::string& page) {
+    const auto days = core::must_parse_ordered_json(page).at("days");
     return days.empty() ? std::string{} : days.back().get<std::string>();
 }
 

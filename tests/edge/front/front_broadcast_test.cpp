@@ -40,9 +40,9 @@ TEST_CASE("broadcast_subscribe is answered here, or not at all", "[edge][front][
             R"({"messageType":"\u0062roa\u0064cast_subscribe","\u0062roa\u0064casts":{"a":"0"}})");
         CHECK(world.sockets.take() == Frames{edge::broadcast_frame(R"("a":"1")")});
     }
-    SECTION("malformed, it is the home's to refuse") {
+    SECTION("malformed, it closes the connection") {
         world.front.text(client, R"({"messageType":"broadcast_subscribe"})");
-        CHECK(world.homes.got.size() == 1);
+        CHECK(world.sockets.last_closing == edge::closing::kMalformed);
     }
 }
 

@@ -99,6 +99,6 @@ TEST_CASE(
     world.homes.frames = edge::Sent::yes;
     world.answer(client);
     REQUIRE(std::holds_alternative<edge::FromClient>(world.homes.got.back()));
-    CHECK(std::get<edge::FromClient>(world.homes.got.back()).text.find("register") !=
-          std::string::npos);
+    CHECK(std::holds_alternative<edge::Register>(
+        std::get<edge::FromClient>(world.homes.got.back()).command));
 }

@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 using edge::ClosedBy;
 using test::FakeHome;
 using test::FrontWorld;
+using test::order;
 using test::WsClient;
 
 namespace {
@@ -45,7 +46,7 @@ TEST_CASE("a client without a UAID gets one of a partition that is served", "[ed
     constexpr std::string_view kBeforeUaid = R"({"messageType":"hello","uaid":")";
     CHECK(core::parse_hex16(answer.payload.substr(kBeforeUaid.size(), 32)));
     CHECK(world.sum(&FakeHome::offered) == 0);
-    client.text("one");
+    client.text(order("one"));
     CHECK(client.next_message().payload.ends_with(":one"));
 }
 
@@ -56,7 +57,7 @@ TEST_CASE("an offered UAID is kept and routed to its home", "[edge][front]") {
     client.text(hello_with(core::to_dashed(uaid)));
     CHECK(client.next_message().payload == edge::hello_frame(uaid));
     CHECK(world.sum(&FakeHome::offered) == 1);
-    client.text("x");
+    client.text(order("x"));
     CHECK(client.next_message().payload == std::to_string(core::partition_of(uaid, 4)) + ":x");
 }
 
@@ -93,7 +94,7 @@ TEST_CASE("frames sent before the hello is answered follow it in order", "[edge]
     FrontWorld world;
     auto client = world.connect();
     client.text(kHello);
-    for (int i = 0; i < 20; ++i) client.text("early " + std::to_string(i));
+    for (int i = 0; i < 20; ++i) client.text(order("early " + std::to_string(i)));
     CHECK(client.next_message().payload.starts_with(R"({"messageType":"hello",)"));
     for (int i = 0; i < 20; ++i) {
         REQUIRE(client.next_message().payload.ends_with(":early " + std::to_string(i)));
@@ -102,9 +103,10 @@ TEST_CASE("frames sent before the hello is answered follow it in order", "[edge]
 
 TEST_CASE("too many frames before the answer close the connection", "[edge][front]") {
     FrontWorld world{with([](auto& o) { o.front.early_frames_max = 3; })};
+    for (auto& home : world.homes) home->mute = true;
     auto client = world.connect();
-    client.text(R"({"messageType":"hello","mute":1})");
-    for (int i = 0; i < 4; ++i) client.text("early");
+    client.text(kHello);
+    for (int i = 0; i < 4; ++i) client.text(order("early"));
     check_close(client.until_closed(), 1011, "EarlyFrames");
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
@@ -118,10 +120,10 @@ TEST_CASE("a frame whose handling throws closes its own connection, and no other
     auto client = world.connect();
     client.text(kHello);
     client.next_message();
-    client.text("throw");
+    client.text(order("throw"));
     check_close(client.until_closed(), 1011, "Internal");
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
-    other.text("still here");
+    other.text(order("still here"));
     CHECK(other.next_message().payload.ends_with(":still here"));
 }
 
@@ -135,8 +137,9 @@ TEST_CASE("no hello in time closes with HandshakeTimeout", "[edge][front]") {
 
 TEST_CASE("a home that does not answer the hello closes with try again", "[edge][front]") {
     FrontWorld world{with([](auto& o) { o.front.answer_timeout = 50ms; })};
+    for (auto& home : world.homes) home->mute = true;
     auto client = world.connect();
-    client.text(R"({"messageType":"hello","mute":1})");
+    client.text(kHello);
     check_close(client.until_closed(), 1013, "TryAgain");
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
@@ -153,12 +156,13 @@ TEST_CASE("nobody serves: try again", "[edge][front]") {
 TEST_CASE("the home closes with its own code and receives no Detach", "[edge][front]") {
     FrontWorld world;
     auto client = world.client();
-    client.text("close 1000 SM");
+    client.text(order("close 1000 SM"));
     check_close(client.until_closed(), 1000, "SM");
     CHECK(client.until_closed().kind == WsClient::Event::Kind::end);
 
+    for (auto& home : world.homes) home->refuses = true;
     auto refused = world.connect();
-    refused.text(R"({"messageType":"hello","refuse":1})");
+    refused.text(kHello);
     check_close(refused.until_closed(), 1013, "Moved");
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::home) == 2; }));
     CHECK(world.sum(&FakeHome::detached) == 0);
@@ -169,7 +173,7 @@ TEST_CASE("a home whose frame was lost on the way is notified that the session e
           "[edge][front]") {
     FrontWorld world;
     auto client = world.client();
-    client.text("overflow");
+    client.text(order("overflow"));
     check_close(client.until_closed(), 1013, "Overloaded");
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
@@ -177,8 +181,8 @@ TEST_CASE("a home whose frame was lost on the way is notified that the session e
 TEST_CASE("a frame sent before a close arrives before it", "[edge][front]") {
     FrontWorld world;
     auto client = world.client();
-    client.text("burst 50 4000");
-    client.text("close 1000 SM");
+    client.text(order("burst 50 4000"));
+    client.text(order("close 1000 SM"));
     for (int i = 0; i < 50; ++i) {
         const auto event = client.next_message();
         REQUIRE(event.is_text());
@@ -199,7 +203,7 @@ TEST_CASE("a client that answers pings stays, one that does not is closed", "[ed
         REQUIRE(ping.opcode == 9);
         client.frame(10, ping.payload);
     }
-    client.text("still here");
+    client.text(order("still here"));
     CHECK(client.next_message().payload.ends_with(":still here"));
     check_close(client.until_closed(), 1011, "PongTimeout");
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::pong_timeout) == 1; }));
@@ -232,7 +236,7 @@ TEST_CASE("clients of two shards reach homes on either", "[edge][front]") {
         const core::Uaid uaid{core::random_uuid4()};
         client.text(hello_with(core::to_hex(uaid)));
         REQUIRE(client.next_message().payload == edge::hello_frame(uaid));
-        for (int n = 0; n < 5; ++n) client.text(std::to_string(n));
+        for (int n = 0; n < 5; ++n) client.text(order(std::to_string(n)));
         const auto partition = std::to_string(core::partition_of(uaid, 4));
         for (int n = 0; n < 5; ++n) {
             REQUIRE(client.next_message().payload == partition + ":" + std::to_string(n));
@@ -265,14 +269,14 @@ TEST_CASE("a client whose home lets it go is attached again, on the same connect
     FrontWorld world;
     auto client = world.client();
     for (auto& home : world.homes) home->gone = true;
-    client.text("release");
+    client.text(order("release"));
     REQUIRE(FrontWorld::soon([&] { return world.sum(&FakeHome::attached_again) > 1; }));
-    client.text("kept meanwhile");
+    client.text(order("kept meanwhile"));
     for (auto& home : world.homes) home->gone = false;
     CHECK(client.next_message().payload.ends_with(":kept meanwhile"));
     CHECK(world.counters.front.reattached->Value() == 1);
     CHECK(world.counters.front.clients->Value() == 1);
-    client.text("x");
+    client.text(order("x"));
     CHECK(client.next_message().payload.ends_with(":x"));
     CHECK(world.sum(&FakeHome::detached) ==
           0);  // a home that releases a session receives no Detach
@@ -286,9 +290,9 @@ TEST_CASE("a register without an answer is repeated at the next home", "[edge][f
     client.text(R"({"messageType":"register","channelID":")" + core::to_dashed(channel) + R"("})");
     CHECK(client.next_message().payload == edge::register_frame(channel, 200, "url"));
     CHECK(world.sum(&FakeHome::changes) == 3);
-    client.text("release");  // what was answered is not repeated
+    client.text(order("release"));  // what was answered is not repeated
     REQUIRE(FrontWorld::soon([&] { return world.sum(&FakeHome::attached_again) == 3; }));
-    client.text("x");
+    client.text(order("x"));
     CHECK(client.next_message().payload.ends_with(":x"));
     CHECK(world.sum(&FakeHome::changes) == 3);
 }
@@ -301,9 +305,9 @@ TEST_CASE("a ping without an answer is repeated at the next home, and one with a
     for (auto& home : world.homes) home->let_go = 2;
     client.text("{}");
     CHECK(client.next_message().payload == "{}");
-    client.text("release");
+    client.text(order("release"));
     REQUIRE(FrontWorld::soon([&] { return world.sum(&FakeHome::attached_again) == 3; }));
-    client.text("x");
+    client.text(order("x"));
     CHECK(client.next_message().payload.ends_with(":x"));
 }
 
@@ -311,7 +315,7 @@ TEST_CASE("a client that no home takes again is closed with try again", "[edge][
     FrontWorld world{with([](auto& o) { o.front.answer_timeout = 200ms; })};
     auto client = world.client();
     for (auto& home : world.homes) home->gone = true;
-    client.text("release");
+    client.text(order("release"));
     check_close(client.until_closed(), 1013, "TryAgain");
     CHECK(FrontWorld::soon([&] { return world.counters.front.homeless->Value() == 0; }));
     CHECK(FrontWorld::soon([&] { return world.counters.front.clients->Value() == 0; }));

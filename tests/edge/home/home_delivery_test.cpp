@@ -80,7 +80,7 @@ TEST_CASE("an ack of an earlier connection's message counts, another client's do
     world.run();
     CHECK(world.reasons().empty());
     world.hang_up(world.connect(uaid));
-    world.home->receive(edge::Attach{{{"front"}, 0, 99}, uaid, true, R"({"messageType":"hello"})"});
+    world.home->receive(edge::Attach{{{"front"}, 0, 99}, uaid, true});
     const auto owner = world.connect(uaid);
     world.ack(owner, version);
     world.run();

@@ -138,13 +138,10 @@ private:
                 core::to_dashed(core::ChannelId{core::random_uuid4()}) + R"("})",
             R"({"messageType":"unregister","channelID":")" +
                 core::to_dashed(core::ChannelId{core::random_uuid4()}) + R"("})",
-            R"({"messageType":"register","channelID":"x"})",
-            R"({"messageType":"hello"})",
-            "not JSON",
             R"({"messageType":"ack","updates":[{"channelID":"00000000-0000-0000-0000-000000000000","version":"made up"}]})",
         };
         const auto which = below(texts.size());
-        if (which < 7) ++sessions_[at->second].answers_due;
+        if (which < 4) ++sessions_[at->second].answers_due;
         world_.send_frame(at->second, texts[which]);
         world_.run(2s);
         check();

@@ -1,3 +1,4 @@
+#include "support/client_frames.hpp"
 #include "support/home_world.hpp"
 
 #include <regex>
@@ -5,19 +6,17 @@
 #include <catch2/catch.hpp>
 
 using namespace beckon;
+using test::frame;
 using test::HomeWorld;
 using test::Received;
+using test::with_channel;
 
-// Every message of the protocol with its members, as a client sees it: what it sends, and all that
-// it receives.
+// Every command of the protocol with its members, as a client sees it: what it sends, and all that
+// it receives. tests/edge/front/front_protocol_test.cpp has the frames that a front refuses.
 
 namespace {
 
-constexpr std::string_view kChannel = "11112222-3333-4444-5555-666677778888";
-const std::string kHello =
-    R"({"messageType":"hello","uaid":"<uaid>","status":200,"use_webpush":true,"broadcasts":{}})";
-const std::string kJson = "closed 1011 Json";
-const std::string kSm = "closed 1011 SM";
+constexpr auto kChannel = test::kSomeChannel;
 
 std::string channel_frame(std::string_view type, int status, std::string_view rest = {}) {
     return R"({"messageType":")" + std::string{type} + R"(","channelID":")" +
@@ -43,53 +42,9 @@ struct Row {
     Received received;
 };
 
-/// The members behind `messageType`.
-std::string frame(std::string_view type, std::string_view members = {}) {
-    return R"({"messageType":")" + std::string{type} + '"' + (members.empty() ? "" : ",") +
-           std::string{members} + "}";
-}
-std::string with_channel(std::string_view type, std::string_view more = {}) {
-    return frame(type, R"("channelID":")" + std::string{kChannel} + '"' + std::string{more});
-}
-
 }  // namespace
 
-TEST_CASE("every first frame, and all that the client receives", "[edge][home][protocol]") {
-    HomeWorld world;
-    world.serve();
-    const std::vector<Row> rows = {
-        {frame("hello"), {kHello}},
-        {frame("hello", R"("uaid":null,"channelIDs":null,"broadcasts":null)"), {kHello}},
-        {frame("hello", R"("uaid":"","use_webpush":false)"), {kHello}},
-        {frame("hello", R"("uaid":"nonsense","what":{"ever":[1]})"), {kHello}},
-        {frame("hello", R"("channelIDs":[],"broadcasts":{})"), {kHello}},
-        {frame("hello", R"("channelIDs":["11112222333344445555666677778888"])"), {kHello}},
-        {frame("hello", R"("broadcasts":{"a":"1"})"), {kHello}},
-        {frame("hello", R"("channelIDs":["x"])"), {kJson}},
-        {frame("hello", R"("channelIDs":[1])"), {kJson}},
-        {frame("hello", R"("channelIDs":{})"), {kJson}},
-        {frame("hello", R"("broadcasts":[])"), {kJson}},
-        {frame("hello", R"("broadcasts":{"a":1})"), {kJson}},
-        {frame("hello", R"("uaid":5)"), {kJson}},
-        {frame("hello", R"("uaid":"","uaid":"")"), {kJson}},
-        {"", {kJson}},
-        {"nonsense", {kJson}},
-        {"[]", {kJson}},
-        {"{}", {kSm}},
-        {frame("ping"), {kSm}},
-        {frame("HELLO"), {kJson}},
-        {frame("ack", R"("updates":[])"), {kSm}},
-        {with_channel("register"), {kSm}},
-    };
-    for (const auto& [sent, received] : rows) {
-        CAPTURE(sent);
-        const auto number = world.attach(core::Uaid{core::random_uuid4()}, false, sent);
-        world.run();
-        CHECK(plain(world.take(number), world.uaid(number)) == received);
-    }
-}
-
-TEST_CASE("every later frame, and all that the client receives", "[edge][home][protocol]") {
+TEST_CASE("every command, and all that the client receives", "[edge][home][protocol]") {
     HomeWorld world;
     world.serve();
     const std::string bad_key =
@@ -106,24 +61,12 @@ TEST_CASE("every later frame, and all that the client receives", "[edge][home][p
         {with_channel("register", R"(,"key":"AAECAwQ")"), {kRegistered}},
         {with_channel("register", R"(,"key":"AAECAwQ=")"), {kRegistered}},
         {with_channel("register", R"(,"key":"a+b/")"), {bad_key}},
-        {with_channel("register", R"(,"key":5)"), {kJson}},
-        {with_channel("register", R"(,"channelID":"x")"), {kJson}},
-        {frame("register"), {kJson}},
-        {frame("register", R"("channelID":5)"), {kJson}},
-        {frame("register", R"("channelID":"nonsense")"), {kSm}},
-        {frame("register", R"("channelID":"11112222333344445555666677778888")"), {kSm}},
-        {frame("register", R"("channelID":"AAAA2222-3333-4444-5555-666677778888")"), {kSm}},
         // unregister
         {with_channel("unregister"), {kUnregistered}},
         {with_channel("unregister", R"(,"code":201)"), {kUnregistered}},
         {with_channel("unregister", R"(,"code":null)"), {kUnregistered}},
         {with_channel("unregister", R"(,"code":4294967295)"), {kUnregistered}},
-        {with_channel("unregister", R"(,"code":4294967296)"), {kJson}},
-        {with_channel("unregister", R"(,"code":-1)"), {kJson}},
-        {with_channel("unregister", R"(,"code":1.5)"), {kJson}},
         {frame("unregister", R"("channelID":"11112222333344445555666677778888")"), {kUnregistered}},
-        {frame("unregister", R"("channelID":"x")"), {kJson}},
-        {frame("unregister"), {kJson}},
         // ack
         {frame("ack", R"("updates":[])"), {}},
         {frame("ack", R"("updates":[{"channelID":")" + std::string{kChannel} +
@@ -132,36 +75,9 @@ TEST_CASE("every later frame, and all that the client receives", "[edge][home][p
         {frame("ack", R"("updates":[{"channelID":")" + std::string{kChannel} +
                           R"(","version":"unknown","code":65535}])"),
          {}},
-        {frame("ack", R"("updates":[{"channelID":")" + std::string{kChannel} +
-                          R"(","version":"unknown","code":65536}])"),
-         {kJson}},
-        {frame("ack", R"("updates":[{"channelID":"x","version":"unknown"}])"), {kJson}},
-        {frame("ack", R"("updates":[{"version":"unknown"}])"), {kJson}},
-        {frame("ack", R"("updates":[5])"), {kJson}},
-        {frame("ack", R"("updates":{})"), {kJson}},
-        {frame("ack"), {kJson}},
         // nack
         {frame("nack", R"("version":"unknown")"), {}},
         {frame("nack", R"("version":"unknown","code":-2147483648)"), {}},
-        {frame("nack", R"("version":"unknown","code":2147483648)"), {kJson}},
-        {frame("nack", R"("version":5)"), {kJson}},
-        {frame("nack"), {kJson}},
-        // broadcast_subscribe: its front answers it
-        {frame("broadcast_subscribe", R"("broadcasts":{"a":"1"})"), {}},
-        {frame("broadcast_subscribe", R"("broadcasts":{"a":1})"), {kJson}},
-        {frame("broadcast_subscribe"), {kJson}},
-        // nothing of all this
-        {frame("hello"), {kSm}},
-        {frame("nonsense"), {kJson}},
-        {R"({"messageType":5})", {kJson}},
-        {R"({"x":1})", {kJson}},
-        {R"({"messageType":"ping","messageType":"ping"})", {kJson}},
-        {"", {kJson}},
-        {"nonsense", {kJson}},
-        {"{}{}", {kJson}},
-        {"[]", {kJson}},
-        {"\"ping\"", {kJson}},
-        {"{\"messageType\":\"ping\",\"x\":\"\xff\"}", {kJson}},
     };
     for (const auto& [sent, received] : rows) {
         CAPTURE(sent);

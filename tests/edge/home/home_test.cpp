@@ -375,30 +375,6 @@ TEST_CASE("a home forgets the sessions of a front whose link is lost", "[home]")
     CHECK(world.take(client).empty());
 }
 
-TEST_CASE("frames that are not allowed close the connection", "[home]") {
-    HomeWorld world;
-    world.serve();
-    const auto [text, expected] = GENERATE(table<std::string, std::string>({
-        {R"({"messageType":"hello"})", "closed 1011 SM"},
-        {"x", "closed 1011 Json"},
-        {R"({"messageType":"register","channelID":"X"})", "closed 1011 SM"},
-    }));
-    const auto client = world.connect();
-    world.take(client);
-    world.send_frame(client, text);
-    CHECK(world.take(client) == Received{expected});
-    CHECK(world.home->status().sessions == 0);
-    CHECK(world.home->status().refused_frames == 1);
-}
-
-TEST_CASE("anything but a hello first closes the connection", "[home]") {
-    HomeWorld world;
-    world.serve();
-    const core::Uaid uaid{core::random_uuid4()};
-    CHECK(world.take(world.attach(uaid, false, "{}")) == Received{"closed 1011 SM"});
-    CHECK(world.take(world.attach(uaid, false, "{")) == Received{"closed 1011 Json"});
-}
-
 TEST_CASE("a ping is answered", "[home]") {
     HomeWorld world;
     world.serve();

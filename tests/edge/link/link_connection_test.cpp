@@ -85,7 +85,7 @@ TEST_CASE("a link refuses a peer that is not who it should be", "[edge][link]") 
     CHECK(refused({.node = kB, .log_id = "another"}) == Fault::unauthorized);
     CHECK(refused({.node = core::NodeId{"000000000000000c"}, .log_id = "log"}) ==
           Fault::unauthorized);
-    CHECK(refused({.version_lowest = 3, .version_highest = 4, .node = kB, .log_id = "log"}) ==
+    CHECK(refused({.version_lowest = 4, .version_highest = 5, .node = kB, .log_id = "log"}) ==
           Fault::conflict);
     CHECK(!p.a.peer());
     CHECK(p.to_b(bytes_of(Greeting{.node = kB, .log_id = "log"}), reply).error().fault ==

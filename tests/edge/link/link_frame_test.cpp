@@ -20,12 +20,36 @@ namespace {
 const core::NodeId kFront{"00000000000000aa"};
 const core::NodeId kHome{"00000000000000bb"};
 const core::Uaid kUaid{core::Bytes16{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
+const core::ChannelId kChannel{core::Bytes16{0xaa, 0xbb}};
 const SessionId kSession{.front = kFront, .shard = 3, .number = 0x1122334455667788};
 
 std::string bytes_of(const Frame& frame) {
     std::string out;
     REQUIRE(append_frame(out, frame));
     return out;
+}
+
+std::string print(const edge::ClientCommand& command) {
+    return std::visit(
+        core::Overloaded{
+            [](const edge::Register& c) {
+                return " register " + core::to_hex(c.channel) + " " + c.key.value_or("no key");
+            },
+            [](const edge::Unregister& c) {
+                return " unregister " + core::to_hex(c.channel) + " " + std::to_string(c.code);
+            },
+            [](const edge::Ack& c) {
+                std::string text = " ack";
+                for (const auto& one : c.updates) {
+                    text += " " + core::to_hex(one.channel) + " " + one.version + " " +
+                            std::to_string(one.code);
+                }
+                return text;
+            },
+            [](const edge::Nack& c) { return " nack " + c.version + " " + std::to_string(c.code); },
+            [](const edge::Ping&) { return std::string{" ping"}; },
+        },
+        command);
 }
 
 /// A frame as a text that has all its fields, to compare.
@@ -39,13 +63,13 @@ std::string print(const Frame& frame) {
     const auto home = core::Overloaded{
         [&](const edge::Attach& m) {
             auto text = "attach " + id(m.session) + " " + core::to_hex(m.uaid) +
-                        (m.offered ? " offered " : " new ") + m.hello;
+                        (m.offered ? " offered" : " new");
             if (!m.again) return text;
             return text + " again " + stamp(m.again->stamp) +
                    (m.again->persisted ? " persisted" : "");
         },
         [&](const edge::FromClient& m) {
-            return "from " + id(m.session) + " " + core::to_hex(m.uaid) + " " + m.text;
+            return "from " + id(m.session) + " " + core::to_hex(m.uaid) + print(m.command);
         },
         [&](const edge::Detach& m) {
             return "detach " + id(m.session) + " " + core::to_hex(m.uaid);
@@ -73,11 +97,20 @@ std::vector<Frame> every_frame() {
     return {Greeting{.node = kHome, .log_id = "log-1"},
             Ping{7},
             Pong{8},
-            ToHome{edge::Attach{kSession, kUaid, true, R"({"messageType":"hello"})"}},
-            ToHome{edge::Attach{kSession, kUaid, false, ""}},
-            ToHome{edge::Attach{kSession, kUaid, true, "", edge::Attach::Again{{3, 4}, true}}},
-            ToHome{edge::Attach{kSession, kUaid, false, "", edge::Attach::Again{{5, 6}, false}}},
-            ToHome{edge::FromClient{kSession, kUaid, std::string(70'000, 'x')}},
+            ToHome{edge::Attach{kSession, kUaid, true}},
+            ToHome{edge::Attach{kSession, kUaid, false}},
+            ToHome{edge::Attach{kSession, kUaid, true, edge::Attach::Again{{3, 4}, true}}},
+            ToHome{edge::Attach{kSession, kUaid, false, edge::Attach::Again{{5, 6}, false}}},
+            ToHome{edge::FromClient{kSession, kUaid, edge::Register{kChannel, std::nullopt}}},
+            ToHome{edge::FromClient{kSession, kUaid, edge::Register{kChannel, ""}}},
+            ToHome{edge::FromClient{kSession, kUaid, edge::Register{kChannel, "BA=="}}},
+            ToHome{edge::FromClient{kSession, kUaid, edge::Unregister{kChannel, 0xffffffff}}},
+            ToHome{edge::FromClient{kSession, kUaid, edge::Ack{}}},
+            ToHome{edge::FromClient{kSession, kUaid,
+                                    edge::Ack{{{kChannel, "v1", 100}, {{}, "", 65'535}}}}},
+            ToHome{edge::FromClient{kSession, kUaid, edge::Nack{"v1", -2'147'483'648}}},
+            ToHome{edge::FromClient{kSession, kUaid, edge::Nack{std::string(70'000, 'x'), 301}}},
+            ToHome{edge::FromClient{kSession, kUaid, edge::Ping{}}},
             ToHome{edge::Detach{kSession, kUaid}},
             ToFront{edge::ToClient{kSession, "{}"}},
             ToFront{edge::CloseClient{kSession, CloseCode::try_again, "moved"}},
@@ -141,6 +174,14 @@ TEST_CASE("a link refuses frames that break the format", "[edge][link]") {
         {"ping with too much", "\xa\0\0\0\2abcdefghi"s, core::Fault::invalid},
         {"detach without uaid", "\xd\0\0\0\x12"s + std::string(12, 'a'), core::Fault::invalid},
         {"attach with a strange flag", "\x1e\0\0\0\x10"s + std::string(28, 'a') + "\2"s,
+         core::Fault::invalid},
+        {"an unknown command", "\x1e\0\0\0\x11"s + std::string(28, 'a') + "\6"s,
+         core::Fault::invalid},
+        {"a command of no kind", "\x1d\0\0\0\x11"s + std::string(28, 'a'), core::Fault::invalid},
+        {"a ping with a field", "\x1f\0\0\0\x11"s + std::string(28, 'a') + "\5x"s,
+         core::Fault::invalid},
+        {"an ack whose version is longer than the frame",
+         "\x34\0\0\0\x11"s + std::string(28, 'a') + "\3"s + std::string(18, 'c') + "\xff\0\0\0"s,
          core::Fault::invalid},
         {"greeting without a node", "\5\0\0\0\1\1\0\1\0"s, core::Fault::invalid},
         {"larger than allowed", "\1\0\x10\0"s, core::Fault::too_large},

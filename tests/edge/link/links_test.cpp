@@ -51,7 +51,8 @@ struct Node {
                     [this](const core::NodeId& from, Arrivals arrivals) {
                         for (const auto& m : arrivals.to_homes) {
                             if (const auto* text = std::get_if<edge::FromClient>(&m)) {
-                                note(from.text.substr(15) + " says " + text->text);
+                                note(from.text.substr(15) + " says " +
+                                     std::get<edge::Nack>(text->command).version);
                             }
                         }
                         for (const auto& m : arrivals.to_fronts) {
@@ -86,7 +87,7 @@ struct Node {
     std::string address() const { return "127.0.0.1:" + std::to_string(links.port()); }
     bool sends(const core::NodeId& to, const std::string& text) {
         const edge::SessionId session{.front = id, .shard = 0, .number = 1};
-        const auto sent = links.to_home(to, edge::FromClient{session, {}, text});
+        const auto sent = links.to_home(to, edge::FromClient{session, {}, edge::Nack{text}});
         links.flush();
         return sent == edge::Sent::yes;
     }

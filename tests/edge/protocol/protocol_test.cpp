@@ -1,6 +1,7 @@
 #include "edge/protocol/protocol.hpp"
 
 #include <string>
+#include <type_traits>
 
 #include <catch2/catch.hpp>
 
@@ -21,8 +22,14 @@ T parsed(std::string_view text) {
     const auto frame = parser.parse(text);
     INFO(text);
     if (!frame) FAIL("refused: " << to_string(frame.error()));
-    REQUIRE(std::holds_alternative<T>(*frame));
-    return std::get<T>(*frame);
+    if constexpr (std::is_constructible_v<ClientCommand, T>) {
+        REQUIRE(std::holds_alternative<ClientCommand>(*frame));
+        REQUIRE(std::holds_alternative<T>(std::get<ClientCommand>(*frame)));
+        return std::get<T>(std::get<ClientCommand>(*frame));
+    } else {
+        REQUIRE(std::holds_alternative<T>(*frame));
+        return std::get<T>(*frame);
+    }
 }
 
 std::string fault(std::string_view text) {

@@ -39,7 +39,7 @@ struct Board {
 edge::FromClient frame(core::Partition to, std::string text) {
     return {.session = {.front = {}, .shard = 0, .number = 1},
             .uaid = edge::new_uaid_in(to, kPartitions),
-            .text = std::move(text)};
+            .command = edge::Nack{std::move(text)}};
 }
 
 /// Notes what would go over links.
@@ -154,7 +154,7 @@ TEST_CASE("a message reaches its home on either shard, in order", "[edge][switch
     std::vector<std::string> received;
     std::promise<bool> done;
     b.board.connect_home(to, [&](edge::ToHome m) {
-        received.push_back(std::get<edge::FromClient>(m).text);
+        received.push_back(std::get<edge::Nack>(std::get<edge::FromClient>(m).command).version);
         if (received.size() == 3) done.set_value(home_loop.here());
     });
     b.start();

@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 using edge::ClosedBy;
 using test::FakeHome;
 using test::FrontWorld;
+using test::order;
 using test::WsClient;
 using Kind = test::WsClient::Event::Kind;
 
@@ -145,9 +146,9 @@ TEST_CASE("web pages of other origins are refused, all others are not", "[edge][
 TEST_CASE("a client that sends more than it may is closed", "[edge][ws_server]") {
     FrontWorld world{with([](auto& o) { o.sockets.frames_per_second_max = 1; })};
     auto client = world.client();  // its hello was the first
-    for (int i = 0; i < 9; ++i) client.text("x");
+    for (int i = 0; i < 9; ++i) client.text(order("x"));
     for (int i = 0; i < 9; ++i) REQUIRE(client.next_message().is_text());
-    for (int i = 0; i < 100; ++i) client.text("x");
+    for (int i = 0; i < 100; ++i) client.text(order("x"));
     check_close(client.until_closed(), 1011, "Flood");
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::flood) == 1; }));
 }
@@ -283,12 +284,12 @@ TEST_CASE("a length of nothing is no body", "[edge][ws_server]") {
 TEST_CASE("a frame of the largest size passes, one byte more closes", "[edge][ws_server]") {
     FrontWorld world;
     auto client = world.client();
-    const std::string largest(65'536, 'a');
-    client.text(largest);
+    const std::string largest(65'536 - order("").size(), 'a');
+    client.text(order(largest));
     const auto echo = client.next_message();
     CHECK(echo.payload.size() == largest.size() + 2);
     CHECK(echo.payload.ends_with(largest));
-    client.text(largest + "a");
+    client.text(order(largest + "a"));
     check_close(client.until_closed(), 1009, "TooBig");
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::too_big) == 1; }));
 }
@@ -376,13 +377,14 @@ TEST_CASE("a message in many pieces arrives whole", "[edge][ws_server]") {
     FrontWorld world;
     auto client = world.client();
     std::string bytes = "\x81\xfe";
-    const std::string payload(5000, 'q');
+    const std::string what(5000, 'q');
+    const auto payload = order(what);
     bytes.push_back(static_cast<char>(payload.size() >> 8));
     bytes.push_back(static_cast<char>(payload.size() & 0xff));
     bytes.append(4, '\0');  // a mask of zeros
     bytes += payload;
     for (std::size_t i = 0; i < bytes.size(); i += 700) client.raw(bytes.substr(i, 700));
-    CHECK(client.next_message().payload.ends_with(":" + payload));
+    CHECK(client.next_message().payload.ends_with(":" + what));
 }
 
 TEST_CASE("a client that does not read is dropped as slow and loses nothing else",
@@ -394,10 +396,10 @@ TEST_CASE("a client that does not read is dropped as slow and loses nothing else
     slow.text(FrontWorld::kHello);
     REQUIRE(slow.next_message().is_text());
     auto other = world.client();
-    slow.text("burst 400 4000");
+    slow.text(order("burst 400 4000"));
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::slow) == 1; }));
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
-    other.text("fine");
+    other.text(order("fine"));
     CHECK(other.next_message().payload.ends_with(":fine"));
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 1; }));
 }
@@ -432,9 +434,10 @@ TEST_CASE("pieces of messages are bounded in total, and forgotten with their cli
         greedy.raw(head_of(4'096) + std::string(2'000, 'q'));
         check_close(greedy.until_closed(), 1013, "Overloaded");
         auto modest = world.client();
-        const std::string payload(1'400, 'm');
+        const std::string what(1'300, 'm');
+        const auto payload = order(what);
         modest.raw(head_of(payload.size()) + payload);
-        CHECK(modest.next_message().payload.ends_with(":" + payload));
+        CHECK(modest.next_message().payload.ends_with(":" + what));
     }
 }
 
@@ -459,7 +462,7 @@ TEST_CASE("a socket that lws has no space for is closed once", "[edge][ws_server
 TEST_CASE("a client that reads late gets the stream whole", "[edge][ws_server]") {
     FrontWorld world{with([](auto& o) { o.sockets.outbox_bytes_max = 8 << 20; })};
     auto late = world.client();
-    for (int round = 0; round < 4; ++round) late.text("burst 300 3000");
+    for (int round = 0; round < 4; ++round) late.text(order("burst 300 3000"));
     REQUIRE(FrontWorld::soon([&] { return world.sum(&FakeHome::frames) == 4; }));
     for (int round = 0; round < 4; ++round) {
         for (int i = 0; i < 300; ++i) {
@@ -478,8 +481,8 @@ TEST_CASE("a close frame behind a full pipe is not awaited for ever", "[edge][ws
     REQUIRE(stuck.upgrade());
     stuck.text(FrontWorld::kHello);
     REQUIRE(stuck.next_message().is_text());
-    stuck.text("burst 600 4000");
-    stuck.text("close 1000 SM");
+    stuck.text(order("burst 600 4000"));
+    stuck.text(order("close 1000 SM"));
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::home) == 1; }));
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
 }
@@ -487,7 +490,7 @@ TEST_CASE("a close frame behind a full pipe is not awaited for ever", "[edge][ws
 TEST_CASE("a silent client is gone soon after our close frame", "[edge][ws_server]") {
     FrontWorld world;
     auto client = world.client();
-    client.text("close 1011 SM");
+    client.text(order("close 1011 SM"));
     REQUIRE(client.next_message().is_close());
     // It neither answers nor closes, as Firefox does.
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
@@ -562,7 +565,7 @@ TEST_CASE("out of file descriptors accepting pauses and goes on", "[edge][ws_ser
     WsClient waiting{world.fronts.port()};  // takes the last one; accept has none
     const bool paused =
         FrontWorld::soon([&] { return world.counters.sockets.accept_pauses->Value() > 0; });
-    before.text("meanwhile");
+    before.text(order("meanwhile"));
     const auto meanwhile = before.next_message();
     setrlimit(RLIMIT_NOFILE, &limit);
     CHECK(paused);

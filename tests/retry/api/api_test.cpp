@@ -455,7 +455,7 @@ TEST_CASE("a user name in the URL becomes a header and leaves the URL", "[retry]
     CHECK(fault("https://b.example") == "none");  // existing credentials stay
     CHECK(webhook.headers.size() == 1);
     CHECK(fault("https://token@b.example") == "none");
-    CHECK(webhook.url == "https://b.example");
+    CHECK(webhook.url == "https://b.example/");
     CHECK(webhook.headers.at("Authorization") == "Basic dG9rZW46");
     CHECK(fault("https://a%3Ab:c@b.example")
               .starts_with("$.url may have a user name without a colon"));

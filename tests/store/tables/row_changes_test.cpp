@@ -58,21 +58,8 @@ TEST_CASE("a row that was written is known as it stands in the table", "[store]"
         rows.committed();
         CHECK(*rows.find(1)->row == 11);
     }
-    SECTION("a change of it may be postponed, and commits leave it out") {
-        rows.postpone(1, 12);
-        CHECK(*rows.find(1)->row == 12);
-        CHECK(rows.changed(1));
-        CHECK(rows.size() == 0);
-        rows.committed();
-        CHECK(*rows.find(1)->row == 12);
-        rows.resume(1);
-        CHECK(rows.size() == 1);
-        rows.committed();
-        CHECK_FALSE(rows.changed(1));
-        CHECK(*rows.find(1)->row == 12);
-    }
     SECTION("nothing is known after a reset") {
-        rows.postpone(2, 21);
+        rows.put(2, 21, true);
         rows.reset();
         CHECK_FALSE(knows(rows, 1));
         CHECK_FALSE(knows(rows, 2));

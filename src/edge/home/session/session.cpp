@@ -8,22 +8,14 @@
 
 namespace beckon::edge {
 
-Effects Session::on(std::string_view text, FrameParser& parser, core::Tokens& tokens,
-                    core::MonoTime now) {
+Effects Session::on(const ClientCommand& command, core::Tokens& tokens, core::MonoTime now) {
     Effects effects;
     window_.take_acked();  // drops those of an earlier frame that were not taken
-    const auto frame = parser.parse(text);
-    if (!frame) {
-        effects.close = closing_for(frame.error());
-        return effects;
-    }
-    effects.command = frame->index();
+    effects.command = command.index();
     std::visit(core::Overloaded{
-                   [&](const Hello&) { effects.close = closing::kOutOfPlace; },
-                   [&](const Register& request) { command(effects, request); },
-                   [&](const Unregister& request) { command(effects, request); },
-                   [](const BroadcastSubscribe&) {},  // its front answers it
-                   [&](const Ack& ack) { command(effects, ack, tokens); },
+                   [&](const Register& request) { apply(effects, request); },
+                   [&](const Unregister& request) { apply(effects, request); },
+                   [&](const Ack& ack) { apply(effects, ack, tokens); },
                    [&](const Nack& nack) {
                        effects.codes.push_back(answer_code(nack));
                        const auto key = window_.nacked(nack.version);
@@ -31,7 +23,7 @@ Effects Session::on(std::string_view text, FrameParser& parser, core::Tokens& to
                    },
                    [&](const Ping&) { ping(effects, now); },
                },
-               *frame);
+               command);
     return effects;
 }
 
@@ -55,7 +47,7 @@ bool Session::may_change(Effects& effects, std::string refusal) {
 }
 
 /// Neither the length of the key nor its curve is checked: autopush does not either.
-void Session::command(Effects& effects, const Register& frame) {
+void Session::apply(Effects& effects, const Register& frame) {
     std::optional<core::Sha256> vapid;
     if (frame.key) {
         const auto key = core::parse_base64url(*frame.key);
@@ -70,7 +62,7 @@ void Session::command(Effects& effects, const Register& frame) {
     effects.changes.push_back({ChannelChange::Kind::add, frame.channel, vapid});
 }
 
-void Session::command(Effects& effects, const Unregister& frame) {
+void Session::apply(Effects& effects, const Unregister& frame) {
     effects.codes.push_back(answer_code(frame));
     if (!may_change(effects, unregister_frame(frame.channel, kStatusFailed))) return;
     effects.changes.push_back(
@@ -80,7 +72,7 @@ void Session::command(Effects& effects, const Unregister& frame) {
 
 /// A version that is not under way here may still be pending: it was sent on an earlier connection.
 /// A version names the client of its message, so that no client can finish another one's.
-void Session::command(Effects& effects, const Ack& frame, core::Tokens& tokens) {
+void Session::apply(Effects& effects, const Ack& frame, core::Tokens& tokens) {
     for (const auto& update : frame.updates) {
         effects.codes.push_back(answer_code(update));
         auto key = window_.acked(update.version);

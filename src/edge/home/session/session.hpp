@@ -49,7 +49,7 @@ struct Effects {
     std::vector<Answered> nacked;  ///< they stay pending
     std::vector<ChannelChange> changes;
     std::vector<std::size_t> codes;      ///< that the client gave: places in kAnswerCodes
-    std::optional<std::size_t> command;  ///< a well-formed frame came: its place in kCommands
+    std::optional<std::size_t> command;  ///< a frame came: its place in kCommands
     std::optional<Closing> close;        ///< the session is over
     bool operator==(const Effects&) const = default;
 };
@@ -83,9 +83,7 @@ public:
     /// When `last_seen` is to be written next; kept by Registrations.
     core::MonoTime seen_due{};
 
-    /// A text frame of the client.
-    Effects on(std::string_view text, FrameParser& parser, core::Tokens& tokens,
-               core::MonoTime now);
+    Effects on(const ClientCommand& command, core::Tokens& tokens, core::MonoTime now);
     /// When the messages were sent which the last frame has acknowledged.
     std::vector<core::MonoTime> take_acked() { return window_.take_acked(); }
     /// A message was folded for this client at `offset`, and has not expired. It is sent if nothing
@@ -137,9 +135,9 @@ public:
     }
 
 private:
-    void command(Effects& effects, const Register& frame);
-    void command(Effects& effects, const Unregister& frame);
-    void command(Effects& effects, const Ack& frame, core::Tokens& tokens);
+    void apply(Effects& effects, const Register& frame);
+    void apply(Effects& effects, const Unregister& frame);
+    void apply(Effects& effects, const Ack& frame, core::Tokens& tokens);
     void ping(Effects& effects, core::MonoTime now);
     bool may_change(Effects& effects, std::string refusal);
     void waits(core::Offset offset);
