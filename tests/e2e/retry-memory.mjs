@@ -19,7 +19,7 @@ const EACH = 200; // webhooks of a round
 const GROWTH_MAX_KB = 12 << 10; // of all later rounds: 1,600 webhooks, of which each has some 20 KB while it is there
 
 const cluster = new Cluster('embedded', {
-    plain: true, tiers: '0s,1s', retry: ['--retry-allowed-addresses', '127.0.0.1'],
+    plain: true, tiers: '0s,1s', retry: ['--retry-allowed-addresses', '127.0.0.1', '--retry-webhook-memory-per-owner-max', '2GiB'], // and as much a minute
     endpoint: ['--embedded-sync', 'never', '--cache-bytes', '8MiB', '--write-buffer-bytes', '4MiB'],
 });
 let api;

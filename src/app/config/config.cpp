@@ -368,7 +368,8 @@ std::vector<Setting> retry_settings(Config& c) {
         bytes_setting("retry.webhook_memory_per_owner_max", c.retry.webhook_memory_per_owner_max,
                       1U << 20,
                       "Memory that the webhooks of one owner may hold in each process, mostly for "
-                      "their filters (memory_bytes of a webhook shows it); more get 409."),
+                      "their filters (memory_bytes of a webhook shows it); more get 409. Webhooks "
+                      "with so much memory may change in a minute; more get 429."),
         bytes_setting(
             "retry.webhook_memory_max", c.retry.webhook_memory_max, 1U << 20,
             "Memory that the webhooks of all owners together may hold in each process; more get "

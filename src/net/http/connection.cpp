@@ -15,6 +15,7 @@ namespace {
 constexpr int kStepsMax = 64;
 /// Of input after our last reply; more and the peer gets a reset.
 constexpr std::size_t kLingerBytesMax = 1U << 20;
+constexpr std::string_view kConnection = "Connection";
 constexpr std::string_view kStreamEnd = "0\r\n\r\n";
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -245,6 +246,11 @@ void Connection::reply(HttpReply reply) {
     if (state_ != State::handling) return;  // closed meanwhile: its reply has no receiver
     if (draining_ && !has_more()) close_after_ = true;
     active_->out.clear();
+    held_ = std::move(reply.held);
+    // append_reply() writes it where the connection ends.
+    if (std::erase_if(reply.headers, [](const auto& one) { return one.name == kConnection; }) > 0) {
+        close_after_ = true;
+    }
     const bool head = request().method == Method::head;
     const bool chunked = !request().http_1_0;
     if (reply.stream && !chunked) close_after_ = true;  // nothing else marks its end
@@ -347,6 +353,7 @@ bool Connection::written() {
         return true;
     }
     set_.give_back(std::move(active_));
+    held_.reset();
     if (close_after_) {
         linger();
         return true;
@@ -448,7 +455,7 @@ void Connection::give_up() {
 
 bool Connection::waits_for_peer() const {
     return state_ == State::reading || state_ == State::lingering || state_ == State::handshaking ||
-           state_ == State::introducing;
+           state_ == State::introducing || (state_ == State::writing && waiting_);
 }
 
 void Connection::abort(CloseReason reason) {
@@ -461,6 +468,7 @@ void Connection::close(CloseReason reason) {
     const bool handling = state_ == State::handling;
     state_ = State::closed;
     stream_.reset();
+    held_.reset();
     socket_.close();
     if (active_ && !handling) set_.give_back(std::move(active_));
     set_.remove(entry_, peer_, reason);

@@ -39,7 +39,7 @@ public:
     /// No more time for that: the request under way is answered with a rejection.
     void give_up();
     void abort(CloseReason reason);
-    /// Idle, or waiting for the rest of a request or for the peer's close.
+    /// Idle, or waiting for the rest of a request, for the peer to read, or for its close.
     bool waits_for_peer() const;
 
 private:
@@ -110,6 +110,7 @@ private:
     bool stream_woken_ = false;           ///< since its next piece was asked for
     std::shared_ptr<BodyStream> stream_;  ///< null once it has ended
     std::optional<core::Lifetime> stream_life_;
+    std::shared_ptr<const void> held_;    ///< until the reply is written
     std::size_t written_ = 0;
     std::size_t discarded_ = 0;
     std::string rest_;  ///< read, not parsed yet

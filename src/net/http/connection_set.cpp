@@ -83,7 +83,8 @@ void ConnectionSet::when_empty(std::function<void()> emptied) {
 }
 
 bool ConnectionSet::close_oldest() {
-    for (const auto kind : {Deadline::keep_alive, Deadline::linger, Deadline::request}) {
+    for (const auto kind :
+         {Deadline::keep_alive, Deadline::linger, Deadline::request, Deadline::answer}) {
         for (const auto& connection : by_deadline_[static_cast<std::size_t>(kind)]) {
             if (!connection->waits_for_peer()) continue;
             const auto oldest = connection;  // the list drops its reference

@@ -71,7 +71,8 @@ public:
     /// Runs `emptied` when the last connection has gone (at once if there is none).
     void when_empty(std::function<void()> emptied);
     /// Closes the connection that has waited longest for its peer: an idle one if there is any,
-    /// else one whose request is not whole. False: there is neither.
+    /// else one whose request is not whole, or whose peer does not read the reply. False: there is
+    /// none.
     bool close_oldest();
 
     std::unique_ptr<ActiveRequest> borrow_request();

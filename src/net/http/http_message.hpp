@@ -136,6 +136,9 @@ struct HttpReply {
     /// In place of `body`. A piece that is not written within `ConnectionTimes::request`, or does
     /// not come within it, ends the connection.
     std::shared_ptr<BodyStream> stream = nullptr;
+    /// Kept until the reply is written, or its connection has ended: so its maker learns when the
+    /// memory of the reply is free. It is dropped on the connection's thread.
+    std::shared_ptr<const void> held = nullptr;
 
     void add(std::string_view name, std::string value) {
         headers.push_back({name, std::move(value)});

@@ -17,6 +17,7 @@
 #include "retry/api/webhook_body.hpp"
 #include "retry/event/event.hpp"
 #include "retry/event/step_quota.hpp"
+#include "retry/webhook/change_quota.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -40,6 +41,8 @@ namespace {
 
 constexpr std::string_view kOwnTypes = "beckon.";  ///< of events that only Beckon makes
 constexpr std::string_view kTestType = "beckon.webhook.test";
+/// The cost of a change of a webhook's state, as ChangeQuota counts.
+constexpr std::size_t kMemoryOfState = 1'024;
 constexpr std::size_t kNameShown = 64;  ///< bytes of names from requests
 
 /// The form of events in the body of a POST.
@@ -170,7 +173,8 @@ struct Api::Impl {
           clock(c),
           keys(std::move(k)),
           dead(node),
-          quota(options.events_per_owner_per_second) {}
+          quota(options.events_per_owner_per_second),
+          changes(options.memory.per_owner) {}
 
     const Options options;
     RetryNode& node;
@@ -178,6 +182,7 @@ struct Api::Impl {
     const std::shared_ptr<const core::KeyRing> keys;
     DeadApi dead;
     Quota quota;
+    ChangeQuota changes;
     StepQuota steps_to_wait{
         1};  ///< of the filters that choose the first attempts for which a request waits
     std::map<std::string, Usage> being_made;  ///< webhooks by owner that are not folded yet
@@ -185,7 +190,6 @@ struct Api::Impl {
     core::Lifetime lifetime;
 
     void handle(const ApiRequest& request, const Reply& reply);
-    core::Result<Caller> caller_of(const ApiRequest& request) const;
     /// Why an event is not taken.
     struct Refusal {
         Problem problem;
@@ -204,6 +208,7 @@ struct Api::Impl {
     void create(const ApiRequest& request, const Caller& caller, const Reply& reply);
     Usage usage_of(const std::string& owner) const;
     core::Result<void> check_memory(const Webhook& webhook, std::size_t bytes) const;
+    bool may_change(const std::string& owner, std::size_t bytes, const Reply& reply);
     void put_webhook(const Webhook& webhook, std::function<void(core::Result<void>)> done,
                      const Reply& reply);
     void of_webhook(const ApiRequest& request, Route route, const WebhookDirectory::Entry& entry,
@@ -219,18 +224,6 @@ struct Api::Impl {
     void show(const std::string& id, int status, const Reply& reply) const;
     std::function<void(core::Result<void>)> then_show(const std::string& id, const Reply& reply);
 };
-
-core::Result<Caller> Api::Impl::caller_of(const ApiRequest& request) const {
-    const auto token = core::bearer_token(request.authorization);
-    if (!token) {
-        return core::fail(Fault::unauthorized,
-                          "Authorization must be 'Bearer <token>'; `beckon webhooks token OWNER` "
-                          "makes one");
-    }
-    auto caller = check_token(*keys, *token);
-    if (!caller && caller.error().fault == Fault::not_found) options.key_missing();
-    return caller;
-}
 
 void Api::Impl::post_event(const ApiRequest& request, const Caller& caller, const Reply& reply) {
     const auto type = core::parse_media_type(request.content_type);
@@ -456,6 +449,20 @@ core::Result<void> Api::Impl::check_memory(const Webhook& webhook, std::size_t b
     return {};
 }
 
+/// Whether the owner may change webhooks that hold so much memory; if not, it is answered.
+bool Api::Impl::may_change(const std::string& owner, std::size_t bytes, const Reply& reply) {
+    const auto wait = changes.take(owner, bytes, clock.mono());
+    if (!wait) return true;
+    reply(problem_reply(Problem::too_many_requests,
+                        "the owner has changed so many webhooks, or such large filters, that this "
+                        "change must wait: in a minute webhooks of " +
+                            std::to_string(options.memory.per_owner) +
+                            " bytes together may change (memory_bytes of each; "
+                            "retry.webhook_memory_per_owner_max)",
+                        *wait));
+    return false;
+}
+
 /// Writes a webhook that is new or has changed, if there is space for it.
 void Api::Impl::put_webhook(const Webhook& webhook, std::function<void(core::Result<void>)> done,
                             const Reply& reply) {
@@ -466,6 +473,7 @@ void Api::Impl::put_webhook(const Webhook& webhook, std::function<void(core::Res
     if (const auto capacity = check_memory(webhook, usage.bytes); !capacity) {
         return reply(problem_reply(Problem::limit, capacity.error().message));
     }
+    if (!may_change(webhook.owner, usage.bytes, reply)) return;
     being_made[webhook.owner] += usage;
     all_being_made += usage;
     node.put_webhook(webhook, [this, owner = webhook.owner, usage,
@@ -481,6 +489,9 @@ void Api::Impl::put_webhook(const Webhook& webhook, std::function<void(core::Res
 void Api::Impl::of_webhook(const ApiRequest& request, Route route,
                            const WebhookDirectory::Entry& entry, const Reply& reply) {
     const auto& webhook = entry.webhook;
+    const bool changes_state = route == Route::enable || route == Route::disable;
+    if (changes_state && !may_change(webhook.owner, kMemoryOfState, reply)) return;
+    if (route == Route::secret && !may_change(webhook.owner, entry.memory_bytes, reply)) return;
     switch (route) {
         case Route::webhook:
             if (request.method == Verb::patch) return change_webhook(request, webhook, reply);
@@ -632,8 +643,13 @@ void Api::Impl::handle(const ApiRequest& request, const Reply& reply) {
     if (path.route == Route::openapi && request.method == Verb::get) {
         return reply(net::api_document_reply(net::webhooks_api_document()));
     }
-    const auto caller = caller_of(request);
-    if (!caller) return reply(problem_reply(Problem::unauthorized, caller.error().message));
+    const auto caller = caller_of(*keys, request.authorization);
+    if (!caller && caller.error().fault == Fault::not_found) options.key_missing();
+    if (!caller) {
+        auto refused = problem_reply(Problem::unauthorized, caller.error().message);
+        refused.add("Connection", "close");  // its next requests keep no connection busy
+        return reply(std::move(refused));
+    }
     if (caller->operates && !of_dead && path.route != Route::all_attempts) {
         return reply(problem_reply(Problem::forbidden,
                                    "the token of an operator is for /dead and /attempts alone"));

@@ -36,7 +36,9 @@ void ApiHandler::handle(net::ExchangePtr exchange) {
     auto request = copy_of(exchange->request());
     open_.emplace(number, std::move(exchange));
     ask_(std::move(request), [this, number, back = lifetime_.remote()](net::HttpReply answer) {
-        back.post([this, number, answer = std::move(answer)] { reply(number, answer); });
+        back.post([this, number, answer = std::move(answer)]() mutable {
+            reply(number, std::move(answer));
+        });
     });
 }
 

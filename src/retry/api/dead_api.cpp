@@ -130,7 +130,17 @@ void DeadApi::settle(std::string_view body, Settlement how, const Caller& caller
         }
         return reply(json_reply(200, core::json_text(page)));
     }
-    const auto done = [reply, page, how, owner = caller.owner](const auto& outcome) mutable {
+    const auto by = caller.operates ? "/operator" : caller.owner;
+    if (settling_->contains(by) || settling_->size() >= kSettlingMax) {
+        return reply(problem_reply(Problem::too_many_requests,
+                                   "one redrive or drop of a caller can be under way, and " +
+                                       std::to_string(kSettlingMax) +
+                                       " of all callers; ask again when it has been answered"));
+    }
+    settling_->insert(by);
+    const std::shared_ptr<void> settles{nullptr, [all = settling_, by](void*) { all->erase(by); }};
+    const auto done = [reply, page, how, owner = caller.owner,
+                       settles](const auto& outcome) mutable {
         note_act(how, owner, outcome);
         page["settled"] = outcome.settled;
         page["gone"] = outcome.gone;

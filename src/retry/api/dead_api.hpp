@@ -5,6 +5,8 @@
 #include "retry/node/retry_node.hpp"
 
 #include <functional>
+#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -26,6 +28,9 @@ public:
     static constexpr std::size_t kPageMax = 1'000;
     static constexpr std::size_t kPage = 100;
     static constexpr std::size_t kIdsMax = 1'000;
+    /// Redrives and drops under way: one of each caller, and of all together. Each holds up to
+    /// LetterReader::kBytesMax of events.
+    static constexpr std::size_t kSettlingMax = 16;
     using Reply = std::function<void(net::HttpReply)>;
 
     explicit DeadApi(RetryNode& node) : node_(node) {}
@@ -41,6 +46,8 @@ private:
     void settle(std::string_view body, Settlement how, const Caller& caller, const Reply& reply);
 
     RetryNode& node_;
+    /// The callers whose redrive or drop is under way; the answers of the log may outlive this.
+    std::shared_ptr<std::set<std::string>> settling_ = std::make_shared<std::set<std::string>>();
 };
 
 }  // namespace beckon::retry

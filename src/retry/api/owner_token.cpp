@@ -1,5 +1,6 @@
 #include "retry/api/owner_token.hpp"
 
+#include "core/ascii.hpp"
 #include "core/base64url.hpp"
 #include "core/hmac.hpp"
 
@@ -82,6 +83,15 @@ core::Result<Caller> check_token(const core::KeyRing& keys, std::string_view tok
     return Caller{.owner = std::string{claims.substr(0, dot)},
                   .publishes_to_all = claims.substr(dot + 1) == kAll,
                   .operates = claims.substr(dot + 1) == kOperates};
+}
+
+core::Result<Caller> caller_of(const core::KeyRing& keys, std::string_view authorization) {
+    const auto token = core::bearer_token(authorization);
+    if (!token) {
+        return unauthorized(
+            "Authorization must be 'Bearer <token>'; `beckon webhooks token OWNER` makes one");
+    }
+    return check_token(keys, *token);
 }
 
 }  // namespace beckon::retry

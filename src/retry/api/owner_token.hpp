@@ -38,5 +38,7 @@ core::Result<std::string> make_token(const core::KeyRing::Key& key, const Caller
 /// Errors: not_found (it names a key that is not in the ring), unauthorized (no token, or no key of
 /// the ring made it).
 core::Result<Caller> check_token(const core::KeyRing& keys, std::string_view token);
+/// Of the header Authorization of a request. Errors: as above.
+core::Result<Caller> caller_of(const core::KeyRing& keys, std::string_view authorization);
 
 }  // namespace beckon::retry

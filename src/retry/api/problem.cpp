@@ -39,18 +39,16 @@ Wire wire(Problem problem) {
     return {500, "internal"};
 }
 
-constexpr std::string_view kRetryAfter = "1";
-
 }  // namespace
 
 std::string_view to_string(Problem problem) { return wire(problem).code; }
 
-net::HttpReply problem_reply(Problem problem, std::string_view detail) {
+net::HttpReply problem_reply(Problem problem, std::string_view detail, std::chrono::seconds again) {
     const auto [status, code] = wire(problem);
     net::HttpReply reply;
     reply.status = status;
     reply.add("Content-Type", "application/problem+json");
-    if (status == 503 || status == 429) reply.add("Retry-After", std::string{kRetryAfter});
+    if (status == 503 || status == 429) reply.add("Retry-After", std::to_string(again.count()));
     if (status == 401) reply.add("WWW-Authenticate", "Bearer");
     reply.body = core::json_text(nlohmann::ordered_json{{"status", status},
                                                         {"title", net::reason_phrase(status)},

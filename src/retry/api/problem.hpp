@@ -4,6 +4,7 @@
 #include "net/http/http_message.hpp"
 #include "net/http/http_server.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,7 +24,7 @@ enum class Problem : std::uint8_t {
     limit,               ///< the owner has as many webhooks as it may
     too_large,           ///< the body
     unsupported_type,    ///< of the body
-    too_many_requests,   ///< events, of this owner
+    too_many_requests,   ///< of this owner
     header_too_large,
     too_slow,
     not_ready,         ///< the role is starting, or stopping
@@ -34,8 +35,10 @@ enum class Problem : std::uint8_t {
 /// The `code` in the body.
 std::string_view to_string(Problem problem);
 
-/// `detail`: the fault of this request and what is allowed; for people.
-net::HttpReply problem_reply(Problem problem, std::string_view detail);
+/// `detail`: the fault of this request and what is allowed; for people. `again`: where a later
+/// request may be served, after how long.
+net::HttpReply problem_reply(Problem problem, std::string_view detail,
+                             std::chrono::seconds again = std::chrono::seconds{1});
 /// The reply after an error of the log.
 net::HttpReply failure_reply(const core::Error& error);
 /// The reply to a request that the server refuses by itself.

@@ -10,9 +10,11 @@
 
 namespace beckon::retry {
 
-/// The budget of evaluations, counted in values visited and bytes copied. Several expressions may
-/// share one.
+/// The budget of evaluations: each value that is visited or copied costs kValue, which takes as
+/// long as so many bytes at the least, and each byte of text that is copied one. Some milliseconds
+/// in all. Several expressions may share one.
 struct Work {
+    static constexpr std::size_t kValue = 16;
     static constexpr std::size_t kMax = 1 << 20;
     std::size_t left = kMax;
 };

@@ -15,9 +15,9 @@ void spend(Work& work, std::size_t amount) {
     work.left -= amount;
 }
 
-/// Copying a value costs one for each value in it, and its bytes of text.
+/// Copying a value costs kValue for each value in it, and its bytes of text.
 void spend_for_copy(Work& work, const Json& value) {
-    spend(work, 1);
+    spend(work, Work::kValue);
     if (value.is_string()) return spend(work, value.get_ref<const std::string&>().size());
     if (!value.is_structured()) return;
     for (auto at = value.begin(); at != value.end(); ++at) {
@@ -49,26 +49,26 @@ Json Picked::take(Work& work) && {
 namespace node {
 
 Picked Current::pick(const Json& at, Work& work) const {
-    spend(work, 1);
+    spend(work, Work::kValue);
     return Picked{at};
 }
 
 Picked Field::pick(const Json& at, Work& work) const {
-    spend(work, 1);
+    spend(work, Work::kValue);
     if (!at.is_object()) return Picked{kNull};
     const auto found = at.find(name);
     return Picked{found == at.end() ? kNull : *found};
 }
 
 Picked Index::pick(const Json& at, Work& work) const {
-    spend(work, 1);
+    spend(work, Work::kValue);
     if (!at.is_array()) return Picked{kNull};
     const auto place = index < 0 ? index + size_of(at) : index;
     return Picked{place < 0 || place >= size_of(at) ? kNull : element(at, place)};
 }
 
 Picked Slice::pick(const Json& at, Work& work) const {
-    spend(work, 1);
+    spend(work, Work::kValue);
     if (!at.is_array()) return Picked{kNull};
     const auto size = size_of(at);
     const bool forward = step > 0;
@@ -91,7 +91,7 @@ Picked Chain::pick(const Json& at, Work& work) const {
 }
 
 Picked Flatten::pick(const Json& at, Work& work) const {
-    spend(work, 1);
+    spend(work, Work::kValue);
     const auto from = left->pick(at, work);
     if (!from.value().is_array()) return Picked{kNull};
     Json out = Json::array();
@@ -106,7 +106,7 @@ Picked Flatten::pick(const Json& at, Work& work) const {
 }
 
 Picked Projection::pick(const Json& at, Work& work) const {
-    spend(work, 1);
+    spend(work, Work::kValue);
     const auto from = left->pick(at, work);
     const auto& list = from.value();
     if (over == Over::list ? !list.is_array() : !list.is_object()) return Picked{kNull};
@@ -119,7 +119,7 @@ Picked Projection::pick(const Json& at, Work& work) const {
 }
 
 Picked MultiSelectList::pick(const Json& at, Work& work) const {
-    spend(work, 1);
+    spend(work, Work::kValue);
     if (at.is_null()) return Picked{kNull};
     Json out = Json::array();
     for (const auto& part : parts) out.push_back(part->pick(at, work).take(work));
@@ -127,7 +127,7 @@ Picked MultiSelectList::pick(const Json& at, Work& work) const {
 }
 
 Picked MultiSelectHash::pick(const Json& at, Work& work) const {
-    spend(work, 1);
+    spend(work, Work::kValue);
     if (at.is_null()) return Picked{kNull};
     Json out = Json::object();
     for (const auto& [name, part] : parts) {
@@ -138,7 +138,7 @@ Picked MultiSelectHash::pick(const Json& at, Work& work) const {
 }
 
 Picked Pointer::pick(const Json& at, Work& work) const {
-    spend(work, 1);
+    spend(work, Work::kValue);
     try {
         return Picked{at.contains(pointer) ? at.at(pointer) : kNull};
     } catch (const Json::exception&) {  // an index that no list can have

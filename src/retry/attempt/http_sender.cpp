@@ -45,9 +45,13 @@ struct Transfer {
     std::function<void(HttpAnswer)> done;
     HttpAnswer answer;
     HeaderList headers;
+    HeaderList resolved;
     const HttpSender::Options* options = nullptr;
     std::string_view refused;  ///< why the guard refused an address
-    bool inside = false;       ///< the operator has named the host
+    std::string name;          ///< of the host, to be looked up; empty: it is an address
+    std::string port;
+    NameLookups::Addresses addresses;  ///< of the name
+    bool inside = false;               ///< the operator has named the host
     bool by_proxy = false;
     std::size_t body_bytes = 0;
     std::size_t header_bytes = 0;
@@ -147,23 +151,61 @@ std::string why_not(const Transfer& transfer, HttpAnswer::End end, CURLcode code
     return transfer.by_proxy ? what + " (by retry.proxy)" : what;
 }
 
-/// Without the brackets of an IPv6 address; "" if the text is no URL.
-std::string host_in(const std::string& url) {
+struct HostAndPort {
+    std::string host;  ///< without the brackets of an IPv6 address
+    std::string port;
+};
+
+/// Both are empty if the text is no URL.
+HostAndPort host_and_port(const std::string& url) {
     const core::Handle<CURLU, curl_url_cleanup> parsed{curl_url()};
-    char* text = nullptr;
-    if (!parsed || curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK ||
-        curl_url_get(parsed.get(), CURLUPART_HOST, &text, 0) != CURLUE_OK) {
-        return "";
+    if (!parsed || curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) {
+        return {};
     }
-    std::string host{text};
-    curl_free(text);
-    return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
+    const auto part = [&](CURLUPart which, unsigned flags) {
+        char* text = nullptr;
+        if (curl_url_get(parsed.get(), which, &text, flags) != CURLUE_OK) return std::string{};
+        std::string out{text};
+        curl_free(text);
+        return out;
+    };
+    auto host = part(CURLUPART_HOST, 0);
+    if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+    return {std::move(host), part(CURLUPART_PORT, CURLU_DEFAULT_PORT)};
+}
+
+/// Other names have no address, and would have a meaning of their own in resolved_entry(): `*`
+/// stands for all hosts.
+bool may_have_addresses(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' || c == '_';
+    });
+}
+
+/// What libcurl is to know of a name, for as long as an address that it has looked up itself.
+std::string resolved_entry(std::string_view name, const Transfer& transfer) {
+    std::string entry{"+"};
+    entry.append(name).append(":").append(transfer.port).append(":");
+    for (std::size_t i = 0; i < transfer.addresses.size(); ++i) {
+        const auto& address = transfer.addresses[i];
+        const bool v6 = address.find(':') != std::string::npos;
+        if (i > 0) entry.push_back(',');
+        entry.append(v6 ? "[" + address + "]" : address);
+    }
+    return entry;
 }
 
 }  // namespace
 
 struct HttpSender::Impl {
-    Impl(Options o, net::IoLoop& l) : options(std::move(o)), loop(l) {}
+    Impl(Options o, net::IoLoop& l)
+        : options(std::move(o)), loop(l), lookups(options.look_up, loop) {}
+
+    /// A request whose host's name is being looked up.
+    struct Waiting {
+        std::unique_ptr<Transfer> transfer;
+        std::uint64_t asker = 0;
+    };
 
     const Options options;
     net::IoLoop& loop;
@@ -174,9 +216,16 @@ struct HttpSender::Impl {
     net::Watch sockets{loop, net::Descriptor{::epoll_create1(EPOLL_CLOEXEC)}};
     Multi multi;
     std::map<CURL*, std::unique_ptr<Transfer>> transfers;
+    std::map<std::uint64_t, Waiting> waiting;
+    std::uint64_t next_waiting = 0;
+    NameLookups lookups;
 
     void open();
     bool find_route(Transfer& transfer) const;
+    void find_addresses(std::unique_ptr<Transfer> transfer);
+    void looked_up(std::uint64_t number, const NameLookups::Addresses& addresses);
+    void not_looked_up(std::uint64_t number, HttpAnswer::End end, std::string_view why);
+    void begin(std::unique_ptr<Transfer> transfer);
     void prepare(Transfer& transfer);
     void refuse(std::string_view why, std::function<void(HttpAnswer)> done);
     void wait();
@@ -296,14 +345,59 @@ void HttpSender::Impl::end(CURL* easy, CURLcode code) {
 
 /// How the request gets to its host; false: it may not.
 bool HttpSender::Impl::find_route(Transfer& transfer) const {
-    if (options.inside.empty() && options.proxy.empty()) return true;
-    const auto host = host_in(transfer.request.url);
+    auto [host, port] = host_and_port(with_ascii_host(transfer.request.url));
     transfer.inside = options.inside.contains(host);
     transfer.by_proxy = !transfer.inside && !options.proxy.empty();
-    // The proxy vets the addresses of a name; an address in the URL is vetted here.
-    const auto address = transfer.by_proxy ? parse_address(host) : std::nullopt;
-    if (address) transfer.refused = options.guard.forbidden(*address);
+    // The proxy looks names up and vets their addresses; an address in the URL is vetted here.
+    const auto address = parse_address(host);
+    if (transfer.by_proxy && address) transfer.refused = options.guard.forbidden(*address);
+    if (!transfer.by_proxy && !address) transfer.name = std::move(host);
+    transfer.port = std::move(port);
     return transfer.refused.empty();
+}
+
+/// Then the request begins, with the rest of its time.
+void HttpSender::Impl::find_addresses(std::unique_ptr<Transfer> transfer) {
+    if (const auto* known = lookups.known(transfer->name, transfer->started)) {
+        transfer->addresses = *known;
+        return begin(std::move(transfer));
+    }
+    const auto number = next_waiting++;
+    if (!may_have_addresses(transfer->name)) {
+        waiting.emplace(number, Waiting{std::move(transfer), 0});
+        return loop.post(lifetime.guard([this, number] { looked_up(number, {}); }));
+    }
+    const auto timeout = transfer->request.timeout;
+    const auto asker =
+        lookups.ask(transfer->request.owner, transfer->name,
+                    [this, number](const auto& addresses) { looked_up(number, addresses); });
+    waiting.emplace(number, Waiting{std::move(transfer), asker});
+    loop.post_after(timeout, lifetime.guard([this, number] {
+        not_looked_up(number, HttpAnswer::End::timed_out, "its host's name was not looked up");
+    }));
+}
+
+void HttpSender::Impl::looked_up(std::uint64_t number, const NameLookups::Addresses& addresses) {
+    if (addresses.empty()) {
+        return not_looked_up(number, HttpAnswer::End::unreachable,
+                             curl_easy_strerror(CURLE_COULDNT_RESOLVE_HOST));
+    }
+    auto node = waiting.extract(number);
+    if (node.empty()) return;
+    auto transfer = std::move(node.mapped().transfer);
+    transfer->addresses = addresses;
+    const auto done = transfer->done;
+    if (core::contain("retry", [&] { begin(std::move(transfer)); })) return;
+    done({.end = HttpAnswer::End::unsendable, .why = "it could not be begun"});
+}
+
+void HttpSender::Impl::not_looked_up(std::uint64_t number, HttpAnswer::End end,
+                                     std::string_view why) {
+    const auto node = waiting.extract(number);
+    if (node.empty()) return;
+    auto& [transfer, asker] = node.mapped();
+    lookups.forget(asker);
+    transfer->done({.end = end, .why = std::string{why}, .took = clock.mono() - transfer->started});
 }
 
 void HttpSender::Impl::refuse(std::string_view why, std::function<void(HttpAnswer)> done) {
@@ -319,6 +413,16 @@ void HttpSender::Impl::prepare(Transfer& transfer) {
     for (const auto& header : request.headers) headers = curl_slist_append(headers, header.c_str());
     headers = curl_slist_append(headers, "Expect:");  // no round trip before the body
     transfer.headers.reset(headers);
+    if (!transfer.name.empty()) {
+        const std::string_view name{transfer.name};
+        auto* resolved = curl_slist_append(nullptr, resolved_entry(name, transfer).c_str());
+        if (name.ends_with('.')) {  // libcurl looks for it without the dot
+            const auto plain = resolved_entry(name.substr(0, name.size() - 1), transfer);
+            resolved = curl_slist_append(resolved, plain.c_str());
+        }
+        transfer.resolved.reset(resolved);
+        set(easy, CURLOPT_RESOLVE, resolved);
+    }
 
     set(easy, CURLOPT_URL, with_ascii_host(request.url).c_str());  // libcurl copies it
     // A proxy receives the whole URL, and sends the same target to the receiver.
@@ -330,15 +434,17 @@ void HttpSender::Impl::prepare(Transfer& transfer) {
     set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     set(easy, CURLOPT_FOLLOWLOCATION, 0L);
     set(easy, CURLOPT_NOSIGNAL, 1L);
+    set(easy, CURLOPT_QUICK_EXIT, 1L);  // waits for no thread that looks up the proxy's name
     set(easy, CURLOPT_POST, 1L);
     if (request.method == Method::put) set(easy, CURLOPT_CUSTOMREQUEST, "PUT");
     set(easy, CURLOPT_POSTFIELDS, request.body.data());
     set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
     set(easy, CURLOPT_HTTPHEADER, headers);
     set(easy, CURLOPT_USERAGENT, options.user_agent.c_str());
+    const auto left = request.timeout - (clock.mono() - transfer.started);
     set(easy, CURLOPT_TIMEOUT_MS,
         static_cast<long>(
-            std::max<std::int64_t>(1, duration_cast<milliseconds>(request.timeout).count())));
+            std::max<std::int64_t>(1, std::chrono::ceil<milliseconds>(left).count())));
     set(easy, CURLOPT_WRITEFUNCTION, &on_body);
     set(easy, CURLOPT_WRITEDATA, &transfer);
     set(easy, CURLOPT_HEADERFUNCTION, &on_header);
@@ -350,6 +456,15 @@ void HttpSender::Impl::prepare(Transfer& transfer) {
     if (options.http2) set(easy, CURLOPT_PIPEWAIT, 1L);  // rather than a connection of its own
     set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
     if (!options.ca_file.empty()) set(easy, CURLOPT_CAINFO, options.ca_file.c_str());
+}
+
+void HttpSender::Impl::begin(std::unique_ptr<Transfer> transfer) {
+    transfer->easy.reset(curl_easy_init());
+    if (!transfer->easy) throw std::runtime_error("libcurl has no memory");
+    prepare(*transfer);
+    CURL* easy = transfer->easy.get();
+    transfers.emplace(easy, std::move(transfer));
+    curl_multi_add_handle(multi.get(), easy);  // asks for its timer, so nothing runs yet
 }
 
 HttpSender::HttpSender(Options options, net::IoLoop& loop)
@@ -383,15 +498,13 @@ void HttpSender::send(HttpRequest request, std::function<void(HttpAnswer)> done)
         return impl_->loop.post(impl_->lifetime.guard(
             [done = std::move(transfer->done), answer = std::move(answer)] { done(answer); }));
     }
-    transfer->easy.reset(curl_easy_init());
-    if (!transfer->easy) throw std::runtime_error("libcurl has no memory");
-    impl_->prepare(*transfer);
-    CURL* easy = transfer->easy.get();
-    impl_->transfers.emplace(easy, std::move(transfer));
-    curl_multi_add_handle(impl_->multi.get(), easy);  // asks for its timer, so nothing runs yet
+    if (!transfer->name.empty()) return impl_->find_addresses(std::move(transfer));
+    impl_->begin(std::move(transfer));
 }
 
-std::size_t HttpSender::under_way() const { return impl_->transfers.size(); }
+std::size_t HttpSender::under_way() const {
+    return impl_->transfers.size() + impl_->waiting.size();
+}
 
 std::string_view unsendable(const HttpRequest& request) {
     if (has_control_character(request.url)) return "the URL has a control character";

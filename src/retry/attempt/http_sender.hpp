@@ -4,6 +4,7 @@
 #include "net/io_loop.hpp"
 #include "retry/attempt/address_guard.hpp"
 #include "retry/attempt/host_list.hpp"
+#include "retry/attempt/name_lookups.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -29,6 +30,8 @@ struct HttpRequest {
     /// Path and query of the request line, where they were signed; empty: as libcurl has them of
     /// the URL.
     std::string target{};
+    /// Whose share of the lookups of names it takes; empty: Beckon's own.
+    std::string owner{};
 };
 
 /// How it went.
@@ -50,8 +53,10 @@ struct HttpAnswer {
     core::Duration took{};
 };
 
-/// Sends requests with libcurl on the loop's thread, many at a time, and keeps connections. Each
-/// connect is allowed or refused for the very address that it goes to.
+/// Sends requests with libcurl on the loop's thread, many at a time, and keeps connections. Names
+/// are looked up by NameLookups: libcurl itself would wait for its resolver's thread when a request
+/// is over, and hold up the loop. Each connect is allowed or refused for the very address that it
+/// goes to.
 class HttpSender {
 public:
     static constexpr std::size_t kAnswerBytesMax = std::size_t{256} * 1024;
@@ -71,6 +76,7 @@ public:
         /// HTTP/2 where the receiver offers it in TLS (ALPN): many requests on one connection.
         bool http2 = false;
         std::size_t body_kept = kBodyKept;  ///< of an answer
+        NameLookups::LookUp look_up = system_addresses;
     };
 
     /// Throws std::runtime_error if libcurl does not start, or if the user agent has a control

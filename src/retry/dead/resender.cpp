@@ -16,9 +16,11 @@ using log::Topic;
 struct Resender::Impl {
     explicit Impl(Context p) : context(p) {}
 
-    /// One call of redrive() or drop().
+    /// One call of redrive() or drop(). The partitions of a redrive follow one after the other, so
+    /// that its events take the memory of one LetterReader.
     struct Task {
         Outcome outcome;
+        std::vector<std::vector<DeadLetter>> partitions;  ///< of a redrive, that have not begun
         std::size_t left = 1;  ///< steps without an answer; one is the call itself
         Done done;
     };
@@ -31,14 +33,12 @@ struct Resender::Impl {
 
     void read(core::Partition partition, std::vector<core::Offset> offsets,
               LetterReader::Done done);
-    void redrive(const TaskPtr& task, std::vector<DeadLetter> letters);
+    void redrive_partition(const TaskPtr& task, const std::vector<DeadLetter>& letters);
     void resend_or_forget(const TaskPtr& task, const DeadLetter& letter,
                           const LetterReader::Found& found);
     void resend(const TaskPtr& task, const DeadLetter& letter, const LetterReader::Letter& found);
     void settle(const TaskPtr& task, const DeadLetter& letter, Settlement how);
-    void step_done(const TaskPtr& task) {
-        if (--task->left == 0) task->done(task->outcome);
-    }
+    void step_done(const TaskPtr& task);
 };
 
 void Resender::Impl::read(core::Partition partition, std::vector<core::Offset> offsets,
@@ -53,8 +53,17 @@ void Resender::Impl::read(core::Partition partition, std::vector<core::Offset> o
         }));
 }
 
-/// The letters of one partition, in the order of the log.
-void Resender::Impl::redrive(const TaskPtr& task, std::vector<DeadLetter> letters) {
+void Resender::Impl::step_done(const TaskPtr& task) {
+    if (--task->left > 0) return;
+    if (task->partitions.empty()) return task->done(task->outcome);
+    const auto letters = std::move(task->partitions.back());
+    task->partitions.pop_back();
+    redrive_partition(task, letters);
+}
+
+/// Its letters, in the order of the log.
+void Resender::Impl::redrive_partition(const TaskPtr& task,
+                                       const std::vector<DeadLetter>& letters) {
     std::vector<core::Offset> offsets;
     offsets.reserve(letters.size());
     for (const auto& letter : letters) offsets.push_back(letter.place.offset);
@@ -120,7 +129,7 @@ void Resender::redrive(const std::vector<DeadLetter>& letters, Done done) {
     task->done = std::move(done);
     std::map<core::Partition, std::vector<DeadLetter>> by_partition;
     for (const auto& letter : letters) by_partition[letter.place.partition].push_back(letter);
-    for (auto& [partition, some] : by_partition) impl_->redrive(task, std::move(some));
+    for (auto& [partition, some] : by_partition) task->partitions.push_back(std::move(some));
     impl_->context.executor.post(impl_->lifetime.guard([this, task] { impl_->step_done(task); }));
 }
 

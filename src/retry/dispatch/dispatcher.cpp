@@ -3,12 +3,12 @@
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "retry/attempt/attempt_outcome.hpp"
+#include "retry/dispatch/delivery_line.hpp"
 #include "retry/schedule/breaker.hpp"
 #include "retry/schedule/requeues.hpp"
 #include "retry/webhook/request_builder.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 #include <vector>
 
@@ -34,20 +34,15 @@ struct Dispatcher::Impl {
                   .journal = context.journal},
                  [this] { pump(); }) {}
 
-    struct InLine {
-        std::string delivery;
-        /// When its tier must have handed it back: another home has ended what is so late, or its
-        /// record was a copy. nullopt: it is here.
-        std::optional<core::MonoTime> gone{};
-    };
     /// The state of a webhook that is remembered while it matters.
     struct Receiver {
+        Receiver(LinePlaces& places, std::string owner) : line(places, std::move(owner)) {}
         Breaker breaker;
         std::optional<core::Timestamp> failing_since;
         bool failing_published = false;  ///< the log knows, or will
         /// Of an ordered webhook: the deliveries that are here or wait in tiers, in their order,
         /// and the tier in which the last of these waits.
-        std::deque<InLine> line;
+        DeliveryLine line;
         int line_tier = 0;
         /// The last one for which the line had no space. Until it is in the line or over, new
         /// deliveries wait behind it.
@@ -59,6 +54,7 @@ struct Dispatcher::Impl {
     const Options options;
     const Context context;
     Scheduler scheduler;
+    LinePlaces line_places;
     std::map<std::string, Receiver, std::less<>> receivers;
     std::size_t sweep_at = kRememberedMin;  ///< receivers, for those that were deleted
     RecentAttempts attempts;
@@ -102,12 +98,16 @@ struct Dispatcher::Impl {
     void leave_line(const Delivery& delivery);
     bool is_next(Receiver& receiver, const std::string& delivery) const;
     void join_line(Receiver& receiver, const Due& due, int tier);
-    static InLine* enter_line(Receiver& receiver, const std::string& id, bool is_new);
+    static DeliveryLine::Place* enter_line(Receiver& receiver, const std::string& id, bool is_new);
 };
 
 Dispatcher::Impl::Receiver& Dispatcher::Impl::receiver(const std::string& webhook) {
     if (receivers.size() >= sweep_at && !receivers.contains(webhook)) forget_deleted();
-    return receivers[webhook];
+    const auto found = receivers.find(webhook);
+    if (found != receivers.end()) return found->second;
+    const auto* entry = context.webhooks.find(webhook);
+    auto owner = entry ? entry->webhook.owner : std::string{};
+    return receivers.try_emplace(webhook, line_places, std::move(owner)).first->second;
 }
 
 /// The dispatcher is not notified of deleted webhooks, so it checks all of them each time that
@@ -242,8 +242,11 @@ void Dispatcher::Impl::dead_letter(const Due& due, Outcome why) {
 }
 
 void Dispatcher::Impl::pump() {
+    const auto until = context.clock.mono() + kTurn;
     for (std::size_t taken = 0; !engine.draining(); ++taken) {
-        if (taken >= kStartsPerTurn) return engine.pump_soon();  // the thread has others first
+        const bool over = taken > 0 && context.clock.mono() >= until;
+        // The thread has others first.
+        if (over || taken >= kStartsPerTurn) return engine.pump_soon();
         auto job = scheduler.next(context.clock.mono());
         if (!job) return poll_again();
         const auto* entry = context.webhooks.find(job->due.delivery.webhook);
@@ -420,8 +423,7 @@ void Dispatcher::Impl::failed(const Job& job, const Verdict& verdict) {
 void Dispatcher::Impl::leave_line(const Delivery& delivery) {
     const auto found = receivers.find(delivery.webhook);
     if (found == receivers.end()) return;
-    std::erase_if(found->second.line,
-                  [&](const InLine& one) { return one.delivery == delivery.id; });
+    found->second.line.erase(delivery.id);
     if (found->second.beyond_line == delivery.id) found->second.beyond_line.reset();
 }
 
@@ -433,19 +435,16 @@ void Dispatcher::Impl::join_line(Receiver& receiver, const Due& due, int tier) {
 }
 
 /// Its place, at the end if it has none yet. nullptr: it is beyond the line.
-Dispatcher::Impl::InLine* Dispatcher::Impl::enter_line(Receiver& receiver, const std::string& id,
-                                                       bool is_new) {
+DeliveryLine::Place* Dispatcher::Impl::enter_line(Receiver& receiver, const std::string& id,
+                                                  bool is_new) {
     auto& line = receiver.line;
-    const auto found = std::find_if(line.begin(), line.end(),
-                                    [&](const InLine& one) { return one.delivery == id; });
-    if (found != line.end()) return &*found;
-    if (line.size() >= kLineMax || (receiver.beyond_line && is_new)) {
+    if (auto* found = line.find(id)) return found;
+    if (!line.has_capacity() || (receiver.beyond_line && is_new)) {
         receiver.beyond_line = id;
         return nullptr;
     }
-    line.push_back({.delivery = id});
     if (receiver.beyond_line == id) receiver.beyond_line.reset();
-    return &line.back();
+    return &line.push_back(id);
 }
 
 void Dispatcher::Impl::take(Due due) {

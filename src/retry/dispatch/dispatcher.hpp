@@ -55,9 +55,10 @@ public:
     static constexpr std::chrono::seconds kUnknownFor = std::chrono::minutes{2};
     /// While deliveries wait, the dispatcher asks the scheduler at least so often.
     static constexpr core::Duration kPollAgain = std::chrono::milliseconds{100};
-    /// Attempts that are begun in one turn of the thread; some tenths of a millisecond.
+    /// Attempts that are begun in one turn of the thread; some tenths of a millisecond. A turn
+    /// that has lasted kTurn begins no more of them: attachments may take long.
     static constexpr std::size_t kStartsPerTurn = 4;
-    static constexpr std::size_t kLineMax = 10'000;  ///< of each ordered webhook
+    static constexpr core::Duration kTurn = std::chrono::microseconds{500};
     /// The most webhooks that are remembered: so many, or twice as many as there are.
     static constexpr std::size_t kRememberedMin = 1'000;
     static constexpr std::size_t kOwnersMax = 1'000;

@@ -41,7 +41,7 @@ DeliveryShard::DeliveryShard(Options options, Context context, Events events)
       context_(std::move(context)),
       events_(std::move(events)),
       publisher_(context_.log.open_publisher(context_.executor)),
-      directory_(SecretBox{context_.keys}),
+      directory_(SecretBox{context_.keys}, WebhookDirectory::Filters::dropped),
       lifetime_(context_.executor) {
     auto schedule = options_.schedule;
     schedule.tiers = static_cast<std::size_t>(options_.table.tiers().back()) + 1;

@@ -1,43 +1,64 @@
 #pragma once
 
+#include "core/clock.hpp"
 #include "core/executor.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
-#include <utility>
+#include <memory>
+#include <string>
 
 namespace beckon::retry {
 
-/// Requests on their way from the connections to the thread that answers them, bounded by their
-/// bytes: while that thread is busy, more than `bytes_max` are refused at once. Any thread; it
-/// outlives its posts.
+/// The requests of the API: on their way from the connections to the thread that answers them,
+/// under way there, and until their replies are written. Owners take turns by deficit round robin
+/// over the time that their requests take on that thread (RoundRobin): however many requests of
+/// others are queued, an owner that needs little waits for the one that is being served.
+///
+/// Requests under way, the bodies that are queued, and the replies that are not written yet have a
+/// bound each. An owner may hold a share of what is free (FairShare): beyond it its requests are
+/// refused, and while its replies hold their share its queued requests wait. So an owner that does
+/// not read its replies, or whose requests wait for its receivers, leaves space to the others.
+///
+/// Any thread. The executor and the clock outlive it and its places.
 class RequestQueue {
 public:
     static constexpr std::size_t kBytesMax = std::size_t{32} << 20;
+    static constexpr std::size_t kReplyBytesMax = std::size_t{64} << 20;
 
-    explicit RequestQueue(core::Executor& to, std::size_t bytes_max = kBytesMax)
-        : to_(to), bytes_max_(bytes_max) {}
+    struct Limits {
+        std::size_t requests_max = 1'024;
+        std::size_t bytes_max = kBytesMax;
+        std::size_t reply_bytes_max = kReplyBytesMax;
+    };
 
-    /// Runs `work` there. False: there is no space for so many bytes, and it was not taken.
-    template <class Work>
-    bool put(std::size_t bytes, Work work) {
-        if (bytes_.fetch_add(bytes) + bytes > bytes_max_) {
-            bytes_ -= bytes;
-            return false;
-        }
-        to_.post([this, bytes, work = std::move(work)]() mutable {
-            bytes_ -= bytes;
-            work();
-        });
-        return true;
-    }
-    std::size_t bytes() const { return bytes_; }
+    /// A request that is under way, until the last copy is gone. Any thread.
+    class Place {
+    public:
+        virtual ~Place() = default;
+        /// Its reply holds so much memory from now on. Once.
+        virtual void replies(std::size_t bytes) = 0;
+    };
+    using PlacePtr = std::shared_ptr<Place>;
+    /// On the executor's thread.
+    using Work = std::function<void(const PlacePtr&)>;
+
+    RequestQueue(core::Executor& to, const core::Clock& clock, Limits limits);
+    /// Nothing that is queued runs any more.
+    ~RequestQueue();
+    RequestQueue(const RequestQueue&) = delete;
+    RequestQueue& operator=(const RequestQueue&) = delete;
+
+    /// Runs `work` there in the owner's turn. False: the owner holds its share, and the request is
+    /// not taken.
+    [[nodiscard]] bool put(const std::string& owner, std::size_t bytes, Work work);
+    /// The number of remembered owners: those with requests, and at most as many others, or 1,024.
+    std::size_t owners() const;
 
 private:
-    core::Executor& to_;
-    const std::size_t bytes_max_;
-    std::atomic<std::size_t> bytes_ = 0;
+    struct State;
+    struct Held;
+    std::shared_ptr<State> state_;
 };
 
 }  // namespace beckon::retry

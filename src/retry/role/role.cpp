@@ -2,6 +2,7 @@
 
 #include "core/descriptors.hpp"
 #include "core/logger.hpp"
+#include "core/short_slices.hpp"
 #include "net/admission.hpp"
 #include "net/http/http_server.hpp"
 #include "net/loop_thread.hpp"
@@ -66,6 +67,13 @@ net::HttpServerOptions server_options(const RoleConfig& config) {
     return options;
 }
 
+/// Whose turn a request takes: operators, and all requests without a valid token, have one each,
+/// whose names no owner can have.
+std::string turn_of(const core::Result<Caller>& caller) {
+    if (!caller) return "/unauthorized";
+    return caller->operates ? "/operator" : caller->owner;
+}
+
 /// One of the threads for deliveries.
 struct Deliverer {
     Deliverer(std::size_t number, const core::Clock& clock)
@@ -117,6 +125,7 @@ struct Role::Impl {
     void start_threads();
     void run(std::latch& opened);
     std::unique_ptr<net::HttpHandler> make_handler(core::Executor& http);
+    void ask(ApiRequest request, const Api::Reply& reply);
     RetryNode::Options node_options() const;
     void tick();
     bool watch_loops();
@@ -151,7 +160,7 @@ struct Role::Impl {
     net::LoopThread fan_out{"retry-fan", clock};
     net::LoopThread control{"retry", clock};
     net::IoLoop& loop = control.loop();
-    RequestQueue requests{loop};  ///< to the API
+    RequestQueue requests{loop, clock, {.requests_max = config.connections_max}};  ///< to the API
     net::HttpServer server;
     bool stopping = false;
     std::promise<void> stopped;
@@ -201,14 +210,19 @@ void Role::Impl::start_threads() {
                                 .user_agent = "Beckon/" + config.version},
             one.thread.loop());
         one.thread.start([&one] {
+            core::run_in_short_slices();
             one.thread.run();
             one.sender.reset();
         });
     }
-    fan_out.start();
+    fan_out.start([this] {
+        core::run_in_short_slices();
+        fan_out.run();
+    });
 }
 
 void Role::Impl::run(std::latch& opened) {
+    core::run_in_short_slices();
     auto options = node_options();
     bridges = std::make_unique<BridgeParts>(config, std::move(*bridge_credentials), options, log,
                                             loop, clock, bridge_metrics,
@@ -258,18 +272,32 @@ void Role::Impl::run(std::latch& opened) {
 }
 
 std::unique_ptr<net::HttpHandler> Role::Impl::make_handler(core::Executor& http) {
+    core::run_in_short_slices();
     return std::make_unique<ApiHandler>(
         http,
-        [this](ApiRequest request, Api::Reply reply) {
-            const auto bytes = request.body.size() + request.target.size();
-            const bool taken = requests.put(bytes, [this, request = std::move(request), reply] {
-                api->handle(request, reply);
-            });
-            if (taken) return;
-            reply(problem_reply(Problem::not_ready,
-                                "too many requests wait at present; try again later"));
-        },
+        [this](ApiRequest request, const Api::Reply& reply) { ask(std::move(request), reply); },
         [this](int status) { metrics.replied(status); });
+}
+
+/// On a thread of the port.
+void Role::Impl::ask(ApiRequest request, const Api::Reply& reply) {
+    const auto owner = turn_of(caller_of(*keys, request.authorization));
+    const auto bytes = request.body.size() + request.target.size();
+    const bool taken = requests.put(
+        owner, bytes,
+        [this, request = std::move(request), reply](const RequestQueue::PlacePtr& place) {
+            api->handle(request, [reply, place](net::HttpReply answer) {
+                place->replies(answer.body.size());
+                answer.held = place;
+                reply(std::move(answer));
+            });
+        });
+    if (taken) return;
+    auto refused =
+        problem_reply(Problem::too_many_requests,
+                      "too many requests of this owner are under way; try again in a moment");
+    refused.add("Connection", "close");  // the next requests on it keep no connection busy
+    reply(std::move(refused));
 }
 
 void Role::Impl::tick() {

@@ -16,8 +16,10 @@ using core::Offset;
 
 namespace {
 
-/// Records of one turn, some tenths of a millisecond; then others on the thread have theirs.
+/// Records of one turn, some tenths of a millisecond; then others on the thread have theirs. Large
+/// records take longer: after kTurn no more are read.
 constexpr int kTurnMax = 16;
+constexpr Duration kTurn = std::chrono::microseconds{500};
 
 }  // namespace
 
@@ -74,7 +76,8 @@ void Tier::Impl::open(Offset from) {
 void Tier::Impl::turn() {
     if (!reader) return;
     const auto term = lifetime.term();
-    for (int i = 0; i < kTurnMax; ++i) {
+    const auto until = mono.mono() + kTurn;
+    for (int i = 0; i < kTurnMax && (i == 0 || mono.mono() < until); ++i) {
         if (!head && !fetch()) return;
         if (!head) {  // the record that was read needs no attempt
             if (!events.has_capacity()) return;

@@ -40,6 +40,7 @@ void WebhookDirectory::apply(const core::RecordView& record) {
         return state ? put_state(*id, std::move(*state)) : refuse(state.error());
     }
     if (const auto id = id_before(kFilterTail, record.key)) {
+        if (filters_ == Filters::dropped) return;
         if (!record.value) return put_costly(*id, std::nullopt);
         auto costly = decode_costly_filter(record);
         return costly ? put_costly(*id, std::move(*costly)) : refuse(costly.error());
@@ -61,11 +62,12 @@ void WebhookDirectory::put(Webhook webhook) {
     auto& entry = entries_[id];
     entry.host = host_of(webhook.url);
     entry.webhook = std::move(webhook);
+    if (filters_ == Filters::dropped) entry.webhook.filter.clear();
     entry.webhook.filter.shrink_to_fit();  // as memory_of() counts it
     entry.state = states_[id];
     if (is_disabled_by_failure(entry.state)) ++disabled_;
     show_costly(id, entry);
-    entry.memory_bytes = index(entry);
+    entry.memory_bytes = filters_ == Filters::kept ? index(entry) : 0;
     owners_[entry.webhook.owner] += {.webhooks = 1, .bytes = entry.memory_bytes};
     memory_bytes_ += entry.memory_bytes;
 }

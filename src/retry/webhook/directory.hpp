@@ -19,13 +19,17 @@ namespace beckon::retry {
 /// All webhooks: the fold of `webhooks`. Folding a record twice changes nothing. One thread.
 class WebhookDirectory {
 public:
-    explicit WebhookDirectory(SecretBox box) : box_(std::move(box)) {}
+    /// A thread that attempts deliveries needs no filters, which take the most memory.
+    enum class Filters : bool { kept, dropped };
+
+    explicit WebhookDirectory(SecretBox box, Filters filters = Filters::kept)
+        : box_(std::move(box)), filters_(filters) {}
 
     struct Entry {
         Webhook webhook;
         WebhookState state;
         std::string host;
-        std::size_t memory_bytes = 0;  ///< as memory_of() has it
+        std::size_t memory_bytes = 0;  ///< as memory_of() has it; 0 without filters
         /// The last event that was too costly for the present filter.
         std::optional<CostlyFilter> costly{};
     };
@@ -51,7 +55,7 @@ public:
     std::size_t disabled() const { return disabled_; }
 
     /// The enabled webhooks of one owner that match this event. The caller has checked that the
-    /// event may reach that owner.
+    /// event may reach that owner. Only of a directory with filters.
     Percolator::Match match(const nlohmann::json& event, std::string_view owner,
                             core::Timestamp now, Steps& steps,
                             std::size_t part = Percolator::kAll) const;
@@ -73,6 +77,7 @@ private:
     void no_longer_counted(const Entry& entry);
 
     SecretBox box_;
+    Filters filters_;
     std::map<std::string, Entry, std::less<>> entries_;
     std::map<std::string, WebhookState, std::less<>>
         states_;  ///< also of webhooks that are not read yet

@@ -8,6 +8,11 @@ namespace beckon::retry {
 
 namespace {
 
+/// The threads of a process that match events, and hold the filters: that of the API, and that of
+/// the fan-out.
+constexpr std::size_t kMatchers = 2;
+/// With them, those for deliveries hold the other fields: two by default.
+constexpr std::size_t kHolders = kMatchers + 2;
 /// The bytes of each webhook in maps of ids and owners, and in the remembered attempts and state.
 constexpr std::size_t kBesides = 1'024;
 
@@ -31,16 +36,17 @@ core::Result<Percolator::Entry> filter_entry(const Webhook& webhook, Query::From
 }
 
 std::size_t memory_of(const Webhook& webhook, const Percolator::Entry& entry) {
-    auto bytes = kBesides + sizeof(Webhook) + heap_of(webhook.url) * 2 +
+    auto bytes = sizeof(Webhook) + heap_of(webhook.url) * 2 +
                  heap_block((webhook.types.size() + webhook.secrets.size()) * sizeof(std::string)) +
-                 heap_of(webhook.filter) + heap_of_map(webhook.form_fields) +
-                 heap_of_map(webhook.attachments) + heap_of_map(webhook.headers) +
-                 heap_of(webhook.payload_field) + heap_of(webhook.description);
+                 heap_of_map(webhook.form_fields) + heap_of_map(webhook.attachments) +
+                 heap_of_map(webhook.headers) + heap_of(webhook.payload_field) +
+                 heap_of(webhook.description);
     for (const auto& type : webhook.types) bytes += heap_of(type);
     for (const auto& secret : webhook.secrets) bytes += heap_of(secret);
     if (webhook.shared_key)
         bytes += heap_of(webhook.shared_key->id) + heap_of(webhook.shared_key->secret);
-    return bytes + Percolator::bytes_of(entry);
+    return kBesides + kHolders * bytes +
+           kMatchers * (heap_of(webhook.filter) + Percolator::bytes_of(entry));
 }
 
 Usage& Usage::operator+=(const Usage& other) {

@@ -7,8 +7,9 @@
 #include <cstddef>
 #include <string>
 
-/// The memory that a webhook holds in every process with the role retry, as long as it exists. It
-/// follows from the webhook alone, so the answer to its creation can name it. Pure.
+/// The memory that a webhook holds in every process with the role retry, on all threads that know
+/// it, as long as it exists. It follows from the webhook alone, so the answer to its creation can
+/// name it. Pure.
 namespace beckon::retry {
 
 /// The most memory that webhooks may hold, in bytes of memory_of().

@@ -119,7 +119,8 @@ HttpRequest build_request(const Webhook& webhook, const Delivery& delivery, core
                         .method = webhook.method,
                         .headers = body.headers,
                         .body = std::move(body.bytes),
-                        .timeout = webhook.timeout};
+                        .timeout = webhook.timeout,
+                        .owner = webhook.owner};
     if (body.headers.empty()) request.headers.push_back("Content-Type: " + body.type);
     if (body.type.empty()) request.headers.push_back("Content-Type:");  // libcurl: leave it out
     for (const auto& [name, value] : webhook.headers)

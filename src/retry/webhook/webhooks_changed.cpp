@@ -1,7 +1,7 @@
 #include "retry/webhook/webhooks_changed.hpp"
 
-#include "records/events.hpp"
 #include "core/json_text.hpp"
+#include "records/events.hpp"
 
 #include <charconv>
 #include <optional>

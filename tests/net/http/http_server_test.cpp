@@ -25,6 +25,7 @@ namespace {
 constexpr std::string_view kThrow = "GET /throw HTTP/1.1\r\nHost: x\r\n\r\n";
 constexpr std::string_view kNow = "GET /now HTTP/1.1\r\nHost: x\r\n\r\n";
 constexpr std::string_view kLater = "GET /later HTTP/1.1\r\nHost: x\r\n\r\n";
+constexpr std::string_view kLarge = "GET /large HTTP/1.1\r\nHost: x\r\n\r\n";
 constexpr std::string_view kNever = "GET /never HTTP/1.1\r\nHost: x\r\n\r\n";
 
 HttpReply reply_of(int status) {
@@ -32,6 +33,9 @@ HttpReply reply_of(int status) {
     reply.status = status;
     return reply;
 }
+
+/// The replies to kLarge whose memory is not free yet.
+std::atomic<int> large_held{0};
 
 class Handler final : public HttpHandler {
 public:
@@ -56,6 +60,12 @@ public:
             return exchange->reply(reply_of(300 + ::getpriority(PRIO_PROCESS, 0)));
         }
         if (target == "/now") return exchange->reply(reply_of(200));
+        if (target == "/close") {
+            auto last = reply_of(401);
+            last.add("Connection", "close");
+            return exchange->reply(std::move(last));
+        }
+        if (target == "/large") return exchange->reply(large());
         if (target == "/never") return kept_.push_back(std::move(exchange));
         loop_.post_after(std::chrono::milliseconds{1},
                          [exchange] { exchange->reply(reply_of(201)); });
@@ -66,6 +76,15 @@ public:
     }
 
 private:
+    /// More than the kernel takes for a peer that reads nothing.
+    static HttpReply large() {
+        auto reply = reply_of(200);
+        reply.body = std::string(std::size_t{16} << 20, 'x');
+        ++large_held;
+        reply.held = std::shared_ptr<const void>{nullptr, [](const void*) { --large_held; }};
+        return reply;
+    }
+
     core::Executor& loop_;
     std::vector<ExchangePtr> kept_;
 };
@@ -196,6 +215,43 @@ TEST_CASE("a full server refuses new connections, or closes the one that has wai
         CHECK(idle.ends_or_is_reset());
         CHECK(running.counts.open == 2);
     }
+    SECTION("replaced, where its peer does not read the reply") {
+        options.when_full = WhenFull::replace_oldest;
+        options.connections.total_max = 1;
+        Running running{options};
+        auto deaf = running.connect();
+        REQUIRE(deaf.send(kLarge));
+        while (large_held == 0) std::this_thread::yield();
+        auto newcomer = running.connect();
+        REQUIRE(newcomer.send(kNow));
+        CHECK(newcomer.read_reply().status == 200);
+        CHECK(large_held == 0);
+        CHECK(running.counts.open == 1);
+    }
+}
+
+TEST_CASE("a reply that says so is the last of its connection", "[http_server]") {
+    Running running;
+    auto socket = running.connect();
+    REQUIRE(socket.send("GET /close HTTP/1.1\r\nHost: x\r\n\r\n" + std::string{kNow}));
+    const auto reply = socket.read_reply();
+    CHECK(reply.status == 401);
+    const auto first = reply.head.find("\r\nConnection: close\r\n");
+    CHECK(first != std::string::npos);
+    CHECK(reply.head.find("Connection", first + 3) == std::string::npos);
+    CHECK(socket.ends());
+}
+
+TEST_CASE("what a reply holds is kept until it is written", "[http_server]") {
+    Running running;
+    auto socket = running.connect();
+    REQUIRE(socket.send(kLarge));
+    while (large_held == 0) std::this_thread::yield();
+    CHECK(large_held == 1);
+    CHECK(socket.read_reply().body.size() == std::size_t{16} << 20);
+    REQUIRE(socket.send(kNow));
+    CHECK(socket.read_reply().status == 200);
+    CHECK(large_held == 0);
 }
 
 TEST_CASE("a stop answers what no handler has answered in time", "[http_server]") {

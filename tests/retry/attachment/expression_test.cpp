@@ -207,6 +207,18 @@ TEST_CASE("work is bounded, and several expressions share it", "[retry][attachme
     CHECK(third.error().fault == core::Fault::too_large);
 }
 
+TEST_CASE("a value costs more work than a byte, since it takes longer", "[retry][attachment]") {
+    const Json document{{"a", std::vector<int>(10'000, 1)}};
+    const auto copy = Expression::compile("a[*]");
+    Work work;
+    CHECK(copy->select(document, work));
+    CHECK(work.left < Work::kMax - 10'000 * Work::kValue);
+    int times = 1;
+    while (copy->select(document, work)) ++times;
+    CHECK(times >= 2);
+    CHECK(times <= 6);
+}
+
 TEST_CASE("no value refers to intermediate values after their end", "[retry][attachment]") {
     const auto document = Json::parse(R"({"a": [[{"b": "a text that is not held in place"}]]})");
     for (const auto* text : {"a[][] | [0].b", "[a[0][0].b] | [0]", "{x: a}.x[0][0].b",

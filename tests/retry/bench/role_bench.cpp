@@ -1,6 +1,7 @@
 #include "retry/bench/role_bench.hpp"
 
 #include "core/clock.hpp"
+#include "core/short_slices.hpp"
 #include "log/embedded/embedded_log.hpp"
 #include "net/io_loop.hpp"
 #include "records/delivery.hpp"
@@ -13,6 +14,7 @@
 #include "retry/node/retry_node.hpp"
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -46,7 +48,11 @@ constexpr core::Partition kRolePartitions = 8;
 /// A loop with its thread.
 class Thread {
 public:
-    explicit Thread(const char* name) : thread_([this] { loop_.run("bench"); }) {
+    explicit Thread(const char* name)
+        : thread_([this] {
+              core::run_in_short_slices();  // as the role's
+              loop_.run("bench");
+          }) {
         pthread_setname_np(thread_.native_handle(), name);
     }
     ~Thread() {
@@ -167,19 +173,18 @@ private:
     Thread fan_out_{"retry-fan"};
     std::unique_ptr<HttpSender> sender_;  ///< of the deliveries' thread
     std::unique_ptr<RetryNode> node_;     ///< of the control thread
-    std::uint64_t posted_ = 0;
+    std::atomic<std::uint64_t> posted_ = 0;
 };
 
 // -------------------------------------------------------------------------- the healthy owner
 
-/// `noise` is called every 10 ms, and an event follows; returns when all have come.
-void measure_healthy(RoleAtWork& role, Receiver& receiver, Waits& waits,
-                     const std::function<void(int)>& noise, std::size_t count, bool& sound) {
+/// Posts an event every 10 ms; returns when all have come. Its thread has the priority of the
+/// role's: a wait of the poster for a processor is none of the role.
+void measure_healthy(RoleAtWork& role, Receiver& receiver, Waits& waits, std::size_t count,
+                     bool& sound) {
     waits.clear();
     auto next = Clock::now();
     for (std::size_t i = 0; i < count; ++i) {
-        noise(static_cast<int>(i));
-        std::this_thread::sleep_until(next + 5ms);
         const auto event = role.event_of("healthy", "good", {{"price", 12}});
         waits.observe(event.id, delivery_id(scope_of(event), event.id, "quiet"));
         role.post(event);
@@ -248,6 +253,30 @@ private:
 
     RoleAtWork& role_;
     const Json costly_ = costly_data();
+};
+
+/// The hostile owners post every 10 ms, from another machine, as long as this lasts.
+class Noise {
+public:
+    explicit Noise(HostileOwners& owners)
+        : thread_([this, &owners] {
+              stand_for_another_machine();
+              auto next = Clock::now();
+              for (int round = 0; !over_; ++round) {
+                  owners.make_noise(round);
+                  std::this_thread::sleep_until(next += 10ms);
+              }
+          }) {}
+    ~Noise() {
+        over_ = true;
+        thread_.join();
+    }
+    Noise(const Noise&) = delete;
+    Noise& operator=(const Noise&) = delete;
+
+private:
+    std::atomic<bool> over_ = false;
+    std::thread thread_;
 };
 
 double cpu_seconds() {
@@ -319,24 +348,22 @@ bool measure(log::EventLog& log, Report& report, bool quick) {
     Receiver others;  // those of one host share its cap
     ObservedLog observed{log, waits};
     RoleAtWork role{observed, waits};
-    stand_for_another_machine();  // of those who post; all threads of the role are there
     const auto p99 = [&](Step to) {
         auto ms = waits.between(Step::posted, to);
         return percentile(ms, 0.99);
     };
     role.add_webhook("quiet", "healthy", receiver.url("/quiet"), "good");
-    measure_healthy(
-        role, receiver, waits, [](int) {}, count, sound);
+    measure_healthy(role, receiver, waits, count, sound);
     const auto alone = p99(Step::attempted);
     report.add("event of a healthy owner to its first attempt, alone, p99", alone, "ms");
     report.add("event of a healthy owner to its receiver, alone, p99", p99(Step::received), "ms");
 
     HostileOwners hostile{role, hanging, others};
-    const auto noise = [&](int round) { hostile.make_noise(round); };
+    const Noise noise{hostile};
     // Until places are taken.
-    measure_healthy(role, receiver, waits, noise, quick ? 200 : 500, sound);
+    measure_healthy(role, receiver, waits, quick ? 200 : 500, sound);
     Load load{role};
-    measure_healthy(role, receiver, waits, noise, count, sound);
+    measure_healthy(role, receiver, waits, count, sound);
     load.add_to(report);
     const auto mix = p99(Step::attempted);
     report.add("beside 50 hostile owners, to its first attempt, p99", mix, "ms", at_most(50));

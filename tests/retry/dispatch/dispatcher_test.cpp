@@ -1,5 +1,6 @@
 #include "retry/dispatch/dispatcher.hpp"
 
+#include "retry/dispatch/delivery_line.hpp"
 #include "retry/schedule/requeues.hpp"
 #include "support/manual_clock.hpp"
 #include "support/record_view.hpp"
@@ -155,6 +156,19 @@ TEST_CASE("a turn begins a few attempts, and the next turns the others", "[retry
     CHECK(world.requests.size() == Dispatcher::kStartsPerTurn);
     world.executor.run();
     CHECK(world.requests.size() == 40);
+}
+
+TEST_CASE("a turn whose attempts take long to begin begins no more of them", "[retry][dispatch]") {
+    World world;
+    world.sending = [&] { world.clock.advance(Dispatcher::kTurn); };
+    for (const auto* webhook : {"a", "b", "c"}) {
+        world.add_webhook(webhook);
+        world.hand_on(1, webhook);
+    }
+    for (std::size_t turn = 1; turn <= 3; ++turn) {
+        world.executor.step();
+        CHECK(world.requests.size() == turn);
+    }
 }
 
 TEST_CASE("a refused delivery goes to the next tier, and is dead-lettered after the last",
@@ -335,7 +349,7 @@ TEST_CASE("behind a line that is full an ordered webhook's deliveries keep their
           "[retry][dispatch][bounds]") {
     World world;
     world.add_webhook("w", true);
-    constexpr core::Offset kCount = Dispatcher::kLineMax + 10;
+    constexpr core::Offset kCount = static_cast<core::Offset>(DeliveryLine::kDeliveriesMax) + 10;
     for (int round = 0; round < 2; ++round) {  // the second finds as much space as the first
         world.outcomes.clear();
         world.due(1);
@@ -451,7 +465,7 @@ TEST_CASE("a new delivery overtakes none that was requeued behind a full line",
           "[retry][dispatch][bounds]") {
     World world;
     world.add_webhook("w", true);
-    constexpr core::Offset kLine = Dispatcher::kLineMax;
+    constexpr core::Offset kLine = static_cast<core::Offset>(DeliveryLine::kDeliveriesMax);
     world.due(1);
     world.answer(500);
     for (core::Offset id = 2; id <= kLine + 2; ++id) world.due(id);

@@ -341,6 +341,25 @@ TEST_CASE("the memory of webhooks is counted for each owner and in all",
     CHECK(directory.usage_of("shop") == Usage{});
 }
 
+TEST_CASE("a directory without filters knows the rest of a webhook", "[retry][webhook][bounds]") {
+    const SecretBox box{a_ring()};
+    WebhookDirectory all{box};
+    WebhookDirectory slim{box, WebhookDirectory::Filters::dropped};
+    auto webhook = a_webhook("a");
+    webhook.filter = R"({"term":{"data.id":"x"}})";
+    const auto record = encode(webhook, box);
+    for (auto* directory : {&all, &slim}) directory->apply(*ReadBack{record});
+    CHECK(all.find("a")->webhook == webhook);
+    webhook.filter.clear();
+    CHECK(slim.find("a")->webhook == webhook);
+    CHECK(slim.find("a")->host == all.find("a")->host);
+    CHECK(slim.count_of(webhook.owner) == 1);
+    CHECK(slim.memory_bytes() == 0);
+    CHECK(slim.owners().empty());  // nothing of it is indexed
+    slim.apply(*ReadBack{encode_removed("a")});
+    CHECK(slim.size() == 0);
+}
+
 TEST_CASE("a webhook shows that its present filter was too costly", "[retry][webhook]") {
     const SecretBox box{a_ring()};
     const auto webhook = a_webhook();
