@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 
 readonly LOGS=build/nightly FUZZ_SECONDS=60 TAIL_LINES=40 KILLS=1000 POWER_CUTS=30
 mapfile -t fuzz_steps < <(scripts/fuzz.sh | sed 's/^/fuzz-/')
-readonly STEPS=(test-all "${fuzz_steps[@]}" asan tsan mutants autobahn chaos-embedded chaos-kafka chaos-three-brokers power-cuts model sim sim-retry soak)
+readonly STEPS=(test-all "${fuzz_steps[@]}" asan tsan mutants autobahn chaos-embedded chaos-kafka chaos-three-brokers power-cuts other-debian model sim sim-retry soak)
 
 step() {
     case "$1" in
@@ -31,6 +31,12 @@ step() {
                 export BECKON="build/${BECKON_PRESET:-release}/beckon" &&
                 node tests/e2e/power-cut.mjs --rounds "$POWER_CUTS" --seed 100 &&
                 node tests/e2e/power-cut.mjs --first-start 3 --seed 100
+            ;;
+        other-debian)
+            # (the package and its test on the other release of Debian that is supported)
+            local other=trixie
+            [[ "$(. /etc/os-release && echo "$VERSION_CODENAME")" != trixie ]] || other=bookworm
+            ./dev build beckon && BECKON="build/${BECKON_PRESET:-release}/beckon" BECKON_DEBIAN="$other" node --test tests/e2e/clean-debian.mjs
             ;;
         model) ./dev setup model && tests/model/run.sh ;;
         sim) ./dev sim --seeds 2000..101999 ;;

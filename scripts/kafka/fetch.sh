@@ -1,18 +1,27 @@
 #!/usr/bin/env bash
+# fetch.sh [mirror | 3.9]
+#
 # Fetches the jars of Apache Kafka from Maven Central into a cache outside the tree, and prints
-# where they are. At once when they are already there.
+# where they are. At once when they are already there. `mirror`: those of MirrorMaker 2; `3.9`: the brokers of
+# that release.
 #
 # Cache: $BECKON_KAFKA, or ${XDG_CACHE_HOME:-~/.cache}/beckon/kafka-4.3.1
 set -euo pipefail
 cd "$(dirname "$0")"
 
-readonly HOME_OF_KAFKA="${BECKON_KAFKA:-${XDG_CACHE_HOME:-$HOME/.cache}/beckon/kafka-4.3.1}"
-# Names the pom.xml that the jars were fetched for: a changed one fetches again.
-readonly COMPLETE="$HOME_OF_KAFKA/.complete-$(sha256sum <pom.xml | cut -c1-16)"
+readonly CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/beckon"
+case "${1:-}" in
+    "") readonly POM=pom.xml WHAT="Apache Kafka 4.3.1 (44 MB of jars)" HOME_OF_KAFKA="${BECKON_KAFKA:-$CACHE/kafka-4.3.1}" ;;
+    mirror) readonly POM=mirror.pom.xml WHAT="MirrorMaker of Apache Kafka 4.3.1 (36 MB of jars)" HOME_OF_KAFKA="$CACHE/kafka-mirror-4.3.1" ;;
+    3.9) readonly POM=3.9.pom.xml WHAT="Apache Kafka 3.9.1 (45 MB of jars)" HOME_OF_KAFKA="$CACHE/kafka-3.9.1" ;;
+    *) echo "fetch.sh: '$1' is not mirror or 3.9" >&2; exit 1 ;;
+esac
+# Names the pom that the jars were fetched for: a changed one fetches again.
+readonly COMPLETE="$HOME_OF_KAFKA/.complete-$(sha256sum <"$POM" | cut -c1-16)"
 
 if [[ ! -e "$COMPLETE" ]]; then
     command -v mvn >/dev/null || { echo "fetch.sh: Maven is missing (Debian: apt-get install maven)" >&2; exit 1; }
-    echo "==> fetching Apache Kafka 4.3.1 (44 MB of jars) from Maven Central to $HOME_OF_KAFKA" >&2
+    echo "==> fetching $WHAT from Maven Central to $HOME_OF_KAFKA" >&2
     mkdir -p "$(dirname "$HOME_OF_KAFKA")"
     # Of two at a time, one fetches and the other finds it done.
     exec 9>"$HOME_OF_KAFKA.lock"
@@ -23,7 +32,7 @@ if [[ ! -e "$COMPLETE" ]]; then
     part="$(mktemp -d "$HOME_OF_KAFKA.XXXXXX")"
     trap 'rm -rf "$part"' EXIT
     # Maven reports to standard output, which is for the answer; quiet unless it fails.
-    report="$(mvn -B -q -f pom.xml dependency:copy-dependencies -DincludeScope=runtime \
+    report="$(mvn -B -q -f "$POM" dependency:copy-dependencies -DincludeScope=runtime \
         -DoutputDirectory="$part" 2>&1)" || { printf '%s\n' "$report" >&2; exit 1; }
     chmod 755 "$part"
     touch "$part/$(basename "$COMPLETE")"

@@ -10,10 +10,13 @@
 # BECKON_KAFKA_GATES ("PORT:ADVERTISED PORT:ADVERTISED …"): further listeners, each of which sends
 # its clients to the port ADVERTISED, where a proxy may stand.
 #
-# BECKON_KAFKA_LOCKED="PORT FILE": one more listener, which asks for SASL (PLAIN or SCRAM) over TLS and for ACLs; FILE
-# has its settings (tests/e2e/locked-broker.mjs writes it). Clients of PORT, the second argument, may do everything.
+# BECKON_KAFKA_LOCKED="PORT MUTUAL FILE": two more listeners, with ACLs: PORT asks for SASL (PLAIN or SCRAM) over TLS, MUTUAL for a
+# client's certificate; FILE has their settings (tests/e2e/locked-broker.mjs writes it). Clients of PORT, the second argument of the command,
+# may do everything.
 #
 # BECKON_KAFKA_RACK: where the broker stands; consumers that name their rack then fetch from the replica there (KIP-392).
+#
+# BECKON_KAFKA_RELEASE=3.9: brokers of that release.
 #
 # Environment: BECKON_KAFKA_FOR=tests (the default) or measuring. For tests the broker starts fast, and
 # compaction and retention act while a test looks on; that alone takes a tenth of a core. For measuring
@@ -49,13 +52,13 @@ done
 
 locked=""
 if [[ -n "${BECKON_KAFKA_LOCKED:-}" ]]; then
-    read -r locked_port locked <<<"$BECKON_KAFKA_LOCKED"
-    gates+=",LOCKED://127.0.0.1:$locked_port"
-    advertised+=",LOCKED://127.0.0.1:$locked_port"
-    protocols+=",LOCKED:SASL_SSL"
+    read -r locked_port mutual_port locked <<<"$BECKON_KAFKA_LOCKED"
+    gates+=",LOCKED://127.0.0.1:$locked_port,MUTUAL://127.0.0.1:$mutual_port"
+    advertised+=",LOCKED://127.0.0.1:$locked_port,MUTUAL://127.0.0.1:$mutual_port"
+    protocols+=",LOCKED:SASL_SSL,MUTUAL:SSL"
 fi
 
-libs="$("$HERE/fetch.sh")"
+libs="$("$HERE/fetch.sh" ${BECKON_KAFKA_RELEASE:+"$BECKON_KAFKA_RELEASE"})"
 mkdir -p "$DIRECTORY"
 readonly PROPERTIES="$DIRECTORY/server.properties"
 cat >"$PROPERTIES" <<END

@@ -35,6 +35,7 @@ core::Result<Control> parse(const Entries& entries) {
         const auto log = core::must_parse_json(entries.at("log"));
         control.log_id = log.at("id");
         control.created = log.at("created");
+        control.cluster = log.value("cluster", std::string{});
         const auto layout = core::must_parse_json(entries.at("layout"));
         control.partitions = layout.at("partitions");
         if (const std::string hash = layout.at("hash"); hash != kHash) {
@@ -84,8 +85,9 @@ std::vector<Entry> entries_of(const Control& control) {
     for (const auto& origin : control.origins) entries.push_back(entry_of_origin(origin));
     entries.emplace_back(
         "layout", core::json_text(json{{"partitions", control.partitions}, {"hash", kHash}}));
-    entries.emplace_back(
-        "log", core::json_text(json{{"id", control.log_id}, {"created", control.created}}));
+    json log{{"id", control.log_id}, {"created", control.created}};
+    if (!control.cluster.empty()) log["cluster"] = control.cluster;
+    entries.emplace_back("log", core::json_text(log));
     return entries;
 }
 

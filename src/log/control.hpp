@@ -20,6 +20,9 @@ struct Control {
     std::optional<std::string> keyring_fingerprint;
     /// Every origin that endpoint URLs have begun with: senders use the old ones for ever.
     std::vector<std::string> origins{};
+    /// The id of the Kafka cluster at which the log was made; empty: it has none, or is not on
+    /// Kafka.
+    std::string cluster{};
     bool operator==(const Control&) const = default;
 };
 

@@ -288,4 +288,16 @@ core::Result<TopicFacts> check_topics(TopicsAdmin& admin, const std::vector<Topi
     return core::fail(Fault::conflict, "log topics are not as Beckon needs them: " + wrong);
 }
 
+core::Result<void> check_cluster(TopicsAdmin& admin, const std::string& made_at) {
+    const auto here = admin.cluster_id();
+    if (!here) return core::fail(here.error());
+    if (made_at.empty() || here->empty() || *here == made_at) return {};
+    return core::fail(
+        core::Fault::conflict,
+        "these log topics are a copy: their log was made at the Kafka cluster " + made_at +
+            ", and the brokers are the cluster " + *here +
+            ", where the records have other offsets. Once the first cluster is off for good, run "
+            "`beckon topics adopt` here; before that, start no role here");
+}
+
 }  // namespace beckon::log

@@ -91,6 +91,9 @@ public:
     /// Returns when no broker lists them any more. An unknown topic is no error.
     /// Errors: those of describe(), timed_out.
     virtual core::Result<void> destroy(const std::vector<Topic>& topics) = 0;
+    /// The id that the brokers give their cluster; empty where they give none. Needs no right.
+    /// Errors: those of describe().
+    virtual core::Result<std::string> cluster_id() = 0;
 };
 
 /// Kafka's. Does not wait for a broker; throws std::runtime_error as open_kafka_log does.
@@ -108,5 +111,12 @@ TopicFacts facts_of(const Existing& existing);
 /// Errors: not_found (topics are missing), conflict (essential differences: all of them are in the
 /// message, both values each), and those of describe().
 core::Result<TopicFacts> check_topics(TopicsAdmin& admin, const std::vector<TopicSpec>& table);
+
+/// Whether the log that was made at the cluster `made_at` (Control::cluster) is still there. A copy
+/// at another cluster has the same records at other offsets, so stores and recorded offsets are
+/// wrong until `beckon topics adopt` has made the copy a log of its own. Nothing is said where one
+/// of the two clusters has no id. Errors: conflict (both ids are in the message), those of
+/// TopicsAdmin::cluster_id().
+core::Result<void> check_cluster(TopicsAdmin& admin, const std::string& made_at);
 
 }  // namespace beckon::log

@@ -51,7 +51,7 @@ listener.name.mtls.ssl.truststore.type=PEM
 listener.name.mtls.ssl.truststore.location=${at('ca.pem')}
 `);
     kafka = spawn(join(ROOT, 'scripts', 'kafka', 'start.sh'), [at('data'), String(PORTS.plain), String(PORTS.controller)], {
-        stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: { ...process.env, BECKON_KAFKA_LOCKED: `${PORTS.sasl} ${at('locked.properties')}` },
+        stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: { ...process.env, BECKON_KAFKA_LOCKED: `${PORTS.sasl} ${PORTS.mtls} ${at('locked.properties')}` },
     });
     let said = '';
     for (const stream of [kafka.stdout, kafka.stderr]) stream.on('data', (data) => (said += data));

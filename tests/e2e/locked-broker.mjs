@@ -1,7 +1,7 @@
-// A Kafka broker as teams have it: SASL (PLAIN and SCRAM) over TLS with a CA of the test, and ACLs. It has a second listener on
-// which a test may do everything: `servers`, as the Kafka of other tests.
+// A Kafka broker as teams have it: SASL (PLAIN and SCRAM) over TLS with a CA of the test, or a client's certificate, and ACLs. It has one more
+// listener on which a test may do everything: `servers`, as the Kafka of other tests.
 import { execFile, execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Cluster, freePort, until } from './beckon.mjs';
@@ -19,18 +19,32 @@ export function makeCertificates(directory) {
     openssl('x509', '-req', '-in', at('broker.csr'), '-CA', at('ca.pem'), '-CAkey', at('ca.key'), '-CAcreateserial', '-days', '3',
         '-extfile', at('san.ext'), '-out', at('broker.pem'));
     execFileSync('sh', ['-c', 'cat "$0/broker.key" "$0/broker.pem" > "$0/keystore.pem"', directory]);
-    return { ca: at('ca.pem'), keystore: at('keystore.pem') };
+    return { ca: at('ca.pem'), keystore: at('keystore.pem'), of: (user) => makeClientCertificate(openssl, at, key, user) };
+}
+
+/** A certificate of the CA that names a user. */
+function makeClientCertificate(openssl, at, key, user) {
+    const [certificate, secret] = [at(`user-${user}.pem`), at(`user-${user}.key`)];
+    if (existsSync(certificate)) return { certificate, key: secret };
+    openssl('req', ...key, '-subj', `/CN=${user}`, '-keyout', secret, '-out', at('user.csr'));
+    openssl('x509', '-req', '-in', at('user.csr'), '-CA', at('ca.pem'), '-CAkey', at('ca.key'), '-CAcreateserial', '-days', '3', '-out', certificate);
+    return { certificate, key: secret };
 }
 
 export class LockedCluster extends Cluster {
-    /** @param {{users: Record<string, string>}} options names and passwords, of PLAIN and of SCRAM-SHA-512 alike */
-    constructor({ users, ...options }) {
+    /**
+     * @param {{users: Record<string, string>, release?: '3.9'}} options names and passwords, of PLAIN and of SCRAM-SHA-512 alike; another release
+     *     of the broker
+     */
+    constructor({ users, release, ...options }) {
         super('kafka', options);
         this.users = users;
+        this.release = release;
     }
 
     async startKafka(name = 'kafka') {
         this.lockedPort ??= await freePort();
+        this.mutualPort ??= await freePort();
         if (!this.certificates) {
             this.certificates = makeCertificates(this.directory);
             this.lockedFile = join(this.directory, 'locked.properties');
@@ -43,11 +57,19 @@ listener.name.locked.plain.sasl.jaas.config=org.apache.kafka.common.security.pla
 listener.name.locked.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
 listener.name.locked.ssl.keystore.type=PEM
 listener.name.locked.ssl.keystore.location=${this.certificates.keystore}
+listener.name.mutual.ssl.keystore.type=PEM
+listener.name.mutual.ssl.keystore.location=${this.certificates.keystore}
+listener.name.mutual.ssl.truststore.type=PEM
+listener.name.mutual.ssl.truststore.location=${this.certificates.ca}
+listener.name.mutual.ssl.client.auth=required
+listener.name.mutual.ssl.principal.mapping.rules=RULE:^CN=(.*)$/$1/
 `);
         }
-        process.env.BECKON_KAFKA_LOCKED = `${this.lockedPort} ${this.lockedFile}`;
+        process.env.BECKON_KAFKA_LOCKED = `${this.lockedPort} ${this.mutualPort} ${this.lockedFile}`;
+        if (this.release) process.env.BECKON_KAFKA_RELEASE = this.release;
         await super.startKafka(name);
         delete process.env.BECKON_KAFKA_LOCKED;
+        delete process.env.BECKON_KAFKA_RELEASE;
         this.servers = `127.0.0.1:${this.brokers.get(name).port}`;
         this.locked = `localhost:${this.lockedPort}`;
         await until('the broker', () => this.kafkaTool('TopicCommand', ['--list']).then(() => true), 120000);
@@ -58,14 +80,18 @@ listener.name.locked.ssl.keystore.location=${this.certificates.keystore}
         }
     }
 
-    /** The options with which a role logs in as `user`. */
+    /** The options with which a role logs in as `user`; `mechanism` may be `certificate` too. */
     lockedOptions(user, { password = this.users[user], mechanism = 'PLAIN' } = {}) {
+        const mutual = mechanism === 'certificate';
+        const own = mutual && this.certificates.of(user);
         const librdkafka = {
-            'security.protocol': 'sasl_ssl', 'ssl.ca.location': this.certificates.ca,
-            'sasl.mechanism': mechanism, 'sasl.username': user, 'sasl.password': password,
+            'ssl.ca.location': this.certificates.ca,
+            ...(mutual
+                ? { 'security.protocol': 'ssl', 'ssl.certificate.location': own.certificate, 'ssl.key.location': own.key }
+                : { 'security.protocol': 'sasl_ssl', 'sasl.mechanism': mechanism, 'sasl.username': user, 'sasl.password': password }),
         };
         return [
-            ...this.kafkaOptions(this.locked),
+            ...this.kafkaOptions(mutual ? `localhost:${this.mutualPort}` : this.locked),
             ...Object.entries(librdkafka).flatMap(([name, value]) => ['--kafka-librdkafka', `${name}=${value}`]),
         ];
     }

@@ -5,45 +5,21 @@
 //   node --test locked.mjs
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { BECKON, freePort, until } from './beckon.mjs';
-import { UserAgent, call, post } from './client.mjs';
+import { BECKON, until } from './beckon.mjs';
 import { LockedCluster } from './locked-broker.mjs';
+import { LockedRoles, ROLES } from './locked-roles.mjs';
 
-const ROLES = ['endpoint', 'edge', 'retry', 'reliability', 'console'];
-const OPERATIONS = join(import.meta.dirname, '..', '..', 'docs', 'operations.md');
 const users = { nobody: 'nothing', learner: 'later', ...Object.fromEntries(ROLES.map((role) => [role, `password-of-${role}`])) };
 const cluster = new LockedCluster({ plain: true, retry: [], reliability: true, console: [], users });
-const started = [];
+const roles = new LockedRoles(cluster);
+const begin = (...how) => roles.begin(...how);
 
 before(() => cluster.prepare(), { timeout: 240000 });
 after(async () => {
-    for (const one of started) one.kill('SIGKILL');
+    roles.kill();
     await cluster.destroy();
 });
-
-/** A process of a role as `user`; `said` is all its lines. */
-async function begin(role, user, options = {}, more = []) {
-    const ports = { ops: await freePort(), main: await freePort(), link: await freePort() };
-    const own = {
-        endpoint: ['--endpoint-port', ports.main], edge: ['--edge-port', ports.main, '--edge-link-port', ports.link],
-        retry: ['--retry-port', ports.main, '--retry-allowed-addresses', '127.0.0.1'], reliability: [], console: ['--console-port', ports.main],
-    }[role].map(String);
-    const child = spawn(BECKON, [
-        role, '--data', join(cluster.directory, `${role}-of-${user}`), '--ops-port', String(ports.ops), '--log-format', 'json', '--startup-timeout', '20s',
-        ...own, ...(role === 'reliability' || role === 'console' ? [] : ['--endpoint-url', `http://127.0.0.1:${role === 'endpoint' ? ports.main : cluster.ports.endpoint}`]),
-        ...cluster.lockedOptions(user, options), ...more,
-    ], { stdio: ['ignore', 'pipe', 'pipe'] });
-    started.push(child);
-    const one = { child, ports, output: '', ended: new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal))) };
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (one.output += data));
-    one.lines = () => one.output.split('\n').filter(Boolean);
-    one.ready = async () => (await fetch(`http://127.0.0.1:${ports.ops}/ready`)).status === 200;
-    one.stop = () => (child.kill('SIGTERM'), one.ended);
-    return one;
-}
 
 const operations = (...names) => names.flatMap((name) => ['--operation', name]);
 const prefixed = ['--resource-pattern-type', 'prefixed', '--topic', 'beckon.'];
@@ -111,56 +87,9 @@ test('a topic that is missing and may not be made', { timeout: 120000 }, async (
     assert.match(one.lines().at(-1), /the log topics with prefix 'beckon\.other\.' do not exist/, one.output);
 });
 
-/** The commands of docs/operations.md for each role, as arguments of kafka-acls. */
-function commandsOf(role) {
-    const text = readFileSync(OPERATIONS, 'utf8');
-    const section = text.slice(text.indexOf('### Rights on a locked Kafka'));
-    const lines = section.replaceAll('\\\n', ' ').split('\n').filter((line) => line.includes('kafka-acls') && line.includes(`User:${role} `));
-    return lines.map((line) => line.trim().split(/\s+/).slice(line.trim().split(/\s+/).indexOf('--add')));
-}
-
 test('each role works with the rights that the documents name for it: a push, an event and a report', { timeout: 400000 }, async () => {
-    for (const role of ROLES) {
-        const commands = commandsOf(role);
-        assert.ok(commands.length > 0, `docs/operations.md has no kafka-acls for ${role}`);
-        for (const args of commands) await cluster.kafkaTool('AclCommand', args.map((arg) => arg.replace(/^'|'$/g, '')));
-    }
-    const all = {};
-    all.endpoint = await begin('endpoint', 'endpoint');
-    cluster.ports.endpoint = all.endpoint.ports.main;
-    for (const role of ROLES.slice(1)) all[role] = await begin(role, role);
-    const quote = (error) => { throw new Error(`${error.message}\n${Object.entries(all).map(([role, one]) => `${role}:\n${one.output.slice(-2500)}`).join('\n')}`); };
-    for (const role of ROLES) await until(`${role} is ready`, () => all[role].ready(), 90000).catch(quote);
-
-    const client = new UserAgent(`ws://127.0.0.1:${all.edge.ports.main}/`);
-    await client.connect();
-    await client.register();
-    const { status, id, body } = await post(client.endpoint, 'through the lock');
-    assert.equal(status, 201, body);
-    await until('the delivery', () => client.versions.has(id), 30000).catch(quote);
-    client.mute = true;
-    const sent = await post(client.endpoint, 'deleted', { Topic: 'x' });
-    assert.equal((await call('DELETE', sent.headers.location)).status, 204);
-    await client.unregister([...client.waiting.keys()][0].split(' ')[1]);
-    await until('that the URL is gone', async () => (await post(client.endpoint, 'x')).status === 410, 30000).catch(quote);
-    client.end();
-
-    const made = spawn(BECKON, ['webhooks', 'token', 'shop', '--publish-to-all', '--key-ring', join(cluster.directory, 'keys.json')]);
-    let token = '';
-    for await (const data of made.stdout) token += data;
-    const headers = { Authorization: `Bearer ${token.trim()}`, 'Content-Type': 'application/json' };
-    const api = `http://127.0.0.1:${all.retry.ports.main}`;
-    const webhook = await call('POST', `${api}/webhooks`, headers, JSON.stringify({ url: 'http://127.0.0.1:1/' }));
-    assert.equal(webhook.status, 201, webhook.body);
-    const event = await call('POST', `${api}/events`, { ...headers, 'Content-Type': 'application/cloudevents+json' },
-        JSON.stringify({ specversion: '1.0', id: '1', source: '/x', type: 'a.b' }));
-    assert.ok(event.status < 300, event.body);
-    await until('an attempt', async () => JSON.parse((await call('GET', `${api}/attempts`, headers)).body).webhooks?.[0]?.attempts > 0, 60000).catch(quote);
-    await until('the lag of all groups', async () => JSON.parse((await call('GET', `http://127.0.0.1:${all.console.ports.main}/api/pages/lag`)).body).rows.length > 3, 60000).catch(quote);
-    const refused = Object.entries(all).map(([role, one]) => [role, [...new Set([...one.output.matchAll(/refuses \w+ on [^:]*/g)].flat())]]);
-    assert.deepEqual(refused.filter(([, what]) => what.length > 0), []);
-    for (const [role, one] of Object.entries(all)) {
-        assert.equal(await one.ready(), true, role);
-        await one.stop();
-    }
+    await roles.grant();
+    await roles.start();
+    await roles.use();
+    await roles.stop();
 });

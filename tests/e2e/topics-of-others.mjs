@@ -21,7 +21,7 @@ before(async () => {
     await cluster.startBrokers();
     await cluster.tool(['keys', 'generate', '--key-ring', join(cluster.directory, 'keys.json')]);
     await until('the broker', () => cluster.kafkaTool('TopicCommand', ['--list']).then(() => true), 120000);
-    layout = ['--partitions', '4', '--kafka-prefix', cluster.prefix, '--replication-factor', '1', '--tiers', '0 5s'];
+    layout = ['--partitions', '4', '--kafka-prefix', cluster.prefix, '--replication-factor', '1', '--tiers', '0s,5s'];
 });
 after(() => cluster.destroy());
 
@@ -64,7 +64,7 @@ test('topics made by the printed commands are what Beckon wants, and the log is 
         assert.deepEqual([name, server, variable], ['kafka-topics', '--bootstrap-server', '"$KAFKA"']);
         await cluster.kafkaTool('TopicCommand', args);
     }
-    const created = run('topics', 'create', ...cluster.kafkaOptions(), '--partitions', '4', '--tiers', '0 5s');
+    const created = run('topics', 'create', ...cluster.kafkaOptions(), '--partitions', '4', '--tiers', '0s,5s');
     assert.equal(created.status, 0, created.text);
     assert.match(created.text, /^13 log topics are as expected$/m);
     assert.doesNotMatch(created.text, /^create /m);

@@ -45,6 +45,8 @@ public:
         for (const auto topic : topics) existing.erase(topic);
         return {};
     }
+    core::Result<std::string> cluster_id() override { return cluster; }
+    std::string cluster = "cluster-a";
     Existing existing;
     std::size_t created = 0;
 };

@@ -112,7 +112,7 @@ void check_lists(const Config& config, Reader reader, std::vector<ConfigFault>& 
 }
 
 /// Checks options that depend on each other.
-void check_together(const Config& config, std::vector<ConfigFault>& faults) {
+void check_together(const Config& config, Reader reader, std::vector<ConfigFault>& faults) {
     const auto pair = [&faults](const char* role, const auto& certificate, const auto& key,
                                 bool self_signed) {
         const std::string name{role};
@@ -133,7 +133,9 @@ void check_together(const Config& config, std::vector<ConfigFault>& faults) {
                           "must be longer than endpoint.drain, retry.drain, and edge.hand_over and "
                           "edge.drain together, or the process ends in the middle of them"});
     }
-    if (!config.console_token_file && !net::names_this_host(config.console.host)) {
+    // A tool beside the console has its environment, and opens none.
+    if (!config.console_token_file && !net::names_this_host(config.console.host) &&
+        has_effect("console.host", reader)) {
         faults.push_back(
             {"console.token_file", "must be given with this console.host: everybody who reaches " +
                                        config.console.host + " would see the console"});
@@ -167,7 +169,7 @@ std::string app_of(const std::string& entry) { return entry.substr(0, entry.find
 
 std::vector<ConfigFault> faults_of(const Config& config, Reader reader) {
     std::vector<ConfigFault> faults;
-    check_together(config, faults);
+    check_together(config, reader, faults);
     check_public_url(config, reader, faults);
     check_bridged_apps(config, reader, faults);
     check_lists(config, reader, faults);

@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::string_view kVariablePrefix = "BECKON_";
 constexpr std::string_view kPassThroughVariable = "BECKON_KAFKA_LIBRDKAFKA_";
+/// The entrypoint of the image makes a file of it (packaging/image/entrypoint).
+constexpr std::string_view kConsoleToken = "BECKON_CONSOLE_TOKEN";
+constexpr std::string_view kOfTheImage =
+    "only the entrypoint of the image reads it; elsewhere give console.token_file (ignored)";
 constexpr std::string_view kFromKubernetes =
     "Kubernetes sets it for a service of that name; ignored (rename the service, or set "
     "enableServiceLinks: false)";
@@ -51,6 +55,10 @@ void read_variable(const std::string& variable, const std::string& value,
     }
     if (known != settings.end() || is_service_variable(variable)) {
         out.ignored.push_back({variable, std::string{kFromKubernetes}});
+        return;
+    }
+    if (variable == kConsoleToken) {
+        if (!value.empty()) out.ignored.push_back({variable, std::string{kOfTheImage}});
         return;
     }
     std::vector<std::string> names;

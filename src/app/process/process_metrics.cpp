@@ -1,10 +1,14 @@
 #include "app/process/process_metrics.hpp"
 
+#include "core/ids.hpp"
+#include "core/time_guard.hpp"
+#include "core/tokens.hpp"
 #include "net/self_signed.hpp"
 #include "ops/metric_names.hpp"
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -13,6 +17,7 @@
 #include <vector>
 
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace beckon::app {
@@ -74,6 +79,19 @@ double size_of(const fs::path& directory) {
     return bytes;
 }
 
+/// The same text in all processes of a host whose data stands on one filesystem, until the host
+/// starts again, and another one on other hosts: containers that share a disk are one alert.
+std::string filesystem_of(fs::path data) {
+    std::error_code error;
+    while (!fs::exists(data, error) && data.has_relative_path()) data = data.parent_path();
+    struct statvfs disk {};
+    if (::statvfs(data.empty() ? "." : data.c_str(), &disk) != 0) return {};
+    const auto digest = core::sha256(core::boot_id() + " " + std::to_string(disk.f_fsid));
+    core::Bytes16 shortened{};
+    std::copy_n(digest.begin(), shortened.size(), shortened.begin());
+    return core::to_hex(shortened).substr(0, 16);
+}
+
 }  // namespace
 
 struct ProcessMetrics::Impl {
@@ -84,7 +102,8 @@ struct ProcessMetrics::Impl {
           open_fds(m.gauge(metric::kProcessOpenFds, "Open file descriptors.")),
           max_fds(m.gauge(metric::kProcessMaxFds, "Limit of open file descriptors.")),
           threads(m.gauge(metric::kProcessThreads, "Threads of the process.")),
-          free(m.gauge(metric::kDataFree, "Free bytes on the disk of the data directory.")) {
+          free(m.gauge(metric::kDataFree, "Free bytes on the disk of the data directory.",
+                       {{"filesystem", filesystem_of(c.data)}})) {
         const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
         m.gauge(metric::kProcessStart, "Start of the process, in seconds of Unix time.")
             .Set(boot_time() + number(stat_fields(), kStartTicks) / ticks);

@@ -192,6 +192,9 @@ core::Result<log::TopicFacts> check_log_topics(const Config& config, const log::
     layout.partitions = control.partitions;
     layout.tiers = control.tiers;
     const auto admin = log::open_kafka_admin(config.kafka);
+    if (const auto here = log::check_cluster(*admin, control.cluster); !here) {
+        return core::fail(here.error());
+    }
     return log::check_topics(*admin, log::topic_table(layout));
 }
 

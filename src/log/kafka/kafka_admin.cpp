@@ -23,6 +23,8 @@ namespace {
 
 constexpr int kAdminTimeoutMs = 5000;
 constexpr int kChangeMs = 30'000;
+/// An answer that is there already; brokers that give their cluster no id are waited for so long.
+constexpr int kClusterIdMs = 1000;
 constexpr seconds kPropagation{30};
 constexpr milliseconds kPollAgain{50};
 
@@ -128,6 +130,15 @@ public:
         auto checked = check(results, count, "destroy", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
         if (!checked) return checked;
         return await_gone(topics);
+    }
+
+    core::Result<std::string> cluster_id() override {
+        if (const auto metadata = ask_metadata(); !metadata) return core::fail(metadata.error());
+        char* const id = rd_kafka_clusterid(client_.get(), kClusterIdMs);
+        if (!id) return std::string{};
+        std::string text{id};
+        rd_kafka_mem_free(client_.get(), id);
+        return text;
     }
 
 private:

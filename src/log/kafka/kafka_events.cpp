@@ -45,10 +45,15 @@ constexpr int kScramSince = 0x02060100;
 /// A fatal error is logged elsewhere too.
 bool is_noise(std::string_view facility) { return facility == "CONFWARN" || facility == "FATAL"; }
 
+/// What a client says of its connections while it is destroyed.
+bool is_ending(std::string_view text) {
+    return text.find("Local: Broker handle destroyed") != std::string_view::npos;
+}
+
 }  // namespace
 
 void KafkaEvents::line(int level, std::string_view facility, std::string_view text) {
-    if (is_noise(facility)) return;
+    if (is_noise(facility) || is_ending(text)) return;
     if (level > kWarning) {
         core::log_debug("log", "librdkafka", {{"facility", facility}, {"text", text}});
         return;

@@ -186,6 +186,7 @@ Producer::~Producer() {
 }
 
 std::unique_ptr<Publisher> Producer::open_publisher(core::Executor& executor) {
+    publishes_ = true;
     return std::make_unique<KafkaPublisher>(*this, executor);
 }
 
@@ -299,7 +300,10 @@ void Producer::replace_client() {
     const auto now = steady_clock::now();
     if (code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED) {
         // Kafka gives a producer id only to users with a right to write. It may be allowed later.
-        events_.refused(refusal("Write", "every topic " + config_.prefix + "*").message);
+        // A process that publishes nothing, such as a tool that only reads, need not know.
+        if (publishes_) {
+            events_.refused(refusal("Write", "every topic " + config_.prefix + "*").message);
+        }
     } else {
         core::log_warn("log", "producer_replaced",
                        {{"code", rd_kafka_err2name(code)}, {"why", why.data()}});

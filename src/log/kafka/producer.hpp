@@ -75,7 +75,8 @@ private:
     /// only.
     std::vector<std::unique_ptr<Client>> replaced_;
 
-    bool fatal_ = false;  ///< log-producer only, as the next three
+    std::atomic<bool> publishes_ = false;  ///< somebody has opened a publisher
+    bool fatal_ = false;                   ///< log-producer only, as the next three
     std::chrono::steady_clock::time_point replaced_at_{};
     std::chrono::steady_clock::time_point replace_at_{};  ///< not before
     std::chrono::milliseconds pause_{0};

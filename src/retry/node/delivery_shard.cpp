@@ -33,6 +33,7 @@ DeliveryShard::Counts& DeliveryShard::Counts::operator+=(const Counts& other) {
     waiting += other.waiting;
     under_way += other.under_way;
     tier_states.insert(tier_states.end(), other.tier_states.begin(), other.tier_states.end());
+    fanned_out.insert(fanned_out.end(), other.fanned_out.begin(), other.fanned_out.end());
     return *this;
 }
 
@@ -201,12 +202,16 @@ DeliveryShard::Counts DeliveryShard::counts() const {
                .usage = dispatcher_->usage(),
                .waiting = dispatcher_->waiting(),
                .under_way = dispatcher_->under_way(),
-               .tier_states = {}};
+               .tier_states = {},
+               .fanned_out = {}};
     for (auto& [owner, used] : sum.usage) used = dispatcher_->usage_of(owner);
     for (const auto& [partition, home] : homes_) {
         add_tiers(sum.tiers, home->counts());
         const auto states = home->tier_states();
         sum.tier_states.insert(sum.tier_states.end(), states.begin(), states.end());
+        if (const auto next = home->events_next()) {
+            sum.fanned_out.push_back({{log::Topic::kEvents, partition}, *next});
+        }
     }
     return sum;
 }

@@ -105,7 +105,8 @@ public:
         std::map<std::string, OwnerUsage, std::less<>> usage;
         std::size_t waiting = 0;
         std::size_t under_way = 0;
-        std::vector<TierState> tier_states;  ///< of the partitions that are served
+        std::vector<TierState> tier_states;        ///< of the partitions that are served
+        std::vector<log::GroupOffset> fanned_out;  ///< events below are, in these partitions
         Counts& operator+=(const Counts& other);
     };
     Counts counts() const;

@@ -233,6 +233,11 @@ std::vector<TierState> PartitionHome::tier_states() const {
     return impl_->tiers ? impl_->tiers->states() : std::vector<TierState>{};
 }
 
+std::optional<core::Offset> PartitionHome::events_next() const {
+    if (!impl_->served || !impl_->tiers) return std::nullopt;
+    return impl_->tiers->events_next();
+}
+
 PartitionTiers::Counts PartitionHome::counts() const {
     return impl_->tiers ? impl_->tiers->counts() : PartitionTiers::Counts{};
 }

@@ -73,6 +73,8 @@ public:
     PartitionTiers::Counts counts() const;
     /// The states of its tiers; empty while it does not serve.
     std::vector<TierState> tier_states() const;
+    /// Events of its partition below are fanned out; nullopt while it does not serve.
+    std::optional<core::Offset> events_next() const;
 
     /// Hands on nothing more; stop() comes.
     void stop_taking();

@@ -572,10 +572,12 @@ void RetryNode::Impl::stop_homes(const std::function<void()>& stopped) {
 
 void RetryNode::Impl::measure() {
     std::vector<TierState> states;
+    std::vector<log::GroupOffset> fanned_out;
     for (const auto& counts : latest) {
         states.insert(states.end(), counts.tier_states.begin(), counts.tier_states.end());
+        fanned_out.insert(fanned_out.end(), counts.fanned_out.begin(), counts.fanned_out.end());
     }
-    tier_watch.update(states);
+    tier_watch.update(states, fanned_out);
     for (std::size_t i = 0; i < shards.size(); ++i) {
         shards[i].use([report = here([this, i](const DeliveryShard::Counts& counts) {
                            latest[i] = counts;

@@ -13,9 +13,10 @@ using core::Offset;
 TierWatch::TierWatch(log::EventLog& log, core::Executor& executor, const core::Clock& clock)
     : log_(log), clock_(clock), reports_(kGroup, log, executor, clock), lifetime_(executor) {}
 
-void TierWatch::update(const std::vector<TierState>& states) {
+void TierWatch::update(const std::vector<TierState>& states,
+                       const std::vector<log::GroupOffset>& fanned_out) {
     std::set<log::TopicPartition> served;
-    std::vector<log::GroupOffset> offsets;
+    auto offsets = fanned_out;
     waiting_.clear();
     for (const auto& state : states) {
         served.insert(state.where);

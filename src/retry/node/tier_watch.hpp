@@ -15,8 +15,9 @@
 namespace beckon::retry {
 
 /// Counts the deliveries that wait in each delay tier of the partitions that this node serves. It
-/// asks the log for the ends of the tiers, and commits their positions as the group `retry`, which
-/// only lag tools read: the role itself goes on from `retry.done`. One thread.
+/// asks the log for the ends of the tiers, and commits their positions and that of the fan-out of
+/// events as the group `retry`. Lag tools read it, and `beckon topics adopt` at a copy of the log;
+/// the role itself goes on from `retry.done`. One thread.
 class TierWatch {
 public:
     static constexpr std::chrono::seconds kAskEvery{5};
@@ -34,8 +35,10 @@ public:
 
     TierWatch(log::EventLog& log, core::Executor& executor, const core::Clock& clock);
 
-    /// The states of all tiers that are served now. Call it every second.
-    void update(const std::vector<TierState>& states);
+    /// The states of all tiers that are served now, and the events below which all are fanned out.
+    /// Call it every second.
+    void update(const std::vector<TierState>& states,
+                const std::vector<log::GroupOffset>& fanned_out);
     /// As of the last update(), by tier.
     const std::map<int, Waiting>& waiting() const { return waiting_; }
 

@@ -528,6 +528,8 @@ std::vector<TierState> PartitionTiers::states() const {
     return states;
 }
 
+Offset PartitionTiers::events_next() const { return impl_->events_next; }
+
 std::size_t PartitionTiers::in_window() const { return impl_->window.size(); }
 
 }  // namespace beckon::retry

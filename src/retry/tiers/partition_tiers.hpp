@@ -93,6 +93,8 @@ public:
     Counts counts() const;
     /// The state of each tier; empty until start() is over.
     std::vector<TierState> states() const;
+    /// Events below are fanned out.
+    core::Offset events_next() const;
     std::size_t in_window() const;
 
 private:

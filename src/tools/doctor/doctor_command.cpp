@@ -9,6 +9,7 @@
 
 #include <array>
 #include <iostream>
+#include <optional>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -22,12 +23,13 @@ struct DoctorOptions {
     bool json = false;
 };
 
-constexpr std::array<std::pair<std::string_view, app::Reader>, 5> kRoles{
+constexpr std::array<std::pair<std::string_view, app::Reader>, 6> kRoles{
     {{"standalone", app::Reader::standalone},
      {"endpoint", app::Reader::endpoint},
      {"edge", app::Reader::edge},
      {"retry", app::Reader::retry},
-     {"reliability", app::Reader::reliability}}};
+     {"reliability", app::Reader::reliability},
+     {"console", app::Reader::console}}};
 
 app::Reader role_of(const app::Config& config, const std::string& name) {
     for (const auto& [known, reader] : kRoles) {
@@ -52,13 +54,14 @@ void add(Findings& findings, const Findings& more) {
     findings.insert(findings.end(), more.begin(), more.end());
 }
 
-Findings examine(const app::Config& config, app::Reader role) {
+/// `named`: the operator has named the role, so that its rights are tried too.
+Findings examine(const app::Config& config, app::Reader role, bool named) {
     const bool clients = role == app::Reader::standalone || role == app::Reader::edge;
     Findings findings{check_configuration(config, role), check_data(config.data),
                       check_key_ring(config), check_clock()};
     if (clients) findings.push_back(check_descriptors(config.edge.connections_max));
     add_certificates(config, findings);
-    add(findings, check_log(config));
+    add(findings, check_log(config, named ? std::optional{role} : std::nullopt));
     findings.push_back(check_process(config, app::DataDirectory::in_use(config.data)));
     const auto& url = config.endpoint.public_url;
     if (!url.empty()) add(findings, check_public_url(url, core::SystemClock{}.wall()));
@@ -74,15 +77,18 @@ void add_doctor_command(app::CommandLine& line) {
         "Check configuration, keys, clocks, log, certificates and URLs, and show how to mend "
         "faults",
         app::Reader::any, [](const app::Config& config, const app::Sources&) {
-            const auto findings = examine(config, role_of(config, asked.role));
+            const auto findings = examine(config, role_of(config, asked.role), !asked.role.empty());
             std::cout << (asked.json ? findings_json(findings) + "\n" : findings_text(findings));
             return exit_code(findings);
         });
     command
-        .add_option("--role", asked.role,
-                    "Judge as this role: standalone, endpoint, edge, retry or reliability. By "
-                    "default standalone, or endpoint if kafka.servers is set")
-        ->check(CLI::IsMember({"standalone", "endpoint", "edge", "retry", "reliability"}));
+        .add_option(
+            "--role", asked.role,
+            "Judge as this role: standalone, endpoint, edge, retry, reliability or console; "
+            "on Kafka also try its rights. By default standalone, or endpoint if "
+            "kafka.servers is set, without rights")
+        ->check(
+            CLI::IsMember({"standalone", "endpoint", "edge", "retry", "reliability", "console"}));
     command.add_flag("--json", asked.json, "One JSON array in a line");
 }
 

@@ -5,6 +5,7 @@
 #include "core/json_text.hpp"
 #include "fetch/transfer.hpp"
 #include "log/topics_admin.hpp"
+#include "tools/doctor/rights_check.hpp"
 #include "tools/running/ops_client.hpp"
 #include "tools/running/tool_log.hpp"
 
@@ -83,6 +84,9 @@ Findings topics_findings(const app::Config& config, const log::Control& control)
     }
     const auto found = log::plan(log::topic_table(layout_of(config, control)), *existing);
     Findings findings;
+    if (const auto here = log::check_cluster(*admin, control.cluster); !here) {
+        findings.push_back({Verdict::bad, "log", here.error().message, "beckon topics adopt"});
+    }
     for (const auto& spec : found.missing) {
         findings.push_back({Verdict::bad, "log topics",
                             config.kafka.prefix + spec.topic.name() + " is missing",
@@ -103,7 +107,7 @@ Findings topics_findings(const app::Config& config, const log::Control& control)
 
 }  // namespace
 
-Findings check_log(app::Config config) {
+Findings check_log(app::Config config, std::optional<app::Reader> role) {
     const bool kafka = !config.kafka.bootstrap_servers.empty();
     const std::string where = kafka ? config.kafka.bootstrap_servers : config.data.string();
     try {
@@ -116,6 +120,10 @@ Findings check_log(app::Config config) {
         if (kafka) {
             const auto topics = topics_findings(config, control);
             findings.insert(findings.end(), topics.begin(), topics.end());
+        }
+        if (kafka && role) {
+            const auto rights = check_rights(config, control, *role);
+            findings.insert(findings.end(), rights.begin(), rights.end());
         }
         return findings;
     } catch (const std::exception& error) {

@@ -119,6 +119,23 @@ void add_topics_create(app::CommandLine& line, CLI::App& topics) {
         ->type_name("FORM");
 }
 
+int topics_adopt(app::Config config, bool dry_run) {
+    Topics topics{std::move(config), dry_run};
+    return exit_code(adopt_topics(*topics.admin, *topics.log, topics.options, std::cout));
+}
+
+void add_adopt(app::CommandLine& line, CLI::App& topics) {
+    static bool dry_run = false;
+    line.add_configured(topics, "adopt",
+                        "Make a copy of the topics at another cluster a log of its own, before a "
+                        "role starts there",
+                        app::Reader::topics,
+                        [](app::Config config, const app::Sources&) {
+                            return topics_adopt(std::move(config), dry_run);
+                        })
+        .add_flag("--dry-run", dry_run, "Only show what would be done");
+}
+
 void add_destroy(app::CommandLine& line, CLI::App& topics) {
     static bool dry_run = false;
     line.add_configured(topics, "destroy", "Delete all topics of a prefix that begins with 'test'",
@@ -132,11 +149,13 @@ void add_destroy(app::CommandLine& line, CLI::App& topics) {
 }  // namespace
 
 void add_topics_command(app::CommandLine& line) {
-    auto& topics = line.add_group("topics", "Create, describe or destroy the log topics on Kafka");
+    auto& topics =
+        line.add_group("topics", "Create, describe, adopt or destroy the log topics on Kafka");
     add_topics_create(line, topics);
     line.add_configured(
         topics, "describe", "Show topics, settings and differences", app::Reader::topics,
         [](app::Config config, const app::Sources&) { return topics_describe(std::move(config)); });
+    add_adopt(line, topics);
     add_destroy(line, topics);
 }
 

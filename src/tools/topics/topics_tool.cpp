@@ -92,6 +92,12 @@ core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
                               "the log topics were made otherwise, nothing is changed: " + text);
         }
     }
+    const auto cluster = admin.cluster_id();
+    if (!cluster) return core::fail(cluster.error());
+    if (*previous) {
+        const auto here = log::check_cluster(admin, (**previous).cluster);
+        if (!here) return here;
+    }
     if (!*previous && options.no_new_log) return core::fail(Fault::invalid, *options.no_new_log);
     const auto planned = log::plan(log::topic_table(options.layout), *existing);
     out << to_string(planned, options.prefix);
@@ -113,6 +119,7 @@ core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
         auto fingerprint = std::exchange(control, **previous).keyring_fingerprint;
         if (!control.keyring_fingerprint) control.keyring_fingerprint = std::move(fingerprint);
     }
+    control.cluster = *cluster;
     if (options.dry_run) {
         out << (control == *previous ? "control stays as it is\n" : "control would be written\n")
             << "dry run: nothing was changed\n";

@@ -30,6 +30,15 @@ struct TopicsToolOptions {
 core::Result<void> create_topics(log::TopicsAdmin& admin, log::EventLog& log,
                                  const TopicsToolOptions& options, std::ostream& out);
 
+/// Makes a copy of the log topics at another cluster (Kafka's MirrorMaker) a log of its own: a new
+/// log id, so that stores of the first are refused, and offsets of this cluster in `retry.done`:
+/// the ones committed by the group `retry`, which the copy has translated, or the beginning. Prints
+/// how many records are taken again. Nobody may serve the log meanwhile; done twice it changes
+/// nothing. Errors: not_found (no copy is here), conflict (topics are not as Beckon needs them),
+/// those of TopicsAdmin and of control.hpp.
+core::Result<void> adopt_topics(log::TopicsAdmin& admin, log::EventLog& log,
+                                const TopicsToolOptions& options, std::ostream& out);
+
 /// Prints `control`, every topic with its settings, and all differences from the table. Errors:
 /// not_found (topics are missing), conflict (no role would start with them), those of TopicsAdmin.
 core::Result<void> describe_topics(log::TopicsAdmin& admin, log::EventLog& log,

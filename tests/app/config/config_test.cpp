@@ -123,6 +123,22 @@ TEST_CASE("proxy_protocol needs trusted_proxies", "[config]") {
     CHECK(faults_of(config, Reader::edge).empty());
 }
 
+TEST_CASE("a console that others reach needs a token, and a tool beside it does not",
+          "[config]") {
+    for (const auto reader : {Reader::console, Reader::standalone}) {
+        Config config = defaults_of(reader);
+        config.kafka.bootstrap_servers = reader == Reader::console ? "kafka:9092" : "";
+        config.endpoint.public_url = "https://push.example.org";
+        config.console.host = "0.0.0.0";
+        const auto faults = faults_of(config, reader);
+        REQUIRE(faults.size() == 1);
+        CHECK(faults[0].where == "console.token_file");
+    }
+    Config config = defaults_of(Reader::running);
+    config.console.host = "0.0.0.0";
+    CHECK(faults_of(config, Reader::running).empty());
+}
+
 TEST_CASE("a setting has an effect on the commands that read it", "[config]") {
     CHECK_FALSE(has_effect("kafka.servers", Reader::standalone));
     CHECK_FALSE(has_effect("partitions", Reader::edge));

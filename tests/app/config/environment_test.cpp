@@ -63,3 +63,13 @@ TEST_CASE("a secret for librdkafka comes from a variable or a file", "[config]")
     CHECK_THAT(fault_of({{"kafka.librdkafka.sasl.password.file", "/does/not/exist", "x"}}),
                Catch::Contains("cannot read /does/not/exist"));
 }
+
+TEST_CASE("the console's token of the image is no unknown name", "[config]") {
+    Config config;
+    const char* const environment[] = {"BECKON_CONSOLE_TOKEN=a token of the test", nullptr};
+    const auto read = read_environment(environment, settings_of(config));
+    REQUIRE(read.ignored.size() == 1);
+    CHECK_THAT(read.ignored[0].what, Catch::Contains("console.token_file"));
+    const char* const empty[] = {"BECKON_CONSOLE_TOKEN=", nullptr};
+    CHECK(read_environment(empty, settings_of(config)).ignored.empty());
+}

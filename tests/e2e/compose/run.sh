@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs compose.mjs against the Docker engine of this machine, or, as root where none runs, against one of its own.
-# Ends with 77 (skipped) where neither is possible.
+# run.sh SCRIPT: runs compose.mjs or image.mjs against the Docker engine of this machine, or, as root where none runs, against one of
+# its own. Ends with 77 (skipped) where neither is possible.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -32,4 +32,4 @@ if ! docker info >/dev/null 2>&1; then
         sleep 0.1
     done
 fi
-node --test compose.mjs
+node --test "$1"

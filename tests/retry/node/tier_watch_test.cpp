@@ -31,14 +31,15 @@ struct World {
     /// As the node does, once a second.
     void watch_for(std::chrono::seconds time, const std::vector<TierState>& states) {
         for (auto passed = 0s; passed < time; passed += 1s) {
-            watch.update(states);
+            watch.update(states, fanned_out);
             executor.run_for(1s);
         }
-        watch.update(states);
+        watch.update(states, fanned_out);
     }
     std::vector<log::GroupOffset> committed() {
         std::optional<std::vector<log::GroupOffset>> found;
-        log->committed(TierWatch::kGroup, {{Topic::retry(1), 0}, {Topic::retry(1), 1}}, executor,
+        log->committed(TierWatch::kGroup,
+                       {{Topic::retry(1), 0}, {Topic::retry(1), 1}, {Topic::kEvents, 0}}, executor,
                        [&](const auto& offsets) { found = offsets.value(); });
         executor.run_for(1s);
         return found.value();
@@ -48,6 +49,7 @@ struct World {
     test::SimExecutor executor{clock};
     std::unique_ptr<log::MemoryLog> log;
     TierWatch watch{*log, executor, clock};
+    std::vector<log::GroupOffset> fanned_out;
 };
 
 TierState state(core::Partition partition, core::Offset low, core::Offset finished_above,
@@ -94,4 +96,12 @@ TEST_CASE("lag tools find the positions as a group of their own", "[retry][tier_
           std::vector<log::GroupOffset>{{{Topic::retry(1), 0}, 3}, {{Topic::retry(1), 1}, 4}});
     world.watch_for(6s, {state(0, 5, 0, 10s), state(1, 4, 0, 10s)});
     CHECK(world.committed().at(0).offset == 5);
+}
+
+TEST_CASE("the group has the position of the fan-out of events too", "[retry][tier_watch]") {
+    World world;
+    world.fanned_out = {{{Topic::kEvents, 0}, 7}};
+    world.watch_for(6s, {state(0, 3, 0, 10s)});
+    CHECK(world.committed() ==
+          std::vector<log::GroupOffset>{{{Topic::retry(1), 0}, 3}, {{Topic::kEvents, 0}, 7}});
 }

@@ -59,6 +59,9 @@ TEST_CASE("a second create changes nothing, another layout is refused", "[kafka]
     REQUIRE(tool.create());
     const auto control = log::read_control(*tool.log, seconds{10});
     REQUIRE(control);
+    CHECK_FALSE(control->cluster.empty());
+    CHECK(log::check_cluster(*tool.admin, control->cluster));
+    CHECK_FALSE(log::check_cluster(*tool.admin, "another"));
     REQUIRE(tool.create());
     CHECK(*log::read_control(*tool.log, seconds{10}) == *control);
     tool.options.layout.partitions = 5;

@@ -1,0 +1,206 @@
+#include "core/clock.hpp"
+#include "core/ids.hpp"
+#include "log/blocking_executor.hpp"
+#include "log/control.hpp"
+#include "log/read_partition.hpp"
+#include "records/done.hpp"
+#include "tools/topics/topics_tool.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace beckon::tools {
+
+namespace {
+
+using core::Fault;
+using core::Offset;
+using core::Partition;
+using log::Topic;
+using log::TopicPartition;
+using retry::DoneRecord;
+
+/// As the role retry commits its positions (TierWatch), so that a copy can translate them.
+constexpr const char* kGroup = "retry";
+
+/// The records of one topic that are taken again, over all partitions.
+struct Again {
+    Offset records = 0;
+    Partition from_the_beginning = 0;  ///< partitions of which the copy has no committed offset
+};
+
+/// The newest `done` record of each partition, as the first cluster wrote it.
+core::Result<std::map<Partition, DoneRecord>> done_records(log::EventLog& log, Partition partitions,
+                                                           std::chrono::milliseconds timeout) {
+    std::map<Partition, DoneRecord> newest;
+    for (Partition partition = 0; partition < partitions; ++partition) {
+        const auto read = log::read_partition(
+            log, {Topic::kRetryDone, partition},
+            [&](const core::RecordView& record) {
+                auto done = retry::decode_done(record);
+                if (!done || done->partition != partition) return;
+                const auto known = newest.find(partition);
+                if (known == newest.end() || done->epoch >= known->second.epoch) {
+                    newest.insert_or_assign(partition, std::move(*done));
+                }
+            },
+            timeout);
+        if (!read) return core::fail(read.error());
+    }
+    return newest;
+}
+
+class Adoption {
+public:
+    Adoption(log::EventLog& log, const log::Control& control, std::chrono::milliseconds timeout)
+        : log_(log), control_(control), timeout_(timeout) {}
+
+    /// Reads what is there, and works out the records with offsets of this cluster.
+    core::Result<void> plan() {
+        auto done = done_records(log_, control_.partitions, timeout_);
+        if (!done) return core::fail(done.error());
+        done_ = std::move(*done);
+        const auto all = partitions_with_offsets();
+        auto ends = log::ends_of(log_, all, timeout_);
+        if (!ends) return core::fail(ends.error());
+        ends_ = std::move(*ends);
+        const auto committed = log::committed_offsets(log_, kGroup, all, timeout_);
+        if (!committed) return core::fail(committed.error());
+        for (const auto& one : *committed) committed_[one.where] = one.offset;
+        for (auto& [partition, record] : done_) translate(record);
+        return {};
+    }
+
+    void print(std::ostream& out) const {
+        for (const auto& [topic, again] : again_) {
+            out << topic.name() << ": " << again.records << " records are taken again at most";
+            if (again.from_the_beginning > 0) {
+                out << "; " << again.from_the_beginning << " of " << done_.size()
+                    << " partitions from their beginning, since the copy has no offset of the "
+                       "group "
+                    << kGroup << " there";
+            }
+            out << '\n';
+        }
+    }
+
+    core::Result<void> write() const {
+        log::BlockingExecutor executor;
+        const auto publisher = log_.open_publisher(executor);
+        for (const auto& [partition, record] : done_) {
+            std::optional<core::Result<log::Appended>> answer;
+            publisher->publish({Topic::kRetryDone, partition}, retry::encode(record),
+                               [&](const auto& result) { answer = result; });
+            if (!executor.wait_until([&] { return answer.has_value(); },
+                                     core::SystemClock{}.mono() + timeout_)) {
+                return core::fail(Fault::timed_out, "retry.done was not written in time");
+            }
+            if (!*answer) return core::fail(answer->error());
+        }
+        return {};
+    }
+
+private:
+    std::vector<TopicPartition> partitions_with_offsets() const {
+        std::vector<TopicPartition> all;
+        for (const auto& [partition, record] : done_) {
+            all.push_back({Topic::kEvents, partition});
+            all.push_back({Topic::kRetryDead, partition});
+            for (const auto& [tier, state] : record.tiers) {
+                all.push_back({Topic::retry(tier), partition});
+            }
+        }
+        return all;
+    }
+
+    /// Everything below was finished; never more than that, so that nothing is passed over.
+    Offset finished_below(TopicPartition where) {
+        const auto found = ends_.find(where);
+        const auto ends = found == ends_.end() ? log::Ends{} : found->second;
+        auto& again = again_[where.topic];
+        const auto committed = committed_.find(where);
+        if (committed == committed_.end()) {
+            again.from_the_beginning += ends.end > ends.start ? 1 : 0;
+            again.records += ends.end - ends.start;
+            return ends.start;
+        }
+        const auto next = std::clamp(committed->second, ends.start, ends.end);
+        again.records += ends.end - next;
+        return next;
+    }
+
+    void translate(DoneRecord& record) {
+        const auto partition = record.partition;
+        record.events_next = finished_below({Topic::kEvents, partition});
+        record.fan_out = {};
+        record.dead_scan = ends_[{Topic::kRetryDead, partition}].end;
+        for (auto& [tier, state] : record.tiers) {
+            const auto low = finished_below({Topic::retry(tier), partition});
+            state = {.finished = {.low = low, .above = {}}, .scan = low};
+        }
+    }
+
+    log::EventLog& log_;
+    const log::Control& control_;
+    const std::chrono::milliseconds timeout_;
+    std::map<Partition, DoneRecord> done_;
+    std::map<TopicPartition, log::Ends> ends_;
+    std::map<TopicPartition, Offset> committed_;
+    std::map<Topic, Again> again_;
+};
+
+/// With topics that would keep a role from starting nothing is adopted.
+core::Result<void> check_layout(log::TopicsAdmin& admin, const log::Control& control,
+                                const TopicsToolOptions& options) {
+    auto layout = options.layout;
+    layout.partitions = control.partitions;
+    layout.tiers = control.tiers;
+    const auto checked = log::check_topics(admin, log::topic_table(layout));
+    if (!checked) return core::fail(checked.error());
+    return {};
+}
+
+}  // namespace
+
+core::Result<void> adopt_topics(log::TopicsAdmin& admin, log::EventLog& log,
+                                const TopicsToolOptions& options, std::ostream& out) {
+    const auto read = log::read_control(log, options.timeout);
+    if (!read) {
+        if (read.error().fault != Fault::not_found) return core::fail(read.error());
+        return core::fail(Fault::not_found, "no copy of log topics with the prefix " +
+                                                options.prefix +
+                                                " is here: " + read.error().message);
+    }
+    const auto cluster = admin.cluster_id();
+    if (!cluster) return core::fail(cluster.error());
+    if (*cluster == read->cluster || cluster->empty()) {
+        out << "the log " << read->log_id << " was made here: there is nothing to adopt\n";
+        return {};
+    }
+    if (const auto checked = check_layout(admin, *read, options); !checked) return checked;
+    Adoption adoption{log, *read, options.timeout};
+    if (const auto planned = adoption.plan(); !planned) return planned;
+    out << "a copy of the log " << read->log_id << " of the Kafka cluster "
+        << (read->cluster.empty() ? "(not recorded)" : read->cluster) << ", at the cluster "
+        << *cluster << '\n';
+    adoption.print(out);
+    if (options.dry_run) {
+        out << "dry run: nothing was changed\n";
+        return {};
+    }
+    if (const auto written = adoption.write(); !written) return written;
+    // Last: until then every role refuses the copy, and a second call begins anew.
+    auto control = *read;
+    control.log_id = core::to_hex(core::random_uuid4());
+    control.cluster = *cluster;
+    const auto written = log::write_control(log, control, *read, options.timeout);
+    if (!written) return written;
+    out << "it is the log " << control.log_id
+        << " now: roles can start here, with empty data directories or old ones, which are set "
+           "aside\n";
+    return {};
+}
+
+}  // namespace beckon::tools

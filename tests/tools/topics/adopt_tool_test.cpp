@@ -1,0 +1,185 @@
+#include "core/clock.hpp"
+#include "log/control.hpp"
+#include "log/read_partition.hpp"
+#include "records/done.hpp"
+#include "support/fake_topics_admin.hpp"
+#include "support/memory_log.hpp"
+#include "support/test_executor.hpp"
+#include "tools/topics/topics_tool.hpp"
+
+#include <sstream>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using log::Topic;
+using log::TopicPartition;
+using retry::DoneRecord;
+using std::chrono::seconds;
+using test::all_of;
+using test::FakeAdmin;
+using test::layout;
+
+namespace {
+
+constexpr seconds kWait{5};
+
+/// A log that was made at cluster-a and is now, as a copy, at cluster-b.
+struct Copy {
+    Copy() {
+        log = log::make_memory_log({.partitions = 8, .clock = &clock});
+        options.prefix = "test.";
+        options.layout = layout();
+        REQUIRE(tools::create_topics(admin, *log, options, out));
+        before = *log::read_control(*log, kWait);
+        for (int i = 0; i < 10; ++i) {
+            append({Topic::kEvents, 3}, {.key = "e", .value = "v", .headers = {}});
+            append({Topic::retry(0), 3}, {.key = "d", .value = "v", .headers = {}});
+            append({Topic::kRetryDead, 3}, {.key = "d", .value = "v", .headers = {}});
+        }
+        // Offsets of the first cluster, above all that is here.
+        DoneRecord done;
+        done.partition = 3;
+        done.epoch = 7;
+        done.delays = layout().tiers;
+        done.tiers[0] = {.finished = {.low = 5000, .above = {{6000, 6001}}}, .scan = 5500};
+        done.tiers[1] = {.finished = {.low = 40, .above = {}}, .scan = 50};
+        done.dead_scan = 900;
+        done.events_next = 90'000;
+        done.fan_out = {.open = true, .trial = {}, .set_aside = {4}};
+        append({Topic::kRetryDone, 3}, retry::encode(done));
+        admin.cluster = "cluster-b";
+    }
+
+    void append(TopicPartition where, core::Record record) {
+        const auto publisher = log->open_publisher(executor);
+        bool written = false;
+        publisher->publish(where, std::move(record),
+                           [&](const auto& done) { written = done.has_value(); });
+        executor.run_for(seconds{1});
+        REQUIRE(written);
+    }
+    void commit(TopicPartition where, core::Offset offset) {
+        bool written = false;
+        log->commit("retry", {{where, offset}}, executor,
+                    [&](const auto& done) { written = done.has_value(); });
+        executor.run_for(seconds{1});
+        REQUIRE(written);
+    }
+    core::Result<void> adopt() { return tools::adopt_topics(admin, *log, options, out); }
+    DoneRecord newest() {
+        std::optional<DoneRecord> found;
+        const auto read = log::read_partition(
+            *log, {Topic::kRetryDone, 3},
+            [&](const core::RecordView& record) {
+                if (auto done = retry::decode_done(record)) found = *done;
+            },
+            kWait);
+        REQUIRE(read);
+        return found.value();
+    }
+
+    test::ManualClock clock;
+    test::SimExecutor executor{clock};
+    FakeAdmin admin;
+    std::unique_ptr<log::MemoryLog> log;
+    tools::TopicsToolOptions options;
+    log::Control before;
+    std::ostringstream out;
+};
+
+}  // namespace
+
+TEST_CASE("a copy of the log is refused until it is adopted", "[topics][adopt]") {
+    Copy copy;
+    CHECK(copy.before.cluster == "cluster-a");
+    const auto refused = log::check_cluster(copy.admin, copy.before.cluster);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().fault == core::Fault::conflict);
+    CHECK_THAT(refused.error().message, Catch::Contains("cluster-a") &&
+                                            Catch::Contains("cluster-b") &&
+                                            Catch::Contains("beckon topics adopt"));
+    const auto created = tools::create_topics(copy.admin, *copy.log, copy.options, copy.out);
+    REQUIRE_FALSE(created);
+    CHECK(created.error().fault == core::Fault::conflict);
+
+    REQUIRE(copy.adopt());
+    const auto after = *log::read_control(*copy.log, kWait);
+    CHECK(after.cluster == "cluster-b");
+    CHECK(after.log_id != copy.before.log_id);  // so stores of the first cluster are refused
+    CHECK(after.partitions == copy.before.partitions);
+    CHECK(log::check_cluster(copy.admin, after.cluster));
+    CHECK(tools::create_topics(copy.admin, *copy.log, copy.options, copy.out));
+}
+
+TEST_CASE("deliveries of a copy go on where the group was", "[topics][adopt]") {
+    Copy copy;
+    copy.commit({Topic::kEvents, 3}, 8);
+    copy.commit({Topic::retry(0), 3}, 6);
+    REQUIRE(copy.adopt());
+    const auto done = copy.newest();
+    CHECK(done.epoch == 7);
+    CHECK(done.events_next == 8);
+    CHECK(done.tiers.at(0).finished == retry::Finished{.low = 6, .above = {}});
+    CHECK(done.tiers.at(0).scan == 6);
+    CHECK(done.dead_scan == 10);
+    CHECK(done.fan_out == retry::FanOutState{});
+    CHECK_THAT(copy.out.str(), Catch::Contains("events: 2 records are taken again at most\n") &&
+                                   Catch::Contains("retry.0: 4 records are taken again at most\n"));
+}
+
+TEST_CASE("without the group's offsets everything that the copy holds is taken again",
+          "[topics][adopt]") {
+    Copy copy;
+    REQUIRE(copy.adopt());
+    CHECK(copy.newest().events_next == 0);
+    CHECK(copy.newest().tiers.at(0).finished.low == 0);
+    CHECK_THAT(copy.out.str(),
+               Catch::Contains("events: 10 records are taken again at most; 1 of 1 partitions from "
+                               "their beginning, since the copy has no offset of the group retry"));
+}
+
+TEST_CASE("adopt passes over no record that the copy has", "[topics][adopt]") {
+    Copy copy;
+    copy.commit({Topic::kEvents, 3}, 90'000);  // not translated
+    REQUIRE(copy.adopt());
+    CHECK(copy.newest().events_next == 10);
+}
+
+TEST_CASE("adopt changes nothing where the log was made, with --dry-run, or without a copy",
+          "[topics][adopt]") {
+    Copy copy;
+    copy.options.dry_run = true;
+    REQUIRE(copy.adopt());
+    CHECK(*log::read_control(*copy.log, kWait) == copy.before);
+    CHECK(copy.newest().events_next == 90'000);
+
+    copy.options.dry_run = false;
+    copy.admin.cluster = "cluster-a";
+    REQUIRE(copy.adopt());
+    CHECK(*log::read_control(*copy.log, kWait) == copy.before);
+
+    copy.admin.cluster = "cluster-b";
+    copy.admin.existing.at(Topic::kNotifications).settings["retention.ms"] = "1000";
+    const auto refused = copy.adopt();
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().fault == core::Fault::conflict);
+    CHECK(*log::read_control(*copy.log, kWait) == copy.before);
+
+    const auto empty = log::make_memory_log({.partitions = 8, .clock = &copy.clock});
+    const auto none = tools::adopt_topics(copy.admin, *empty, copy.options, copy.out);
+    REQUIRE_FALSE(none);
+    CHECK(none.error().fault == core::Fault::not_found);
+}
+
+TEST_CASE("a log of a build that did not write the cluster gets it by topics create",
+          "[topics][adopt]") {
+    Copy copy;
+    auto older = copy.before;
+    older.cluster.clear();
+    REQUIRE(log::write_control(*copy.log, older, copy.before, kWait));
+    CHECK(log::check_cluster(copy.admin, ""));
+    REQUIRE(tools::create_topics(copy.admin, *copy.log, copy.options, copy.out));
+    CHECK(log::read_control(*copy.log, kWait)->cluster == "cluster-b");
+    CHECK(log::read_control(*copy.log, kWait)->log_id == copy.before.log_id);
+}
