@@ -31,7 +31,7 @@ void BrokerWait::after(const core::Error& why) {
     }
     if (now >= next_line_) {
         next_line_ = now + kLineInterval;
-        core::log_warn("cli", "waiting_for_broker", {{"servers", servers}, {"why", why.message}});
+        core::log_warn("app", "waiting_for_broker", {{"servers", servers}, {"why", why.message}});
     }
     if (const int signal = pause_(kAskAgain)) {
         throw StartupError("stopped while waiting for a broker at " + servers, 128 + signal);

@@ -33,7 +33,7 @@ ClockWatcher::ClockWatcher(const core::Clock& clock)
           std::unique_lock lock{mutex};
           while (!stop.stop_requested()) {
               if (const auto set_by = watch.poll()) {
-                  core::log_warn("cli", "clock_set",
+                  core::log_warn("app", "clock_set",
                                  {{"seconds", std::chrono::duration<double>(*set_by).count()},
                                   {"note",
                                    "VAPID tokens are judged by this clock; messages expire by the "
@@ -70,8 +70,8 @@ LogClockWatch::LogClockWatch(const log::EventLog& log, ops::Health& health, ops:
               health.set_warning("clock", why);
               if (why.empty() == warned) {
                   warned = !warned;
-                  if (warned) core::log_warn("cli", "clock_wrong", {{"why", why}});
-                  if (!warned) core::log_info("cli", "clock_right_again", {});
+                  if (warned) core::log_warn("app", "clock_wrong", {{"why", why}});
+                  if (!warned) core::log_info("app", "clock_right_again", {});
               }
               over.wait_for(lock, stop, kEvery, [] { return false; });
           }

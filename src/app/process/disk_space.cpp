@@ -39,7 +39,7 @@ void await_disk_space(const std::filesystem::path& data, ops::Health& health,
         health.set_ready("process", false, *why);
         if (const auto now = steady_clock::now(); now >= next_line) {
             next_line = now + kCapacityLineInterval;
-            core::log_error("cli", "no_space", {{"why", *why}});
+            core::log_error("app", "no_space", {{"why", *why}});
         }
         if (const int signal = signals.stop_within(kCapacityPollEvery)) {
             throw StartupError("stopped while waiting for space on the disk", 128 + signal);
@@ -47,7 +47,7 @@ void await_disk_space(const std::filesystem::path& data, ops::Health& health,
     }
     if (!waited) return;
     health.set_ready("process", false, "starting");
-    core::log_info("cli", "space_again", {{"data", data.string()}});
+    core::log_info("app", "space_again", {{"data", data.string()}});
 }
 
 }  // namespace beckon::app

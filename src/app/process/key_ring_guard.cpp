@@ -119,7 +119,7 @@ std::shared_ptr<core::KeyRing> make_key_ring(const Config& config, bool log_has_
     const auto file = config.key_ring_file();
     auto fresh = core::KeyRing::generate();
     if (const auto saved = fresh.save(file); !saved) throw StartupError(saved.error().message);
-    core::log_info("cli", "key_ring_made", {{"file", file.string()}});
+    core::log_info("app", "key_ring_made", {{"file", file.string()}});
     return std::make_shared<core::KeyRing>(std::move(fresh));
 }
 
@@ -157,7 +157,7 @@ void hold_to_cluster_log(log::EventLog& log, log::Control& control, core::KeyRin
         auto read = log::read_control(log, kRingControlTimeout);
         if (!read) throw StartupError("cannot read control: " + read.error().message);
         control = std::move(*read);
-        core::log_info("cli", "key_ring_published", {{"fingerprint", ring.fingerprint()}});
+        core::log_info("app", "key_ring_published", {{"fingerprint", ring.fingerprint()}});
     }
     const auto in_force = part_of(ring, *control.keyring_fingerprint);
     if (!in_force) refuse_other_ring(control, ring, config);
@@ -175,7 +175,7 @@ void hold_to_embedded_log(log::EventLog& log, log::Control& control, const core:
     const auto written = log::write_control(log, published, control, kRingControlTimeout);
     if (!written) throw StartupError("cannot write to the log: " + written.error().message);
     control = std::move(published);
-    core::log_info("cli", "key_ring_published", {{"fingerprint", ring.fingerprint()}});
+    core::log_info("app", "key_ring_published", {{"fingerprint", ring.fingerprint()}});
 }
 
 }  // namespace beckon::app

@@ -79,7 +79,7 @@ std::string KeyRingWatch::read_file() {
     }
     // New keys decrypt from now on, and encrypt once the log names their ring.
     ring_.grow(*file, core::KeyRing{{ring_.sealing()}, {}, auth_key_alone()});
-    core::log_info("cli", "key_ring_read",
+    core::log_info("app", "key_ring_read",
                    {{"fingerprint", ring_.fingerprint()}, {"encrypts", int{ring_.sealing().id}}});
     return "";
 }
@@ -117,7 +117,7 @@ void KeyRingWatch::compare_with_log() {
 void KeyRingWatch::seal_as(const core::KeyRing& in_force) {
     if (in_force.newest().id == ring_.sealing().id && same_auth_key(in_force)) return;
     ring_.grow(ring_, in_force);
-    core::log_info("cli", "key_encrypts", {{"key", int{ring_.sealing().id}}});
+    core::log_info("app", "key_encrypts", {{"key", int{ring_.sealing().id}}});
 }
 
 std::vector<std::string> KeyRingWatch::auth_key_alone() const {
@@ -135,7 +135,7 @@ bool KeyRingWatch::same_auth_key(const core::KeyRing& other) const {
 void KeyRingWatch::warn(const char* what, const std::string& why) {
     if (std::exchange(warned_, why) == why) return;
     health_.set_warning(kKeyRing, why);
-    if (!why.empty()) core::log_warn("cli", what, {{"why", why}});
+    if (!why.empty()) core::log_warn("app", what, {{"why", why}});
 }
 
 }  // namespace beckon::app

@@ -14,8 +14,8 @@ struct LogReadiness::Impl {
         : watch({}, loop, clock, {.reach = log::ask_ends({log::Topic::kControl, 0}, log, loop)},
                 [&health](std::string_view why) {
                     health.set_ready("log", why.empty(), why);
-                    if (why.empty()) return core::log_info("cli", "log_works_again", {});
-                    core::log_error("cli", "log_does_not_work", {{"why", why}});
+                    if (why.empty()) return core::log_info("app", "log_works_again", {});
+                    core::log_error("app", "log_does_not_work", {{"why", why}});
                 }) {
         thread = std::thread{[this] {
             watch.start();

@@ -23,7 +23,7 @@ std::string node_name(const std::filesystem::path& data) {
     if (kept && is_name(*kept)) return *kept;
     auto name = core::NodeId::random().text;
     const auto written = client::write_private_file(file, name);
-    if (!written) core::log_warn("cli", "node_name_not_kept", {{"why", written.error().message}});
+    if (!written) core::log_warn("app", "node_name_not_kept", {{"why", written.error().message}});
     return name;
 }
 

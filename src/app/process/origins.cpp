@@ -21,7 +21,7 @@ void remember_origin(log::EventLog& log, const ingest::EndpointConfig& config,
     if (config.public_url.empty() && config.port == 0) return;
     const auto written = log::write_origin(log, endpoint.origin(), kWriteTimeout);
     if (written) return;
-    core::log_warn("cli", "origin_not_remembered",
+    core::log_warn("app", "origin_not_remembered",
                    {{"origin", endpoint.origin()}, {"error", written.error().message}});
 }
 

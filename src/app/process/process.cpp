@@ -102,11 +102,11 @@ void Signals::wait(const std::function<void()>& reload) const {
         int signal = 0;
         if (sigwait(&set, &signal) != 0) continue;
         if (signal == SIGHUP) {
-            core::log_info("cli", "reload", {{"signal", "SIGHUP"}});
+            core::log_info("app", "reload", {{"signal", "SIGHUP"}});
             reload();
             continue;
         }
-        core::log_info("cli", "stopping", {{"signal", signal == SIGINT ? "SIGINT" : "SIGTERM"}});
+        core::log_info("app", "stopping", {{"signal", signal == SIGINT ? "SIGINT" : "SIGTERM"}});
         break;
     }
     std::signal(SIGTERM, leave_now);
@@ -137,7 +137,7 @@ StopWatchdog::StopWatchdog(std::chrono::seconds limit) : impl_(std::make_unique<
     impl_->thread = std::thread{[impl = impl_.get(), limit] {
         std::unique_lock lock{impl->mutex};
         if (impl->wake.wait_for(lock, limit, [impl] { return impl->done; })) return;
-        core::log_error("cli", "stop_timed_out", {{"limit_s", limit.count()}});
+        core::log_error("app", "stop_timed_out", {{"limit_s", limit.count()}});
         _exit(1);
     }};
 }

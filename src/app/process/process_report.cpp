@@ -128,7 +128,7 @@ public:
         publisher_->publish(
             kOwnership, encode(record), [this](const core::Result<log::Appended>& done) {
                 if (!done && well_) {
-                    core::log_warn("cli", "process_not_reported", {{"why", done.error().message}});
+                    core::log_warn("app", "process_not_reported", {{"why", done.error().message}});
                 }
                 well_ = done.has_value();
             });

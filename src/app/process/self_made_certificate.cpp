@@ -44,7 +44,7 @@ void use_self_made_certificate(Config& config) {
         std::filesystem::create_directories(directory);
         const auto made = net::write_self_signed(certificate, key, options);
         if (!made) throw StartupError(made.error().message);
-        core::log_info("cli", "certificate_made", {{"file", certificate.string()}, {"why", why}});
+        core::log_info("app", "certificate_made", {{"file", certificate.string()}, {"why", why}});
     }
     if (config.endpoint_self_signed) {
         config.endpoint.tls_certificate = certificate;

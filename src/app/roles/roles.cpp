@@ -392,7 +392,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
         .self_signed = config.endpoint_self_signed || config.edge_self_signed,
         .data = config.data};
     process.health.set_ready("process", true);
-    core::log_info("cli", "listening",
+    core::log_info("app", "listening",
                    {{"endpoint", addresses.endpoint},
                     {"websocket", addresses.websocket},
                     {"webhooks", addresses.webhooks},
@@ -436,7 +436,7 @@ int run_endpoint(Config config, const Signals& signals) {
                               process.clock,   process.metrics, process.health};
     process.health.set_ready("process", true);
     remember_origin(*on.log, config.endpoint, endpoint);
-    core::log_info("cli", "listening",
+    core::log_info("app", "listening",
                    {{"endpoint", origin_of(config.endpoint, endpoint.port())},
                     {"ops", ops_origin(config, process)}});
     return on.serve([&] { endpoint.reload_tls(); });
@@ -455,7 +455,7 @@ int run_edge(Config config, const Signals& signals) {
     const auto delivery_pages = inspect::mount_delivery_pages(*process.ops, edge, on.keys);
     const inspect::StoreService store_service{*process.ops, config.data, *on.keys};
     process.health.set_ready("process", true);
-    core::log_info("cli", "listening",
+    core::log_info("app", "listening",
                    {{"websocket_port", edge.port()},
                     {"endpoint_url", config.edge.endpoint_url},
                     {"ops", ops_origin(config, process)}});
@@ -473,7 +473,7 @@ int run_retry(Config config, const Signals& signals) {
     retry::Role retry{config.retry,  *on.log,         on.keys,
                       process.clock, process.metrics, process.health};
     process.health.set_ready("process", true);
-    core::log_info("cli", "listening", {{"webhooks_port", retry.port()}});
+    core::log_info("app", "listening", {{"webhooks_port", retry.port()}});
     const EndAfter end{config.retry.max_runtime};
     return on.serve([&] { retry.reload_tls(); });
 }
@@ -486,7 +486,7 @@ int run_reliability(Config config, const Signals& signals) {
                            process.health};
     const auto pages = inspect::mount_reliability_pages(*process.ops, role);
     process.health.set_ready("process", true);
-    core::log_info("cli", "serving", {{"role", "reliability"}, {"ops_port", process.ops->port()}});
+    core::log_info("app", "serving", {{"role", "reliability"}, {"ops_port", process.ops->port()}});
     return on.serve([] {});
 }
 
@@ -500,7 +500,7 @@ int run_console(Config config, const Signals& signals) {
         log::open_kafka_groups(config.kafka),
         config.kafka.prefix};
     process.health.set_ready("process", true);
-    core::log_info("cli", "listening",
+    core::log_info("app", "listening",
                    {{"console", "http://" + authority(config.console.host, console.port())},
                     {"ops", ops_origin(config, process)}});
     return on.serve([] {});

@@ -65,9 +65,9 @@ struct BackupService::Impl {
         std::filesystem::remove_all(directory, ignored);
         const auto copied = log.copy_to(directory);
         if (copied) {
-            core::log_info("cli", "log_copied", {{"directory", directory.string()}});
+            core::log_info("inspect", "log_copied", {{"directory", directory.string()}});
         } else {
-            core::log_error("cli", "log_not_copied",
+            core::log_error("inspect", "log_not_copied",
                             {{"directory", directory.string()}, {"error", copied.error().message}});
         }
         const std::scoped_lock lock{mutex};

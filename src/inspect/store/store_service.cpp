@@ -81,10 +81,10 @@ struct StoreService::Impl {
 
     Page copy_to(const fs::path& directory) const {
         if (const auto copied = store::copy_open_store(edge_store, directory); !copied) {
-            core::log_error("cli", "store_not_copied", {{"error", copied.error().message}});
+            core::log_error("inspect", "store_not_copied", {{"error", copied.error().message}});
             return refusal(kUnavailable, copied.error().message);
         }
-        core::log_info("cli", "store_copied", {{"directory", directory.string()}});
+        core::log_info("inspect", "store_copied", {{"directory", directory.string()}});
         return {.body = core::json_text(nlohmann::json{{"directory", directory.string()}})};
     }
 
