@@ -34,7 +34,7 @@ FUNCTIONS_IN_FILE = re.compile(r"((?:`\w+\(\)`(?:, | and |, then )?)+) in `([\w/
 FILE_WITH_FUNCTIONS = re.compile(r"`((?:src/)?[\w/]+\.[ch]pp)` \(((?:`\w+\(\)`(?:, | and |, then )?)+)\)")
 
 ROW_LENGTH_MAX = 160
-NO_SETTINGS = {"edge.members"}  # a group of the log
+NO_SETTINGS = {"edge.members", "edge.doctor"}  # groups of the log
 
 
 def text_of(name: str) -> str:
