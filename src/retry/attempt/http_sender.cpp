@@ -4,6 +4,7 @@
 #include "core/contain.hpp"
 #include "core/handle.hpp"
 #include "core/lifetime.hpp"
+#include "fetch/url.hpp"
 #include "retry/attempt/request_target.hpp"
 
 #include <algorithm>
@@ -157,21 +158,12 @@ struct HostAndPort {
 };
 
 /// Both are empty if the text is no URL.
-HostAndPort host_and_port(const std::string& url) {
-    const core::Handle<CURLU, curl_url_cleanup> parsed{curl_url()};
-    if (!parsed || curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) {
-        return {};
-    }
-    const auto part = [&](CURLUPart which, unsigned flags) {
-        char* text = nullptr;
-        if (curl_url_get(parsed.get(), which, &text, flags) != CURLUE_OK) return std::string{};
-        std::string out{text};
-        curl_free(text);
-        return out;
-    };
-    auto host = part(CURLUPART_HOST, 0);
+HostAndPort host_and_port(const std::string& text) {
+    const auto url = fetch::Url::parse(text);
+    if (!url) return {};
+    auto host = url->host();
     if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-    return {std::move(host), part(CURLUPART_PORT, CURLU_DEFAULT_PORT)};
+    return {std::move(host), url->part(CURLUPART_PORT, CURLU_DEFAULT_PORT).value_or("")};
 }
 
 /// Other names have no address, and would have a meaning of their own in resolved_entry(): `*`
