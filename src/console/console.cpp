@@ -24,9 +24,8 @@ namespace {
 
 constexpr std::chrono::seconds kMakeEvery{1};
 /// Our own groups have no members: the holder of a partition's lease reads it.
-const std::map<std::string, std::string> kRoleOfGroup{{"edge", "edge"},
-                                                      {"reliability", "reliability"},
-                                                      {"retry", "retry"}};
+const std::map<std::string, std::string> kRoleOfGroup{
+    {"edge", "edge"}, {"reliability", "reliability"}, {"retry", "retry"}};
 constexpr const char* kViews = "endpoint";
 
 std::vector<std::string> links_of(const std::vector<cluster::RoleOverview>& roles) {
@@ -80,11 +79,12 @@ struct Console::Impl {
                                                     context.clock);
         use_view(view);
         auto sources = context.pages ? context.pages(executor) : std::vector<PageSource>{};
-        Overview overview{{.pages = pages,
-                           .clock = context.clock,
-                           .history_window = context.history_window,
-                           .self = context.self,
-                           .more = [this, &sources](Installation& facts) { tell(sources, facts); }}};
+        Overview overview{
+            {.pages = pages,
+             .clock = context.clock,
+             .history_window = context.history_window,
+             .self = context.self,
+             .more = [this, &sources](Installation& facts) { tell(sources, facts); }}};
         while (!stop.stop_requested()) {
             const auto roles = view->roles();
             pages.publish("cluster", to_json(roles, view->complete()));
@@ -155,8 +155,8 @@ struct Console::Impl {
     const Context context;
     LivePages pages;
     mutable std::mutex mutex;
-    LagHours hours;                                  ///< the collector's thread only
-    LagPagePtr lag;                                  ///< under mutex, as the next two
+    LagHours hours;  ///< the collector's thread only
+    LagPagePtr lag;  ///< under mutex, as the next two
     std::shared_ptr<LateText> lag_metrics;
     std::shared_ptr<const OwnershipView> ownership;  ///< made and destroyed on the loop's thread
     log::BlockingExecutor executor;

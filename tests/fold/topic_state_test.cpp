@@ -56,8 +56,10 @@ struct TopicWorld {
     const core::Duration append_delay;
     test::ManualClock clock;
     test::SimExecutor executor{clock};
-    std::unique_ptr<log::MemoryLog> log = log::make_memory_log(
-        {.seed = 1, .partitions = kTopicPartitions, .clock = &clock, .append_delay_max = append_delay});
+    std::unique_ptr<log::MemoryLog> log = log::make_memory_log({.seed = 1,
+                                                                .partitions = kTopicPartitions,
+                                                                .clock = &clock,
+                                                                .append_delay_max = append_delay});
     test::FaultyLog faulty{*log};
     std::unique_ptr<log::Publisher> publisher = faulty.open_publisher(executor);
     std::unique_ptr<TopicState> state;

@@ -105,9 +105,9 @@ struct Canary::Impl {
           clock(k),
           pages(p),
           times(metrics.seconds(metric::kCanarySeconds,
-                               "Time from the canary's POST until it received the message.")),
+                                "Time from the canary's POST until it received the message.")),
           received(metrics.counter(metric::kCanaryPushes, "Pushes of the canary, by outcome.",
-                                 {{"outcome", "received"}})),
+                                   {{"outcome", "received"}})),
           failures(metrics.counter(metric::kCanaryPushes, "Pushes of the canary, by outcome.",
                                    {{"outcome", "failed"}})) {
         use_edges({});
@@ -277,8 +277,9 @@ std::string Canary::metrics_text() const {
         if (edge.state == CanaryFacts::State::starting) continue;
         if (out.empty()) {
             const std::string name{metric::kCanarySuccess};
-            out = "# HELP " + name + " 1: the last push of the canary through this edge arrived.\n" +
-                  "# TYPE " + name + " gauge\n";
+            out = "# HELP " + name +
+                  " 1: the last push of the canary through this edge arrived.\n" + "# TYPE " +
+                  name + " gauge\n";
         }
         out.append(metric::kCanarySuccess).append("{edge=\"");
         for (const char c : edge.edge) {

@@ -1,11 +1,11 @@
 #include "console/pages/log_browser.hpp"
 
 #include "console/pages/shown_record.hpp"
-#include "records/events.hpp"
 #include "core/hmac.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "log/read_partition.hpp"
+#include "records/events.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,11 +1,11 @@
 #include "console/pages/shown_record.hpp"
 
 #include "core/client_code.hpp"
-#include "records/events.hpp"
-#include "records/log_key.hpp"
 #include "core/log_names.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "records/delivery.hpp"
+#include "records/events.hpp"
+#include "records/log_key.hpp"
 
 #include <algorithm>
 #include <chrono>

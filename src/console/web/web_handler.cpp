@@ -36,8 +36,8 @@ constexpr int kOk = 200;
 constexpr int kUnavailable = 503;
 
 /// The pages of the API, whether anything is known of them yet or not.
-constexpr std::array<std::string_view, 11> kPageNames{"status",     "overview", "nodes", "cluster",
-                                                      "lag",        "lag_hour", "tiers", "dead",
+constexpr std::array<std::string_view, 11> kPageNames{"status",     "overview", "nodes", "lag",
+                                                      "lag_hour",   "tiers",    "dead",  "cluster",
                                                       "milestones", "webhooks", "canary"};
 /// Besides the policy of the app's page.
 constexpr std::array<std::pair<std::string_view, const char*>, 5> kSecurityHeaders{{

@@ -110,7 +110,7 @@ private:
     bool stream_woken_ = false;           ///< since its next piece was asked for
     std::shared_ptr<BodyStream> stream_;  ///< null once it has ended
     std::optional<core::Lifetime> stream_life_;
-    std::shared_ptr<const void> held_;    ///< until the reply is written
+    std::shared_ptr<const void> held_;  ///< until the reply is written
     std::size_t written_ = 0;
     std::size_t discarded_ = 0;
     std::string rest_;  ///< read, not parsed yet

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "records/events.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
+#include "records/events.hpp"
 
 #include <optional>
 #include <string>

@@ -61,7 +61,8 @@ TEST_CASE("a canary ends while its edges report results", "[console]") {
         while (published.try_acquire()) {
         }
         ops::Metrics metrics;
-        const Canary canary{{.targets = edges(), .every = 0ms, .timeout = 1s}, clock, pages, metrics};
+        const Canary canary{
+            {.targets = edges(), .every = 0ms, .timeout = 1s}, clock, pages, metrics};
         CHECK(published.try_acquire_for(5s));
     }
     pages.on_change(nullptr);

@@ -125,13 +125,11 @@ TEST_CASE("a fault of the filter is the API's, and its own words tell it", "[con
 
 TEST_CASE("a plan is a dry run, and its order is confirmed as it was checked", "[console]") {
     World world;
-    world.retry.answer(
-        200,
-        {{"matched", 3},
-         {"disabled", 1},
-         {"would_settle", 2},
-         {"sample", {{{"delivery", "a"}}}},
-         {"before", "2026-11-20T08:30:00.001Z"}});
+    world.retry.answer(200, {{"matched", 3},
+                             {"disabled", 1},
+                             {"would_settle", 2},
+                             {"sample", {{{"delivery", "a"}}}},
+                             {"before", "2026-11-20T08:30:00.001Z"}});
     const auto plan = world.check(R"({"webhook": "w"})");
     REQUIRE(plan.answer.status == 200);
     const auto said = json::parse(plan.answer.json);

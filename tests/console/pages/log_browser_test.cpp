@@ -1,10 +1,10 @@
 #include "console/pages/log_browser.hpp"
 
 #include "console/pages/waiting_deliveries.hpp"
-#include "records/events.hpp"
 #include "core/log_names.hpp"
 #include "log/blocking_executor.hpp"
 #include "records/done.hpp"
+#include "records/events.hpp"
 #include "support/locked_log.hpp"
 #include "support/manual_clock.hpp"
 

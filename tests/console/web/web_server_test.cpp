@@ -8,6 +8,7 @@
 #include <functional>
 #include <list>
 #include <mutex>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -148,13 +149,32 @@ TEST_CASE("a page is 503 until it is known", "[console]") {
     const auto none = port.client.Get("/api/pages/lags");
     CHECK(none->status == 404);
     CHECK(none->body ==
-          R"({"error":"there is no such page; there are status, overview, nodes, cluster, lag, )"
-          R"(lag_hour, tiers, dead, milestones, webhooks and canary"})");
+          R"({"error":"there is no such page; there are status, overview, nodes, lag, lag_hour, )"
+          R"(tiers, dead, cluster, milestones, webhooks and canary"})");
     port.pages.publish("lag", "{\"rows\":[]}");
     const auto reply = port.client.Get("/api/pages/lag");
     CHECK(reply->status == 200);
     CHECK(reply->body == "{\"rows\":[]}");
     CHECK(reply->get_header_value("Cache-Control") == "no-store");
+}
+
+TEST_CASE("every page of the API's document is one that may become known", "[console]") {
+    Port port;
+    const auto document = port.client.Get("/openapi.yaml");
+    REQUIRE(document);
+    const std::string begin = "schema: {type: string, enum: [status, ";
+    const auto at = document->body.find(begin);
+    REQUIRE(at != std::string::npos);
+    const auto list = document->body.find('[', at) + 1;
+    std::istringstream names{document->body.substr(list, document->body.find(']', at) - list)};
+    int pages = 0;
+    for (std::string name; std::getline(names >> std::ws, name, ','); ++pages) {
+        CAPTURE(name);
+        const auto reply = port.client.Get("/api/pages/" + name);
+        REQUIRE(reply);
+        CHECK(reply->status == 503);
+    }
+    CHECK(pages == 11);
 }
 
 TEST_CASE("a stream sends each change, and ends with the server", "[console]") {

@@ -64,9 +64,9 @@ TEST_CASE("a homeserver is told which pushkeys to forget, and when to come again
     const std::string foreign = "https://elsewhere.example" + good.path;
     const auto token = std::string{IngestWorld::kOrigin} + "/wpush/nonsense";
     const auto other = std::string{IngestWorld::kOrigin} + "/status";
-    const auto forgotten = rejected(world.ask(
-        notify(Json::array({device(url(good)), device(url(bound)), device(url(gone)),
-                            device(foreign), device(token), device(other)}))));
+    const auto forgotten = rejected(
+        world.ask(notify(Json::array({device(url(good)), device(url(bound)), device(url(gone)),
+                                      device(foreign), device(token), device(other)}))));
     CHECK(forgotten.get<std::set<std::string>>() ==
           std::set<std::string>{url(bound), url(gone), foreign, token, other});
     CHECK(world.notifications().size() == 1);

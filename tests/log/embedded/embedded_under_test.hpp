@@ -58,8 +58,8 @@ Read publish_until_taken(LogUnderTest& log, log::Publisher& publisher, log::Topi
                          const core::Record& record);
 
 /// Copies the directory of a log that is open, as `kill -9` would leave it now. RocksDB may remove
-/// files meanwhile that it needs no more, and a write-ahead file may be filled ahead: then it begins
-/// again. No record may be written meanwhile.
+/// files meanwhile that it needs no more, and a write-ahead file may be filled ahead: then it
+/// begins again. No record may be written meanwhile.
 void copy_as_killed(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// No file of this process may grow: every write of the log fails on its real way to the disk.
