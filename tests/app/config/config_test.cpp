@@ -124,8 +124,7 @@ TEST_CASE("proxy_protocol needs trusted_proxies", "[config]") {
     CHECK(faults_of(config, Reader::edge).empty());
 }
 
-TEST_CASE("a console that others reach needs a token, and a tool beside it does not",
-          "[config]") {
+TEST_CASE("a console that others reach needs a token, and a tool beside it does not", "[config]") {
     for (const auto reader : {Reader::console, Reader::standalone}) {
         Config config = defaults_of(reader);
         config.kafka.bootstrap_servers = reader == Reader::console ? "kafka:9092" : "";
