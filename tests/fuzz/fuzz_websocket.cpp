@@ -40,9 +40,9 @@ struct Echo final : edge::ClientEvents {
         require(!open);
         open = &client;
     }
-    void text(edge::Client& client, std::string frame) override {
+    void text(edge::Client& client, std::string_view frame) override {
         require(open == &client && frame.size() <= kFrameMax);
-        if (!frame.empty()) sockets->send(client, std::move(frame));
+        if (!frame.empty()) sockets->send(client, std::string{frame});
     }
     void pong(edge::Client& client) override { require(open == &client); }
     void timer(edge::Client& client) override { require(open == &client); }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <unistd.h>
@@ -21,8 +22,8 @@ constexpr std::size_t kFrameBytesMax = 20U << 20;
 
 struct Echo final : edge::ClientEvents {
     void opened(edge::Client&) override {}
-    void text(edge::Client& client, std::string frame) override {
-        sockets->send(client, std::move(frame));
+    void text(edge::Client& client, std::string_view frame) override {
+        sockets->send(client, std::string{frame});
     }
     void pong(edge::Client&) override {}
     void timer(edge::Client&) override {}
