@@ -62,7 +62,7 @@ TEST_CASE("the worlds of the simulation have traffic, kills and moves", "[sim]")
     CHECK(sum.wrong_suspicions > 0);
     CHECK(sum.quick_failovers > kSeeds / 2);
     CHECK(sum.failovers > sum.quick_failovers);
-    CHECK(sum.ends_counted > 2 * kSeeds);  // in a quarter of them
+    CHECK(sum.ends_counted > kSeeds / 2);  // in a sixth of the worlds
 }
 
 TEST_CASE("worlds with hostile clocks have traffic and steps of clocks", "[sim][clock]") {

@@ -2,6 +2,7 @@
 #include "store/edge_store.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -378,6 +380,10 @@ namespace {
 constexpr const char* kDirectoryVariable = "BECKON_STORE_TEST_DIRECTORY";
 constexpr const char* kPipeVariable = "BECKON_STORE_TEST_PIPE";
 constexpr core::Offset kRecords = 6'000;
+/// What the process to be killed writes for each commit. The pipe holds some of these, so that it
+/// is never far ahead of its killer.
+constexpr std::size_t kReportBytes = 512;
+constexpr int kPipeBytes = 4'096;
 
 /// Record n of a fixed log: mostly puts, now and then the tombstone of an earlier one.
 Entry record(core::Offset n) {
@@ -422,7 +428,10 @@ TEST_CASE("(a process to be killed: folds and reports each commit)", "[.victim]"
     REQUIRE(pipe_end);
     const auto store = open_at(directory);
     const auto part = store->open_partition(0);
-    fold_fixed_log(*part, [&] { static_cast<void>(!write(std::atoi(pipe_end), ".", 1)); });
+    const std::string report(kReportBytes, '.');
+    fold_fixed_log(*part, [&] {
+        static_cast<void>(!write(std::atoi(pipe_end), report.data(), report.size()));
+    });
 }
 
 TEST_CASE("a process killed at any moment folds on to the same state", "[store]") {
@@ -438,6 +447,7 @@ TEST_CASE("a process killed at any moment folds on to the same state", "[store]"
     for (const int commits : {1, 7, 40, 60}) {
         int ends[2];
         REQUIRE(pipe(ends) == 0);
+        REQUIRE(fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes) == kPipeBytes);
         const pid_t child = fork();
         REQUIRE(child >= 0);
         if (child == 0) {
@@ -448,8 +458,11 @@ TEST_CASE("a process killed at any moment folds on to the same state", "[store]"
             _exit(127);
         }
         close(ends[1]);
-        char byte = 0;
-        for (int i = 0; i < commits && read(ends[0], &byte, 1) == 1; ++i) ++survived_commits;
+        std::array<char, kReportBytes> report{};
+        for (int i = 0; i < commits; ++i, ++survived_commits) {
+            REQUIRE(read(ends[0], report.data(), report.size()) ==
+                    static_cast<ssize_t>(kReportBytes));
+        }
         kill(child, SIGKILL);
         int status = 0;
         REQUIRE(waitpid(child, &status, 0) == child);
