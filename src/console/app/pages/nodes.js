@@ -126,7 +126,10 @@ function handOvers(roles, nameOf) {
     return panel('Hand-overs under way', rows.length ? table(columns, rows, 'Hand-overs under way') : h('p', { class: 'quiet' }, 'None: every partition that has a home is served there.'));
 }
 
-/** What to do about partitions that are hot. @param {ClusterRole} role */
+/**
+ * What to do about partitions that are hot.
+ * @param {ClusterRole} role
+ */
 function hotLine(role) {
     const hot = role.partitions.filter((one) => one.hot).map((one) => one.partition);
     if (!hot.length) return null;
