@@ -210,7 +210,7 @@ private:
     void begin_tracking();
     void start(CounterSlot& slot);
     void kill_a_counter_later();
-    const reliability::MilestoneHome* milestone_home(core::Partition p) const;
+    const SimReliability* counter_of(core::Partition p) const;
     bool milestones_are_counted() const;
     void check_milestones();
     void check_counts(core::Partition p);
