@@ -232,7 +232,6 @@ private:
     std::string difference(core::Partition p, store::PartitionStore& rebuilt,
                            store::PartitionStore& live) const;
     void pay_for_expired(store::PartitionStore& rebuilt);
-    void pay_for_deleted(store::PartitionStore& rebuilt);
     void check_rebuilt(const std::vector<std::unique_ptr<store::PartitionStore>>& live);
     void check_sessions();
     bool is_quiet(core::Partition p);
