@@ -71,15 +71,17 @@ struct PendingTombstone {
     core::MessageKey key;
     core::FinishReason reason = core::FinishReason::acked;
     core::Offset put_offset = 0;  ///< publish in this order: replaced ones before their replacement
-    /// For a tracked message whose end is to be reported: the milestone that it ended with. It
-    /// stays here until the tombstone is read back, so that the publisher of the pending tombstone
-    /// can report it again.
+    /// Of a tracked message. It stays here until the tombstone is read back, so that the publisher
+    /// of the pending tombstone can report the end again.
     struct End {
         core::Tracked message;
-        core::Milestone milestone = core::Milestone::delivered;
+        /// That it ended with; nullopt: this end is not reported.
+        std::optional<core::Milestone> milestone = std::nullopt;
         bool operator==(const End&) const = default;
     };
     std::optional<End> end{};
+    /// The milestone of a tracked message whose end is to be reported.
+    std::optional<core::Milestone> milestone() const { return end ? end->milestone : std::nullopt; }
     bool operator==(const PendingTombstone&) const = default;
 };
 

@@ -185,31 +185,6 @@ void SimWorld::pay_for_expired(store::PartitionStore& rebuilt) {
     if (rebuilt.dirty() && !rebuilt.commit()) fail("a rebuilt store cannot be written");
 }
 
-/// A tracked message whose end the home had decided, by an ack or its TTL, when it read its
-/// sender's tombstone: the home has nothing more to publish. A copy that is rebuilt knows of that
-/// tombstone alone, and has one of its own pending: as a home it would publish it and be even.
-void SimWorld::pay_for_deleted(store::PartitionStore& rebuilt) {
-    core::Tokens tokens{keys()};
-    for (const auto& pending : rebuilt.pending_tombstones()) {
-        const bool excused = std::any_of(sent_.begin(), sent_.end(), [&](const auto& entry) {
-            const auto& [number, message] = entry;
-            const auto acked = [&, n = number](const SimClient& client) {
-                return client.acked.contains(n);
-            };
-            return pending.reason == core::FinishReason::deleted && message.taken_back &&
-                   !message.version.empty() &&
-                   tokens.open_message(message.version)->key == pending.key &&
-                   (expired(message) || std::any_of(clients_.begin(), clients_.end(), acked));
-        });
-        if (excused) {
-            rebuilt.finish(
-                {.uaid = pending.uaid, .key = pending.key, .reason = pending.reason, .source = {}},
-                reading_time());
-        }
-    }
-    if (rebuilt.dirty() && !rebuilt.commit()) fail("a rebuilt store cannot be written");
-}
-
 /// A restore from the log gives the state of the serving homes.
 void SimWorld::check_rebuilt(const std::vector<std::unique_ptr<store::PartitionStore>>& live) {
     const test::MemoryDisk disk;
@@ -249,7 +224,6 @@ void SimWorld::check_rebuilt(const std::vector<std::unique_ptr<store::PartitionS
         auto& live_one = *live[static_cast<std::size_t>(p)];
         const auto now = comparing_time(p);
         if (hostile_) pay_for_expired(*rebuilt);
-        if (tracks_) pay_for_deleted(*rebuilt);
         if (rebuilt->digest(now) != live_one.digest(now)) {
             fail("partition " + std::to_string(p) +
                  ": a rebuilt store differs from the live one: " +

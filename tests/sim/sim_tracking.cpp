@@ -98,4 +98,9 @@ const reliability::MilestoneHome* SimReliability::serving(core::Partition partit
     return found->second.get();
 }
 
+core::Offset SimReliability::written(core::Partition partition) const {
+    const auto checkpoint = store_->partition(partition)->checkpoint();
+    return checkpoint ? checkpoint->next : 0;
+}
+
 }  // namespace beckon::sim

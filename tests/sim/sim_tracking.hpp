@@ -48,6 +48,8 @@ public:
 
     /// Null: this process does not serve the partition, or has not caught up.
     const reliability::MilestoneHome* serving(core::Partition partition) const;
+    /// The partition's records below this offset are in the rows.
+    core::Offset written(core::Partition partition) const;
 
 private:
     void placed(core::Partition partition, const cluster::Placement& placement);

@@ -210,7 +210,7 @@ private:
     void begin_tracking();
     void start(CounterSlot& slot);
     void kill_a_counter_later();
-    const reliability::MilestoneHome* milestone_home(core::Partition p) const;
+    const SimReliability* counter_of(core::Partition p) const;
     bool milestones_are_counted() const;
     void check_milestones();
     void check_counts(core::Partition p);
@@ -232,7 +232,6 @@ private:
     std::string difference(core::Partition p, store::PartitionStore& rebuilt,
                            store::PartitionStore& live) const;
     void pay_for_expired(store::PartitionStore& rebuilt);
-    void pay_for_deleted(store::PartitionStore& rebuilt);
     void check_rebuilt(const std::vector<std::unique_ptr<store::PartitionStore>>& live);
     void check_sessions();
     bool is_quiet(core::Partition p);

@@ -173,12 +173,55 @@ TEST_CASE("a tracked message that has ended otherwise does not end as deleted", 
     tracked.ttl_s = 60;
     f.part().put(1, at(1), tracked, nullptr);
     SECTION("its TTL had ended") { CHECK(f.finish("m1", 61, FinishReason::deleted)); }
-    SECTION("its client had acknowledged it") {
-        f.part().add_acked_tombstone(f.uaid, key_of("m1"), core::Milestone::delivered);
-        CHECK(f.finish("m1", 2, FinishReason::deleted));
-    }
     SECTION("another tombstone came") { CHECK(f.finish("m1", 2, FinishReason::dropped)); }
     CHECK(f.part().pending_tombstones().empty());
+}
+/// One of them decided an end before it read the sender's tombstone, or none did.
+TEST_CASE("two stores have the same pending tombstones when a tracked message is deleted",
+          "[store]") {
+    EdgeFixture serving;
+    EdgeFixture rebuilt;
+    const bool reopened = GENERATE(false, true);
+    auto tracked = accepted(serving.uaid, "m1", {});
+    tracked.reliability_id = "id-1";
+    tracked.ttl_s = 60;
+    for (auto* f : {&serving, &rebuilt}) f->part().put(1, at(1), tracked, nullptr);
+    std::optional<core::Milestone> milestone;
+    SECTION("the client had acknowledged it") {
+        milestone = core::Milestone::delivered;
+        serving.part().add_acked_tombstone(serving.uaid, key_of("m1"), milestone);
+    }
+    SECTION("its home had found it expired") {
+        milestone = core::Milestone::expired;
+        serving.part().add_tombstone(serving.uaid, key_of("m1"), FinishReason::expired, milestone);
+    }
+    SECTION("its channel had gone") {
+        serving.part().add_tombstone(serving.uaid, key_of("m1"), FinishReason::unregistered);
+    }
+    const auto deleted_at = GENERATE(2, 61);  // at 61 its TTL had ended
+    const auto finish = [&](FinishReason reason, int when) {
+        for (auto* f : {&serving, &rebuilt}) {
+            f->commit();
+            if (reopened) f->reopen();
+            f->part().finish(
+                {.uaid = serving.uaid, .key = key_of("m1"), .reason = reason, .source = {}},
+                at(when));
+            f->commit();
+        }
+    };
+    finish(FinishReason::deleted, deleted_at);
+    const auto here = serving.part().pending_tombstones();
+    const auto there = rebuilt.part().pending_tombstones();
+    REQUIRE(here.size() == (deleted_at == 2 ? 1 : 0));
+    REQUIRE(there.size() == here.size());
+    if (here.empty()) return;
+    CHECK(here[0].reason == FinishReason::deleted);
+    CHECK(here[0].put_offset == there[0].put_offset);
+    CHECK(here[0].end == PendingTombstone::End{{"id-1", at(61)}, milestone});
+    CHECK(there[0].end == PendingTombstone::End{{"id-1", at(61)}, core::Milestone::deleted});
+    finish(GENERATE(FinishReason::acked, FinishReason::deleted), 3);
+    CHECK(serving.part().pending_tombstones().empty());
+    CHECK(serving.part().digest(at(3)) == rebuilt.part().digest(at(3)));
 }
 TEST_CASE("a tracked message that a read finds expired has a pending tombstone with that end",
           "[store]") {

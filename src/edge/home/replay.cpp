@@ -18,7 +18,9 @@ void Replay::notification(const core::RecordView& record) {
                                 [&](const core::NotificationFinished& done) {
                                     if (!is_repeated(done)) count_finished(done);
                                     context_.store.finish(done, record.time);
-                                    context_.tombstone_outbox.read_back(done.key);
+                                    if (!is_repeated(done)) {
+                                        context_.tombstone_outbox.read_back(done.key);
+                                    }
                                     context_.delivery.finished(done.uaid, done.key, done.reason);
                                 },
                                 [](const core::BarrierRecord&) {},
@@ -32,7 +34,7 @@ void Replay::notification(const core::RecordView& record) {
                core::decode_notification(record, scratch_));
 }
 
-/// A deleted message whose end is known already: it is counted by the other tombstone.
+/// A deleted message with a pending tombstone: that one is counted, and read back.
 bool Replay::is_repeated(const core::NotificationFinished& done) {
     return done.reason == core::FinishReason::deleted &&
            context_.store.tombstone_pending(done.uaid, done.key);

@@ -16,9 +16,9 @@ constexpr std::chrono::minutes kRemember{10};
 /// As many as a home publishes at a time (edge/home/delivery/tombstone_outbox.hpp).
 constexpr std::size_t kPostponedMax = 4'096;
 
-/// The milestone that is reported when the message of a pending row ends so; nullopt: it is not
-/// tracked.
-std::optional<PendingTombstone::End> end_of(const KeyRow& row, core::Milestone milestone) {
+/// The end of the message of a pending row; nullopt: it is not tracked.
+std::optional<PendingTombstone::End> end_of(const KeyRow& row,
+                                            std::optional<core::Milestone> milestone) {
     if (row.reliability_id.empty()) return std::nullopt;
     return PendingTombstone::End{.message = {.id = row.reliability_id, .expires = row.until},
                                  .milestone = milestone};
@@ -224,6 +224,9 @@ bool NotificationFold::finish(const core::NotificationFinished& done, core::Time
     const auto row = key_row(name);
     if (row && row->state == KeyRow::State::tombstone_pending) {
         finished_.remember(name.key, row->offset, time);
+        if (done.reason == core::FinishReason::deleted && deleted_after_end(*row, name.key, time)) {
+            return true;
+        }
         erase_pending_tombstone(row->offset, name.key);
         keys_.erase(name);
         return true;
@@ -242,6 +245,27 @@ bool NotificationFold::finish(const core::NotificationFinished& done, core::Time
     if (finished_.find(name.key)) return true;  // a repeated tombstone
     remember_tombstone(name, time, row.has_value());
     return false;
+}
+
+/// Its sender deletes a tracked message after the home decided its end. Which came first is not in
+/// the log: a copy that knows nothing of the end has a pending tombstone `deleted` from now on. So
+/// this one has too, with the end that it knows. False: its pending tombstone goes, as it would
+/// there.
+bool NotificationFold::deleted_after_end(const KeyRow& row, const core::MessageKey& key,
+                                         core::Timestamp time) {
+    auto found = pending_tombstones_.find(row.offset, key);
+    if (!found) {
+        fail(found.error());
+        return false;
+    }
+    auto& pending = *found;
+    if (!pending || pending->reason == core::FinishReason::deleted || !pending->end ||
+        time >= pending->end->message.expires) {
+        return false;
+    }
+    pending->reason = core::FinishReason::deleted;
+    pending_tombstones_.replace(*pending);
+    return true;
 }
 
 /// A tombstone without a put: the put may still come, if a producer sent it twice.
@@ -263,7 +287,7 @@ bool NotificationFold::add_tombstone(const core::Uaid& uaid, const core::Message
                                    .key = key,
                                    .reason = reason,
                                    .put_offset = row->offset,
-                                   .end = end ? end_of(*row, *end) : std::nullopt};
+                                   .end = end_of(*row, end)};
     if (may_wait && may_postpone(name, *row)) {
         finished_.remember(name.key, row->offset, latest_);
         new_tombstones_.add(pending);

@@ -103,6 +103,7 @@ private:
     /// Message, key and Topic's slot go.
     void erase_from_pending(const KeyName& name, const KeyRow& row);
     void remember_tombstone(const KeyName& name, core::Timestamp time, bool in_table);
+    bool deleted_after_end(const KeyRow& row, const core::MessageKey& key, core::Timestamp time);
     bool may_postpone(const KeyName& name, const KeyRow& row) const;
     void resume(const KeyName& name);
 

@@ -11,6 +11,8 @@ namespace {
 
 /// Bytes of a message beside its texts: form, times, ids, flags, sizes of texts.
 constexpr std::size_t kMessageFixed = 1 + 2 * 8 + 2 * 16 + 1 + 6 * 4;
+/// In place of the milestone of a tracked message whose end is not reported.
+constexpr char kNoMilestone = '\xff';
 constexpr std::size_t kTimeAt = 1;  ///< the drop time's place in every value
 
 char form_of(KeyRow::State state) {
@@ -134,7 +136,8 @@ void append_pending_tombstone(std::string& out, const PendingTombstone& pending)
     append_id(out, pending.uaid.bytes);
     out.push_back(static_cast<char>(pending.reason));
     if (!pending.end) return;
-    out.push_back(static_cast<char>(pending.end->milestone));
+    const auto milestone = pending.end->milestone;
+    out.push_back(milestone ? static_cast<char>(*milestone) : kNoMilestone);
     append_time(out, pending.end->message.expires);
     out.append(pending.end->message.id);
 }
@@ -154,10 +157,12 @@ std::optional<PendingTombstone> parse_pending_tombstone(std::string_view row_key
     if (reason > static_cast<unsigned char>(core::FinishReason::unregistered)) return std::nullopt;
     pending.reason = static_cast<core::FinishReason>(reason);
     if (in.finished()) return pending;
-    const auto milestone = static_cast<unsigned char>(in.byte());
-    if (milestone >= core::kMilestones) return std::nullopt;
+    const char milestone = in.byte();
     PendingTombstone::End end;
-    end.milestone = static_cast<core::Milestone>(milestone);
+    if (milestone != kNoMilestone) {
+        if (static_cast<unsigned char>(milestone) >= core::kMilestones) return std::nullopt;
+        end.milestone = static_cast<core::Milestone>(milestone);
+    }
     end.message.expires = in.time();
     end.message.id = in.take_rest();
     if (!in.good()) return std::nullopt;

@@ -29,6 +29,27 @@ void PendingTombstoneTable::add(const PendingTombstone& pending) {
     ++size_;
 }
 
+core::Result<std::optional<PendingTombstone>> PendingTombstoneTable::find(
+    core::Offset put_offset, const core::MessageKey& key) const {
+    if (const auto change = changes_.find({put_offset, key}); change != changes_.end()) {
+        return change->second.pending;
+    }
+    const auto row_key = pending_tombstone_row_key(partition_, put_offset, key);
+    std::string value;
+    const auto status = database_.db().Get({}, family_.get(), slice(row_key.view()), &value);
+    if (status.IsNotFound()) return std::nullopt;
+    if (!status.ok()) return core::fail(unreadable(status, database_.directory().string()));
+    auto found = parse_pending_tombstone(row_key.view(), value);
+    if (!found) return core::fail(undecodable(family_spec().name, database_.directory().string()));
+    return found;
+}
+
+void PendingTombstoneTable::replace(const PendingTombstone& pending) {
+    const auto [it, added] = changes_.try_emplace({pending.put_offset, pending.key});
+    if (added) it->second.in_table = true;
+    it->second.pending = pending;
+}
+
 void PendingTombstoneTable::erase(core::Offset put_offset, const core::MessageKey& key) {
     const OffsetAndKey place{put_offset, key};
     --size_;

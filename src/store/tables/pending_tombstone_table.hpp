@@ -29,6 +29,12 @@ public:
 
     /// A pending tombstone that is not there yet.
     void add(const PendingTombstone& pending);
+    /// nullopt: there is none. Reads one row, unless it has changed since the last commit. Errors:
+    /// corrupt, unavailable.
+    core::Result<std::optional<PendingTombstone>> find(core::Offset put_offset,
+                                                       const core::MessageKey& key) const;
+    /// One that is there, with other values.
+    void replace(const PendingTombstone& pending);
     /// Its tombstone was read, or another put of its key has taken its place.
     void erase(core::Offset put_offset, const core::MessageKey& key);
 

@@ -59,13 +59,26 @@ core::Result<void> fold_rest(log::EventLog& log, core::Partition partition,
     return store.partition().commit();
 }
 
-/// The home's decisions are in its store before they are in the log.
-std::size_t take_over_pending_tombstones(store::PartitionStore& from, store::PartitionStore& to) {
+/// The home's decisions are in its store before they are in the log. A message whose end both know,
+/// but not as the same (only the home knows that the client acknowledged a message before its
+/// sender deleted it), is over in both as soon as its tombstone is read.
+core::Result<std::size_t> take_over_pending_tombstones(store::PartitionStore& from,
+                                                       store::PartitionStore& to) {
     std::size_t pending_tombstones = 0;
     for (const auto& pending : from.pending_tombstones()) {
-        const auto end = pending.end ? std::optional{pending.end->milestone} : std::nullopt;
-        pending_tombstones +=
-            to.add_tombstone(pending.uaid, pending.key, pending.reason, end) ? 1 : 0;
+        if (to.add_tombstone(pending.uaid, pending.key, pending.reason, pending.milestone())) {
+            ++pending_tombstones;
+        } else if (to.tombstone_pending(pending.uaid, pending.key)) {
+            const core::NotificationFinished done{.uaid = pending.uaid,
+                                                  .key = pending.key,
+                                                  .reason = core::FinishReason::acked,
+                                                  .source = {}};
+            from.finish(done, {});
+            to.finish(done, {});
+        }
+    }
+    for (auto* store : {&from, &to}) {
+        if (const auto done = store->commit(); !done) return core::fail(done.error());
     }
     return pending_tombstones;
 }
@@ -111,8 +124,9 @@ core::Result<std::optional<Verified>> verify_partition(log::EventLog& log,
     }
     Verified out{.partition = partition, .stored = {}, .rebuilt = {}, .differences = {}};
     auto& anew = (*rebuilt)->partition();
-    out.pending_tombstones = take_over_pending_tombstones(copy.partition(), anew);
-    if (const auto done = anew.commit(); !done) return core::fail(done.error());
+    const auto taken_over = take_over_pending_tombstones(copy.partition(), anew);
+    if (!taken_over) return core::fail(taken_over.error());
+    out.pending_tombstones = *taken_over;
     out.stored = copy.partition().digest(options.now);
     out.rebuilt = anew.digest(options.now);
     if (!out.agree()) {

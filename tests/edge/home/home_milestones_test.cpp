@@ -273,6 +273,37 @@ TEST_CASE("a deleted message that the client acknowledges late stays deleted",
     CHECK(world.noted.take() == Received{"a deleted"});
 }
 
+TEST_CASE("an acknowledged message that its sender deletes stays delivered, also after a kill",
+          "[home][milestones]") {
+    World world;
+    const bool killed = GENERATE(false, true);
+    const auto session = world.connect(world.client);
+    const auto version = world.track("a");
+    world.noted.take();
+    world.noted.holds = true;  // the log does not have the milestone yet
+    world.ack(session, version);
+    world.run();
+    world.finish(world.client, version, core::FinishReason::deleted);
+    world.run();
+    CHECK(world.noted.take() == Received{"a delivered"});
+    CHECK(world.reasons() == Received{"deleted"});  // its sender's
+    CHECK(world.home->status().pending_tombstones == 1);
+    world.noted.holds = false;
+    if (killed) {
+        world.crash();
+        world.noted.waiting.clear();
+        world.serve("home-2");
+        CHECK(world.noted.take() == Received{"a delivered"});
+        CHECK(world.reasons() == Received{"deleted", "deleted"});
+    } else {
+        world.noted.release();
+        world.run(10s);
+        CHECK(world.noted.take().empty());
+        CHECK(world.reasons() == Received{"deleted", "acked"});
+    }
+    CHECK(world.home->status().pending_tombstones == 0);
+}
+
 TEST_CASE("a tracked message with TTL 0 that waits after a take-over may be replaced or deleted",
           "[home][milestones]") {
     World world;

@@ -378,8 +378,8 @@ TEST_CASE("the outcome of an attempt whose partition went elsewhere is for the n
     CHECK(world.written.empty());
 }
 
-// Verified to fail when send() is called beside AttemptEngine::begin(): the client's next message
-// was never attempted, and no drain ended.
+// Verified to fail when AttemptEngine::begin() does not contain send(): the exception leaves the
+// pump.
 TEST_CASE("a message whose attempt throws goes to a tier, and its client's next one is attempted",
           "[bridge]") {
     World world;

@@ -91,14 +91,15 @@ void TombstoneOutbox::add(const store::PendingTombstone& pending) {
 }
 
 bool TombstoneOutbox::is_reported(const store::PendingTombstone& pending) const {
-    return (pending.end && context_.milestones) || context_.outcomes.wanted(pending.key);
+    return (pending.milestone() && context_.milestones) || context_.outcomes.wanted(pending.key);
 }
 
 void TombstoneOutbox::report(const store::PendingTombstone& pending) {
-    if (!pending.end || !context_.milestones) return notify_sender(pending);
-    const auto& [message, milestone] = *pending.end;
+    const auto milestone = pending.milestone();
+    if (!milestone || !context_.milestones) return notify_sender(pending);
+    const auto& message = pending.end->message;
     context_.milestones->reached_then(
-        message.id, message.expires, milestone,
+        message.id, message.expires, *milestone,
         [back = lifetime_.remote(), then = lifetime_.guard([this, key = pending.key] {
             milestone_reported(key);
         })] { back.post(then); });
@@ -144,7 +145,8 @@ void TombstoneOutbox::flush() {
     pump_later_ = false;
     std::vector<core::MessageKey> reporting;
     for (const auto& [key, entry] : held_) {
-        const bool waits = entry.pending.end && context_.milestones && !entry.milestone_reported;
+        const bool waits =
+            entry.pending.milestone() && context_.milestones && !entry.milestone_reported;
         if (entry.stage == Stage::reporting && waits) reporting.push_back(key);
     }
     for (const auto& key : reporting) milestone_reported(key);
