@@ -17,11 +17,8 @@ using core::Fault;
 using core::Result;
 
 constexpr int kDrainRounds = 3;
-/// Saturating never runs further ahead of delivery than this many messages for each client.
-constexpr std::size_t kUndeliveredPerClient = 5;
-
-constexpr std::array<std::string_view, 5> kProfiles{"idle", "latency", "saturation", "drain",
-                                                    "sustained"};
+constexpr std::array<std::string_view, 6> kProfiles{"fill",       "idle",  "latency",
+                                                    "saturation", "drain", "sustained"};
 /// A server that keeps up delivers so much of what was due.
 constexpr double kDelivered = 0.99;
 
@@ -62,8 +59,9 @@ Result<void> check_numbers(const BenchOptions& options) {
     if (options.profiles.empty()) return wrong("no profile to run");
     for (const auto& profile : options.profiles) {
         if (std::ranges::find(kProfiles, profile) == kProfiles.end()) {
-            return wrong("'" + profile +
-                         "' is not a profile: use idle, latency, saturation, drain or sustained");
+            return wrong(
+                "'" + profile +
+                "' is not a profile: use fill, idle, latency, saturation, drain or sustained");
         }
     }
     return {};
@@ -137,16 +135,19 @@ private:
         if (profile == "drain") return drain();
         if (auto ok = generator_.open(options_.connections); !ok) return ok;
         if (profile == "sustained") return sustained();
+        if (profile == "fill") return fill();
         const auto span = this->span();
-        auto traffic =
-            profile == "latency"
-                ? generator_.at_rate(options_.rate, span)
-                : generator_.saturated(span, kUndeliveredPerClient * options_.connections);
+        auto traffic = profile == "latency" ? generator_.at_rate(options_.rate, span)
+                                            : generator_.saturated(span, ahead());
         if (!traffic) return core::fail(traffic.error());
         report_.add(std::string{profile}, *traffic);
         return {};
     }
 
+    std::size_t ahead() const {
+        return options_.ahead == 0 ? Ledger::kFollowedMax / 2
+                                   : options_.ahead * options_.connections;
+    }
     Span span() const { return {nanos(options_.warm_up_s), nanos(options_.duration_s)}; }
 
     Result<void> sustained() {
@@ -170,6 +171,17 @@ private:
         if (!memory) return core::fail(memory.error());
         report_.add(*memory);
         return {};
+    }
+
+    Result<void> fill() {
+        const Nanos start = mono_now();
+        const auto accepted = generator_.fill(options_.fill_messages);
+        if (!accepted) return core::fail(accepted.error());
+        report_.add_fill(*accepted, static_cast<double>(mono_now() - start) / kSecond);
+        if (*accepted == options_.fill_messages) return {};
+        return core::fail(Fault::unavailable, "only " + std::to_string(*accepted) + " of " +
+                                                  std::to_string(options_.fill_messages) +
+                                                  " messages were accepted");
     }
 
     Result<void> drain() {

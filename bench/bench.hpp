@@ -21,8 +21,8 @@ struct BenchOptions {
     /// The target of POSTs, as `host:port` or URL, where the host of the endpoint URLs cannot be
     /// reached from here; empty: the endpoint URLs.
     std::string endpoint = {};
-    /// Any of idle, latency, saturation, drain, sustained; they run in this order. Sustained runs
-    /// only if it is named: it takes minutes.
+    /// Any of fill, idle, latency, saturation, drain, sustained; they run in this order. Fill and
+    /// sustained run only if they are named: they take minutes.
     std::vector<std::string> profiles{"idle", "latency", "saturation", "drain"};
 
     std::size_t connections = 1'000;  ///< clients with a channel each (latency, saturation)
@@ -35,6 +35,9 @@ struct BenchOptions {
     std::uint32_t ttl_s = 3'600;
     std::size_t senders = 64;  ///< HTTP connections
     std::size_t pipeline = 1;  ///< POSTs in flight on each of them when saturating
+    /// Saturating never runs further ahead of delivery than this many messages for each client; 0:
+    /// however far the server accepts.
+    std::size_t ahead = 5;
     /// none, sign (a token on every POST) or restrict (and the subscriptions take only its key).
     std::string vapid = "none";
     std::filesystem::path vapid_key_file = {};  ///< to sign with; empty: a new key
@@ -43,6 +46,8 @@ struct BenchOptions {
     bool idle_register = false;          ///< each of them also registers a channel
     std::size_t drain_messages = 1'000;  ///< for each of drain_clients
     std::size_t drain_clients = 1;
+
+    std::size_t fill_messages = 1'000'000;  ///< for `connections` clients that are away
 
     double patience_s = 30;  ///< for replies and frames that are still to come at the end
 

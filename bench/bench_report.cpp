@@ -84,6 +84,33 @@ json refused_to_json(const Traffic& traffic) {
     return refused;
 }
 
+json slowest_to_json(const Tally& tally) {
+    json slowest = json::array();
+    for (const auto& one : tally.slowest) {
+        slowest.push_back({{"at_ms", ms(one.at)},
+                           {"to_201_ms", ms(one.to_reply)},
+                           {"to_frame_ms", ms(one.to_frame)}});
+    }
+    return slowest;
+}
+
+/// When the slowest messages were due, if they are much slower than most: a server's first run
+/// after its start, a pause of the disk.
+void add_slowest(std::string& table, const Tally& tally) {
+    constexpr std::int64_t kMuchSlower = 20;
+    if (tally.slowest.empty() || tally.to_frame.max() < kMuchSlower * tally.to_frame.at(0.5)) {
+        return;
+    }
+    std::string line = "  slowest, due at s: to 201 + to frame, ms:";
+    for (const auto& one : tally.slowest) {
+        std::array<char, 64> text{};
+        std::snprintf(text.data(), text.size(), " %.2f: %.0f + %.0f;", ms(one.at) / 1'000,
+                      ms(one.to_reply), ms(one.to_frame - one.to_reply));
+        line += text.data();
+    }
+    table += line + '\n';
+}
+
 void add_faults(std::string& table, const Traffic& traffic) {
     const auto& tally = traffic.tally;
     for (const auto& [status, count] : tally.refused) {
@@ -140,15 +167,19 @@ void BenchReport::add(const std::string& profile, const Traffic& traffic) {
                                 {"duplicates", tally.duplicates},
                                 {"refused", refused_to_json(traffic)},
                                 {"clients_lost", traffic.clients_lost},
+                                {"slowest", slowest_to_json(tally)},
                                 {"post_to_201", to_json(tally.to_reply)},
                                 {"post_to_frame", to_json(tally.to_frame)},
+                                {"201_to_frame", to_json(tally.after_reply)},
                                 {"behind_schedule", to_json(tally.behind)},
                                 {"cpu", cpu_to_json(traffic)}};
     add_line(table_, "%s: %.0f messages/s delivered and acknowledged, over %.1f s", profile.c_str(),
              rate, traffic.seconds);
     add_latency(table_, "POST to 201", tally.to_reply);
     add_latency(table_, "POST to frame", tally.to_frame);
+    add_latency(table_, "201 to frame", tally.after_reply);
     add_latency(table_, "behind schedule", tally.behind);
+    add_slowest(table_, tally);
     add_cpu(table_, traffic);
     add_faults(table_, traffic);
     sound_ = sound_ && tally.missing == 0 && traffic.clients_lost == 0 && tally.frames > 0;
@@ -172,6 +203,12 @@ void BenchReport::add(double rate, const std::vector<SustainedTrial>& trials,
     }
     document_->root["sustained"]["rate"] = rate;
     document_->root["sustained"]["trials"] = list;
+}
+
+void BenchReport::add_fill(std::uint64_t messages, double seconds) {
+    document_->root["fill"] = {{"messages", messages}, {"seconds", seconds}};
+    add_line(table_, "fill: %llu messages wait for clients that are away, sent in %.1f s",
+             static_cast<unsigned long long>(messages), seconds);
 }
 
 void BenchReport::add(const IdleMemory& memory) {

@@ -25,6 +25,8 @@ public:
     ~BenchReport();
 
     void add(const std::string& profile, const Traffic& traffic);
+    /// Messages that were sent to clients that are away.
+    void add_fill(std::uint64_t messages, double seconds);
     void add(const IdleMemory& memory);
     void add(const std::vector<DrainRound>& rounds);
     /// `rate`: the highest that the server kept up with, 0 if none; `traffic`: the measurements of

@@ -17,9 +17,10 @@ void add_options(CLI::App& command, beckon::bench::BenchOptions& o) {
     command
         .add_option("--profiles", o.profiles,
                     "latency, saturation, idle, drain, sustained (the highest rate that the "
-                    "server keeps up with; only if it is named)")
+                    "server keeps up with; only if it is named), fill (messages for clients that "
+                    "are away; only if it is named)")
         ->delimiter(',')
-        ->check(CLI::IsMember({"latency", "saturation", "idle", "drain", "sustained"}));
+        ->check(CLI::IsMember({"latency", "saturation", "idle", "drain", "sustained", "fill"}));
     command.add_option("--connections", o.connections, "Clients with a channel each")
         ->capture_default_str();
     command
@@ -51,11 +52,18 @@ void add_options(CLI::App& command, beckon::bench::BenchOptions& o) {
         ->capture_default_str();
     command.add_option("--pipeline", o.pipeline, "POSTs in flight on each when saturating")
         ->capture_default_str();
+    command
+        .add_option("--ahead", o.ahead,
+                    "Saturating runs at most so many messages for each client ahead of delivery; "
+                    "0: as far as the server accepts them")
+        ->capture_default_str();
     command.add_option("--vapid", o.vapid, "none, sign or restrict")
         ->capture_default_str()
         ->check(CLI::IsMember({"none", "sign", "restrict"}));
     command.add_option("--vapid-key", o.vapid_key_file,
                        "Sign with the key of this file (`beckon keys vapid`), not with a new one");
+    command.add_option("--fill-messages", o.fill_messages, "Messages of the fill profile")
+        ->capture_default_str();
     command.add_option("--idle-connections", o.idle_connections, "Clients of the idle profile")
         ->capture_default_str();
     command.add_flag("--idle-register", o.idle_register,

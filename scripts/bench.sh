@@ -7,13 +7,16 @@
 # build/bench/<name>.json.
 #
 #   --only LIST       comma-separated: endpoint, embedded (sync = always), embedded-interval,
-#                     embedded-never, kafka, sustained, cluster, reliability, retry, store, tools, console,
+#                     embedded-never, kafka, sustained, stored, cluster, reliability, retry, store, tools, console,
 #                     clients; default endpoint,embedded,embedded-never,kafka. sustained: on the embedded log
-#                     and on Kafka, the CPU of each process per message at 200, 1,000, 4,000 and 8,000 a second,
-#                     and then the highest rate at which 99 in 100 messages take less than 100 ms from the POST
-#                     to the frame, 30 s each, and how many clients a second connect, say hello and register
-#                     (half an hour in all; options of `beckon-bench` do not reach it). And the CPU that Kafka alone
-#                     takes for the same records. cluster: several edges on Kafka: how long the death or the restart of
+#                     and on Kafka, messages a second, times and the CPU of each process per message: of 1, 8, 64 and
+#                     256 senders that each wait for their 201, at 200, 1,000, 4,000 and 8,000 a second, and at the
+#                     highest rate at which 99 in 100 messages take less than 100 ms from the POST
+#                     to the frame, 30 s each; and how many clients a second connect, say hello and register
+#                     (40 minutes in all; options of `beckon-bench` do not reach it). And the CPU that Kafka alone
+#                     takes for the same records. stored: latency and CPU at 1,000 a second and of 64 senders, on both
+#                     logs, while none, a million and ten million messages wait for other clients (--stored LIST).
+#                     cluster: several edges on Kafka: how long the death or the restart of
 #                     one keeps clients waiting, the cost of a hop over a link, how fast a store is restored. tools:
 #                     `replay show` and `trace` on a million messages, of each log and through an ops port. console: the
 #                     cost of a console that shows 1,000 partitions, without a reader, while Prometheus scrapes and
@@ -27,6 +30,7 @@
 #   --soak            only the endpoint, with ten million requests: its heap must not grow
 #   --quick           a tenth of the time and of the connections: shows that it works, measures
 #                     nothing that one could quote
+#   --stored LIST     comma-separated: how many messages wait, for --only stored; default 0,1000000,10000000
 #   --keep            leave the servers' data and logs in build/bench/run
 # Everything else goes to `beckon-bench` (see its --help), after the defaults below.
 set -euo pipefail
@@ -55,6 +59,8 @@ endpoint_options=()
 # As many senders as the rate needs: each waits for its 201, and 64 would end at 64 in each 201's time.
 sustained_options=(--duration 30 --warm-up 5 --rate-max 64000)
 sustained_rates=(200 1000 4000 8000)
+closed_senders=(1 8 64 256)
+stored_counts=(0 1000000 10000000)
 bare_rates=(15000)  # further ones that Kafka alone is measured at
 registering_clients=10000
 broker_warm_up=50  # seconds at 4,000 messages each
@@ -73,6 +79,8 @@ while (($#)); do
             endpoint_options=(--duration 1)
             sustained_options=(--duration 2 --warm-up 1 --rate-max 2000)
             sustained_rates=(200 500)
+            closed_senders=(1 8)
+            stored_counts=(0 2000)
             bare_rates=(1000)
             registering_clients=1000
             broker_warm_up=1
@@ -82,6 +90,7 @@ while (($#)); do
             console_options=(PARTITIONS=100 SECONDS=5)
             cluster_options=(--quick) ;;
         --keep) keep=yes ;;
+        --stored) (($# >= 2)) || die "--stored needs a list of counts"; IFS=, read -ra stored_counts <<<"$2"; shift ;;
         *) options+=("$1") ;;
     esac
     shift
@@ -212,10 +221,16 @@ bench_kafka() {
     measure kafka "$edge_port" --pid "endpoint=$endpoint" --pid "edge=$edge" --pid "broker=$kafka"
 }
 
-# sustained_on LOG EDGE_PORT --pid NAME=PID ...: the cost of a message at each rate, then the highest rate.
+# sustained_on LOG EDGE_PORT --pid NAME=PID ...: the cost of a message with so many senders that wait for
+# their 201, then at each rate, then at the highest rate.
 sustained_on() {
-    local log="$1" edge_port="$2" rate result=0
+    local log="$1" edge_port="$2" senders rate result=0
     shift 2
+    for senders in "${closed_senders[@]}"; do
+        "$(dirname "$BINARY")/beckon-bench" "ws://127.0.0.1:$edge_port/" --connections 200 --senders "$senders" \
+            "${sustained_options[@]:0:4}" "$@" --profiles saturation --ahead 0 --label "$log, $senders senders" \
+            --json-file "$OUT/sustained-$log-closed-$senders.json" || result=1
+    done
     local common=("ws://127.0.0.1:$edge_port/" --connections 200 --senders 512 "${sustained_options[@]}" "$@")
     for rate in "${sustained_rates[@]}"; do
         "$(dirname "$BINARY")/beckon-bench" "${common[@]}" --profiles latency --rate "$rate" --label "$log at $rate/s" \
@@ -270,30 +285,98 @@ bare_kafka() {
 
 # One table of all that was measured.
 compare_sustained() {
-    python3 - "$OUT" "${sustained_rates[*]}" "${bare_rates[*]}" <<'PYTHON'
+    python3 - "$OUT" "$(nproc)" "${closed_senders[*]}" "${sustained_rates[*]}" "${bare_rates[*]}" <<'PYTHON'
 import json, sys
-out, rates, bare_rates = sys.argv[1], sys.argv[2].split(), sys.argv[3].split()
-print(f"{'log':10} {'messages/s':>12} {'p50 ms':>8} {'p99 ms':>8} {'p99.9 ms':>9}  CPU us a message")
+out, cores = sys.argv[1], int(sys.argv[2])
+senders, rates, bare_rates = (one.split() for one in sys.argv[3:])
+bare = {rate: json.load(open(f"{out}/sustained-bare-{rate}.json")) for rate in rates + bare_rates}
+def bare_us(rate):
+    """CPU of Kafka alone at the nearest rate that it was measured at."""
+    nearest = bare[min(bare, key=lambda one: abs(bare[one]["rate"] - rate))]
+    return nearest["clients_us"] + nearest["broker_us"]
+print(f"{'log':9} {'load':>16} {'messages/s':>10} {'POST to 201':>15} {'POST to frame':>17} {'201 to frame':>15}  idle  CPU us a message")
+print(f"{'':37} {'p50 / p99 ms':>15} {'p50 / p99 ms':>17} {'p50 / p99 ms':>15}")
 for log in ("embedded", "kafka"):
-    runs = [(rate, f"sustained-{log}-{rate}.json", "latency") for rate in rates]
-    for name, file, profile in runs + [("sustained", f"sustained-{log}.json", "sustained")]:
+    runs = [(f"{n} senders", f"sustained-{log}-closed-{n}.json", "saturation") for n in senders]
+    runs += [(f"{rate}/s", f"sustained-{log}-{rate}.json", "latency") for rate in rates]
+    for name, file, profile in runs + [("highest rate", f"sustained-{log}.json", "sustained")]:
         run = json.load(open(f"{out}/{file}"))[profile]
         if "post_to_frame" not in run:
-            print(f"{log:10} {name:>12}  none of the rates that were tried")
+            print(f"{log:9} {name:>16}  none of the rates that were tried")
             continue
-        times, cpu = run["post_to_frame"], run["cpu"]
+        cpu = run["cpu"]
         each = " + ".join(f"{one['name']} {one['us_per_message']:.0f}" for one in cpu["processes"])
-        rate = f"{run['rate']:.0f} (best)" if profile == "sustained" else name
-        print(f"{log:10} {rate:>12} {times['p50_ms']:8.2f} {times['p99_ms']:8.2f} {times['p999_ms']:9.2f}"
-              f"  {cpu['us_per_message']:.0f} = {each}")
+        used = sum(one["cores"] for one in cpu["processes"]) + cpu["generator_cores"]
+        if log == "kafka":
+            each += f"; {cpu['us_per_message'] / bare_us(run['messages_per_s']):.2f} x Kafka alone"
+        def of(times, width):
+            return f"{run[times]['p50_ms']:.1f} / {run[times]['p99_ms']:.1f}".rjust(width)
+        print(f"{log:9} {name:>16} {run['messages_per_s']:10.0f} {of('post_to_201', 15)} {of('post_to_frame', 17)} {of('201_to_frame', 15)}"
+              f" {max(0, 100 * (1 - used / cores)):4.0f}%  {cpu['us_per_message']:.0f} = {each}")
     idle = json.load(open(f"{out}/sustained-{log}-registering.json"))["idle"]
-    print(f"{log:10} {idle['connections'] / idle['opening_s']:12.0f} clients a second connect, say hello and register")
+    print(f"{log:9} {idle['connections'] / idle['opening_s']:.0f} clients a second connect, say hello and register")
 print("Kafka alone: the same records, written and read by a program that does nothing else (publish to fetch)")
-for rate in rates + bare_rates:
-    run = json.load(open(f"{out}/sustained-bare-{rate}.json"))
-    print(f"{'bare':10} {rate:>12} {run['p50_ms']:8.2f} {run['p99_ms']:8.2f} {run['p999_ms']:9.2f}"
+for rate, run in bare.items():
+    print(f"{'bare':9} {rate + '/s':>16} {run['rate']:10.0f} {'':15} {run['p50_ms']:8.1f} / {run['p99_ms']:6.1f}"
           f"  {run['clients_us'] + run['broker_us']:.0f} = clients {run['clients_us']:.0f} + broker {run['broker_us']:.0f}")
 PYTHON
+}
+
+# stored_on LOG EDGE_PORT --pid NAME=PID ...: what a message costs while more and more others wait.
+stored_on() {
+    local log="$1" edge_port="$2" count before=0 result=0
+    shift 2
+    local url="ws://127.0.0.1:$edge_port/"
+    for count in "${stored_counts[@]}"; do
+        if ((count > before)); then
+            "$(dirname "$BINARY")/beckon-bench" "$url" --profiles fill --fill-messages $((count - before)) \
+                --connections 10000 --senders 256 --ttl 86400 --label "$log, $count stored" \
+                --json-file "$OUT/stored-$log-$count-fill.json" || return 1
+        fi
+        before=$count
+        "$(dirname "$BINARY")/beckon-bench" "$url" --profiles latency,saturation --rate 1000 --connections 200 \
+            --senders 64 "${sustained_options[@]:0:4}" "$@" --label "$log, $count stored" \
+            --json-file "$OUT/stored-$log-$count.json" || result=1
+    done
+    return $result
+}
+
+bench_stored() {
+    local kafka kafka_server endpoint edge edge_port base result=0
+    say "load: $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) cores"
+    base="$(free_ports)"
+    start standalone "$BINARY" standalone --data "$RUN/stored" --embedded-sync always \
+        --endpoint-port "$base" --edge-port $((base + 1)) --ops-port $((base + 2)) --retry-port 0 \
+        --console-port 0 --log-level warn
+    wait_for_port standalone "$started" $((base + 1))
+    wait_for standalone "$started" $((base + 2)) /ready
+    stored_on embedded $((base + 1)) --pid "standalone=$started" || result=1
+    stop_all
+    rm -rf "$RUN/stored"
+    kafka_cluster stored-kafka
+    "$(dirname "$BINARY")/beckon-bench" "ws://127.0.0.1:$edge_port/" --profiles latency --rate 4000 --warm-up 0 \
+        --duration "$broker_warm_up" --connections 200 >"$RUN/warm-up.log" 2>&1 || true
+    stored_on kafka "$edge_port" --pid "endpoint=$endpoint" --pid "edge=$edge" --pid "broker=$kafka" || result=1
+    python3 - "$OUT" "${stored_counts[*]}" <<'PYTHON' || result=1
+import json, sys
+out, counts = sys.argv[1], sys.argv[2].split()
+worst = 0
+for log in ("embedded", "kafka"):
+    runs = {count: json.load(open(f"{out}/stored-{log}-{count}.json")) for count in counts}
+    first = runs[counts[0]]
+    for count, run in runs.items():
+        latency, closed = run["latency"], run["saturation"]
+        cpu = latency["cpu"]["us_per_message"]
+        more = cpu / first["latency"]["cpu"]["us_per_message"] - 1
+        less = 1 - closed["messages_per_s"] / first["saturation"]["messages_per_s"]
+        worst = max(worst, more, less)
+        times = latency["post_to_frame"]
+        print(f"{log:9} {count:>9} wait: 1,000/s p50 {times['p50_ms']:.2f} p99 {times['p99_ms']:.2f} ms, {cpu:.0f} us a message"
+              f" ({100 * more:+.0f} %); 64 senders {closed['messages_per_s']:.0f}/s ({-100 * less:+.0f} %)")
+print(f"at worst {100 * worst:.0f} % more CPU or fewer messages than with an empty store (wanted: at most 25 %)")
+sys.exit(worst > 0.25)
+PYTHON
+    return $result
 }
 
 # tracked NAME SHARE: SHARE of 100 messages are signed with the key that the endpoint tracks. No process folds their
@@ -427,6 +510,7 @@ for log in ${only//,/ }; do
         embedded-never) bench_embedded embedded-never never || failed+=("$log") ;;
         kafka) bench_kafka || failed+=("$log") ;;
         sustained) bench_sustained || failed+=("$log") ;;
+        stored) bench_stored || failed+=("$log") ;;
         retry) bench_retry || failed+=("$log") ;;
         store) bench_store || failed+=("$log") ;;
         tools) bench_tools || failed+=("$log") ;;
@@ -434,7 +518,7 @@ for log in ${only//,/ }; do
         console) bench_console || failed+=("$log") ;;
         reliability) bench_reliability || failed+=("$log") ;;
         clients) bench_clients || failed+=("$log") ;;
-        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, sustained, cluster, reliability, retry, store, tools, console, clients" ;;
+        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, sustained, stored, cluster, reliability, retry, store, tools, console, clients" ;;
     esac
     stop_all
 done

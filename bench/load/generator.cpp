@@ -322,7 +322,7 @@ Result<Traffic> Generator::measure(const Span& span, Run run) {
     const auto before = cpu_now();
     if (!before) return core::fail(before.error());
     const Nanos start = mono_now();
-    ledger_.start();
+    ledger_.start(start);
     run(span.measured);
     ledger_.stop();
     Traffic traffic;

@@ -107,6 +107,10 @@ public:
     Result<Traffic> saturated(const Span& span, std::size_t undelivered_max);
     /// How much the processes grow by `count` connections that do nothing. Closes them again.
     Result<IdleMemory> idle(std::size_t count, bool with_channel);
+    /// The clients leave for good, and `messages` are sent to them in turns, as fast as the server
+    /// accepts them: what latency costs then, another generator measures. Returns how many were
+    /// accepted.
+    Result<std::uint64_t> fill(std::size_t messages);
     /// The first `clients` leave, `messages` are sent to each, they come back and get them all.
     Result<DrainRound> drain(std::size_t clients, std::size_t messages);
 

@@ -61,6 +61,30 @@ Result<IdleMemory> Generator::idle(std::size_t count, bool with_channel) {
     return memory;
 }
 
+Result<std::uint64_t> Generator::fill(std::size_t messages) {
+    for (const auto& client : clients_) client->leave();
+    rest(options_.rest_for);  // for the server to notice
+    pipeline_ = 1;
+    targeted_ = clients_.size();
+    print("sending " + std::to_string(messages) + " messages to " +
+          std::to_string(clients_.size()) + " clients that are away");
+    ledger_.start();
+    std::size_t issued = 0;
+    run_until(
+        [&] {
+            while (issued < messages && waiting_.size() < free_.size()) {
+                issue(mono_now());
+                ++issued;
+            }
+            send_waiting();
+            return issued == messages && waiting_.empty() && ledger_.unreplied() == 0;
+        },
+        mono_now() + options_.patience.count() * kMillisecond +
+            static_cast<Nanos>(messages) * kMillisecond);
+    ledger_.stop();
+    return ledger_.result().accepted;
+}
+
 Result<DrainRound> Generator::drain(std::size_t clients, std::size_t messages) {
     const std::size_t total = clients * messages;
     if (total > Ledger::kFollowedMax) {

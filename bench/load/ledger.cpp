@@ -1,5 +1,7 @@
 #include "bench/load/ledger.hpp"
 
+#include <algorithm>
+
 namespace beckon::bench {
 
 namespace {
@@ -44,12 +46,16 @@ void Ledger::answered(std::uint32_t sequence, int status, Nanos now) {
     if (!slot || !slot->live || slot->replied) return;
     slot->replied = true;
     --unreplied_;
+    slot->replied_at = now;
     slot->accepted = is_success(status);
     if (slot->measured) {
         tally_.to_reply.record(now - slot->due);
         if (slot->accepted) {
             ++tally_.accepted;
-            if (slot->delivered) ++tally_.delivered;
+            if (slot->delivered) {
+                ++tally_.delivered;
+                tally_.after_reply.record(0);
+            }
         } else {
             ++tally_.refused[status];
         }
@@ -86,13 +92,35 @@ bool Ledger::delivered(Token token, Nanos now) {
     --undelivered_;
     if (slot->measured) {
         tally_.to_frame.record(now - slot->due);
-        if (slot->accepted) ++tally_.delivered;
+        note_slow(*slot, now);
+        if (slot->accepted) {
+            ++tally_.delivered;
+            tally_.after_reply.record(now - slot->replied_at);
+        }
     }
     finish_if_done(*slot);
     return true;
 }
 
-void Ledger::start() {
+/// A heap of the slowest, the least slow on top.
+void Ledger::note_slow(const Slot& slot, Nanos now) {
+    const auto quicker = [](const SlowMessage& a, const SlowMessage& b) {
+        return a.to_frame > b.to_frame;
+    };
+    auto& slowest = tally_.slowest;
+    const SlowMessage one{slot.due - started_, slot.replied ? slot.replied_at - slot.due : 0,
+                          now - slot.due};
+    if (slowest.size() == Tally::kSlowest) {
+        if (one.to_frame <= slowest.front().to_frame) return;
+        std::pop_heap(slowest.begin(), slowest.end(), quicker);
+        slowest.pop_back();
+    }
+    slowest.push_back(one);
+    std::push_heap(slowest.begin(), slowest.end(), quicker);
+}
+
+void Ledger::start(Nanos now) {
+    started_ = now;
     for (Slot& slot : slots_) slot.measured = false;
     tally_ = {};
     measuring_ = true;
@@ -101,6 +129,8 @@ void Ledger::start() {
 Tally Ledger::result() const {
     Tally tally = tally_;
     tally.missing = tally.accepted - tally.delivered;
+    std::sort(tally.slowest.begin(), tally.slowest.end(),
+              [](const SlowMessage& a, const SlowMessage& b) { return a.at < b.at; });
     return tally;
 }
 

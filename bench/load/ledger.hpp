@@ -4,14 +4,24 @@
 #include "bench/load/loop.hpp"
 #include "bench/load/wire.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
 
 namespace beckon::bench {
 
+/// When a slow message was due, from the start of measuring on, and how long its steps took.
+struct SlowMessage {
+    Nanos at = 0;
+    Nanos to_reply = 0;  ///< 0: its frame came before its 201
+    Nanos to_frame = 0;
+};
+
 /// The outcomes of messages.
 struct Tally {
+    static constexpr std::size_t kSlowest = 16;
+
     // Messages issued while it was measured, whenever they ended.
     std::uint64_t posted = 0;
     std::uint64_t accepted = 0;    ///< answered 2xx
@@ -24,9 +34,14 @@ struct Tally {
     std::uint64_t frames = 0;   ///< first deliveries
     std::uint64_t foreign = 0;  ///< frames of other runs
 
-    Histogram to_reply;  ///< from when the POST was due to its 201
-    Histogram to_frame;  ///< from when the POST was due to its frame
-    Histogram behind;    ///< from when the POST was due to when it left: the generator's own part
+    /// The slowest to their frame, by `at`: whether they came together, and whether the log or the
+    /// delivery was slow.
+    std::vector<SlowMessage> slowest;
+
+    Histogram to_reply;     ///< from when the POST was due to its 201
+    Histogram to_frame;     ///< from when the POST was due to its frame
+    Histogram after_reply;  ///< from the 201 to the frame; 0 if the frame came first
+    Histogram behind;  ///< from when the POST was due to when it left: the generator's own part
 };
 
 /// Remembers every message from its POST to its frame, in a ring. One thread.
@@ -52,7 +67,7 @@ public:
     std::uint64_t undelivered() const { return undelivered_; }
 
     /// Forgets all counts; messages and events count from now on.
-    void start();
+    void start(Nanos now = 0);
     /// From now on new messages and events do not count; those issued before go on counting.
     void stop() { measuring_ = false; }
     /// The measured counts; accepted messages whose frame has not come are missing.
@@ -61,6 +76,7 @@ public:
 private:
     struct Slot {
         Nanos due = 0;
+        Nanos replied_at = 0;
         std::uint32_t sequence = 0;
         bool live = false;
         bool measured = false;
@@ -70,6 +86,7 @@ private:
     };
     Slot* find(std::uint32_t sequence);
     void finish_if_done(Slot& slot);
+    void note_slow(const Slot& slot, Nanos now);
 
     const std::uint32_t run_;
     std::vector<Slot> slots_;
@@ -77,6 +94,7 @@ private:
     std::uint64_t unreplied_ = 0;
     std::uint64_t undelivered_ = 0;
     bool measuring_ = false;
+    Nanos started_ = 0;
     Tally tally_;
 };
 

@@ -10,6 +10,7 @@
 #include "edge/edge_options.hpp"
 #include "edge/fronts.hpp"
 #include "edge/home/home_shard.hpp"
+#include "edge/lag_reports.hpp"
 #include "edge/partition_load.hpp"
 #include "edge/waiting_survey.hpp"
 #include "fold/webhook_owners.hpp"
@@ -82,7 +83,13 @@ struct Edge::Impl {
         if (config.links) open_links();
         control.start();
         fronts.start();
-        control.run_and_wait([this] { open_webhook_owners(); });
+        control.run_and_wait([this] {
+            open_webhook_owners();
+            if (config.says_lag) {
+                lag_reports =
+                    std::make_unique<LagReports>(node, fronts.shards(), log, control, clock);
+            }
+        });
         homes.resize(fronts.shards());
         for (std::size_t i = 0; i < homes.size(); ++i) open_homes(i);
         control.run_and_wait([this] { open_broadcasts(); });
@@ -104,7 +111,10 @@ struct Edge::Impl {
         for (std::size_t i = 0; i < homes.size(); ++i) {
             fronts.loop(i).run_and_wait([this, i] { homes[i].reset(); });
         }
-        control.run_and_wait([this] { webhook_owners.reset(); });
+        control.run_and_wait([this] {
+            lag_reports.reset();
+            webhook_owners.reset();
+        });
         fronts.stop();
         links.reset();  // its thread posts to the loops until here
         control.stop();
@@ -115,6 +125,7 @@ struct Edge::Impl {
     void hand_over();
     void open_webhook_owners();
     void open_homes(std::size_t shard);
+    std::function<void(core::Duration)> lag_of(std::size_t shard);
     void open_broadcasts();
     void open_cluster();
 
@@ -167,6 +178,8 @@ struct Edge::Impl {
     /// Of the control thread, but for the queries of any thread; outlives the homes, which query
     /// it.
     std::unique_ptr<fold::WebhookOwners> webhook_owners;
+    /// The same. Null: no endpoint asks.
+    std::unique_ptr<LagReports> lag_reports;
     /// Each is of its shard's thread, and longer there than the control thread posts to it.
     std::vector<std::unique_ptr<HomeShard>> homes;
     ShardLoop control;
@@ -256,8 +269,15 @@ void Edge::Impl::open_homes(std::size_t shard) {
                         });
                     },
                 .gone_wanted = [owners = webhook_owners.get()](
-                                   std::string_view owner) { return owners->may_want(owner); }});
+                                   std::string_view owner) { return owners->may_want(owner); },
+                .lag = lag_of(shard)});
     });
+}
+
+std::function<void(core::Duration)> Edge::Impl::lag_of(std::size_t shard) {
+    if (!lag_reports) return {};
+    return
+        [reports = lag_reports.get(), shard](core::Duration lag) { reports->measured(shard, lag); };
 }
 
 void Edge::Impl::open_broadcasts() {

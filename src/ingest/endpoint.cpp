@@ -8,6 +8,7 @@
 #include "ingest/receipts/prefer.hpp"
 #include "ingest/receipts/receipt_polls.hpp"
 #include "ingest/service.hpp"
+#include "ingest/view/edge_lag.hpp"
 #include "ingest/view/subscription_view.hpp"
 #include "net/admission.hpp"
 #include "net/http/http_server.hpp"
@@ -180,6 +181,7 @@ struct Endpoint::Impl {
     std::unique_ptr<log::LogWatch> log_watch;             ///< on the view's thread; all notify it
     std::unique_ptr<ReceiptPolls> receipts;               ///< on the view's thread; asked by all
     std::unique_ptr<fold::WebhookOwners> webhook_owners;  ///< on the view's thread; asked by all
+    std::unique_ptr<EdgeLag> edge_lag;                    ///< the same; null: without a limit
     std::unique_ptr<ServiceShared> shared;
     std::thread view_thread;
 };
@@ -221,6 +223,7 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
         .publish_budget = PublishBudget{config.publish_bytes_max, metrics},
         .receipts = receipts.get(),
         .log_watch = log_watch.get(),
+        .edge_lag = edge_lag.get(),
         .gone_wanted = [this](std::string_view owner) { return webhook_owners->may_want(owner); },
     });
     server.start(
@@ -286,8 +289,12 @@ void Endpoint::Impl::run_view(std::latch& opened) {
                                      .node = config.node,
                                      .folder = "ingest"},
         fold::WebhookOwners::Context{.log = log, .executor = view_loop, .clock = clock});
+    if (config.edge_lag_max > std::chrono::milliseconds{0}) {
+        edge_lag = std::make_unique<EdgeLag>(config.edge_lag_max, log, view_loop, clock);
+    }
     opened.count_down();
     view_loop.run("ingest-view");
+    edge_lag.reset();
     webhook_owners.reset();
     receipts.reset();
     log_watch.reset();

@@ -52,8 +52,10 @@ struct EndpointConfig {
     std::size_t failed_vapid_per_address_per_minute = 600;  ///< 0: no limit
     std::size_t vapid_cache_entries = 100'000;
     std::size_t publish_bytes_max = 64U << 20;  ///< of records that wait for the log
-    std::vector<std::string> trusted_proxies;   ///< addresses whose Forwarded header counts
-    bool proxy_protocol = false;                ///< their connections begin with a PROXY header
+    /// Messages are accepted more slowly while an edge is further behind the log; 0: never.
+    std::chrono::milliseconds edge_lag_max{0};
+    std::vector<std::string> trusted_proxies;  ///< addresses whose Forwarded header counts
+    bool proxy_protocol = false;               ///< their connections begin with a PROXY header
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
     /// The process's shared cache and write buffers; null: of its own.
     std::shared_ptr<rocks::Memory> store_memory;

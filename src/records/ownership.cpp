@@ -1,6 +1,7 @@
 #include "records/ownership.hpp"
 
 #include "core/json_text.hpp"
+#include "records/edge_lag.hpp"
 #include "records/fields.hpp"
 #include "records/headers.hpp"
 #include "records/log_key.hpp"
@@ -195,7 +196,9 @@ core::Record encode(const NodeRecord& node) {
 }
 
 OwnershipEvent decode_ownership(const core::RecordView& view) try {
-    if (core::is_control_key(view.key) || is_process_key(view.key)) return OwnershipBarrier{};
+    if (core::is_control_key(view.key) || is_process_key(view.key) || is_edge_lag_key(view.key)) {
+        return OwnershipBarrier{};
+    }
     const KeyParts key{view.key};
     if (key.count == 4 && key.part[0] == kController) return decode_claim(view, key);
     if (key.count == 3 && key.part[1] == "node") return decode_node(view, key);

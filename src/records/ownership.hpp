@@ -20,6 +20,7 @@
 ///   <role>/node/<node>                            a node: its link URL and its ready partitions
 ///   !mark/<node>                                  a read barrier
 ///   process/<role>/<id>                           see process.hpp
+///   lag/<node>                                    see edge_lag.hpp
 ///
 /// Pure functions, any thread.
 namespace beckon::cluster {
@@ -90,7 +91,8 @@ struct UnknownOwnership {
     bool operator==(const UnknownOwnership&) const = default;
 };
 
-/// Read barriers, and what processes say of themselves: nothing that a role folds.
+/// Read barriers, what processes say of themselves, and the lag of edges: nothing that Cluster
+/// folds.
 struct OwnershipBarrier {
     bool operator==(const OwnershipBarrier&) const = default;
 };

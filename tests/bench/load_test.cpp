@@ -145,6 +145,10 @@ TEST_CASE("the ledger follows messages whatever the order of their events", "[lo
     CHECK(tally.refused == std::map<int, std::uint64_t>{{503, 1}});
     CHECK(tally.to_frame.max() == 60);
     CHECK(tally.to_reply.max() == 60);
+    CHECK(tally.after_reply.count() == 2);
+    CHECK(tally.after_reply.max() == 10);
+    REQUIRE(tally.slowest.size() == 2);
+    CHECK(tally.slowest.back().to_frame == 60);
 }
 
 TEST_CASE("a process is sampled by name and number", "[load]") {

@@ -6,6 +6,7 @@
 #include "core/logger.hpp"
 #include "core/tokens.hpp"
 #include "ingest/service.hpp"
+#include "ingest/view/edge_lag.hpp"
 #include "records/events.hpp"
 #include "store/subscription_store.hpp"
 #include "support/manual_clock.hpp"
@@ -112,7 +113,8 @@ struct WorldOptions {
     bool start_view = true;
     bool bridged_delivery = false;
     bool matrix_gateway = false;
-    std::chrono::milliseconds host_ahead{};  ///< the host's clock, of the log's
+    std::chrono::milliseconds host_ahead{};    ///< the host's clock, of the log's
+    std::chrono::milliseconds edge_lag_max{};  ///< 0: the endpoint does not ask
 };
 
 class IngestWorld {
@@ -178,6 +180,11 @@ public:
             .requests = net::RateLimiter{{.limit = options.requests_per_second}},
             .failed_vapid = ingest::FailedChecks{options.failed_vapid_per_minute},
             .publish_budget = ingest::PublishBudget{options.publish_bytes_max, metrics_}});
+        if (options.edge_lag_max > std::chrono::milliseconds{0}) {
+            edge_lag_ =
+                std::make_unique<ingest::EdgeLag>(options.edge_lag_max, *log_, executor_, clock_);
+            shared_->edge_lag = edge_lag_.get();
+        }
         service_ = std::make_unique<ingest::Service>(*shared_, *log_, executor_);
         if (options.start_view) start_view();
     }
@@ -308,6 +315,7 @@ public:
     std::unique_ptr<store::SubscriptionStore> store_;
     std::unique_ptr<log::Publisher> publisher_;
     std::unique_ptr<ingest::SubscriptionView> view_;
+    std::unique_ptr<ingest::EdgeLag> edge_lag_;
     std::unique_ptr<ingest::ServiceShared> shared_;
     std::unique_ptr<ingest::Service> service_;
 };

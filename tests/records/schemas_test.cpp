@@ -8,6 +8,7 @@
 #include "records/dead_letter.hpp"
 #include "records/delivery.hpp"
 #include "records/done.hpp"
+#include "records/edge_lag.hpp"
 #include "records/events.hpp"
 #include "records/ownership.hpp"
 #include "records/process.hpp"
@@ -165,6 +166,12 @@ core::Record process_of(test::RandomEvents& make) {
     return cluster::encode(process);
 }
 
+core::Record lag_of(test::RandomEvents& make) {
+    cluster::EdgeLagRecord lag{.node = {"0123456789abcdef"}, .lag = {}};
+    if (make.coin()) lag.lag = std::chrono::milliseconds{make.below(100'000)};
+    return cluster::encode(lag);
+}
+
 core::Record report_of(test::RandomEvents& make) {
     reliability::Report report;
     for (std::size_t i = 0; i < make.below(4); ++i) report.add(history_of(make));
@@ -306,6 +313,7 @@ std::vector<core::Record> records_of(unsigned seed) {
         report_of(make),
         reliability::encode(reliability::ReportRemoved{}),
         process_of(make),
+        lag_of(make),
         cluster::encode(cluster::ControllerClaim{"edge", seed, node, make.coin()}),
         cluster::encode(cluster::PlacementRecord{
             "edge", 3, node, {node, node}, seed, make.coin() ? "0123456789abcdef" : ""}),

@@ -183,6 +183,13 @@ std::vector<Setting> endpoint_settings(Config& c) {
                        {1, 100'000'000}, "Verified VAPID tokens remembered until they expire."),
         bytes_setting("endpoint.publish_bytes_max", c.endpoint.publish_bytes_max, 1U << 20,
                       "Bytes of records that may wait for the log; requests beyond get 503."),
+        duration_setting(
+            "endpoint.edge_lag_max", c.endpoint.edge_lag_max, milliseconds{0},
+            milliseconds{600'000},
+            "While an edge is further behind the log than this, POSTs wait for up to a "
+            "second, and from twice of it on they get 503 with Retry-After. At least 250ms. "
+            "Edges say their lag only if they have this setting too. 0: never, since a log is "
+            "a buffer."),
         list_setting("endpoint.trusted_proxies", c.endpoint.trusted_proxies,
                      "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
         bool_setting("endpoint.proxy_protocol", c.endpoint.proxy_protocol,

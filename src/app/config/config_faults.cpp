@@ -5,6 +5,7 @@
 #include "ingest/endpoint.hpp"
 #include "net/http/caller.hpp"
 #include "net/peer_address.hpp"
+#include "records/edge_lag.hpp"
 #include "retry/attempt/address_guard.hpp"
 
 #include <algorithm>
@@ -141,6 +142,12 @@ void check_together(const Config& config, Reader reader, std::vector<ConfigFault
                                        config.console.host + " would see the console"});
     }
     check_edge_path(config, faults);
+    const auto lag_max = config.endpoint.edge_lag_max;
+    if (lag_max > std::chrono::milliseconds{0} && lag_max < cluster::EdgeLagRecord::kLeast) {
+        faults.push_back(
+            {"endpoint.edge_lag_max",
+             "must be 0 or at least 250ms: an edge that is less behind does not say so"});
+    }
     const auto proxies = [&faults](const std::string& role, bool header, const auto& trusted) {
         if (!header || !trusted.empty()) return;
         faults.push_back(

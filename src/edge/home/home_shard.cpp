@@ -19,6 +19,8 @@ constexpr core::Duration kLagEvery = std::chrono::seconds{1};
 constexpr core::Duration kBehind = std::chrono::seconds{5};
 constexpr core::Duration kReadyAgain = std::chrono::seconds{1};
 constexpr core::Duration kNoticeLagEvery = std::chrono::seconds{1};
+/// While endpoints slow down by it.
+constexpr core::Duration kReportedLagEvery = std::chrono::milliseconds{250};
 
 }  // namespace
 
@@ -137,11 +139,15 @@ bool HomeShard::turn_ended() {
 }
 
 void HomeShard::notice_changes() {
-    const bool lags = noticed_ - lag_noticed_ >= kNoticeLagEvery;
-    if (lags) lag_noticed_ = noticed_;
+    const bool lags =
+        noticed_ - lag_noticed_ >= (context_.lag ? kReportedLagEvery : kNoticeLagEvery);
+    if (lags) notice_lag();
     bool changed = false;
     for (auto& [partition, entry] : homes_) {
-        if (lags) changed |= notice_lag(entry);
+        if (lags) {
+            const bool behind = entry.lag > (entry.behind ? kReadyAgain : kBehind);
+            changed |= std::exchange(entry.behind, behind) != behind;
+        }
         const bool stuck = entry.home->stuck().has_value();
         changed |= std::exchange(entry.stuck, stuck) != stuck;
         const auto state = entry.home->state();
@@ -153,12 +159,17 @@ void HomeShard::notice_changes() {
     if (changed) context_.changed();
 }
 
-/// True if the home has fallen behind, or has caught up again.
-bool HomeShard::notice_lag(Entry& entry) {
-    core::Duration lag{};
-    for (const auto& input : entry.home->progress().inputs) lag = std::max(lag, input.lag);
-    const bool behind = lag > (entry.behind ? kReadyAgain : kBehind);
-    return std::exchange(entry.behind, behind) != behind;
+void HomeShard::notice_lag() {
+    lag_noticed_ = noticed_;
+    core::Duration most{};
+    for (auto& [partition, entry] : homes_) {
+        entry.lag = {};
+        for (const auto& input : entry.home->progress().inputs) {
+            entry.lag = std::max(entry.lag, input.lag);
+        }
+        if (entry.state == Home::State::serving) most = std::max(most, entry.lag);
+    }
+    if (context_.lag) context_.lag(most);
 }
 
 void HomeShard::report() {

@@ -40,6 +40,9 @@ public:
         std::function<void()> changed;
         /// As Home::Context has it.
         std::function<bool(std::string_view owner)> gone_wanted{};
+        /// How far the homes that serve are behind the log, several times a second while they have
+        /// something to do. On the shard's thread; empty: nobody asks.
+        std::function<void(core::Duration)> lag{};
     };
 
     /// `options`: for every home but for its partition.
@@ -78,6 +81,7 @@ private:
         std::unique_ptr<Home> home;
         Home::State state = Home::State::starting;  ///< as the switchboard knows it
         bool stuck = false;                         ///< as was reported
+        core::Duration lag{};                       ///< of its fold, as last noticed
         bool behind = false;                        ///< its fold has fallen back
         bool unwanted = false;  ///< to be forgotten once the next home has taken over
         /// Records, of all inputs, that were folded when its restore was first measured.
@@ -90,7 +94,7 @@ private:
     void front_lost(const core::NodeId& front);
     bool turn_ended();
     void notice_changes();
-    static bool notice_lag(Entry& entry);
+    void notice_lag();
     void report();
     void report_lag();
 

@@ -10,6 +10,7 @@
 #include "ingest/receipts/receipt_polls.hpp"
 #include "ingest/vapid/es256.hpp"
 #include "ingest/vapid/failed_checks.hpp"
+#include "ingest/view/edge_lag.hpp"
 #include "ingest/view/subscription_view.hpp"
 #include "log/log_watch.hpp"
 #include "net/peer_address.hpp"
@@ -75,6 +76,7 @@ struct ServiceShared {
     ReceiptPolls* receipts = nullptr;  ///< null in tests that need none
     log::LogWatch* log_watch =
         nullptr;  ///< is notified of outcomes of publishes; null in tests that need none
+    const EdgeLag* edge_lag = nullptr;  ///< null: endpoint.edge_lag_max is 0
     /// Whether an owner may have a webhook for the end of its subscriptions; empty: every owner.
     std::function<bool(std::string_view owner)> gone_wanted{};
     std::atomic<bool> proxy_warned{false};

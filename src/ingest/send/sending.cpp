@@ -34,7 +34,8 @@ Sending::Sending(const Uses& uses)
       publisher_(uses.publisher),
       executor_(uses.executor),
       vapid_(shared_.config.audiences, shared_.config.vapid_cache_entries),
-      published_gone_(kPublishedGone) {}
+      published_gone_(kPublishedGone),
+      lifetime_(executor_) {}
 
 Sending::~Sending() = default;
 
@@ -156,8 +157,32 @@ Checked<std::optional<core::ReceiptRef>> Sending::receipt_wish(const HttpRequest
     return check_receipt(request, receipt_tokens_, sender);
 }
 
+/// Where edges are far behind, messages for them are not accepted faster than they are delivered.
+/// A message of a bridge is for no edge.
 void Sending::check_and_publish(const CallPtr& call, const Addressed& to,
                                 const Subscription& client) {
+    if (!shared_.edge_lag || destination_of(client) == Destination::bridge) {
+        return publish_message(call, to, client);
+    }
+    const auto verdict = shared_.edge_lag->verdict();
+    if (verdict.refuse) {
+        return responder_.refuse(
+            call, {Problem::busy, "Delivery is behind at present; try again later.", 0});
+    }
+    if (verdict.delay == std::chrono::milliseconds{0}) return publish_message(call, to, client);
+    const auto bytes = call->request().body.size();
+    if (!shared_.publish_budget.reserve(bytes)) {
+        return responder_.refuse(
+            call, {Problem::busy, "Too many bytes are waiting; try again later.", 0});
+    }
+    executor_.post_after(verdict.delay, lifetime_.guard([this, call, to, client, bytes] {
+        shared_.publish_budget.release(bytes);
+        publish_message(call, to, client);
+    }));
+}
+
+void Sending::publish_message(const CallPtr& call, const Addressed& to,
+                              const Subscription& client) {
     const auto& request = call->request();
     const auto parts = check_message(request, {.ttl_max_s = shared_.config.ttl_max_s});
     if (!parts) return responder_.refuse(call, parts.error());

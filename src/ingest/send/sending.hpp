@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/executor.hpp"
+#include "core/lifetime.hpp"
 #include "core/milestone.hpp"
 #include "core/receipt_tokens.hpp"
 #include "core/tokens.hpp"
@@ -46,6 +47,7 @@ private:
     void refuse_gone(const CallPtr& call, const Addressed& to);
     void publish_gone(const Call& call, const Addressed& to);
     void check_and_publish(const CallPtr& call, const Addressed& to, const Subscription& client);
+    void publish_message(const CallPtr& call, const Addressed& to, const Subscription& client);
     using FailureOf = Failure (*)(const core::Error&);
     /// A message whose milestones are reported; without an id it is not tracked.
     struct Tracked {
@@ -73,6 +75,7 @@ private:
     /// fill the log.
     std::vector<std::string> published_gone_;
     std::size_t vapid_cached_ = 0;  ///< the gauge's last value
+    core::Lifetime lifetime_;
 };
 
 }  // namespace beckon::ingest

@@ -1,0 +1,94 @@
+#include "ingest/view/edge_lag.hpp"
+
+#include "core/logger.hpp"
+#include "records/edge_lag.hpp"
+
+#include <algorithm>
+
+namespace beckon::ingest {
+
+using cluster::EdgeLagRecord;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// An edge that died is noticed so late, after its last record has stopped counting.
+constexpr milliseconds kWatchEvery{500};
+
+}  // namespace
+
+EdgeLag::EdgeLag(milliseconds lag_max, log::EventLog& log, core::Executor& executor,
+                 const core::Clock& clock)
+    : lag_max_(lag_max),
+      executor_(executor),
+      clock_(clock),
+      lifetime_(executor),
+      state_(
+          {.folder = "ingest", .inputs = {{log::Topic::kOwnership, 0}}, .proof = fold::Proof::end},
+          {.log = log, .executor = executor, .clock = clock},
+          {.apply = [this](auto, const core::RecordView& record) { apply(record); },
+           .cleared = [this] { edges_.clear(); }}) {
+    state_.start();
+    watch();
+}
+
+/// How long ago the log appended the record, by the log's clock, at least; every record of the
+/// topic shows how far that clock has got. It is taken to run slower than ours, so that one that
+/// steps back, as with a new leader of the partition, is believed again after ten times the step.
+core::Duration EdgeLag::age_of(const core::RecordView& record) {
+    const auto now = clock_.mono();
+    if (newest_read_) {
+        const auto passed = now - *newest_read_;
+        const auto log_now = newest_ + passed - passed / 10;
+        if (record.time < log_now) return log_now - record.time;
+    }
+    newest_ = record.time;
+    newest_read_ = now;
+    return {};
+}
+
+/// Records that were there before this process came say nothing about now, nor do those that
+/// stand in the log after the endpoint could not read it for a while.
+void EdgeLag::apply(const core::RecordView& record) {
+    const auto left = EdgeLagRecord::kCountsFor - age_of(record);
+    if (!state_.complete() || !cluster::is_edge_lag_key(record.key)) return;
+    const auto said = cluster::decode_edge_lag(record);
+    if (!said) return;
+    const auto edge = edges_.find(said->node.text);
+    if (!said->lag || left <= core::Duration::zero()) {
+        if (edge != edges_.end()) edges_.erase(edge);
+    } else if (edge != edges_.end()) {
+        edge->second = {*said->lag, clock_.mono() + left};
+    } else if (edges_.size() < kEdgesMax) {
+        edges_.emplace(said->node.text, Said{*said->lag, clock_.mono() + left});
+    }
+    update();
+}
+
+void EdgeLag::update() {
+    const auto now = clock_.mono();
+    std::erase_if(edges_, [&](const auto& edge) { return edge.second.counts_until <= now; });
+    milliseconds most{0};
+    for (const auto& [node, said] : edges_) most = std::max(most, said.lag);
+    const auto before = milliseconds{lag_ms_.exchange(most.count())};
+    if (before <= lag_max_ && most > lag_max_) {
+        core::log_warn("ingest", "edges_are_behind",
+                       {{"lag_ms", most.count()}, {"edge_lag_max_ms", lag_max_.count()}});
+    } else if (before > lag_max_ && most <= lag_max_) {
+        core::log_info("ingest", "edges_keep_up_again", {{"lag_ms", most.count()}});
+    }
+}
+
+void EdgeLag::watch() {
+    update();
+    executor_.post_after(kWatchEvery, lifetime_.guard([this] { watch(); }));
+}
+
+EdgeLag::Verdict EdgeLag::verdict() const {
+    const auto now = lag();
+    if (now <= lag_max_) return {};
+    if (now >= 2 * lag_max_) return {.refuse = true};
+    return {.delay = std::min(now - lag_max_, kDelayMax)};
+}
+
+}  // namespace beckon::ingest

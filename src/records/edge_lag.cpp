@@ -1,0 +1,47 @@
+#include "records/edge_lag.hpp"
+
+#include "core/json_text.hpp"
+#include "records/headers.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace beckon::cluster {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kLagType = "beckon.lag.v1";
+constexpr std::string_view kPrefix = "lag/";
+
+}  // namespace
+
+core::Record encode(const EdgeLagRecord& lag) {
+    core::Record out{.key = std::string{kPrefix} + lag.node.text,
+                     .value = std::nullopt,
+                     .headers = {{core::header::kSpecVersion, "1.0"},
+                                 {core::header::kType, std::string{kLagType}}}};
+    if (!lag.lag) return out;
+    out.headers.push_back({core::header::kContentType, "application/json"});
+    out.value = core::json_text(Json{{"lag_ms", lag.lag->count()}});
+    return out;
+}
+
+bool is_edge_lag_key(std::string_view key) { return key.starts_with(kPrefix); }
+
+std::optional<EdgeLagRecord> decode_edge_lag(const core::RecordView& record) try {
+    if (!is_edge_lag_key(record.key)) return std::nullopt;
+    EdgeLagRecord out{.node = {std::string{record.key.substr(kPrefix.size())}}, .lag = {}};
+    if (!record.value) return out;
+    const auto json = core::parse_json(*record.value);
+    if (!json.is_object() || !json.contains("lag_ms")) return std::nullopt;
+    out.lag = std::chrono::milliseconds{std::max<std::int64_t>(0, json["lag_ms"])};
+    return out;
+} catch (const Json::exception&) {
+    return std::nullopt;  // a member of another type
+}
+
+}  // namespace beckon::cluster
