@@ -40,7 +40,7 @@ struct IoLoop::Impl {
     /// Wakes the loop for the first of the timers. Asio's own timers stand still while the host is
     /// suspended.
     asio::posix::stream_descriptor timer{context, boot_timer()};
-    const core::SystemClock clock;
+    const core::SystemClock clock{};
     std::multimap<core::MonoTime, Task> timers;  ///< of the loop's thread, or before it runs
     const char* name = "loop";
 

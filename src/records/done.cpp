@@ -2,6 +2,7 @@
 
 #include "core/json_text.hpp"
 #include "records/headers.hpp"
+#include "records/whole_number.hpp"
 
 #include <exception>
 #include <string>
@@ -33,12 +34,21 @@ Json lengths_of(const Finished& finished) {
     return lengths;
 }
 
+/// `length` offsets behind `at`.
+Offset behind(Offset at, const Json& length) {
+    Offset end = 0;
+    if (__builtin_add_overflow(at, core::whole_number<Offset>(length), &end) || end < at) {
+        throw Json::other_error::create(501, "not the length of a range", &length);
+    }
+    return end;
+}
+
 Finished finished_of(Offset low, const Json& lengths) {
     Finished finished{.low = low, .above = {}};
     Offset at = low;
     for (std::size_t i = 0; i + 1 < lengths.size(); i += 2) {
-        const auto begin = at + lengths[i].get<Offset>();
-        at = begin + lengths[i + 1].get<Offset>();
+        const auto begin = behind(at, lengths[i]);
+        at = behind(begin, lengths[i + 1]);
         finished.above.push_back({begin, at});
     }
     return finished;
@@ -56,31 +66,33 @@ FanOutState fan_out_of(const Json& value) {
     FanOutState state{.open = value.value("open", false)};
     if (value.contains("trial")) {
         const auto& trial = value["trial"];
-        state.trial = {.from = trial.at(0).get<Offset>(),
-                       .to = trial.at(1).get<Offset>(),
-                       .times = trial.at(2).get<int>()};
+        state.trial = {.from = core::whole_number<Offset>(trial.at(0)),
+                       .to = core::whole_number<Offset>(trial.at(1)),
+                       .times = core::whole_number<int>(trial.at(2))};
     }
     if (value.contains("set_aside")) {
-        state.set_aside = value["set_aside"].get<std::vector<Offset>>();
+        for (const auto& offset : value["set_aside"]) {
+            state.set_aside.push_back(core::whole_number<Offset>(offset));
+        }
     }
     return state;
 }
 
 DoneRecord done_from(core::Partition partition, const Json& value) {
     DoneRecord done{.partition = partition,
-                    .epoch = value.at("epoch").get<core::Epoch>(),
+                    .epoch = core::whole_number<core::Epoch>(value.at("epoch")),
                     .delays = {},
                     .tiers = {},
-                    .dead_scan = value.at("dead_scan").get<Offset>(),
-                    .events_next = value.at("events_next").get<Offset>()};
+                    .dead_scan = core::whole_number<Offset>(value.at("dead_scan")),
+                    .events_next = core::whole_number<Offset>(value.at("events_next"))};
     if (value.contains("fan_out")) done.fan_out = fan_out_of(value["fan_out"]);
     for (const auto& delay : value.at("delays_s")) {
-        done.delays.emplace_back(delay.get<std::int64_t>());
+        done.delays.emplace_back(core::whole_number<std::int64_t>(delay));
     }
     for (const auto& [tier, state] : value.at("tiers").items()) {
         done.tiers[std::stoi(tier)] = {
-            finished_of(state.at("low").get<Offset>(), state.at("above")),
-            state.at("scan").get<Offset>()};
+            finished_of(core::whole_number<Offset>(state.at("low")), state.at("above")),
+            core::whole_number<Offset>(state.at("scan"))};
     }
     return done;
 }

@@ -6,6 +6,7 @@
 #include "records/headers.hpp"
 #include "records/log_key.hpp"
 #include "records/process.hpp"
+#include "records/whole_number.hpp"
 
 #include <algorithm>
 #include <array>
@@ -98,24 +99,27 @@ OwnershipEvent decode_node(const core::RecordView& view, const KeyParts& key) {
     if (!json.is_object()) return unknown(view.key, "no JSON object");
     out.link_url = json.value("link_url", "");
     for (const auto& p : json.value("ready", Json::array())) {
-        if (p.is_number_integer()) out.ready.insert(p.get<core::Partition>());
+        if (p.is_number_integer()) out.ready.insert(core::whole_number<core::Partition>(p));
     }
     out.name = json.value("name", "");
     out.zone = json.value("zone", "");
-    out.capacity = std::clamp<std::uint32_t>(json.value("capacity", 1U), 1, kCapacityMax);
-    if (json.contains("clients")) out.clients = json.at("clients").get<std::uint64_t>();
+    out.capacity =
+        std::clamp<std::uint32_t>(core::whole_number(json, "capacity", 1U), 1, kCapacityMax);
+    if (json.contains("clients"))
+        out.clients = core::whole_number<std::uint64_t>(json.at("clients"));
     for (const auto& peer : json.value("links", Json::array())) {
         if (peer.is_string()) out.links.insert({peer.get<std::string>()});
     }
-    if (json.contains("incarnation")) out.incarnation = json.at("incarnation").get<std::uint64_t>();
+    if (json.contains("incarnation"))
+        out.incarnation = core::whole_number<std::uint64_t>(json.at("incarnation"));
     const Json suspects = json.value("suspects", Json::object());
     for (const auto& [suspect, incarnation] : suspects.items()) {
-        out.suspects.emplace(core::NodeId{suspect}, incarnation.get<std::uint64_t>());
+        out.suspects.emplace(core::NodeId{suspect}, core::whole_number<std::uint64_t>(incarnation));
     }
     const Json load = json.value("load", Json::object());
     for (const auto& [partition, rate] : load.items()) {
         if (const auto p = number<core::Partition>(partition))
-            out.load.emplace(*p, rate.get<std::uint64_t>());
+            out.load.emplace(*p, core::whole_number<std::uint64_t>(rate));
     }
     out.joining = json.value("joining", false);
     out.leaving = json.value("leaving", false);
@@ -128,7 +132,7 @@ OwnershipEvent decode_epoch(const core::RecordView& view, const KeyParts& key) {
     if (!partition || !json.is_object()) return unknown(view.key, "no partition or JSON object");
     return EpochRecord{.role = std::string{key.part[0]},
                        .partition = *partition,
-                       .epoch = json.value("epoch", core::Epoch{0}),
+                       .epoch = core::whole_number(json, "epoch", core::Epoch{0}),
                        .node = {json.value("node", "")}};
 }
 
@@ -140,7 +144,7 @@ OwnershipEvent decode_placement(const core::RecordView& view, const KeyParts& ke
                         .partition = *partition,
                         .home = {json.value("home", "")},
                         .standbys = {},
-                        .epoch = json.value("epoch", core::Epoch{0})};
+                        .epoch = core::whole_number(json, "epoch", core::Epoch{0})};
     for (const auto& node : json.value("standbys", Json::array())) {
         if (node.is_string()) out.standbys.push_back({node.get<std::string>()});
     }

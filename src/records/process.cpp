@@ -3,6 +3,7 @@
 #include "core/json_text.hpp"
 #include "records/fields.hpp"
 #include "records/headers.hpp"
+#include "records/whole_number.hpp"
 
 #include <cmath>
 #include <utility>
@@ -88,8 +89,9 @@ std::optional<ProcessRecord> decode_process(const core::RecordView& record) try 
     if (!why.empty()) return std::nullopt;
     out.name = json.value("name", "");
     out.version = json.value("version", "");
-    out.started = core::Timestamp{std::chrono::milliseconds{json.value("started", 0LL)}};
-    out.at = core::Timestamp{std::chrono::milliseconds{json.value("at", 0LL)}};
+    out.started =
+        core::Timestamp{std::chrono::milliseconds{core::whole_number(json, "started", 0LL)}};
+    out.at = core::Timestamp{std::chrono::milliseconds{core::whole_number(json, "at", 0LL)}};
     out.ready = json.value("ready", false);
     out.faults = reasons_in(json.value("faults", Json::array()));
     out.warnings = reasons_in(json.value("warnings", Json::array()));

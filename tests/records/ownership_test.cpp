@@ -57,6 +57,16 @@ TEST_CASE("a record that ownership should not hold is named and skipped", "[owne
     CHECK(why("edge/node/n1", R"({"suspects":)" + deep + "}") ==
           "no JSON object in the record edge/node/n1");
     CHECK(why("edge/1", R"({"home":5})") == "a field of another type in the record edge/1");
+    for (const auto* value :
+         {R"({"capacity":1e300})", R"({"capacity":-1})", R"({"capacity":4294967297})",
+          R"({"clients":1.5})", R"({"incarnation":-1})", R"({"suspects":{"n2":1e300}})",
+          R"({"load":{"1":-1e300}})", R"({"ready":[4294967296]})"}) {
+        CAPTURE(value);
+        CHECK(why("edge/node/n1", value) == "a field of another type in the record edge/node/n1");
+    }
+    CHECK(why("edge/1", R"({"epoch":1e300})") == "a field of another type in the record edge/1");
+    CHECK(why("edge/epoch/1", R"({"epoch":-1})") ==
+          "a field of another type in the record edge/epoch/1");
     CHECK(why("edge/epoch/1", std::nullopt) ==
           "no partition or JSON object in the record edge/epoch/1");
     CHECK(why("controller/edge/x/n", "{}") == "no epoch in the record controller/edge/x/n");

@@ -72,7 +72,9 @@ TEST_CASE("a record is bounded, and numbers that are none are left out", "[clust
 
 TEST_CASE("what is no record of a process is none", "[cluster]") {
     for (const auto* value : {"", "[]", "1", R"({"ready": "yes"})", R"({"counters": {"a": "b"}})",
-                              R"({"faults": [1]})"}) {
+                              R"({"faults": [1]})", R"({"at": 1e300})", R"({"at": 1.5})",
+                              R"({"started": 9223372036854775808})", R"({"started": true})"}) {
+        CAPTURE(value);
         core::Record record{.key = "process/edge/a", .value = value, .headers = {}};
         CHECK_FALSE(decode_process(view_of(record)));
     }

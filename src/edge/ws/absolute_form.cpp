@@ -30,9 +30,8 @@ Kind by_first_bytes(std::string_view head) {
     const auto end = std::find_if(head.begin(), head.end(), [](char c) {
         return !is_letter(c) && !(c >= '0' && c <= '9') && c != '+' && c != '-' && c != '.';
     });
-    if (end == head.end()) {
-        return head.size() > kSchemeMax ? Kind::library : Kind::incomplete;
-    }
+    if (static_cast<std::size_t>(end - head.begin()) > kSchemeMax) return Kind::library;
+    if (end == head.end()) return Kind::incomplete;
     return *end == ':' && end != head.begin() && is_letter(head.front()) ? Kind::plain
                                                                          : Kind::library;
 }

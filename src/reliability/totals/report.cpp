@@ -1,6 +1,7 @@
 #include "reliability/totals/report.hpp"
 
 #include "core/json_text.hpp"
+#include "records/whole_number.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -67,7 +68,7 @@ std::int64_t count_ms(milliseconds duration) { return duration.count(); }
 std::optional<std::int64_t> optional_number(const Json& json, const char* name) {
     const auto& value = json.at(name);
     if (value.is_null()) return std::nullopt;
-    return value.get<std::int64_t>();
+    return core::whole_number<std::int64_t>(value);
 }
 
 }  // namespace
@@ -216,16 +217,18 @@ std::optional<Report> Report::parse_sums(std::string_view text) {
         if (const auto ms = optional_number(json, "shortest_ms")) {
             report.shortest_ = milliseconds{*ms};
         }
-        report.total_time_ = milliseconds{json.at("total_ms").get<std::int64_t>()};
-        report.success_ = json.at("success").get<std::uint64_t>();
-        report.fail_ = json.at("fail").get<std::uint64_t>();
-        report.expired_ = json.at("expired").get<std::uint64_t>();
-        report.withdrawn_ = json.value("withdrawn", std::uint64_t{0});  // older ones lack it
+        report.total_time_ = milliseconds{core::whole_number<std::int64_t>(json.at("total_ms"))};
+        report.success_ = core::whole_number<std::uint64_t>(json.at("success"));
+        report.fail_ = core::whole_number<std::uint64_t>(json.at("fail"));
+        report.expired_ = core::whole_number<std::uint64_t>(json.at("expired"));
+        report.withdrawn_ =
+            core::whole_number(json, "withdrawn", std::uint64_t{0});  // older ones lack it
         for (const auto& [name, stay] : json.at("milestones").items()) {
             const auto milestone = core::parse_milestone(name);
             if (!milestone) return std::nullopt;
-            report.stays_[*milestone] = {stay.at("count").get<std::uint64_t>(),
-                                         milliseconds{stay.at("total_ms").get<std::int64_t>()}};
+            report.stays_[*milestone] = {
+                core::whole_number<std::uint64_t>(stay.at("count")),
+                milliseconds{core::whole_number<std::int64_t>(stay.at("total_ms"))}};
         }
         return report;
     } catch (const nlohmann::json::exception&) {

@@ -2,6 +2,7 @@
 
 #include "core/json_text.hpp"
 #include "records/events.hpp"
+#include "records/whole_number.hpp"
 
 #include <charconv>
 #include <limits>
@@ -61,21 +62,25 @@ PartitionCounts parse_count_record(core::Partition partition, std::string_view v
     const auto json = core::must_parse_ordered_json(value);
     PartitionCounts event{
         .partition = partition, .at = {}, .counts = {}, .flow = {}, .refused = {}};
-    event.at = Timestamp{std::chrono::milliseconds{json.at("at").get<std::int64_t>()}};
+    event.at =
+        Timestamp{std::chrono::milliseconds{core::whole_number<std::int64_t>(json.at("at"))}};
     for (const auto& [name, count] : json.at("counts").items()) {
         if (const auto milestone = core::parse_milestone(name)) {
-            event.counts[*milestone] = count.get<std::uint64_t>();
+            event.counts[*milestone] = core::whole_number<std::uint64_t>(count);
         }
     }
     for (const auto& item : json.at("flow")) {
         std::map<std::uint32_t, std::uint64_t> buckets;
         for (const auto& bucket : item.at("buckets")) {
-            buckets[bucket.at("bucket").get<std::uint32_t>()] = bucket.at("count");
+            buckets[core::whole_number<std::uint32_t>(bucket.at("bucket"))] =
+                core::whole_number<std::uint64_t>(bucket.at("count"));
         }
         event.flow[step_of(item)] =
-            Durations{milliseconds{item.at("total_ms").get<std::int64_t>()}, buckets};
+            Durations{milliseconds{core::whole_number<std::int64_t>(item.at("total_ms"))}, buckets};
     }
-    for (const auto& item : json.at("refused")) event.refused[step_of(item)] = item.at("count");
+    for (const auto& item : json.at("refused")) {
+        event.refused[step_of(item)] = core::whole_number<std::uint64_t>(item.at("count"));
+    }
     return event;
 }
 

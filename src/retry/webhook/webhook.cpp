@@ -6,6 +6,7 @@
 #include "core/json_text.hpp"
 #include "core/tokens.hpp"
 #include "records/events.hpp"
+#include "records/whole_number.hpp"
 
 #include <algorithm>
 #include <array>
@@ -51,7 +52,7 @@ core::Record record_of(std::string key, std::string_view type, std::optional<std
 
 std::int64_t ms(core::Timestamp time) { return time.time_since_epoch().count(); }
 core::Timestamp time_of(const Json& value) {
-    return core::Timestamp{std::chrono::milliseconds{value.get<std::int64_t>()}};
+    return core::Timestamp{std::chrono::milliseconds{core::whole_number<std::int64_t>(value)}};
 }
 
 /// Opens each secret of the value; the first that does not open ends it.
@@ -92,8 +93,8 @@ Webhook from_json(std::string_view id, const Json& value) {
             .secrets = {},
             .shared_key = std::nullopt,
             .ordered = value.value("ordered", false),
-            .at_a_time = value.value("at_a_time", std::size_t{64}),
-            .timeout = std::chrono::seconds{value.value("timeout_s", 15)},
+            .at_a_time = core::whole_number(value, "at_a_time", std::size_t{64}),
+            .timeout = std::chrono::seconds{core::whole_number(value, "timeout_s", 15)},
             .description = value.value("description", ""),
             .created = time_of(value.at("created"))};
 }

@@ -2,6 +2,7 @@
 
 #include "core/json_text.hpp"
 #include "records/events.hpp"
+#include "records/whole_number.hpp"
 
 #include <charconv>
 #include <optional>
@@ -53,7 +54,7 @@ core::Result<WebhooksChanged> decode_webhooks_changed(const core::RecordView& re
         for (const auto& [name, offset] : value.at("below").items()) {
             const auto partition = partition_in(name);
             if (!partition) return core::fail(Fault::corrupt, "no partition: " + name);
-            changed.below[*partition] = offset.get<core::Offset>();
+            changed.below[*partition] = core::whole_number<core::Offset>(offset);
         }
         return changed;
     } catch (const Json::exception& fault) {

@@ -30,8 +30,9 @@ TEST_CASE("every other head is libwebsockets'", "[edge][ws]") {
          {std::string{"GET /"}, std::string{"GET /status HTTP/1.1\r\n"}, std::string{"OPTIONS *"},
           std::string{"GET  http://x/"}, std::string(17, 'x'),
           std::string{"PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\nGET / HTTP/1.1\r\n"},
-          "GET " + std::string(17, 'x'), std::string{"\x16\x03\x01 abc"},
-          "CONNECT x:443 HTTP/1.1\r\n" + kHost, "GET ws://x/ HTTP/1.1\r\n" + kHost, kUpgrade}) {
+          "GET " + std::string(17, 'x'), "GET " + std::string(17, 'x') + "://x/status HTTP/1.1\r\n",
+          std::string{"\x16\x03\x01 abc"}, "CONNECT x:443 HTTP/1.1\r\n" + kHost,
+          "GET ws://x/ HTTP/1.1\r\n" + kHost, kUpgrade}) {
         CAPTURE(head);
         CHECK(judge_head(head).kind == Kind::library);
     }

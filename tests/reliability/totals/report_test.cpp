@@ -121,6 +121,9 @@ TEST_CASE("reports of parts add up to the report of the whole", "[reliability]")
     CHECK(Report::parse_sums(whole.sums_json()) == whole);
     CHECK(Report::parse_sums(Report{}.sums_json()) == Report{});
     CHECK_FALSE(Report::parse_sums("{}"));
+    auto sums = nlohmann::json::parse(whole.sums_json());
+    sums["total_ms"] = 1e300;
+    CHECK_FALSE(Report::parse_sums(sums.dump()));
     CHECK_FALSE(Report::parse_sums("not JSON"));
 }
 

@@ -47,6 +47,8 @@ TEST_CASE("a record of another form is not decoded as totals", "[reliability]") 
     auto counts = encode(some_counts());
     for (const auto* value :
          {"", "{}", "[]", R"({"at":1,"counts":{},"flow":[{}],"refused":[]})",
+          R"({"at":1e300,"counts":{},"flow":[],"refused":[]})",
+          R"({"at":1,"counts":{"received":-1},"flow":[],"refused":[]})",
           R"({"at":1,"counts":{},"flow":[],"refused":[{"from":"x","to":"y"}]})"}) {
         auto bad = counts;
         bad.value = value;

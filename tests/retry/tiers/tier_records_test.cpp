@@ -3,6 +3,8 @@
 #include "retry/tiers/recent_deliveries.hpp"
 #include "support/record_view.hpp"
 
+#include <string>
+
 #include <catch2/catch.hpp>
 
 using namespace std::chrono_literals;
@@ -92,6 +94,23 @@ TEST_CASE("a done record that does not decode is corrupt, another key is none",
     auto record = encode(DoneRecord{});
     record.value = "{";
     CHECK(retry::decode_done(*ReadBack{record}).error().fault == core::Fault::corrupt);
+    const std::string begin = R"({"epoch":1,"dead_scan":0,"events_next":0,)";
+    const std::string tier = R"("delays_s":[0],"tiers":{"0":{"scan":0,"low":)";
+    record.value = begin + tier + R"(5,"above":[1,2]}}})";
+    CHECK(retry::decode_done(*ReadBack{record}));
+    for (const auto& rest :
+         {std::string{R"("tiers":{},"delays_s":[1e300]})"},
+          std::string{R"("tiers":{},"delays_s":[0.5]})"},
+          std::string{R"("tiers":{},"delays_s":[],"fan_out":{"set_aside":[1e300]}})"},
+          std::string{R"("tiers":{},"delays_s":[],"fan_out":{"trial":[0,1,4294967296]}})"},
+          tier + R"(1e300,"above":[]}}})", tier + R"(5,"above":[1,-1]}}})",
+          tier + R"(5,"above":[9223372036854775807,1]}}})"}) {
+        CAPTURE(rest);
+        record.value = begin + rest;
+        const auto read = retry::decode_done(*ReadBack{record});
+        REQUIRE_FALSE(read);
+        CHECK(read.error().fault == core::Fault::corrupt);
+    }
     record.key = "!mark/n";
     CHECK(retry::decode_done(*ReadBack{record}).error().fault == core::Fault::not_found);
 }

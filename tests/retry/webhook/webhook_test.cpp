@@ -63,6 +63,21 @@ TEST_CASE("a webhook comes back from its record, whose secrets nobody can read",
     CHECK(record.value->find("very secret") == std::string::npos);
 }
 
+TEST_CASE("a number of a webhook's record that cannot be one is corrupt", "[retry][webhook]") {
+    const SecretBox box{a_ring()};
+    auto record = encode(a_webhook(), box);
+    for (const auto* name : {"timeout_s", "at_a_time", "created"}) {
+        CAPTURE(name);
+        auto value = Json::parse(*encode(a_webhook(), box).value);
+        REQUIRE(value.contains(name));
+        value[name] = 1e300;
+        record.value = value.dump();
+        const auto read = decode_webhook(*ReadBack{record}, box);
+        REQUIRE_FALSE(read);
+        CHECK(read.error().fault == core::Fault::corrupt);
+    }
+}
+
 TEST_CASE("a secret opens for its own webhook and with its own ring only", "[retry][webhook]") {
     const SecretBox box{a_ring()};
     const auto sealed = box.seal("secret", "w1");
