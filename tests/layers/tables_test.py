@@ -33,6 +33,10 @@ LOG_LINE_ROW = re.compile(r"^\| ((?:`\w+`(?:, )?)+) \| ((?:warn|error)(?:, (?:wa
 FUNCTIONS_IN_FILE = re.compile(r"((?:`\w+\(\)`(?:, | and |, then )?)+) in `([\w/.]+)`")
 FILE_WITH_FUNCTIONS = re.compile(r"`((?:src/)?[\w/]+\.[ch]pp)` \(((?:`\w+\(\)`(?:, | and |, then )?)+)\)")
 
+ROLE_RIGHTS = re.compile(r"case Reader::(\w+):\s+return \{(.*?)\};", re.S)
+RIGHTS_MEMBER = re.compile(r"\.(reads|writes|groups) = (.*?)(?=,\s+\.|$)", re.S)
+ACL_COMMAND = re.compile(r"^ {4}kafka-acls .*?--allow-principal User:(\w+) ((?:.*\\\n)*.*)$", re.M)
+
 ROW_LENGTH_MAX = 160
 NO_SETTINGS = {"edge.members", "edge.doctor"}  # groups of the log
 
@@ -174,9 +178,38 @@ def indexes():
             yield f"schemas/README.md: {file.name} is not listed"
 
 
+def rights():
+    """What `beckon doctor --role` tries for a role against the commands of docs/operations.md."""
+    coded = set()
+    for role, members in ROLE_RIGHTS.findall(text_of("src/tools/doctor/rights_check.cpp")):
+        for member, value in RIGHTS_MEMBER.findall(members):
+            if member == "groups":
+                coded |= {f"{role}: Read on groups {name}" for name in re.findall(r'"(\w+)"', value)}
+                continue
+            operation = {"reads": "Read", "writes": "Write"}[member]
+            names = [re.sub(r"(?<=[a-z])(?=[A-Z])", ".", name).lower() for name in re.findall(r"Topic::k(\w+)", value)]
+            names += ["retry.*"] if "retry_topics" in value else []
+            coded |= {f"{role}: {operation} on {name}" for name in names}
+    documented = set()
+    for role, arguments in ACL_COMMAND.findall(text_of("docs/operations.md")):
+        topics = [name.removeprefix("beckon.") for name in re.findall(r"--topic (\S+)", arguments)]
+        groups = [name.removeprefix("beckon.") for name in re.findall(r"--group (\S+)", arguments)]
+        prefixed = "--resource-pattern-type prefixed --topic" in arguments
+        for operation in re.findall(r"--operation (\w+)", arguments):
+            if operation not in ("Read", "Write"):  # every command of a role begins with Describe
+                continue
+            documented |= {f"{role}: {operation} on {name + '*' if prefixed else name}" for name in topics}
+            documented |= {f"{role}: {operation} on groups {name}" for name in groups}
+    # A right on all topics of the prefix holds each that the code names.
+    for every in [one for one in documented if one.endswith(" on *")]:
+        documented |= {one for one in coded if one.startswith(every[:-1]) and " on groups " not in one}
+        documented.remove(every)
+    yield from differences("docs/operations.md, rights on a locked Kafka", documented, coded)
+
+
 def main() -> int:
     faults = [fault for check in (folders, row_lengths, close_codes, close_codes_in_tests, http_errors, decisions, settings,
-                                   indexes, functions, log_lines)
+                                   indexes, functions, log_lines, rights)
               for fault in check()]
     print("\n".join(faults) or "tables: the documents say what the code says")
     return 1 if faults else 0

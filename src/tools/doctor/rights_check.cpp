@@ -175,7 +175,7 @@ RoleRights rights_of(Reader role, const std::vector<std::chrono::seconds>& delay
                                          Topic::kBroadcasts, Topic::kEvents, Topic::kWebhooks,
                                          Topic::kReliability, Topic::kReliabilityTotals} +
                              retry_topics(delays),
-                    .writes = {Topic::kRetryDone, Topic::kReliabilityTotals, Topic::kOwnership},
+                    .writes = {Topic::kReliabilityTotals, Topic::kOwnership},
                     .groups = {}};
         default: return {};
     }
