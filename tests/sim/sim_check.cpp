@@ -288,6 +288,7 @@ void SimWorld::check() {
     check_sessions();
     wait_until_quiet();
     check_milestones();
+    wait_until_quiet();  // messages expired meanwhile
     std::array<std::size_t, kPartitions> home{};
     for (core::Partition p = 0; p < kPartitions; ++p) {
         for (std::size_t i = 0; i < edges_.size(); ++i) {
