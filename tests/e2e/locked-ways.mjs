@@ -67,7 +67,7 @@ for (const [how, { mechanism, release }] of Object.entries(WAYS)) {
 
         test('the doctor names each right that is missing, and nothing else', { timeout: 240000 }, async () => {
             const ring = ['doctor', '--role', 'endpoint', '--endpoint-url', 'http://127.0.0.1'];
-            const rights = (text) => [...text.matchAll(/^(\w+) +rights +(.*)$/gm)].map(([, verdict, what]) => `${verdict} ${what.replace(/: .*/, '')}`);
+            const rights = (text) => [...text.matchAll(/^(\w+) +rights +(.*)$/gm)].map(([, verdict, what]) => `${verdict} ${what.replace(/ -> .*/, '')}`);
             const as = (user, ...args) => spawnSync(BECKON, [...args, ...cluster.lockedOptions(user, { mechanism })], { encoding: 'utf8', timeout: 120000 });
             const well = as('endpoint', ...ring);
             assert.match(well.stdout, /^ok +rights +\d+ topics and groups/m, well.stdout + well.stderr);
