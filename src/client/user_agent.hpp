@@ -6,14 +6,11 @@
 #include "core/result.hpp"
 
 #include <chrono>
-#include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace beckon::client {
 

@@ -6,7 +6,6 @@
 #include "core/handle.hpp"
 
 #include <array>
-#include <memory>
 
 #include <openssl/core_names.h>
 #include <openssl/evp.h>

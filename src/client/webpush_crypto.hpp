@@ -3,7 +3,6 @@
 #include "client/p256_key.hpp"
 #include "core/result.hpp"
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <deque>
 #include <functional>
-#include <string>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>

@@ -9,7 +9,6 @@
 #include "console/overview/overview.hpp"
 #include "log/blocking_executor.hpp"
 
-#include <map>
 #include <mutex>
 #include <optional>
 #include <stop_token>

@@ -8,7 +8,6 @@
 #include "core/tokens.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>

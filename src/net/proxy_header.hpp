@@ -3,7 +3,6 @@
 #include "core/result.hpp"
 #include "net/peer_address.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

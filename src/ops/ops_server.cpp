@@ -5,8 +5,6 @@
 #include "ops/ops_handler.hpp"
 
 #include <stdexcept>
-#include <string>
-#include <utility>
 
 namespace beckon::ops {
 

@@ -4,8 +4,6 @@
 #include "records/fields.hpp"
 #include "records/log_key.hpp"
 
-#include <string>
-
 #include <nlohmann/json.hpp>
 
 namespace beckon::core {

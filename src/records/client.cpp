@@ -4,7 +4,6 @@
 #include "core/json_text.hpp"
 #include "records/fields.hpp"
 
-#include <string>
 #include <utility>
 
 #include <nlohmann/json.hpp>

@@ -5,7 +5,6 @@
 #include "records/log_key.hpp"
 
 #include <optional>
-#include <string>
 #include <utility>
 
 #include <nlohmann/json.hpp>

@@ -6,7 +6,6 @@
 #include "records/whole_number.hpp"
 
 #include <cmath>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 

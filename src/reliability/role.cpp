@@ -1,7 +1,6 @@
 #include "reliability/role.hpp"
 
 #include "cluster/cluster.hpp"
-#include "core/logger.hpp"
 #include "net/loop_thread.hpp"
 #include "ops/metric_names.hpp"
 #include "reliability/home/milestone_home.hpp"

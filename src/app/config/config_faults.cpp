@@ -10,10 +10,8 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace beckon::app {
 

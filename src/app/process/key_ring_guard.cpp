@@ -4,7 +4,6 @@
 #include "core/logger.hpp"
 #include "core/setup_error.hpp"
 
-#include <algorithm>
 #include <ctime>
 
 namespace beckon::app {

@@ -4,7 +4,6 @@
 #include "core/logger.hpp"
 #include "log/control.hpp"
 
-#include <chrono>
 #include <utility>
 
 #include <pthread.h>

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <functional>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>

@@ -11,9 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace beckon::app {

@@ -41,10 +41,7 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <thread>
-
-#include <unistd.h>
 
 namespace beckon::app {
 

@@ -3,7 +3,6 @@
 #include "console/canary/canary_facts.hpp"
 #include "core/clock.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>

@@ -6,9 +6,7 @@
 
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <string>
-#include <vector>
 
 namespace beckon::console {
 

@@ -5,7 +5,6 @@
 #include "log/groups.hpp"
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

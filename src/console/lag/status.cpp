@@ -1,7 +1,6 @@
 #include "console/lag/status.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace beckon::console {
 

@@ -4,7 +4,6 @@
 #include "console/overview/verdict.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <set>
 
 namespace beckon::console {

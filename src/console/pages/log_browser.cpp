@@ -1,7 +1,6 @@
 #include "console/pages/log_browser.hpp"
 
 #include "console/pages/shown_record.hpp"
-#include "core/hmac.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "log/read_partition.hpp"

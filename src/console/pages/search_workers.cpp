@@ -4,7 +4,6 @@
 #include "core/logger.hpp"
 
 #include <exception>
-#include <string>
 #include <utility>
 
 #include <pthread.h>

@@ -7,7 +7,6 @@
 #include "records/events.hpp"
 #include "records/log_key.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <optional>
 

@@ -3,7 +3,6 @@
 #include "core/record.hpp"
 #include "log/topic.hpp"
 
-#include <cstddef>
 #include <string>
 
 /// A record of the log as the console shows it: without names that let a reader act for a client

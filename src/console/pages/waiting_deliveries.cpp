@@ -1,6 +1,5 @@
 #include "console/pages/waiting_deliveries.hpp"
 
-#include "log/read_partition.hpp"
 #include "records/done.hpp"
 
 #include <algorithm>

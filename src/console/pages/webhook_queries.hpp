@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <deque>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <set>
 #include <string>

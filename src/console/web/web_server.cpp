@@ -4,7 +4,6 @@
 #include "net/http/http_server.hpp"
 
 #include <stdexcept>
-#include <utility>
 
 namespace beckon::console {
 

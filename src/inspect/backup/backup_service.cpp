@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 #include <pthread.h>

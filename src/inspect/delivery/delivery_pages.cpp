@@ -5,7 +5,6 @@
 #include "core/tokens.hpp"
 #include "inspect/log/log_service.hpp"
 
-#include <string>
 #include <string_view>
 #include <utility>
 

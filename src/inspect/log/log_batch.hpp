@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 /// Records of one partition on their way from a running process to a tool. Numbers are big-endian:

@@ -14,7 +14,6 @@
 #include <optional>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 #include <pthread.h>
@@ -22,7 +21,6 @@
 namespace beckon::inspect {
 
 using core::Fault;
-using core::Offset;
 using nlohmann::json;
 using ops::Page;
 using std::chrono::milliseconds;

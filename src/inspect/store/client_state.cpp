@@ -5,7 +5,6 @@
 #include "inspect/store/scratch_store.hpp"
 
 #include <limits>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 

@@ -8,8 +8,6 @@
 #include "log/event_log.hpp"
 #include "store/edge_store.hpp"
 
-#include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

@@ -4,8 +4,6 @@
 #include "reliability/totals/pages.hpp"
 #include "reliability/totals/totals_view.hpp"
 
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>

@@ -16,7 +16,6 @@
 
 namespace beckon::inspect {
 
-using core::Offset;
 using core::RecordView;
 using core::Timestamp;
 using log::Next;

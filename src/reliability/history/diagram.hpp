@@ -4,7 +4,6 @@
 
 #include <array>
 #include <string>
-#include <string_view>
 
 /// The one table of allowed transitions between milestones; the fold, the documents and the tests
 /// share it. Pure.

@@ -3,7 +3,6 @@
 #include "core/record.hpp"
 #include "reliability/history/history.hpp"
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -7,10 +7,8 @@
 #include "reliability/totals/totals_codec.hpp"
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
 namespace beckon::reliability {

@@ -7,7 +7,6 @@
 #include "reliability/totals/totals.hpp"
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>

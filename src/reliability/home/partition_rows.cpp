@@ -5,7 +5,6 @@
 #include "store/database.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace beckon::reliability {
 

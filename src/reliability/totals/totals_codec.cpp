@@ -5,7 +5,6 @@
 #include "records/whole_number.hpp"
 
 #include <charconv>
-#include <limits>
 
 #include <nlohmann/json.hpp>
 

@@ -5,8 +5,6 @@
 #include "reliability/totals/report.hpp"
 #include "reliability/totals/totals.hpp"
 
-#include <optional>
-#include <string>
 #include <string_view>
 #include <variant>
 

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <cstring>
 #include <iostream>
-#include <optional>
 #include <thread>
 #include <vector>
 

@@ -9,7 +9,6 @@
 #include "records/events.hpp"
 #include "tools/running/ops_client.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <optional>

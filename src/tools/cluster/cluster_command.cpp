@@ -2,7 +2,6 @@
 
 #include "app/command_line.hpp"
 #include "app/process/output.hpp"
-#include "core/clock.hpp"
 #include "tools/cluster/cluster_tool.hpp"
 #include "tools/running/tool_log.hpp"
 

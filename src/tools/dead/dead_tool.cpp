@@ -10,9 +10,7 @@
 #include "tools/api/answer.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
-#include <cstdio>
 #include <thread>
 #include <utility>
 

@@ -2,7 +2,6 @@
 
 #include "app/process/own_command.hpp"
 #include "tools/api/access.hpp"
-#include "tools/demo/demo.hpp"
 #include "tools/demo/webhook_demo.hpp"
 
 #include <chrono>

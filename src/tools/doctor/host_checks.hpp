@@ -5,7 +5,6 @@
 #include "tools/doctor/finding.hpp"
 
 #include <filesystem>
-#include <optional>
 #include <string>
 
 /// The checks of `beckon doctor` on this host. Each changes nothing.

@@ -9,7 +9,6 @@
 #include "core/json_text.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <random>

@@ -5,8 +5,6 @@
 #include "tools/push/listen.hpp"
 #include "tools/push/push.hpp"
 
-#include <string>
-
 #include <CLI/CLI.hpp>
 
 namespace beckon::tools {

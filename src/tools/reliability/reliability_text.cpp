@@ -3,7 +3,6 @@
 #include "core/json_text.hpp"
 #include "reliability/totals/report.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 #include <nlohmann/json.hpp>

@@ -4,7 +4,6 @@
 #include "log/topic.hpp"
 
 #include <string>
-#include <string_view>
 
 namespace beckon::tools {
 

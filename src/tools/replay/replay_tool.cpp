@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <memory>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>

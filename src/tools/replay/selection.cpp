@@ -5,13 +5,11 @@
 #include "records/events.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace beckon::tools {
 
 using core::RecordView;
-using core::Timestamp;
 using std::chrono::milliseconds;
 
 namespace {

@@ -1,9 +1,6 @@
 #include "tools/subscriptions/import_plan.hpp"
 
-#include "records/events.hpp"
-
 #include <algorithm>
-#include <chrono>
 #include <variant>
 
 namespace beckon::tools {

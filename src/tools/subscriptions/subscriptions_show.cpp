@@ -2,7 +2,6 @@
 
 #include "app/exit_codes.hpp"
 #include "app/process/key_ring_guard.hpp"
-#include "app/process/output.hpp"
 #include "app/process/process.hpp"
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"

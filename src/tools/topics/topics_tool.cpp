@@ -16,7 +16,6 @@ using log::EventLog;
 using log::Existing;
 using log::Topic;
 using log::TopicsAdmin;
-using log::TopicsPlan;
 
 namespace {
 

@@ -16,7 +16,6 @@
 
 namespace beckon::tools {
 
-using Json = nlohmann::ordered_json;
 using std::chrono::seconds;
 
 namespace {
