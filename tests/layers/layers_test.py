@@ -133,7 +133,7 @@ MODULES = {
         "connection_limiter", "descriptor", "io_loop", "listener", "peer_address",
         "proxy_header", "tls")},
 }
-# The commands. Each may include its own folder and these.
+# The commands. Each may include its own folder, the list of all commands, and these.
 TOOLS = {
     "running": set(),
     "api": set(), "keys": set(), "topics": set(), "push": set(),
@@ -148,7 +148,7 @@ TOOLS = {
 }
 for tool, others in TOOLS.items():
     LAYERS[f"tools/{tool}"] = LAYERS["tools"]
-    MODULES[f"tools/{tool}"] = {f"tools/{other}/" for other in others}
+    MODULES[f"tools/{tool}"] = {"tools/commands.hpp"} | {f"tools/{other}/" for other in others}
 for module in ("config", "process"):
     LAYERS[f"app/{module}"] = (BELOW_TOOLS, ALL)
 # The only files that may include Boost: its headers cost more to compile than all of ours.

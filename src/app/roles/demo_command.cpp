@@ -1,7 +1,6 @@
-#include "app/roles/demo_command.hpp"
-
 #include "app/client_options.hpp"
 #include "app/command_line.hpp"
+#include "app/roles/commands.hpp"
 #include "app/roles/demo_server.hpp"
 #include "tools/demo/demo.hpp"
 

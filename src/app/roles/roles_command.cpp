@@ -1,9 +1,8 @@
-#include "app/roles/roles_command.hpp"
-
 #include "app/command_line.hpp"
 #include "app/config/setting.hpp"
+#include "app/roles/commands.hpp"
 #include "app/roles/roles.hpp"
-#include "tools/reliability/reliability_command.hpp"
+#include "tools/commands.hpp"
 
 #include <chrono>
 #include <optional>

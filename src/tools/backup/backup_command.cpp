@@ -1,7 +1,6 @@
-#include "tools/backup/backup_command.hpp"
-
 #include "app/command_line.hpp"
 #include "tools/backup/backup_tool.hpp"
+#include "tools/commands.hpp"
 
 #include <CLI/CLI.hpp>
 

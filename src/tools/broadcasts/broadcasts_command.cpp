@@ -1,7 +1,6 @@
-#include "tools/broadcasts/broadcasts_command.hpp"
-
 #include "app/command_line.hpp"
 #include "tools/broadcasts/broadcasts_tool.hpp"
+#include "tools/commands.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,8 +1,7 @@
-#include "tools/cluster/cluster_command.hpp"
-
 #include "app/command_line.hpp"
 #include "app/process/output.hpp"
 #include "tools/cluster/cluster_tool.hpp"
+#include "tools/commands.hpp"
 #include "tools/running/tool_log.hpp"
 
 #include <condition_variable>

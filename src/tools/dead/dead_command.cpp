@@ -1,9 +1,7 @@
-#include "tools/dead/dead_command.hpp"
-
 #include "app/command_line.hpp"
 #include "tools/api/api_command.hpp"
+#include "tools/commands.hpp"
 #include "tools/dead/dead_tool.hpp"
-#include "tools/dead/replay_redrive.hpp"
 
 #include <string>
 

@@ -1,8 +1,7 @@
-#include "tools/doctor/doctor_command.hpp"
-
 #include "app/command_line.hpp"
 #include "app/process/process.hpp"
 #include "core/clock.hpp"
+#include "tools/commands.hpp"
 #include "tools/doctor/finding.hpp"
 #include "tools/doctor/host_checks.hpp"
 #include "tools/doctor/reach_checks.hpp"

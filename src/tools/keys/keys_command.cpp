@@ -1,6 +1,5 @@
-#include "tools/keys/keys_command.hpp"
-
 #include "app/command_line.hpp"
+#include "tools/commands.hpp"
 #include "tools/keys/keys_tool.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,5 @@
-#include "tools/lag/lag_command.hpp"
-
 #include "app/command_line.hpp"
+#include "tools/commands.hpp"
 #include "tools/lag/lag_tool.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,7 +1,6 @@
-#include "tools/message/message_command.hpp"
-
 #include "app/command_line.hpp"
 #include "app/config/config.hpp"
+#include "tools/commands.hpp"
 #include "tools/message/message_tool.hpp"
 
 #include <iostream>

@@ -1,7 +1,6 @@
-#include "tools/push/push_command.hpp"
-
 #include "app/client_options.hpp"
 #include "app/command_line.hpp"
+#include "tools/commands.hpp"
 #include "tools/push/listen.hpp"
 #include "tools/push/push.hpp"
 

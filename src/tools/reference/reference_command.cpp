@@ -1,7 +1,6 @@
-#include "tools/reference/reference_command.hpp"
-
 #include "app/command_line.hpp"
 #include "app/process/version.hpp"
+#include "tools/commands.hpp"
 #include "tools/reference/command_reference.hpp"
 
 #include <iostream>

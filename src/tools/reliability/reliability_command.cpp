@@ -1,7 +1,6 @@
-#include "tools/reliability/reliability_command.hpp"
-
 #include "app/command_line.hpp"
 #include "fetch/transfer.hpp"
+#include "tools/commands.hpp"
 #include "tools/reliability/reliability_text.hpp"
 
 #include <chrono>

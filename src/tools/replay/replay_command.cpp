@@ -1,5 +1,3 @@
-#include "tools/replay/replay_command.hpp"
-
 #include "app/command_line.hpp"
 #include "app/exit_codes.hpp"
 #include "app/process/key_ring_guard.hpp"
@@ -12,7 +10,7 @@
 #include "inspect/log/log_service.hpp"
 #include "inspect/store/client_state.hpp"
 #include "inspect/store/store_service.hpp"
-#include "tools/dead/replay_redrive.hpp"
+#include "tools/commands.hpp"
 #include "tools/replay/replay_tool.hpp"
 #include "tools/replay/verify.hpp"
 #include "tools/running/ops_client.hpp"

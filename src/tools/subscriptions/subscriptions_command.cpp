@@ -1,6 +1,5 @@
-#include "tools/subscriptions/subscriptions_command.hpp"
-
 #include "app/command_line.hpp"
+#include "tools/commands.hpp"
 #include "tools/subscriptions/autopush_dump.hpp"
 #include "tools/subscriptions/subscriptions_show.hpp"
 #include "tools/subscriptions/subscriptions_tool.hpp"

@@ -1,10 +1,9 @@
-#include "tools/topics/topics_command.hpp"
-
 #include "app/command_line.hpp"
 #include "app/process/broker_wait.hpp"
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "core/key_ring.hpp"
+#include "tools/commands.hpp"
 #include "tools/topics/topic_forms.hpp"
 #include "tools/topics/topics_tool.hpp"
 

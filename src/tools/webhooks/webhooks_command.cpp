@@ -1,8 +1,6 @@
-#include "tools/webhooks/webhooks_command.hpp"
-
 #include "app/command_line.hpp"
 #include "tools/api/api_command.hpp"
-#include "tools/dead/dead_command.hpp"
+#include "tools/commands.hpp"
 #include "tools/webhooks/listen.hpp"
 #include "tools/webhooks/webhooks_tool.hpp"
 
