@@ -1,9 +1,9 @@
 #include "net/peer_address.hpp"
 
 #include "core/ascii.hpp"
+#include "core/decimal.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <stdexcept>
 
@@ -99,12 +99,8 @@ TrustedProxies::TrustedProxies(const std::vector<std::string>& blocks) {
         bool good = address.has_value();
         int bits = 128;
         if (good && slash != std::string::npos) {
-            const char* begin = text.data() + slash + 1;
-            const char* end = text.data() + text.size();
-            const auto parsed = std::from_chars(begin, end, bits);
-            const int most = address->is_v4() ? 32 : 128;
-            good = begin != end && parsed.ec == std::errc{} && parsed.ptr == end && bits >= 0 &&
-                   bits <= most;
+            bits = core::parse_decimal<int>(std::string_view{text}.substr(slash + 1)).value_or(-1);
+            good = bits >= 0 && bits <= (address->is_v4() ? 32 : 128);
             if (address->is_v4()) bits += 96;
         }
         if (!good) {

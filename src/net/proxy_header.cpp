@@ -1,8 +1,9 @@
 #include "net/proxy_header.hpp"
 
+#include "core/decimal.hpp"
+
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 #include <sys/socket.h>
@@ -28,10 +29,8 @@ bool could_be(std::string_view bytes, std::string_view start) {
 }
 
 bool is_port(std::string_view text) {
-    std::uint16_t port = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), port);
     const bool padded = text.size() > 1 && text.front() == '0';
-    return fault == std::errc{} && end == text.data() + text.size() && !padded;
+    return !padded && core::parse_decimal<std::uint16_t>(text);
 }
 
 /// Takes the text before the next blank, and the blank.

@@ -3,6 +3,7 @@
 #include "core/base64url.hpp"
 #include "core/json_text.hpp"
 #include "core/tokens.hpp"
+#include "records/fields.hpp"
 #include "records/headers.hpp"
 #include "records/log_key.hpp"
 
@@ -39,13 +40,9 @@ std::optional<std::string> hash_of_token_in(std::string_view router_data) {
 }
 
 Record encode(const ClientGone& gone) {
+    auto key = to_hex(gone.uaid).append(kBetween).append(gone.token_hash);
     // A value, so that compaction does not take it for a tombstone.
-    Record record{.key = to_hex(gone.uaid), .value = "{}", .headers = {}};
-    record.key.append(kBetween).append(gone.token_hash);
-    record.headers.push_back({header::kSpecVersion, "1.0"});
-    record.headers.push_back({header::kType, std::string{kType}});
-    record.headers.push_back({header::kContentType, "application/json"});
-    return record;
+    return state_record(std::move(key), kType, "{}");
 }
 
 std::optional<ClientGone> decode_client_gone(const RecordView& record) {

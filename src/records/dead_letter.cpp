@@ -1,8 +1,7 @@
 #include "records/dead_letter.hpp"
 
+#include "core/decimal.hpp"
 #include "records/headers.hpp"
-
-#include <charconv>
 
 namespace beckon::retry {
 
@@ -38,14 +37,14 @@ core::Result<Settled> decode_settled(const core::RecordView& record) {
         return core::fail(Fault::not_found, "another type");
     }
     const auto id = record.header(core::header::kId);
-    const auto hop = record.header(kSettledHop).value_or("");
+    const auto hop = core::parse_decimal<std::uint32_t>(record.header(kSettledHop).value_or(""));
     const auto how = record.header(core::header::kReason);
-    Settled settled;
-    const auto [end, fault] = std::from_chars(hop.data(), hop.data() + hop.size(), settled.hop);
-    if (!id || id->empty() || fault != std::errc{} || end != hop.data() + hop.size()) {
+    if (!id || id->empty() || !hop) {
         return core::fail(Fault::corrupt, "a settled dead letter without id or hop");
     }
+    Settled settled;
     settled.delivery = *id;
+    settled.hop = *hop;
     settled.webhook = record.key;
     settled.how =
         how == to_string(Settlement::dropped) ? Settlement::dropped : Settlement::redriven;

@@ -1,13 +1,13 @@
 #include "records/delivery.hpp"
 
 #include "core/base64url.hpp"
+#include "core/decimal.hpp"
 #include "core/json_text.hpp"
 #include "core/tokens.hpp"
 #include "records/headers.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -51,20 +51,12 @@ constexpr std::size_t kKeyShownMax = 256;
 /// Ids are bytes of a hash as text: no dot in them.
 constexpr std::size_t kIdBytes = 18;
 
-template <class Number>
-std::optional<Number> number_in(std::string_view text) {
-    Number value{};
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
 /// A header's number; `absent` if there is no such header, nullopt if it is none.
 template <class Number>
 std::optional<Number> number_in(const core::RecordView& record, std::string_view name,
                                 Number absent) {
     const auto text = record.header(name);
-    return text ? number_in<Number>(*text) : std::optional{absent};
+    return text ? core::parse_decimal<Number>(*text) : std::optional{absent};
 }
 
 /// `<ms> <why> <attempts>`, with commas between.
@@ -85,9 +77,9 @@ std::optional<PastDeadLetter> parse_past_dead_letter(std::string_view text) {
     const auto first = text.find(' ');
     const auto last = text.rfind(' ');
     if (first == std::string_view::npos || first == last) return std::nullopt;
-    const auto at = number_in<std::int64_t>(text.substr(0, first));
+    const auto at = core::parse_decimal<std::int64_t>(text.substr(0, first));
     const auto why = parse_outcome(text.substr(first + 1, last - first - 1));
-    const auto attempts = number_in<std::uint32_t>(text.substr(last + 1));
+    const auto attempts = core::parse_decimal<std::uint32_t>(text.substr(last + 1));
     if (!at || !why || !attempts) return std::nullopt;
     return PastDeadLetter{core::Timestamp{std::chrono::milliseconds{*at}}, *why, *attempts};
 }

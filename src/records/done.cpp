@@ -1,7 +1,7 @@
 #include "records/done.hpp"
 
 #include "core/json_text.hpp"
-#include "records/headers.hpp"
+#include "records/fields.hpp"
 #include "records/whole_number.hpp"
 
 #include <exception>
@@ -111,13 +111,8 @@ core::Record encode(const DoneRecord& done) {
                                                 {"above", lengths_of(state.finished)},
                                                 {"scan", state.scan}};
     }
-    core::Record record{.key = std::string{kKeyPrefix} + std::to_string(done.partition),
-                        .value = core::json_text(value),
-                        .headers = {}};
-    record.headers.push_back({core::header::kSpecVersion, "1.0"});
-    record.headers.push_back({core::header::kType, std::string{kDoneType}});
-    record.headers.push_back({core::header::kContentType, "application/json"});
-    return record;
+    return core::state_record(std::string{kKeyPrefix} + std::to_string(done.partition), kDoneType,
+                              core::json_text(value));
 }
 
 core::Result<DoneRecord> decode_done(const core::RecordView& record) {

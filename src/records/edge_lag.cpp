@@ -1,7 +1,7 @@
 #include "records/edge_lag.hpp"
 
 #include "core/json_text.hpp"
-#include "records/headers.hpp"
+#include "records/fields.hpp"
 
 #include <algorithm>
 #include <string>
@@ -20,14 +20,9 @@ constexpr std::string_view kPrefix = "lag/";
 }  // namespace
 
 core::Record encode(const EdgeLagRecord& lag) {
-    core::Record out{.key = std::string{kPrefix} + lag.node.text,
-                     .value = std::nullopt,
-                     .headers = {{core::header::kSpecVersion, "1.0"},
-                                 {core::header::kType, std::string{kLagType}}}};
-    if (!lag.lag) return out;
-    out.headers.push_back({core::header::kContentType, "application/json"});
-    out.value = core::json_text(Json{{"lag_ms", lag.lag->count()}});
-    return out;
+    std::optional<std::string> value;
+    if (lag.lag) value = core::json_text(Json{{"lag_ms", lag.lag->count()}});
+    return core::state_record(std::string{kPrefix} + lag.node.text, kLagType, std::move(value));
 }
 
 bool is_edge_lag_key(std::string_view key) { return key.starts_with(kPrefix); }

@@ -2,6 +2,7 @@
 
 #include "core/json_depth.hpp"
 #include "core/json_text.hpp"
+#include "records/log_key.hpp"
 
 #include <array>
 #include <limits>
@@ -22,6 +23,11 @@ std::string decimal(std::uint64_t number) {
     std::array<char, 20> digits;
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
     return {digits.data(), end};
+}
+
+std::string padded(Epoch epoch) {
+    const auto digits = decimal(epoch);
+    return std::string(kEpochDigits - digits.size(), '0') + digits;
 }
 
 std::int64_t to_ms(Timestamp time) { return time.time_since_epoch().count(); }

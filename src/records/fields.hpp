@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/decimal.hpp"
 #include "core/ids.hpp"
 #include "core/record.hpp"
 #include "records/headers.hpp"
@@ -60,9 +61,11 @@ private:
     std::vector<Header>& headers_;
 };
 
-/// A record of `subscriptions`; no value makes the tombstone.
+/// A record whose value is JSON; no value makes the tombstone. `stamp`: of `subscriptions`.
 Record state_record(std::string key, std::string_view type, std::optional<std::string> value,
-                    const std::optional<WriteStamp>& stamp);
+                    const std::optional<WriteStamp>& stamp = std::nullopt);
+/// The epoch of a lease in a key, so that keys of leases sort.
+std::string padded(Epoch epoch);
 
 /// The headers that events are made of; the first of each name counts.
 struct HeaderScan {
@@ -108,14 +111,6 @@ private:
         }
     }
 };
-
-template <std::unsigned_integral Int>
-std::optional<Int> parse_decimal(std::string_view text) {
-    Int number = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return number;
-}
 
 template <class Id>
 std::optional<Id> parse_hex_id(std::string_view text) {

@@ -14,12 +14,7 @@ namespace beckon::core {
 namespace {
 
 std::string lease_log_key(const Lease& lease) {
-    std::string digits = std::to_string(lease.epoch);
-    std::string out{kLeasePrefix};
-    out.append(kEpochDigits - digits.size(), '0').append(digits);
-    out.push_back('/');
-    out.append(lease.node);
-    return out;
+    return std::string{kLeasePrefix}.append(padded(lease.epoch)).append("/").append(lease.node);
 }
 
 }  // namespace
@@ -30,7 +25,7 @@ Record encode(const Lease& event) {
         value = core::json_text(
             Json{{"epoch", event.epoch}, {"node", event.node}, {"role", event.role}});
     }
-    return state_record(lease_log_key(event), "beckon.lease.v1", std::move(value), std::nullopt);
+    return state_record(lease_log_key(event), "beckon.lease.v1", std::move(value));
 }
 
 std::string_view read_record(const RecordView& record, std::string& scratch, Lease& into) {

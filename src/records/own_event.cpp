@@ -1,6 +1,7 @@
 #include "records/own_event.hpp"
 
 #include "core/json_text.hpp"
+#include "records/fields.hpp"
 #include "records/headers.hpp"
 
 #include <algorithm>
@@ -28,11 +29,7 @@ Record encode(const OwnEvent& event) {
                               {"source", event.source},     {"type", event.type},
                               {"subject", event.subject},   {"datacontenttype", "application/json"},
                               {"beckonowner", event.owner}, {"data", event.data}};
-    Record record{.key = event.id, .value = core::json_text(json), .headers = {}};
-    record.headers.push_back({header::kSpecVersion, "1.0"});
-    record.headers.push_back({header::kType, std::string{kRecordType}});
-    record.headers.push_back({header::kContentType, "application/json"});
-    return record;
+    return state_record(event.id, kRecordType, core::json_text(json));
 }
 
 Partition partition_of(const OwnEvent& event, Partition partitions) {

@@ -3,14 +3,12 @@
 #include "core/json_text.hpp"
 #include "records/edge_lag.hpp"
 #include "records/fields.hpp"
-#include "records/headers.hpp"
 #include "records/log_key.hpp"
 #include "records/process.hpp"
 #include "records/whole_number.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -27,30 +25,13 @@ constexpr std::string_view kPlacementType = "beckon.placement.v1";
 constexpr std::string_view kEpochType = "beckon.epoch.v1";
 constexpr std::string_view kNodeType = "beckon.node.v1";
 constexpr std::string_view kController = "controller";
-constexpr std::size_t kEpochDigits = 20;
 
-core::Record record(std::string key, std::string_view type, std::optional<Json> value) {
-    core::Record out{.key = std::move(key), .value = std::nullopt, .headers = {}};
-    out.headers.push_back({core::header::kSpecVersion, "1.0"});
-    out.headers.push_back({core::header::kType, std::string{type}});
-    if (value) {
-        out.headers.push_back({core::header::kContentType, "application/json"});
-        out.value = core::json_text(*value);
-    }
-    return out;
+core::Record record(std::string key, std::string_view type, const Json& value) {
+    return core::state_record(std::move(key), type, core::json_text(value));
 }
 
-std::string padded(core::Epoch epoch) {
-    const auto digits = std::to_string(epoch);
-    return std::string(kEpochDigits - digits.size(), '0') + digits;
-}
-
-template <class Int>
-std::optional<Int> number(std::string_view text) {
-    Int out = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return out;
+core::Record tombstone(std::string key, std::string_view type) {
+    return core::state_record(std::move(key), type, std::nullopt);
 }
 
 /// The parts of a key between slashes, at most four.
@@ -74,7 +55,7 @@ UnknownOwnership unknown(std::string_view key, std::string_view why) {
 }
 
 OwnershipEvent decode_claim(const core::RecordView& view, const KeyParts& key) {
-    const auto epoch = number<core::Epoch>(key.part[2]);
+    const auto epoch = core::parse_decimal<core::Epoch>(key.part[2]);
     if (!epoch) return unknown(view.key, "no epoch");
     return ControllerClaim{.role = std::string{key.part[1]},
                            .epoch = *epoch,
@@ -118,7 +99,7 @@ OwnershipEvent decode_node(const core::RecordView& view, const KeyParts& key) {
     }
     const Json load = json.value("load", Json::object());
     for (const auto& [partition, rate] : load.items()) {
-        if (const auto p = number<core::Partition>(partition))
+        if (const auto p = core::parse_decimal<core::Partition>(partition))
             out.load.emplace(*p, core::whole_number<std::uint64_t>(rate));
     }
     out.joining = json.value("joining", false);
@@ -127,7 +108,7 @@ OwnershipEvent decode_node(const core::RecordView& view, const KeyParts& key) {
 }
 
 OwnershipEvent decode_epoch(const core::RecordView& view, const KeyParts& key) {
-    const auto partition = number<core::Partition>(key.part[2]);
+    const auto partition = core::parse_decimal<core::Partition>(key.part[2]);
     const auto json = object_of(view);
     if (!partition || !json.is_object()) return unknown(view.key, "no partition or JSON object");
     return EpochRecord{.role = std::string{key.part[0]},
@@ -137,7 +118,7 @@ OwnershipEvent decode_epoch(const core::RecordView& view, const KeyParts& key) {
 }
 
 OwnershipEvent decode_placement(const core::RecordView& view, const KeyParts& key) {
-    const auto partition = number<core::Partition>(key.part[1]);
+    const auto partition = core::parse_decimal<core::Partition>(key.part[1]);
     const auto json = object_of(view);
     if (!partition || !json.is_object()) return unknown(view.key, "no partition or JSON object");
     PlacementRecord out{.role = std::string{key.part[0]},
@@ -155,9 +136,9 @@ OwnershipEvent decode_placement(const core::RecordView& view, const KeyParts& ke
 }  // namespace
 
 core::Record encode(const ControllerClaim& claim) {
-    auto key = std::string{kController} + '/' + claim.role + '/' + padded(claim.epoch) + '/' +
+    auto key = std::string{kController} + '/' + claim.role + '/' + core::padded(claim.epoch) + '/' +
                claim.node.text;
-    if (claim.removed) return record(std::move(key), kClaimType, std::nullopt);
+    if (claim.removed) return tombstone(std::move(key), kClaimType);
     return record(std::move(key), kClaimType,
                   Json{{"epoch", claim.epoch}, {"node", claim.node.text}, {"role", claim.role}});
 }
@@ -170,7 +151,7 @@ core::Record encode(const PlacementRecord& placement) {
                {"epoch", placement.epoch}};
     if (!placement.former_home.empty()) value["former_home"] = placement.former_home;
     return record(placement.role + '/' + std::to_string(placement.partition), kPlacementType,
-                  std::move(value));
+                  value);
 }
 
 core::Record encode(const EpochRecord& epoch) {
@@ -180,7 +161,7 @@ core::Record encode(const EpochRecord& epoch) {
 
 core::Record encode(const NodeRecord& node) {
     auto key = node.role + "/node/" + node.node.text;
-    if (node.removed) return record(std::move(key), kNodeType, std::nullopt);
+    if (node.removed) return tombstone(std::move(key), kNodeType);
     auto ready = Json::array();
     for (const auto p : node.ready) ready.push_back(p);
     Json value{{"link_url", node.link_url}, {"ready", std::move(ready)}};
@@ -196,7 +177,7 @@ core::Record encode(const NodeRecord& node) {
     for (const auto& [p, rate] : node.load) value["load"][std::to_string(p)] = rate;
     if (node.joining) value["joining"] = true;
     if (node.leaving) value["leaving"] = true;
-    return record(std::move(key), kNodeType, std::move(value));
+    return record(std::move(key), kNodeType, value);
 }
 
 OwnershipEvent decode_ownership(const core::RecordView& view) try {

@@ -2,7 +2,6 @@
 
 #include "core/json_text.hpp"
 #include "records/fields.hpp"
-#include "records/headers.hpp"
 #include "records/whole_number.hpp"
 
 #include <cmath>
@@ -55,22 +54,18 @@ std::map<std::string, double> numbers_in(const Json& value) {
 }  // namespace
 
 core::Record encode(const ProcessRecord& process) {
-    core::Record out{.key = std::string{kPrefix} + process.role + '/' + process.id,
-                     .value = std::nullopt,
-                     .headers = {{core::header::kSpecVersion, "1.0"},
-                                 {core::header::kType, std::string{kProcessType}}}};
-    if (process.removed) return out;
-    out.headers.push_back({core::header::kContentType, "application/json"});
-    out.value = core::json_text(Json{{"name", process.name},
-                                     {"version", process.version},
-                                     {"started", process.started.time_since_epoch().count()},
-                                     {"at", process.at.time_since_epoch().count()},
-                                     {"ready", process.ready},
-                                     {"faults", reasons_json(process.faults)},
-                                     {"warnings", reasons_json(process.warnings)},
-                                     {"counters", numbers_json(process.counters)},
-                                     {"gauges", numbers_json(process.gauges)}});
-    return out;
+    auto key = std::string{kPrefix} + process.role + '/' + process.id;
+    if (process.removed) return core::state_record(std::move(key), kProcessType, std::nullopt);
+    const Json value{{"name", process.name},
+                     {"version", process.version},
+                     {"started", core::to_ms(process.started)},
+                     {"at", core::to_ms(process.at)},
+                     {"ready", process.ready},
+                     {"faults", reasons_json(process.faults)},
+                     {"warnings", reasons_json(process.warnings)},
+                     {"counters", numbers_json(process.counters)},
+                     {"gauges", numbers_json(process.gauges)}};
+    return core::state_record(std::move(key), kProcessType, core::json_text(value));
 }
 
 bool is_process_key(std::string_view key) { return key.starts_with(kPrefix); }

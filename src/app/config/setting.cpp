@@ -1,6 +1,7 @@
 #include "app/config/setting.hpp"
 
 #include "core/ascii.hpp"
+#include "core/decimal.hpp"
 
 #include <algorithm>
 #include <array>
@@ -100,14 +101,12 @@ std::vector<std::string> split(std::string_view text) {
 }
 
 core::Result<std::int64_t> parse_number(std::string_view text, Range range) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = error == std::errc{} && end == text.data() + text.size();
-    if (!whole || value < range.least || value > range.most) {
+    const auto value = core::parse_decimal<std::int64_t>(text);
+    if (!value || *value < range.least || *value > range.most) {
         return fail(Fault::invalid, "not a whole number from " + std::to_string(range.least) +
                                         " to " + std::to_string(range.most));
     }
-    return value;
+    return *value;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "app/process/moment.hpp"
 
-#include <charconv>
+#include "core/decimal.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <ctime>
@@ -14,19 +15,12 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-std::optional<std::int64_t> whole(std::string_view text) {
-    std::int64_t value = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
 /// A longer time than the log has been there, in any unit.
 constexpr std::int64_t kAgoMax = 10'000'000'000;
 
 std::optional<milliseconds> parse_ago(std::string_view text) {
     if (text.size() < 2) return std::nullopt;
-    const auto count = whole(text.substr(0, text.size() - 1));
+    const auto count = core::parse_decimal<std::int64_t>(text.substr(0, text.size() - 1));
     if (!count || *count < 0 || *count > kAgoMax) return std::nullopt;
     switch (text.back()) {
         case 's': return seconds{*count};
@@ -56,7 +50,7 @@ public:
             ++digits;
         }
         if (digits < fewest) return std::nullopt;
-        const auto value = static_cast<int>(*whole(rest_.substr(0, digits)));
+        const auto value = *core::parse_decimal<int>(rest_.substr(0, digits));
         if (value > limit) return std::nullopt;
         rest_.remove_prefix(digits);
         return value;
@@ -192,7 +186,7 @@ std::optional<Timestamp> moment_of(const Parts& parts, Timestamp now) {
 std::optional<Timestamp> parse_moment(std::string_view text, Timestamp now) {
     if (text == "now") return now;
     if (text.starts_with('@')) {
-        const auto ms = whole(text.substr(1));
+        const auto ms = core::parse_decimal<std::int64_t>(text.substr(1));
         return ms ? std::optional{Timestamp{milliseconds{*ms}}} : std::nullopt;
     }
     if (text.starts_with('-')) {

@@ -13,11 +13,11 @@
 #include "console/pages/search_workers.hpp"
 #include "console/pages/webhook_queries.hpp"
 #include "console/web/login.hpp"
+#include "core/decimal.hpp"
 #include "core/setup_error.hpp"
 #include "core/shown_clock.hpp"
 #include "log/read_partition.hpp"
 
-#include <charconv>
 #include <mutex>
 #include <optional>
 
@@ -53,8 +53,7 @@ std::map<std::string, std::chrono::milliseconds> retention_in(const log::LayoutO
     for (const auto& spec : log::topic_table(layout)) {
         const auto kept = spec.settings.find("retention.ms");
         if (kept == spec.settings.end()) continue;
-        std::int64_t ms = 0;
-        std::from_chars(kept->second.data(), kept->second.data() + kept->second.size(), ms);
+        const auto ms = core::parse_decimal<std::int64_t>(kept->second).value_or(0);
         if (ms > 0) found[spec.topic.name()] = std::chrono::milliseconds{ms};
     }
     return found;

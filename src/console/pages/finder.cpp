@@ -1,6 +1,7 @@
 #include "console/pages/finder.hpp"
 
 #include "core/ascii.hpp"
+#include "core/decimal.hpp"
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"
 #include "inspect/store/client_state.hpp"
@@ -10,8 +11,6 @@
 #include "records/log_key.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -42,10 +41,8 @@ std::string text_of(const console::Parameters& asked, const char* name) {
 }
 
 std::optional<core::Timestamp> time_of(const std::string& text) {
-    std::int64_t ms = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), ms);
-    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return core::Timestamp{std::chrono::milliseconds{ms}};
+    const auto ms = core::parse_decimal<std::int64_t>(text);
+    return ms ? std::optional{core::Timestamp{std::chrono::milliseconds{*ms}}} : std::nullopt;
 }
 
 FinderJson fact(const char* name, std::string value) {
@@ -82,15 +79,6 @@ struct Place {
     bool client = false;
 };
 
-std::optional<std::int64_t> natural(std::string_view text) {
-    std::int64_t number = -1;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (fault != std::errc{} || end != text.data() + text.size() || number < 0) {
-        return std::nullopt;
-    }
-    return number;
-}
-
 std::optional<Place> place_in(std::string_view text) {
     constexpr std::string_view kClientOf = "/client";
     const bool client = text.ends_with(kClientOf);
@@ -99,11 +87,11 @@ std::optional<Place> place_in(std::string_view text) {
     const auto at = text.find('@');
     if (slash == text.npos || at == text.npos || at < slash) return std::nullopt;
     const auto topic = log::Topic::parse(text.substr(0, slash));
-    const auto partition = natural(text.substr(slash + 1, at - slash - 1));
-    const auto offset = natural(text.substr(at + 1));
-    if (!topic || !partition || !offset) return std::nullopt;
-    if (*partition > std::numeric_limits<core::Partition>::max()) return std::nullopt;
-    return Place{{*topic, static_cast<core::Partition>(*partition)}, *offset, client};
+    const auto partition =
+        core::parse_decimal<core::Partition>(text.substr(slash + 1, at - slash - 1));
+    const auto offset = core::parse_decimal<core::Offset>(text.substr(at + 1));
+    if (!topic || !partition || *partition < 0 || !offset || *offset < 0) return std::nullopt;
+    return Place{{*topic, *partition}, *offset, client};
 }
 
 /// The message or the client that a record is about.

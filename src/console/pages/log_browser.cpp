@@ -1,13 +1,14 @@
 #include "console/pages/log_browser.hpp"
 
 #include "console/pages/shown_record.hpp"
+#include "core/base64url.hpp"
+#include "core/decimal.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "log/read_partition.hpp"
 #include "records/events.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <deque>
 #include <limits>
 #include <optional>
@@ -40,13 +41,8 @@ Answer failed(const core::Error& error) {
 std::optional<std::int64_t> number_in(const Parameters& asked, const char* name) {
     const auto found = asked.find(name);
     if (found == asked.end()) return std::nullopt;
-    std::int64_t number = -1;
-    const auto& text = found->second;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (fault != std::errc{} || end != text.data() + text.size() || number < 0) {
-        return std::nullopt;
-    }
-    return number;
+    const auto number = core::parse_decimal<std::int64_t>(found->second);
+    return number && *number >= 0 ? number : std::nullopt;
 }
 
 std::optional<log::Topic> topic_in(const Parameters& asked) {
@@ -132,18 +128,6 @@ core::Result<RecordsPage> page_before(log::EventLog& log, log::TopicPartition wh
     }
 }
 
-std::string hex_of(std::string_view bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string hex;
-    hex.reserve(bytes.size() * 2);
-    for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        hex.push_back(kDigits[byte >> 4]);
-        hex.push_back(kDigits[byte & 15]);
-    }
-    return hex;
-}
-
 }  // namespace
 
 inspect::ScanLimits LogBrowser::limits() const {
@@ -220,7 +204,7 @@ Answer LogBrowser::record(const Parameters& asked) const {
         found = {{"record", record_json(*where, record)},
                  {"shown", shown.size()},
                  {"text", nullptr},
-                 {"hex", hex_of(shown)},
+                 {"hex", core::hex(shown)},
                  {"withheld", std::string{why}}};
         if (!shown.empty() && core::is_utf8(shown)) found["text"] = std::string{shown};
         return log::Next::stop;

@@ -1,11 +1,11 @@
 #include "console/web/login.hpp"
 
 #include "core/base64url.hpp"
+#include "core/decimal.hpp"
 #include "core/hmac.hpp"
 #include "core/ids.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 
 namespace beckon::console {
@@ -24,13 +24,6 @@ std::string random_text() {
 /// Seconds of the process's clock, which no step of the host's time moves.
 std::int64_t seconds_of(core::MonoTime time) {
     return std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()).count();
-}
-
-std::optional<std::int64_t> parse_seconds(std::string_view text) {
-    std::int64_t seconds = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
-    return seconds;
 }
 
 /// Lengths separate the parts that a caller may choose.
@@ -90,7 +83,7 @@ std::optional<std::string> Login::confirmed(std::string_view session,
     const auto end = confirmation.substr(0, dot);
     const auto rest = confirmation.substr(dot + 1);
     const auto next = rest.find('.');
-    const auto seconds = parse_seconds(end);
+    const auto seconds = core::parse_decimal<std::int64_t>(end);
     if (!seconds || next == std::string_view::npos) return std::nullopt;
     if (*seconds <= seconds_of(clock_.mono())) return std::nullopt;
     const auto order = rest.substr(next + 1);

@@ -2,6 +2,7 @@
 
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
+#include "core/decimal.hpp"
 #include "core/hmac.hpp"
 #include "core/json_text.hpp"
 #include "inspect/log/log_batch.hpp"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -60,11 +60,8 @@ Page error_page(const core::Error& error) {
 std::optional<std::int64_t> number(const ops::Query& query, std::string_view name) {
     const auto found = query.find(name);
     if (found == query.end()) return std::nullopt;
-    std::int64_t value = 0;
-    const auto* end = found->second.data() + found->second.size();
-    const auto read = std::from_chars(found->second.data(), end, value);
-    if (read.ec != std::errc{} || read.ptr != end || value < 0) return std::nullopt;
-    return value;
+    const auto value = core::parse_decimal<std::int64_t>(found->second);
+    return value && *value >= 0 ? value : std::nullopt;
 }
 
 std::string text(const ops::Query& query, std::string_view name) {
@@ -78,10 +75,9 @@ std::vector<log::TopicPartition> partitions_of(log::Topic topic, std::string_vie
     while (!list.empty() && out.size() < kPartitionsMax) {
         const auto item = list.substr(0, list.find(','));
         list.remove_prefix(std::min(item.size() + 1, list.size()));
-        core::Partition partition = 0;
-        const auto read = std::from_chars(item.data(), item.data() + item.size(), partition);
-        if (read.ec != std::errc{} || read.ptr != item.data() + item.size()) return {};
-        out.push_back({topic, partition});
+        const auto partition = core::parse_decimal<core::Partition>(item);
+        if (!partition) return {};
+        out.push_back({topic, *partition});
     }
     return out;
 }

@@ -1,10 +1,9 @@
 #include "reliability/totals/totals_codec.hpp"
 
+#include "core/decimal.hpp"
 #include "core/json_text.hpp"
 #include "records/events.hpp"
 #include "records/whole_number.hpp"
-
-#include <charconv>
 
 #include <nlohmann/json.hpp>
 
@@ -41,11 +40,8 @@ Json counts_json(const core::MilestoneCounts& counts) {
 }
 
 std::optional<core::Partition> parse_partition(std::string_view text) {
-    core::Partition partition = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), partition);
-    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    if (partition < 0 || partition > 0xffff) return std::nullopt;
-    return partition;
+    const auto partition = core::parse_decimal<core::Partition>(text);
+    return partition && *partition >= 0 && *partition <= 0xffff ? partition : std::nullopt;
 }
 
 /// Throws if there is no such member or it names no milestone.

@@ -2,13 +2,13 @@
 
 #include "app/process/process.hpp"
 #include "core/clock.hpp"
+#include "core/decimal.hpp"
 #include "core/json_text.hpp"
 #include "net/http/http_server.hpp"
 #include "retry/attempt/signature.hpp"
 #include "retry/event/event.hpp"
 #include "tools/api/answer.hpp"
 
-#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -46,15 +46,13 @@ std::string distrust(const net::HttpRequest& request, const std::string& secret)
     if (id.empty() || at.empty() || signatures.empty()) {
         return "no webhook-id, webhook-timestamp or webhook-signature";
     }
-    std::int64_t number = 0;
-    if (std::from_chars(at.data(), at.data() + at.size(), number).ec != std::errc{}) {
-        return "webhook-timestamp is no number";
-    }
+    const auto number = core::parse_decimal<std::int64_t>(at);
+    if (!number) return "webhook-timestamp is no number";
     const auto now = std::chrono::floor<seconds>(core::SystemClock{}.wall().time_since_epoch());
-    if (seconds{number} < now - kTolerance || seconds{number} > now + kTolerance) {
+    if (seconds{*number} < now - kTolerance || seconds{*number} > now + kTolerance) {
         return "webhook-timestamp is more than 5 minutes away";
     }
-    if (!retry::is_signed_by(secret, signatures, id, seconds{number}, request.body)) {
+    if (!retry::is_signed_by(secret, signatures, id, seconds{*number}, request.body)) {
         return "no signature was made with our secret";
     }
     return "";

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <optional>
+#include <string_view>
+
+namespace beckon::core {
+
+/// The number that the whole text is, in decimal digits, a minus before them where Int has a sign;
+/// nullopt: it is anything else, or does not fit. Any thread.
+template <std::integral Int>
+std::optional<Int> parse_decimal(std::string_view text) {
+    Int number = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return number;
+}
+
+}  // namespace beckon::core
