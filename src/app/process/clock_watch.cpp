@@ -1,12 +1,11 @@
 #include "app/process/clock_watch.hpp"
 
 #include "core/logger.hpp"
+#include "core/pause.hpp"
 #include "log/clock_ahead.hpp"
 #include "ops/metric_names.hpp"
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 
 #include <pthread.h>
 
@@ -28,10 +27,7 @@ ClockWatcher::ClockWatcher(const core::Clock& clock)
     : thread_([&clock](const std::stop_token& stop) {
           pthread_setname_np(pthread_self(), "clock-watch");
           ClockWatch watch{clock};
-          std::mutex mutex;
-          std::condition_variable_any over;
-          std::unique_lock lock{mutex};
-          while (!stop.stop_requested()) {
+          do {
               if (const auto set_by = watch.poll()) {
                   core::log_warn("app", "clock_set",
                                  {{"seconds", std::chrono::duration<double>(*set_by).count()},
@@ -39,8 +35,7 @@ ClockWatcher::ClockWatcher(const core::Clock& clock)
                                    "VAPID tokens are judged by this clock; messages expire by the "
                                    "log's time"}});
               }
-              over.wait_for(lock, stop, kEvery, [] { return false; });
-          }
+          } while (core::pause(stop, kEvery));
       }) {}
 
 std::string clock_warning(core::Duration ahead) {
@@ -60,10 +55,7 @@ LogClockWatch::LogClockWatch(const log::EventLog& log, ops::Health& health, ops:
                   const std::stop_token& stop) {
           pthread_setname_np(pthread_self(), "log-clock-watch");
           bool warned = false;
-          std::mutex mutex;
-          std::condition_variable_any over;
-          std::unique_lock lock{mutex};
-          while (!stop.stop_requested()) {
+          do {
               const auto ahead = log::clock_ahead(log).value_or(core::Duration::zero());
               gauge.Set(std::chrono::duration<double>(ahead).count());
               const auto why = clock_warning(ahead);
@@ -73,8 +65,7 @@ LogClockWatch::LogClockWatch(const log::EventLog& log, ops::Health& health, ops:
                   if (warned) core::log_warn("app", "clock_wrong", {{"why", why}});
                   if (!warned) core::log_info("app", "clock_right_again", {});
               }
-              over.wait_for(lock, stop, kEvery, [] { return false; });
-          }
+          } while (core::pause(stop, kEvery));
       }) {}
 
 }  // namespace beckon::app

@@ -1,16 +1,14 @@
 #include "app/process/process.hpp"
 
 #include "core/logger.hpp"
+#include "core/pause.hpp"
 #include "core/setup_error.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <csignal>
 #include <cstring>
-#include <mutex>
 #include <system_error>
-#include <thread>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -124,29 +122,11 @@ int Signals::stop_within(std::chrono::milliseconds wait) const {
 
 void Signals::request_stop() { ::kill(::getpid(), SIGTERM); }
 
-struct StopWatchdog::Impl {
-    std::mutex mutex;
-    std::condition_variable wake;
-    bool done = false;
-    std::thread thread;
-};
-
-StopWatchdog::StopWatchdog(std::chrono::seconds limit) : impl_(std::make_unique<Impl>()) {
-    impl_->thread = std::thread{[impl = impl_.get(), limit] {
-        std::unique_lock lock{impl->mutex};
-        if (impl->wake.wait_for(lock, limit, [impl] { return impl->done; })) return;
-        core::log_error("app", "stop_timed_out", {{"limit_s", limit.count()}});
-        _exit(1);
-    }};
-}
-
-StopWatchdog::~StopWatchdog() {
-    {
-        const std::scoped_lock lock{impl_->mutex};
-        impl_->done = true;
-    }
-    impl_->wake.notify_one();
-    impl_->thread.join();
-}
+StopWatchdog::StopWatchdog(std::chrono::seconds limit)
+    : thread_([limit](const std::stop_token& stop) {
+          if (!core::pause(stop, limit)) return;
+          core::log_error("app", "stop_timed_out", {{"limit_s", limit.count()}});
+          _exit(1);
+      }) {}
 
 }  // namespace beckon::app

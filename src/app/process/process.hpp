@@ -4,8 +4,8 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <string>
+#include <thread>
 
 namespace beckon::app {
 
@@ -56,11 +56,9 @@ public:
 class StopWatchdog {
 public:
     explicit StopWatchdog(std::chrono::seconds limit);
-    ~StopWatchdog();
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    std::jthread thread_;
 };
 
 }  // namespace beckon::app

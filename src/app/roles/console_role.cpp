@@ -1,6 +1,5 @@
 #include "app/roles/console_role.hpp"
 
-#include "app/process/process.hpp"
 #include "app/roles/console_pages.hpp"
 #include "client/private_file.hpp"
 #include "console/canary/canary.hpp"

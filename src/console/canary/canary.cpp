@@ -6,11 +6,11 @@
 #include "console/canary/canary_stats.hpp"
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
+#include "core/pause.hpp"
 #include "ops/metric_names.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
@@ -180,8 +180,6 @@ struct Canary::Impl {
 
     void run(Runner& runner, const std::stop_token& stop) {
         pthread_setname_np(pthread_self(), "console-canary");
-        std::mutex waiting;
-        std::condition_variable_any over;
         while (!stop.stop_requested()) {
             const auto at = clock.wall();
             const auto took = runner.pair.push();
@@ -189,8 +187,7 @@ struct Canary::Impl {
             add(runner, {.at = at,
                          .took = took ? std::optional{*took} : std::nullopt,
                          .why = took ? std::string{} : took.error().message});
-            std::unique_lock lock{waiting};
-            over.wait_for(lock, stop, config.every, [] { return false; });
+            core::pause(stop, config.every);
         }
     }
 

@@ -1,9 +1,8 @@
 #include "console/lag/lag_collector.hpp"
 
 #include "core/logger.hpp"
+#include "core/pause.hpp"
 
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
 #include <pthread.h>
@@ -44,8 +43,6 @@ LagCollector::~LagCollector() {
 void LagCollector::run(const std::stop_token& stop) {
     pthread_setname_np(pthread_self(), "console-lag");
     LagTable table{context_.owner_of, context_.delay_of};
-    std::mutex mutex;
-    std::condition_variable_any over;
     bool well = true;
     while (!stop.stop_requested()) {
         const auto page = poll(table, context_.groups, context_.clock, stop);
@@ -56,8 +53,7 @@ void LagCollector::run(const std::stop_token& stop) {
         }
         well = !failed;
         polled_(page);
-        std::unique_lock lock{mutex};
-        over.wait_for(lock, stop, kEvery, [] { return false; });
+        core::pause(stop, kEvery);
     }
 }
 

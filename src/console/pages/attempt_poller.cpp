@@ -1,8 +1,8 @@
 #include "console/pages/attempt_poller.hpp"
 
 #include "core/json_text.hpp"
+#include "core/pause.hpp"
 
-#include <condition_variable>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -97,8 +97,6 @@ std::optional<DeadCounts> AttemptPoller::ask_dead_letters() const {
 
 void AttemptPoller::run(const std::stop_token& stop) {
     pthread_setname_np(pthread_self(), "console-retry");
-    std::mutex waiting;
-    std::condition_variable_any over;
     while (!stop.stop_requested()) {
         std::map<std::string, AttemptSummary> reported;
         for (const auto& origin : api_.origins()) {
@@ -111,8 +109,7 @@ void AttemptPoller::run(const std::stop_token& stop) {
             known_ = std::move(reported);
             dead_letters_ = dead_letters;
         }
-        std::unique_lock lock{waiting};
-        over.wait_for(lock, stop, kEvery, [] { return false; });
+        core::pause(stop, kEvery);
     }
 }
 

@@ -1,12 +1,11 @@
 #include "app/command_line.hpp"
 #include "app/process/output.hpp"
+#include "core/pause.hpp"
 #include "tools/cluster/cluster_tool.hpp"
 #include "tools/commands.hpp"
 #include "tools/running/tool_log.hpp"
 
-#include <condition_variable>
 #include <iostream>
-#include <mutex>
 
 #include <CLI/CLI.hpp>
 
@@ -23,26 +22,6 @@ struct ClusterOptions {
     std::string role = "edge";
     bool json = false;
     bool watch = false;
-};
-
-/// Waits between two polls, until a signal ends it.
-class Pause {
-public:
-    void stop() {
-        const std::scoped_lock lock{mutex_};
-        stopped_ = true;
-        wake_.notify_all();
-    }
-    /// False: stopped.
-    bool wait() {
-        std::unique_lock lock{mutex_};
-        return !wake_.wait_for(lock, kWatchEvery, [this] { return stopped_; });
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable wake_;
-    bool stopped_ = false;
 };
 
 /// One poll; false if the log did not answer.
@@ -64,11 +43,11 @@ int run_cluster(app::Config config, const ClusterOptions& options) {
     ToolLog log{config};
     const auto partitions = log.control().partitions;
     if (!options.watch) return show_cluster(log.log(), options, partitions) ? 0 : 1;
-    Pause pause;
-    const app::StopSignals signals{[&pause] { pause.stop(); }};
+    std::stop_source over;
+    const app::StopSignals signals{[&over] { over.request_stop(); }};
     do {
         show_cluster(log.log(), options, partitions);
-    } while (pause.wait());
+    } while (core::pause(over.get_token(), kWatchEvery));
     return 0;
 }
 
