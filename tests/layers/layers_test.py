@@ -127,7 +127,7 @@ MODULES = {
     "inspect/totals": set(),
     "inspect/trace": set(),
     "app/config": {"app/command_line.hpp"},
-    "app/process": {"app/config/"},
+    "app/process": {"app/config/", "app/exit_codes.hpp"},
     "net": set(),
     "net/http": {f"net/{name}.hpp" for name in (
         "connection_limiter", "descriptor", "io_loop", "listener", "peer_address",

@@ -62,6 +62,12 @@ Config defaults_of(Reader reader) {
     return config;
 }
 
+Reader role_of(const Config& config, std::string_view name) {
+    const auto known = std::find(kRoleNames.begin(), kRoleNames.end(), name);
+    if (known != kRoleNames.end()) return static_cast<Reader>(known - kRoleNames.begin());
+    return config.kafka.bootstrap_servers.empty() ? Reader::standalone : Reader::endpoint;
+}
+
 std::filesystem::path Config::key_ring_file() const {
     return key_ring.value_or(data / "keys.json");
 }

@@ -62,6 +62,9 @@ struct Config {
 /// both start without options about them.
 Config defaults_of(Reader reader);
 
+/// The role of that name; for any other text standalone, or endpoint where kafka.servers is set.
+Reader role_of(const Config& config, std::string_view name);
+
 /// Every option, bound to `config`, in the order of the reference.
 std::vector<Setting> settings_of(Config& config);
 

@@ -13,20 +13,10 @@ namespace {
 
 constexpr int kWrongConfiguration = 2;
 
-Reader reader_of(const std::string& role, const Config& config) {
-    if (role == "endpoint") return Reader::endpoint;
-    if (role == "edge") return Reader::edge;
-    if (role == "retry") return Reader::retry;
-    if (role == "reliability") return Reader::reliability;
-    if (role == "console") return Reader::console;
-    if (role == "standalone") return Reader::standalone;
-    return config.kafka.bootstrap_servers.empty() ? Reader::standalone : Reader::endpoint;
-}
-
 /// Prints, and judges as a start of `role` would.
 int print(Config config, const Sources& sources, const std::string& role) {
     std::cout << print_config(config, sources);
-    const auto faults = faults_of(config, reader_of(role, config));
+    const auto faults = faults_of(config, role_of(config, role));
     for (const auto& fault : faults) {
         std::cerr << "beckon: " << fault.where << ": " << fault.what << "\n";
     }
@@ -46,8 +36,7 @@ void add_config_command(CommandLine& line) {
         .add_option("--role", role,
                     "Judge the configuration as a start of this role would; by default endpoint if "
                     "kafka.servers is set, else standalone")
-        ->check(
-            CLI::IsMember({"standalone", "endpoint", "edge", "retry", "reliability", "console"}));
+        ->check(CLI::IsMember(std::vector<std::string>{kRoleNames.begin(), kRoleNames.end()}));
     line.add(group, "reference", "Print docs/configuration.md", [] {
         std::cout << config_reference();
         return 0;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -26,6 +28,11 @@ enum class Reader {
     log,
     any
 };
+
+/// The names of the readers that are roles, in their order; as the records of processes have them.
+inline constexpr std::array<const char*, 6> kRoleNames{"standalone", "endpoint",    "edge",
+                                                       "retry",      "reliability", "console"};
+inline const char* role_name(Reader role) { return kRoleNames.at(static_cast<std::size_t>(role)); }
 
 /// Whether the setting of that name (also "kafka.librdkafka.<name>") changes anything for `reader`.
 bool has_effect(std::string_view name, Reader reader);

@@ -12,6 +12,12 @@ constexpr std::chrono::milliseconds kControlTimeout{10'000};
 
 }  // namespace
 
+log::LayoutOptions layout_of(log::LayoutOptions asked, const log::Control& control) {
+    asked.partitions = control.partitions;
+    asked.tiers = control.tiers;
+    return asked;
+}
+
 Installation::Installation(Config& config) {
     if (!config.kafka.bootstrap_servers.empty()) {
         config.kafka.client_id = core::NodeId::random().text;

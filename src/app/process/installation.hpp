@@ -10,6 +10,9 @@
 
 namespace beckon::app {
 
+/// `asked` with the partitions and tiers that the installation was made with.
+log::LayoutOptions layout_of(log::LayoutOptions asked, const log::Control& control);
+
 /// The installation's log for a tool: Kafka if kafka.servers is set, else the embedded log of the
 /// data directory, which is locked meanwhile (standalone stopped). One thread.
 class Installation {

@@ -1,5 +1,7 @@
 #include "app/process/moment.hpp"
 
+#include "app/exit_codes.hpp"
+#include "app/process/process.hpp"
 #include "core/decimal.hpp"
 
 #include <chrono>
@@ -195,6 +197,14 @@ std::optional<Timestamp> parse_moment(std::string_view text, Timestamp now) {
     }
     const auto parts = parse_parts(text);
     return parts ? moment_of(*parts, now) : std::nullopt;
+}
+
+Timestamp moment_of(const std::string& option, const std::string& text) {
+    constexpr auto kForms =
+        "write 15:00, yesterday 15:00, 2026-11-22, 2026-11-22T10:00:00Z, -15m, -2h, -3d or "
+        "@MILLISECONDS; without Z or an offset it is in the host's time zone";
+    if (const auto time = parse_moment(text, core::SystemClock{}.wall())) return *time;
+    throw StartupError(option + ": '" + text + "' is no time: " + kForms, kWrongOptions);
 }
 
 }  // namespace beckon::app

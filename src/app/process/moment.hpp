@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 /// Moments as people write them in options of tools.
@@ -15,9 +16,7 @@ namespace beckon::app {
 /// moment. nullopt: none of these.
 std::optional<core::Timestamp> parse_moment(std::string_view text, core::Timestamp now);
 
-/// The forms that parse_moment() takes, for the text of a refusal.
-inline constexpr std::string_view kMoments =
-    "write 15:00, yesterday 15:00, 2026-11-22, 2026-11-22T10:00:00Z, -15m, -2h, -3d or "
-    "@MILLISECONDS; without Z or an offset it is in the host's time zone";
+/// The same of an option's value; throws StartupError, with the forms that are allowed.
+core::Timestamp moment_of(const std::string& option, const std::string& text);
 
 }  // namespace beckon::app

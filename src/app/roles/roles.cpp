@@ -5,6 +5,7 @@
 #include "app/process/broker_wait.hpp"
 #include "app/process/clock_watch.hpp"
 #include "app/process/disk_space.hpp"
+#include "app/process/installation.hpp"
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/key_ring_watch.hpp"
 #include "app/process/log_readiness.hpp"
@@ -18,6 +19,7 @@
 #include "app/roles/start_checks.hpp"
 #include "core/clock.hpp"
 #include "core/logger.hpp"
+#include "core/pause.hpp"
 #include "core/setup_error.hpp"
 #include "core/time_guard.hpp"
 #include "edge/broadcast_pages.hpp"
@@ -39,8 +41,6 @@
 #include "rocks/memory.hpp"
 #include "tools/demo/banner.hpp"
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 namespace beckon::app {
@@ -90,11 +90,7 @@ public:
     explicit EndAfter(seconds time) {
         if (time == time.zero()) return;
         thread_ = std::jthread{[time](const std::stop_token& stop) {
-            std::mutex mutex;
-            std::condition_variable_any over;
-            std::unique_lock lock{mutex};
-            over.wait_for(lock, stop, time, [] { return false; });
-            if (!stop.stop_requested()) Signals::request_stop();
+            if (core::pause(stop, time)) Signals::request_stop();
         }};
     }
 
@@ -185,9 +181,7 @@ log::Control await_control(log::EventLog& log, const Config& config, BrokerWait&
 }
 
 core::Result<log::TopicFacts> check_log_topics(const Config& config, const log::Control& control) {
-    auto layout = config.layout;
-    layout.partitions = control.partitions;
-    layout.tiers = control.tiers;
+    const auto layout = layout_of(config.layout, control);
     const auto admin = log::open_kafka_admin(config.kafka);
     if (const auto here = log::check_cluster(*admin, control.cluster); !here) {
         return core::fail(here.error());
@@ -223,15 +217,6 @@ enum class Certificate : std::uint8_t { none, may_be_self_made };
 const Config& prepared(Config& config, Certificate certificate) {
     if (certificate == Certificate::may_be_self_made) use_self_made_certificate(config);
     return config;
-}
-
-/// The name of a role in the records of processes in `ownership`.
-std::string role_name(Reader role) {
-    if (role == Reader::endpoint) return "endpoint";
-    if (role == Reader::edge) return "edge";
-    if (role == Reader::retry) return "retry";
-    if (role == Reader::reliability) return "reliability";
-    return role == Reader::console ? "console" : "standalone";
 }
 
 /// Before anything is made.

@@ -1,12 +1,11 @@
+#include "app/client_options.hpp"
 #include "app/command_line.hpp"
-#include "app/config/setting.hpp"
 #include "app/roles/commands.hpp"
 #include "app/roles/roles.hpp"
 #include "tools/commands.hpp"
 
 #include <chrono>
 #include <optional>
-#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -24,18 +23,15 @@ void add_retry(CommandLine& line) {
             config.retry.max_runtime = max_runtime.value_or(config.retry.max_runtime);
             return run_retry(std::move(config), Signals{});
         });
-    command.add_option_function<std::string>(
-        "--max-runtime",
-        [](const std::string& text) {
-            const auto value = parse_duration(text);
-            if (!value) throw CLI::ValidationError("--max-runtime", value.error().message);
-            if (*value < std::chrono::seconds{1}) {
-                throw CLI::ValidationError("--max-runtime", "must be at least 1s");
-            }
-            max_runtime = std::chrono::floor<std::chrono::seconds>(*value);
-        },
-        "End with exit code 0 after this, e.g. 5min, for schedulers; no attempt starts whose "
-        "time-out could end later");
+    add_duration(command, "--max-runtime",
+                 "End with exit code 0 after this, e.g. 5min, for schedulers; no attempt starts "
+                 "whose time-out could end later",
+                 [](auto value) {
+                     if (value < std::chrono::seconds{1}) {
+                         throw CLI::ValidationError("--max-runtime", "must be at least 1s");
+                     }
+                     max_runtime = std::chrono::floor<std::chrono::seconds>(value);
+                 });
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "app/exit_codes.hpp"
 #include "app/process/moment.hpp"
 #include "app/process/output.hpp"
-#include "app/process/process.hpp"
 #include "core/json_text.hpp"
 #include "core/percent.hpp"
 #include "inspect/trace/trace_words.hpp"
@@ -24,17 +23,6 @@ namespace {
 
 constexpr std::size_t kPageMax = 1'000;
 
-/// As the API takes it.
-std::string moment_text(const std::string& option, const std::string& text) {
-    const auto time = app::parse_moment(text, core::SystemClock{}.wall());
-    if (!time) {
-        throw app::StartupError(
-            "--" + option + ": '" + text + "' is no time: " + std::string{app::kMoments},
-            app::kWrongOptions);
-    }
-    return inspect::time_text(*time);
-}
-
 std::vector<std::pair<std::string, std::string>> fields_of(const DeadWanted& wanted) {
     std::vector<std::pair<std::string, std::string>> fields;
     for (const auto& [name, value] :
@@ -44,7 +32,9 @@ std::vector<std::pair<std::string, std::string>> fields_of(const DeadWanted& wan
     }
     for (const auto& [name, value] :
          {std::pair{"since", &wanted.since}, std::pair{"before", &wanted.before}}) {
-        if (!value->empty()) fields.emplace_back(name, moment_text(name, *value));
+        if (value->empty()) continue;
+        const auto moment = app::moment_of(std::string{"--"} + name, *value);
+        fields.emplace_back(name, inspect::time_text(moment));
     }
     return fields;
 }

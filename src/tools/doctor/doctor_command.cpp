@@ -6,10 +6,8 @@
 #include "tools/doctor/host_checks.hpp"
 #include "tools/doctor/reach_checks.hpp"
 
-#include <array>
 #include <iostream>
 #include <optional>
-#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -21,21 +19,6 @@ struct DoctorOptions {
     std::string role;
     bool json = false;
 };
-
-constexpr std::array<std::pair<std::string_view, app::Reader>, 6> kRoles{
-    {{"standalone", app::Reader::standalone},
-     {"endpoint", app::Reader::endpoint},
-     {"edge", app::Reader::edge},
-     {"retry", app::Reader::retry},
-     {"reliability", app::Reader::reliability},
-     {"console", app::Reader::console}}};
-
-app::Reader role_of(const app::Config& config, const std::string& name) {
-    for (const auto& [known, reader] : kRoles) {
-        if (known == name) return reader;
-    }
-    return config.kafka.bootstrap_servers.empty() ? app::Reader::standalone : app::Reader::endpoint;
-}
 
 void add_certificates(const app::Config& config, Findings& findings) {
     const auto now = core::SystemClock{}.wall();
@@ -76,7 +59,8 @@ void add_doctor_command(app::CommandLine& line) {
         "Check configuration, keys, clocks, log, certificates and URLs, and show how to mend "
         "faults",
         app::Reader::any, [](const app::Config& config, const app::Sources&) {
-            const auto findings = examine(config, role_of(config, asked.role), !asked.role.empty());
+            const auto findings =
+                examine(config, app::role_of(config, asked.role), !asked.role.empty());
             std::cout << (asked.json ? findings_json(findings) + "\n" : findings_text(findings));
             return exit_code(findings);
         });
@@ -86,8 +70,8 @@ void add_doctor_command(app::CommandLine& line) {
             "Judge as this role: standalone, endpoint, edge, retry, reliability or console; "
             "on Kafka also try its rights. By default standalone, or endpoint if "
             "kafka.servers is set, without rights")
-        ->check(
-            CLI::IsMember({"standalone", "endpoint", "edge", "retry", "reliability", "console"}));
+        ->check(CLI::IsMember(
+            std::vector<std::string>{app::kRoleNames.begin(), app::kRoleNames.end()}));
     command.add_flag("--json", asked.json, "One JSON array in a line");
 }
 

@@ -1,5 +1,6 @@
 #include "tools/doctor/reach_checks.hpp"
 
+#include "app/process/installation.hpp"
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "core/json_text.hpp"
@@ -44,14 +45,6 @@ Finding skew_of(const std::string& date, core::Timestamp now) {
     return {Verdict::doubtful, "clocks", detail, "let a time service keep both"};
 }
 
-/// The layout that the installation was made with.
-log::LayoutOptions layout_of(const app::Config& config, const log::Control& control) {
-    auto layout = config.layout;
-    layout.partitions = control.partitions;
-    layout.tiers = control.tiers;
-    return layout;
-}
-
 Finding fingerprint_finding(const app::Config& config, const log::Control& control) {
     const auto ring = config.load_key_ring();
     if (!ring || !control.keyring_fingerprint) {
@@ -82,7 +75,8 @@ Findings topics_findings(const app::Config& config, const log::Control& control)
                              "with this prefix"
                            : "look at the brokers"}};
     }
-    const auto found = log::plan(log::topic_table(layout_of(config, control)), *existing);
+    const auto found =
+        log::plan(log::topic_table(app::layout_of(config.layout, control)), *existing);
     Findings findings;
     if (const auto here = log::check_cluster(*admin, control.cluster); !here) {
         findings.push_back({Verdict::bad, "log", here.error().message, "beckon topics adopt"});

@@ -1,3 +1,4 @@
+#include "app/process/installation.hpp"
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "log/blocking_executor.hpp"
@@ -154,9 +155,7 @@ private:
 /// With topics that would keep a role from starting nothing is adopted.
 core::Result<void> check_layout(log::TopicsAdmin& admin, const log::Control& control,
                                 const TopicsToolOptions& options) {
-    auto layout = options.layout;
-    layout.partitions = control.partitions;
-    layout.tiers = control.tiers;
+    const auto layout = app::layout_of(options.layout, control);
     const auto checked = log::check_topics(admin, log::topic_table(layout));
     if (!checked) return core::fail(checked.error());
     return {};

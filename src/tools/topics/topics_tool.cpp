@@ -1,10 +1,10 @@
 #include "tools/topics/topics_tool.hpp"
 
-#include "core/clock.hpp"
+#include "app/process/installation.hpp"
+#include "app/process/key_ring_guard.hpp"
 #include "core/ids.hpp"
 #include "log/control.hpp"
 
-#include <ctime>
 #include <utility>
 #include <vector>
 
@@ -18,16 +18,6 @@ using log::Topic;
 using log::TopicsAdmin;
 
 namespace {
-
-std::string timestamp(core::Timestamp time) {
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(
-        std::chrono::time_point_cast<std::chrono::system_clock::duration>(time));
-    std::tm utc{};
-    gmtime_r(&seconds, &utc);
-    char text[32];
-    const auto size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return {text, size};
-}
 
 std::string text_of(const std::vector<std::chrono::seconds>& tiers) {
     std::string text;
@@ -110,7 +100,7 @@ core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
             "existing log topics are not as Beckon needs them, nothing is changed: " + text);
     }
     Control control{.log_id = core::to_hex(core::random_uuid4()),
-                    .created = timestamp(core::SystemClock{}.wall()),
+                    .created = app::now_text(),
                     .partitions = options.layout.partitions,
                     .tiers = options.layout.tiers,
                     .keyring_fingerprint = options.keyring_fingerprint};
@@ -140,8 +130,7 @@ core::Result<void> describe_topics(TopicsAdmin& admin, EventLog& log,
     auto layout = options.layout;
     if (*control) {
         print(**control, out);
-        layout.partitions = (**control).partitions;
-        layout.tiers = (**control).tiers;
+        layout = app::layout_of(std::move(layout), **control);
     }
     for (const auto& [topic, spec] : *existing) out << to_string(spec, options.prefix) << '\n';
     const auto found = log::plan(log::topic_table(layout), *existing);

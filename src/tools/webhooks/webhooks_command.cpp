@@ -1,3 +1,4 @@
+#include "app/client_options.hpp"
 #include "app/command_line.hpp"
 #include "tools/api/api_command.hpp"
 #include "tools/commands.hpp"
@@ -76,14 +77,8 @@ void add_listen(app::CommandLine& line, CLI::App& group, Options& o) {
     command.add_option("--count", o.listen.count, "Stop after so many events; 0: never");
     command.add_option("--fail-first", o.listen.fail_first,
                        "Answer 500 to so many requests, which then come again");
-    command.add_option_function<std::string>(
-        "--timeout",
-        [&o](const std::string& text) {
-            const auto value = app::parse_duration(text);
-            if (!value) throw CLI::ValidationError("--timeout", value.error().message);
-            o.listen.timeout = *value;
-        },
-        "Stop after this time, with exit code 1 (e.g. 10s)");
+    app::add_duration(command, "--timeout", "Stop after this time, with exit code 1 (e.g. 10s)",
+                      [&o](auto value) { o.listen.timeout = value; });
 }
 
 void add_webhooks(app::CommandLine& line, Options& o) {
@@ -135,14 +130,10 @@ void add_events(app::CommandLine& line, Options& o) {
                     "Id of the event; a second event with this source and id changes nothing");
     send.add_option("--subject", o.event.subject, "The subject of the event");
     send.add_option("--for-owner", o.event.for_owner, "Only webhooks of this owner get it");
-    send.add_option_function<std::string>(
-        "--wait",
-        [&o](const std::string& text) {
-            const auto value = app::parse_duration(text);
-            if (!value) throw CLI::ValidationError("--wait", value.error().message);
-            o.event.wait = std::chrono::ceil<std::chrono::seconds>(*value);
-        },
-        "Wait up to 24s for the first attempts at the owner's webhooks, and print them");
+    app::add_duration(
+        send, "--wait",
+        "Wait up to 24s for the first attempts at the owner's webhooks, and print them",
+        [&o](auto value) { o.event.wait = std::chrono::ceil<std::chrono::seconds>(value); });
 }
 
 }  // namespace
