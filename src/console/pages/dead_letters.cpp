@@ -23,10 +23,6 @@ constexpr int kUnavailable = 503;
 constexpr std::chrono::milliseconds kAnswerWithin{8'000};
 constexpr const char* kRedrive = "/dead/redrive";
 
-console::Answer refused(int status, const std::string& why) {
-    return {status, core::json_text(Json{{"error", why}})};
-}
-
 console::Answer others_ask() { return refused(kUnavailable, "others ask; try again in a moment"); }
 
 Json object_in(const std::string& text) {

@@ -28,10 +28,6 @@ constexpr int kFinderUnavailable = 503;
 constexpr std::size_t kTextMax = 2'048;
 constexpr std::chrono::seconds kBeforeFirst{1};
 
-console::Answer finder_refused(int status, const std::string& why) {
-    return {status, core::json_text(FinderJson{{"error", why}})};
-}
-
 std::string text_of(const console::Parameters& asked, const char* name) {
     const auto found = asked.find(name);
     return found == asked.end()
@@ -211,9 +207,9 @@ console::Answer Finder::found(const inspect::Named& named, const inspect::ScanLi
 console::Answer Finder::find(const console::Parameters& asked) {
     const auto limit = limits();
     const auto what = named(text_of(asked, "q"), limit);
-    if (!what) return finder_refused(kFinderUnavailable, what.error().message);
+    if (!what) return refused(kFinderUnavailable, what.error().message);
     if (*what) return found(**what, limit);
-    return finder_refused(
+    return refused(
         kNotFound,
         place_in(text_of(asked, "q"))
             ? "the log has no record of a message or a client there: it was compacted away, or "
@@ -224,15 +220,15 @@ console::Answer Finder::find(const console::Parameters& asked) {
 
 console::Answer Finder::state(const console::Parameters& asked) {
     const auto at = time_of(text_of(asked, "at"));
-    if (!at) return finder_refused(kFinderBadRequest, "at must be a time in Unix milliseconds");
+    if (!at) return refused(kFinderBadRequest, "at must be a time in Unix milliseconds");
     const auto limit = limits();
     const auto what = named(text_of(asked, "q"), limit);
-    if (!what) return finder_refused(kFinderUnavailable, what.error().message);
-    if (!*what) return finder_refused(kNotFound, "nothing of this installation has this name");
+    if (!what) return refused(kFinderUnavailable, what.error().message);
+    if (!*what) return refused(kNotFound, "nothing of this installation has this name");
     const auto client = (*what)->client;
     const auto state =
         inspect::state_of_client(context_.log, client, *at, options_.partitions, limit);
-    if (!state) return finder_refused(kFinderUnavailable, state.error().message);
+    if (!state) return refused(kFinderUnavailable, state.error().message);
     return {200, inspect::state_json(client, *state)};
 }
 

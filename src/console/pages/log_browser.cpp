@@ -27,15 +27,11 @@ using LogJson = nlohmann::ordered_json;
 /// How far before an offset its page is looked for, as compaction leaves gaps: more each time.
 constexpr core::Offset kWiderEachTime = 16;
 
-Answer log_refused(int status, const std::string& why) {
-    return {status, core::json_text(LogJson{{"error", why}})};
-}
-
-Answer bad_query(const std::string& why) { return log_refused(400, why); }
+Answer bad_query(const std::string& why) { return refused(400, why); }
 
 Answer failed(const core::Error& error) {
     const bool absent = error.fault == core::Fault::not_found;
-    return log_refused(absent ? 404 : 503, error.message);
+    return refused(absent ? 404 : 503, error.message);
 }
 
 std::optional<std::int64_t> number_in(const Parameters& asked, const char* name) {
@@ -212,9 +208,9 @@ Answer LogBrowser::record(const Parameters& asked) const {
     const auto read = inspect::scan(context_.log, *where, *offset, sink, limits());
     if (!read) return failed(read.error());
     if (found.is_null()) {
-        return log_refused(404,
-                           "the log has no record at this offset: it was compacted away, or "
-                           "has not been written");
+        return refused(404,
+                       "the log has no record at this offset: it was compacted away, or "
+                       "has not been written");
     }
     return {200, core::json_text(found)};
 }

@@ -20,7 +20,7 @@ console::Answer answer_of(const SearchWorkers::Search& search, const console::Pa
         return search(asked);
     } catch (const std::exception& thrown) {
         core::log_error("console", "search_threw", {{"error", thrown.what()}});
-        return {500, R"({"error":"the console failed at this search"})"};
+        return refused(500, "the console failed at this search");
     }
 }
 
@@ -49,7 +49,7 @@ console::Ask SearchWorkers::ask(Search search) {
             return [reply, answer = answer_of(search, asked)] { reply(answer); };
         });
         if (begun) return;
-        reply({kOthersSearch, R"({"error":"others search; try again in a moment"})"});
+        reply(refused(kOthersSearch, "others search; try again in a moment"));
     };
 }
 

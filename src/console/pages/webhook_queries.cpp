@@ -26,10 +26,6 @@ constexpr int kBadGateway = 502;
 constexpr std::chrono::seconds kReadingTime{20};
 constexpr std::size_t kNameMax = 128;
 
-Answer not_done(int status, const std::string& why) {
-    return {status, core::json_text(WebhookJson{{"error", why}})};
-}
-
 /// Names of webhooks, deliveries and owners: they become part of a path.
 std::optional<std::string> name_in(const Parameters& asked, const char* which) {
     const auto found = asked.find(which);
@@ -53,11 +49,11 @@ std::string text_member(const WebhookJson& parsed, const char* name) {
 
 /// The answer for a request that the API refused, with the API's own reason.
 Answer refusal(const core::Result<client::ApiAnswer>& answer) {
-    if (!answer) return not_done(kBadGateway, answer.error().message);
+    if (!answer) return refused(kBadGateway, answer.error().message);
     auto why = text_member(core::parse_json(answer->body), "detail");
     if (why.empty()) why = "the role retry answered " + std::to_string(answer->status);
     const bool ours = answer->status >= 400 && answer->status < 500 && answer->status != 401;
-    return not_done(ours ? answer->status : kBadGateway, why);
+    return refused(ours ? answer->status : kBadGateway, why);
 }
 
 /// The webhook without the members that only its owner may know.
@@ -152,7 +148,7 @@ WebhookQueries::WebhookQueries(Options options, Context context, RetryApi api)
 Answer WebhookQueries::webhook(const Parameters& asked) const {
     const auto id = name_in(asked, "id");
     const auto owner = name_in(asked, "owner");
-    if (!id || !owner) return not_done(kBadQuery, "id and owner must name a webhook and its owner");
+    if (!id || !owner) return refused(kBadQuery, "id and owner must name a webhook and its owner");
     const auto settings = api_.ask(*owner, {.path = "/webhooks/" + *id});
     if (!settings || !settings->good()) return refusal(settings);
     WebhookJson page{{"webhook", shown(core::parse_json(settings->body))},
@@ -173,14 +169,14 @@ Answer WebhookQueries::webhook(const Parameters& asked) const {
 
 Answer WebhookQueries::waiting(const Parameters& asked) const {
     const auto id = name_in(asked, "id");
-    if (!id) return not_done(kBadQuery, "id must be that of a webhook");
+    if (!id) return refused(kBadQuery, "id must be that of a webhook");
     const inspect::ScanLimits limits{
         .given_up = [this, until = context_.clock.mono() + kReadingTime] {
             return stopped_ || context_.clock.mono() > until;
         }};
     const auto found =
         waiting_deliveries(context_.log, *id, options_.tiers, options_.partitions, limits);
-    if (!found) return not_done(503, found.error().message);
+    if (!found) return refused(503, found.error().message);
     auto tiers = WebhookJson::array();
     for (const auto& tier : found->tiers) tiers.push_back(waiting_json(tier));
     return {kGood, core::json_text(WebhookJson{{"partition", found->partition},
@@ -192,7 +188,7 @@ Answer WebhookQueries::letter(const Parameters& asked) const {
     const auto delivery = name_in(asked, "delivery");
     const auto owner = name_in(asked, "owner");
     if (!delivery || !owner) {
-        return not_done(kBadQuery, "delivery and owner must name a dead letter and its owner");
+        return refused(kBadQuery, "delivery and owner must name a dead letter and its owner");
     }
     const auto letter = api_.ask(*owner, {.path = "/dead/" + *delivery});
     if (!letter || !letter->good()) return refusal(letter);
@@ -262,7 +258,7 @@ Act WebhookQueries::act(const Deed& deed, SearchWorkers& workers) {
     const auto check = [planned, name = std::string{deed.name}](
                            const std::string& wanted, const std::function<void(Plan)>& then) {
         const auto of = members_in(wanted, {"webhook", "owner"});
-        if (!of) return then({not_done(kBadQuery, R"($ must be {"webhook": …, "owner": …})")});
+        if (!of) return then({refused(kBadQuery, R"($ must be {"webhook": …, "owner": …})")});
         const auto order =
             core::json_text(WebhookJson{{"act", name},
                                         {"webhook", of->at("webhook")},
@@ -278,10 +274,10 @@ Act WebhookQueries::act(const Deed& deed, SearchWorkers& workers) {
                              const std::string& order, const std::string& by, const Reply& reply) {
         auto of = members_in(order, {"act", "webhook", "owner", "once"});
         if (!of || of->at("act") != name) {
-            return reply(not_done(kConflict, "the plan that was shown is of another act"));
+            return reply(refused(kConflict, "the plan that was shown is of another act"));
         }
         if (!is_first(order)) {
-            return reply(not_done(kConflict, "this was done already: check it again"));
+            return reply(refused(kConflict, "this was done already: check it again"));
         }
         (*of)["by"] = by;
         done(*of, reply);

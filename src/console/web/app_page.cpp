@@ -3,7 +3,6 @@
 #include "core/base64url.hpp"
 #include "core/tokens.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -35,12 +34,9 @@ std::string_view view(const core::Sha256& digest) {
     return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-/// As a policy names a script or a style: plain base64, of which 32 bytes fill all but one place.
+/// As a policy names a script or a style.
 std::string source_of(std::string_view text) {
-    auto base64 = core::base64url(view(core::sha256(text)));
-    std::replace(base64.begin(), base64.end(), '-', '+');
-    std::replace(base64.begin(), base64.end(), '_', '/');
-    return "'sha256-" + base64 + "='";
+    return "'sha256-" + core::base64(view(core::sha256(text))) + "'";
 }
 
 AppPage::Document document_of(std::string_view document, std::string_view session) {

@@ -67,10 +67,8 @@ HttpReply json_reply(int status, std::string text) {
     return reply;
 }
 
-std::string error_json(std::string_view why) { return core::json_text(Json{{"error", why}}); }
-
 HttpReply error_reply(int status, std::string_view why) {
-    return json_reply(status, error_json(why));
+    return json_reply(status, refused(status, why).json);
 }
 
 HttpReply wrong_method(const char* allowed) {
@@ -163,7 +161,7 @@ private:
     std::atomic<bool> given_{false};
 };
 
-Answer not_answered() { return {kUnavailable, error_json("nobody has answered; try again")}; }
+Answer not_answered() { return refused(kUnavailable, "nobody has answered; try again"); }
 
 /// A function that passes its argument to `take`, on the loop.
 template <class Value>

@@ -1,9 +1,12 @@
 #include "console/web/web_server.hpp"
 
 #include "console/web/web_handler.hpp"
+#include "core/json_text.hpp"
 #include "net/http/http_server.hpp"
 
 #include <stdexcept>
+
+#include <nlohmann/json.hpp>
 
 namespace beckon::console {
 
@@ -40,6 +43,10 @@ net::HttpServerOptions options_of(const WebConfig& config) {
 }
 
 }  // namespace
+
+Answer refused(int status, std::string_view why) {
+    return {status, core::json_text(nlohmann::json{{"error", why}})};
+}
 
 struct WebServer::Impl {
     explicit Impl(const WebConfig& config) : server(options_of(config), observer) {}

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace beckon::console {
 
@@ -19,6 +20,8 @@ struct Answer {
     int status = 200;
     std::string json;
 };
+/// The answer {"error": `why`}.
+Answer refused(int status, std::string_view why);
 /// Takes an answer, from any thread. Only the first counts; if all copies are destroyed without
 /// one, the answer is 503.
 using Reply = std::function<void(Answer)>;

@@ -21,10 +21,6 @@ constexpr int kUnauthorized = 401;
 constexpr int kNotFound = 404;
 constexpr int kBusy = 409;
 
-ops::Page refusal(int status, const std::string& why) {
-    return {.status = status, .body = core::json_text(nlohmann::json{{"error", why}})};
-}
-
 }  // namespace
 
 std::filesystem::path snapshot_of(const std::filesystem::path& data) {

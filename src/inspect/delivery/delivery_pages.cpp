@@ -5,7 +5,6 @@
 #include "core/tokens.hpp"
 #include "inspect/log/log_service.hpp"
 
-#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -20,10 +19,6 @@ using ops::Page;
 constexpr int kBadRequest = 400;
 constexpr int kUnauthorized = 401;
 constexpr int kNotFound = 404;
-
-Page refusal(int status, std::string_view why) {
-    return {.status = status, .body = core::json_text(json{{"error", why}})};
-}
 
 Page page_of(const edge::DeliveryNow& now) {
     json body{{"served", now.served}, {"connected", now.connected}, {"sent", nullptr}};

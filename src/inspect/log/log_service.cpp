@@ -84,6 +84,10 @@ std::vector<log::TopicPartition> partitions_of(log::Topic topic, std::string_vie
 
 }  // namespace
 
+ops::Page refusal(int status, std::string_view why) {
+    return {.status = status, .body = core::json_text(json{{"error", why}})};
+}
+
 std::string log_proof(const core::KeyRing::Key& key) {
     const auto derived = core::KeyRing::derive(key, kPurpose);
     return core::base64url({reinterpret_cast<const char*>(derived.data()), derived.size()});

@@ -29,10 +29,6 @@ constexpr int kConflict = 409;
 constexpr int kUnavailable = 503;
 constexpr auto kForever = std::chrono::hours{24 * 365};
 
-Page refusal(int status, const std::string& why) {
-    return {.status = status, .body = core::json_text(nlohmann::json{{"error", why}})};
-}
-
 }  // namespace
 
 fs::path store_copies_of(const fs::path& data) { return fs::absolute(data) / "edge-copies"; }
