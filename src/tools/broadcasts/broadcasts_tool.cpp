@@ -8,6 +8,7 @@
 #include "log/newest_values.hpp"
 #include "records/events.hpp"
 #include "tools/running/ops_client.hpp"
+#include "tools/running/tool_log.hpp"
 
 #include <chrono>
 #include <iostream>
@@ -25,10 +26,6 @@ constexpr milliseconds kAnswerTimeout{20'000};
 constexpr milliseconds kAskAgain{20};
 constexpr long kOk = 200;
 constexpr long kBroadcastAccepted = 202;
-
-bool is_running_standalone(const app::Config& config) {
-    return config.kafka.bootstrap_servers.empty() && app::DataDirectory::in_use(config.data);
-}
 
 log::NewestValues read_log(app::Installation& installation) {
     auto values = log::read_newest_values(installation.log(), kBroadcasts, kAnswerTimeout);
@@ -93,7 +90,7 @@ void change_running(const app::Config& config, const edge::BroadcastSet& broadca
 }
 
 log::NewestValues broadcasts_of(app::Config& config) {
-    if (is_running_standalone(config)) return ask_list(config).get<log::NewestValues>();
+    if (is_served(config)) return ask_list(config).get<log::NewestValues>();
     app::Installation installation{config};
     return read_log(installation);
 }
@@ -102,7 +99,7 @@ log::NewestValues broadcasts_of(app::Config& config) {
 
 int broadcasts_change(app::Config config, const edge::BroadcastSet& broadcast) {
     if (const auto good = check(broadcast); !good) throw app::StartupError(good.error().message);
-    if (is_running_standalone(config)) {
+    if (is_served(config)) {
         change_running(config, broadcast);
     } else {
         app::Installation installation{config};

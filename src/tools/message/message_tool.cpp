@@ -5,12 +5,10 @@
 #include "app/process/output.hpp"
 #include "app/process/process.hpp"
 #include "core/clock.hpp"
-#include "core/json_text.hpp"
 #include "core/log_names.hpp"
 #include "core/milestone.hpp"
 #include "core/percent.hpp"
 #include "core/tokens.hpp"
-#include "inspect/log/log_service.hpp"
 #include "inspect/trace/named.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "tools/running/ops_client.hpp"
@@ -26,8 +24,6 @@ namespace beckon::tools {
 
 namespace {
 
-constexpr int kOk = 200;
-
 edge::DeliveryNow parse(const nlohmann::json& page) {
     edge::DeliveryNow now{.served = page.value("served", false),
                           .connected = page.value("connected", false)};
@@ -36,17 +32,6 @@ edge::DeliveryNow parse(const nlohmann::json& page) {
         now.sent = core::Timestamp{std::chrono::milliseconds{sent->get<std::int64_t>()}};
     }
     return now;
-}
-
-EdgeAnswer ask_edge(const app::Config& config, const std::string& token) {
-    OpsConnection process{config.ops, inspect::log_proof(*app::load_key_ring(config))};
-    const auto answer = process.get("/delivery/now?message=" + core::percent_encoded(token));
-    if (!answer) return {.now = std::nullopt, .why_not = answer.error().message};
-    const auto page = core::parse_json(answer->body);
-    if (answer->status == kOk && page.is_object()) return {.now = parse(page), .why_not = {}};
-    return {.now = std::nullopt,
-            .why_not = "the process at the ops port answers " + std::to_string(answer->status) +
-                       ": it is no edge of this installation"};
 }
 
 std::string route_to_client(const EdgeAnswer& edge) {
@@ -101,7 +86,10 @@ std::string names_text(const inspect::Named& named) {
 std::optional<EdgeAnswer> edge_answer(const app::Config& config, core::Tokens& tokens,
                                       const inspect::MessageTrace& trace) {
     if (trace.outcome != inspect::TraceOutcome::waiting) return std::nullopt;
-    return ask_edge(config, tokens.seal_message(trace.message));
+    const auto token = core::percent_encoded(tokens.seal_message(trace.message));
+    auto [page, why_not] = ask_edge(config, "/delivery/now?message=" + token);
+    return EdgeAnswer{page.is_object() ? std::optional{parse(page)} : std::nullopt,
+                      std::move(why_not)};
 }
 
 /// Of a tracked message the log has the time at which it was sent.

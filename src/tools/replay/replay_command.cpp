@@ -5,7 +5,6 @@
 #include "app/process/output.hpp"
 #include "app/process/process.hpp"
 #include "app/process/progress.hpp"
-#include "core/json_text.hpp"
 #include "core/tokens.hpp"
 #include "inspect/log/log_service.hpp"
 #include "inspect/store/client_state.hpp"
@@ -53,12 +52,6 @@ struct ReplayFlags {
     throw app::StartupError(why, app::kWrongOptions);
 }
 
-core::Timestamp time_of(const std::string& option, const std::string& text) {
-    const auto time = app::parse_moment(text, core::SystemClock{}.wall());
-    if (!time) refuse(option + ": '" + text + "' is no time: " + std::string{app::kMoments});
-    return *time;
-}
-
 template <class Id>
 Id id_of(const std::string& option, const std::string& text) {
     const auto bytes = core::parse_uuid(text);
@@ -97,8 +90,8 @@ Selection selection_of(const app::Config& config, const ReplayFlags& asked) {
     if (asked.partition >= 0) selection.partition = asked.partition;
     selection.from = asked.from;
     if (asked.until >= 0) selection.until = asked.until;
-    if (!asked.since.empty()) selection.since = time_of("--since", asked.since);
-    if (!asked.to.empty()) selection.to = time_of("--to", asked.to);
+    if (!asked.since.empty()) selection.since = app::moment_of("--since", asked.since);
+    if (!asked.to.empty()) selection.to = app::moment_of("--to", asked.to);
     if (!asked.endpoint.empty()) apply_endpoint(config, asked.endpoint, selection);
     if (!asked.uaid.empty()) selection.client = id_of<core::Uaid>("--uaid", asked.uaid);
     if (!asked.channel.empty()) {
@@ -154,7 +147,7 @@ int run_state(app::Config config, const ReplayFlags& asked) {
     if (!selection.client) refuse("no client is named: use --uaid, --endpoint or --message");
     ToolLog log{config};
     const auto state =
-        inspect::state_of_client(log.log(), *selection.client, time_of("--at", asked.at),
+        inspect::state_of_client(log.log(), *selection.client, app::moment_of("--at", asked.at),
                                  log.control().partitions, {.timeout = kReplayTimeout});
     if (!state) throw app::StartupError(state.error().message);
     app::print_line(asked.json ? inspect::state_json(*selection.client, *state)
@@ -164,12 +157,10 @@ int run_state(app::Config config, const ReplayFlags& asked) {
 
 /// Lets the process that uses the store make a copy of it.
 std::filesystem::path copy_by_process(const app::Config& config) {
-    OpsConnection connection{config.ops, inspect::log_proof(*app::load_key_ring(config))};
-    const auto reply = connection.get("/store/copy");
-    if (!reply) throw app::StartupError(reply.error().message);
-    const auto body = core::parse_json(reply->body);
+    const auto [status, body] =
+        ask_ops_port(config.ops, "/store/copy", inspect::log_proof(*app::load_key_ring(config)));
     const std::string port = "the process at the ops port " + std::to_string(config.ops.port);
-    if (reply->status != 200 || !body.is_object()) {
+    if (status != 200 || !body.is_object()) {
         const auto why = body.is_object() ? body.value("error", "") : "";
         throw app::StartupError(why.empty() ? port + " has no edge: see --ops-port" : why);
     }

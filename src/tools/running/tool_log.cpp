@@ -10,11 +10,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kControlTimeout{10'000};
 
+}  // namespace
+
 bool is_served(const app::Config& config) {
     return config.kafka.bootstrap_servers.empty() && app::DataDirectory::in_use(config.data);
 }
-
-}  // namespace
 
 ToolLog::ToolLog(app::Config& config) {
     if (is_served(config)) {

@@ -10,6 +10,9 @@
 
 namespace beckon::tools {
 
+/// Whether a standalone of this host holds the data directory, and so the log.
+bool is_served(const app::Config& config);
+
 /// The log of an installation, for tools that only read it: Kafka if kafka.servers is set; else
 /// that of the standalone which holds the data directory, through its ops port; else the log in the
 /// data directory. One thread.

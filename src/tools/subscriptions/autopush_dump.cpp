@@ -3,6 +3,8 @@
 #include "app/exit_codes.hpp"
 #include "app/process/process.hpp"
 #include "app/process/progress.hpp"
+#include "core/ascii.hpp"
+#include "core/bytes.hpp"
 #include "core/json_depth.hpp"
 #include "core/json_text.hpp"
 
@@ -102,11 +104,7 @@ ConvertedDump convert_redis(std::istream& in, const std::function<void(const std
     return done;
 }
 
-std::string_view trimmed(std::string_view text) {
-    const auto begin = text.find_first_not_of(" \t\r");
-    if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
+std::string_view trimmed(std::string_view text) { return core::trimmed(text, " \t\r"); }
 
 /// A row of the table: the newest value of each column of the family `router`.
 struct TableRow {
@@ -116,19 +114,15 @@ struct TableRow {
     bool readable = true;
 };
 
-std::uint64_t big_endian(std::string_view bytes) {
-    std::uint64_t value = 0;
-    for (const char c : bytes) value = value << 8U | static_cast<unsigned char>(c);
-    return value;
-}
-
 std::optional<DumpedUser> user_of_table(const TableRow& row) {
     DumpedUser user;
     user.uaid = row.key;
     for (const auto& [column, value] : row.cells) {
         if (column == "router_type") user.router_type = value;
         if (column == "router_data") user.router_data = parse_dumped(value);
-        if (column == "connected_at" && value.size() == 8) user.seen_ms = big_endian(value);
+        if (column == "connected_at" && value.size() == sizeof user.seen_ms) {
+            user.seen_ms = core::get_fixed<std::uint64_t>(value.data());
+        }
         if (column.starts_with(kChannelColumn)) {
             user.channels.push_back(column.substr(kChannelColumn.size()));
         }

@@ -6,7 +6,6 @@
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"
 #include "core/tokens.hpp"
-#include "inspect/log/log_service.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "tools/running/ops_client.hpp"
 #include "tools/running/tool_log.hpp"
@@ -14,7 +13,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -24,7 +22,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kTimeout{10'000};
 constexpr std::size_t kMessagesShown = 20;
-constexpr long kEdgeKnows = 200;
 
 struct Whom {
     core::Uaid client;
@@ -110,23 +107,6 @@ std::string state_text(const core::Uaid& client, const std::optional<core::Chann
 
 namespace {
 
-struct EdgePage {
-    nlohmann::json page = nlohmann::json::value_t::discarded;
-    std::string why_not;
-};
-
-EdgePage ask_about(const app::Config& config, const core::Uaid& client) {
-    OpsConnection process{config.ops, inspect::log_proof(*app::load_key_ring(config))};
-    const auto answer = process.get("/delivery/client?uaid=" + core::to_hex(client.bytes));
-    if (!answer) return {.why_not = answer.error().message};
-    auto page = core::parse_json(answer->body);
-    if (answer->status == kEdgeKnows && page.is_object()) {
-        return {.page = std::move(page), .why_not = {}};
-    }
-    return {.why_not = "the process at the ops port answers " + std::to_string(answer->status) +
-                       ": it is no edge of this installation"};
-}
-
 /// Adds the member `connection`, from the edge's answer.
 std::string with_connection(const std::string& state, const nlohmann::json& page) {
     auto object = core::must_parse_ordered_json(state);
@@ -171,7 +151,9 @@ int subscriptions_show(app::Config config, const std::string& whom, bool json) {
                                                 log.control().partitions, {.timeout = kTimeout});
     if (!state) throw app::StartupError(state.error().message);
     EdgePage edge{.why_not = "it is not of this installation"};
-    if (state->client) edge = ask_about(config, named.client);
+    if (state->client) {
+        edge = ask_edge(config, "/delivery/client?uaid=" + core::to_hex(named.client));
+    }
     if (json) {
         std::cout << with_connection(inspect::state_json(named.client, *state), edge.page) << "\n";
     } else {
