@@ -21,11 +21,6 @@ std::string channel_log_key(const Uaid& uaid, const ChannelId& channel) {
     return out;
 }
 
-bool is_sha256_hex(std::string_view text) {
-    return text.size() == 2 * kHexSize && parse_hex16(text.substr(0, kHexSize)) &&
-           parse_hex16(text.substr(kHexSize));
-}
-
 }  // namespace
 
 Record encode(const ChannelRecorded& event) {

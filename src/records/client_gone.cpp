@@ -7,8 +7,6 @@
 #include "records/headers.hpp"
 #include "records/log_key.hpp"
 
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 namespace beckon::core {
@@ -18,11 +16,6 @@ namespace {
 constexpr std::string_view kType = "beckon.client.gone.v1";
 constexpr std::string_view kBetween = "/gone/";
 constexpr std::size_t kHashSize = 64;
-
-bool is_hash(std::string_view text) {
-    const auto digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-    return text.size() == kHashSize && std::all_of(text.begin(), text.end(), digit);
-}
 
 }  // namespace
 
@@ -34,9 +27,8 @@ std::string hash_of_token(std::string_view token) {
 std::optional<std::string> hash_of_token_in(std::string_view router_data) {
     const auto data = parse_json(router_data);
     if (!data.is_object()) return std::nullopt;
-    const auto token = data.find("token");
-    if (token == data.end() || !token->is_string()) return std::nullopt;
-    return hash_of_token(token->get_ref<const std::string&>());
+    const auto* token = read_text(data, "token");
+    return token ? std::optional{hash_of_token(*token)} : std::nullopt;
 }
 
 Record encode(const ClientGone& gone) {
@@ -52,7 +44,7 @@ std::optional<ClientGone> decode_client_gone(const RecordView& record) {
     rest.remove_prefix(kHexSize);
     if (!uaid || !rest.starts_with(kBetween)) return std::nullopt;
     rest.remove_prefix(kBetween.size());
-    if (!is_hash(rest) || record.header(header::kType) != kType) return std::nullopt;
+    if (!is_sha256_hex(rest) || record.header(header::kType) != kType) return std::nullopt;
     return ClientGone{.uaid = Uaid{*uaid}, .token_hash = std::string{rest}};
 }
 

@@ -30,6 +30,11 @@ std::string padded(Epoch epoch) {
     return std::string(kEpochDigits - digits.size(), '0') + digits;
 }
 
+bool is_sha256_hex(std::string_view text) {
+    return text.size() == 2 * kHexSize && parse_hex16(text.substr(0, kHexSize)) &&
+           parse_hex16(text.substr(kHexSize));
+}
+
 std::int64_t to_ms(Timestamp time) { return time.time_since_epoch().count(); }
 
 Record state_record(std::string key, std::string_view type, std::optional<std::string> value,

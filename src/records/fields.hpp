@@ -64,6 +64,8 @@ private:
 /// A record whose value is JSON; no value makes the tombstone. `stamp`: of `subscriptions`.
 Record state_record(std::string key, std::string_view type, std::optional<std::string> value,
                     const std::optional<WriteStamp>& stamp = std::nullopt);
+/// 64 hex digits, lower case.
+bool is_sha256_hex(std::string_view text);
 /// The epoch of a lease in a key, so that keys of leases sort.
 std::string padded(Epoch epoch);
 

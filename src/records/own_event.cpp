@@ -42,15 +42,15 @@ std::optional<std::string> owner_wanting(const RecordView& webhook, std::string_
     if (webhook.header(header::kType) != kWebhookType || !webhook.value) return std::nullopt;
     const auto value = parse_json(*webhook.value);
     if (!value.is_object()) return std::nullopt;
-    const auto owner = value.find("owner");
-    if (owner == value.end() || !owner->is_string()) return std::nullopt;
+    const auto* owner = read_text(value, "owner");
+    if (!owner) return std::nullopt;
     const auto types = value.find("types");
     const bool every = types == value.end() || !types->is_array() || types->empty();
     const auto wants = [type](const nlohmann::json& one) {
         return one.is_string() && is_wanted(type, one.get_ref<const std::string&>());
     };
     if (!every && std::none_of(types->begin(), types->end(), wants)) return std::nullopt;
-    return owner->get<std::string>();
+    return *owner;
 }
 
 }  // namespace beckon::core

@@ -1,6 +1,7 @@
 #include "records/receipt.hpp"
 
 #include "core/json_text.hpp"
+#include "records/fields.hpp"
 #include "records/log_key.hpp"
 
 #include <nlohmann/json.hpp>
@@ -9,17 +10,10 @@ namespace beckon::core {
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::string_view kNobodyPrefix = "receipt:";  // ':' is in no owner's name
 constexpr std::size_t kHashDigits = 64;
 constexpr const char* kMessagesSource = "/beckon/messages";
 constexpr const char* kTypePrefix = "beckon.message.";
-
-const std::string* text_of(const Json& json, const char* name) {
-    const auto found = json.find(name);
-    return found == json.end() ? nullptr : found->get_ptr<const std::string*>();
-}
 
 std::string owner_of(const ReceiptRef& receipt) {
     if (receipt.sender) return owner_name(*receipt.sender);
@@ -105,8 +99,8 @@ std::optional<ReceiptOutcome> decode_receipt(const RecordView& record) {
     const auto event = parse_json(*record.value);
     const auto data = event.is_object() ? event.find("data") : event.end();
     if (data == event.end() || !data->is_object()) return std::nullopt;
-    const auto* message = text_of(*data, "message");
-    const auto* reason = text_of(*data, "reason");
+    const auto* message = read_text(*data, "message");
+    const auto* reason = read_text(*data, "reason");
     const auto known = reason ? parse_finish_reason(*reason) : std::nullopt;
     if (!message || message->empty() || !known) return std::nullopt;
     return ReceiptOutcome{.to = *to, .message_id = *message, .reason = *known};
