@@ -115,7 +115,7 @@ async function keep(tab, name) {
     await tab.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }
 
-/** What is not readable for everybody, or wider than the window. */
+/** What is not readable for everybody, or wider than the window; and tables that have nothing to say. */
 async function faults(tab, name) {
     const violations = await tab.evaluate(async (source) => {
         if (!window.axe) new Function(source)();
@@ -128,7 +128,8 @@ async function faults(tab, name) {
         const who = [...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > window.innerWidth + 1 && !scrolls(one.parentElement)).map((one) => `${one.tagName}.${one.getAttribute('class')}`);
         return over > 0 ? [`wider than the window by ${over}: ${who.slice(0, 5)}`] : [];
     });
-    return [...violations, ...wide].map((fault) => `${name}: ${fault}`);
+    const bare = await tab.$$eval('table', (tables) => tables.filter((one) => !one.tBodies[0].rows.length).map((one) => `a heading without rows: ${one.getAttribute('aria-label')}`));
+    return [...violations, ...wide, ...bare].map((fault) => `${name}: ${fault}`);
 }
 
 for (const one of ['busy', 'failing', 'empty', 'silent']) {

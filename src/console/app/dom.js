@@ -53,8 +53,10 @@ export function replace(parent, children) {
  * @param {{title: string, class?: string, optional?: boolean}[]} columns
  * @param {Node[]} rows
  * @param {string} caption  for screen readers
+ * @param {string} [empty]  what stands in its place while there are no rows
  */
-export function table(columns, rows, caption) {
+export function table(columns, rows, caption, empty) {
+    if (!rows.length && empty) return h('p', { class: 'quiet' }, empty);
     const head = columns.map((column) => h('th', { scope: 'col', class: `${column.class ?? ''}${column.optional ? ' optional' : ''}` || null }, column.title));
     return h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption },
         h('table', { 'aria-label': caption }, h('thead', {}, h('tr', {}, ...head)), h('tbody', {}, ...rows)));
@@ -82,6 +84,20 @@ export function head(title, ...more) {
  */
 export function only(parts) {
     return parts.flatMap((part) => (part === null ? [] : [part]));
+}
+
+/** @param {[string, Child][]} facts  name and value */
+export function factList(facts) {
+    return h('dl', { class: 'facts' }, ...facts.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]));
+}
+
+/**
+ * In place of an answer that is not there: why there is none, or what it waits for.
+ * @param {string} problem
+ * @param {string} waiting
+ */
+export function unanswered(problem, waiting) {
+    return h('p', { class: problem ? 'notice' : 'quiet', role: 'status' }, problem || waiting);
 }
 
 /** @param {string} title  @param {Child[]} children */

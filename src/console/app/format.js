@@ -2,6 +2,13 @@
 
 const COUNT = new Intl.NumberFormat('en');
 
+/**
+ * @template T
+ * @param {T[]} items
+ * @param {(item: T) => number} of
+ */
+export const sum = (items, of) => items.reduce((total, item) => total + of(item), 0);
+
 /** @param {number} value */
 export const count = (value) => COUNT.format(value);
 

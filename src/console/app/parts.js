@@ -1,5 +1,5 @@
 // Parts that several pages show in the same way.
-import { h, svg, word } from './dom.js';
+import { h, svg } from './dom.js';
 import { address } from './route.js';
 
 /**
@@ -70,9 +70,6 @@ export function hourBars(hours, label) {
 export function outcomeWord(outcome, status) {
     return h('span', { class: outcome === 'delivered' ? null : 'warn' }, outcome.replaceAll('_', ' ') + (status ? ` (${status})` : ''));
 }
-
-/** @param {string} text */
-export const stateWord = (text) => word(text);
 
 /**
  * JSON or other text of others, as it is.

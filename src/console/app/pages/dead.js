@@ -1,7 +1,7 @@
 // Dead letters: deliveries that were given up, and their redrive: first a dry run, then a button. The filter stands in
 // the address.
 import { asked, askAnew, post } from '../asked.js';
-import { h, head, only, panel, table } from '../dom.js';
+import { factList, h, head, only, panel, table, unanswered } from '../dom.js';
 import { count, time } from '../format.js';
 import { link, pre, trail, webhookLink } from '../parts.js';
 import { address, go, routeNow } from '../route.js';
@@ -141,10 +141,10 @@ function letterPage(delivery, again) {
     const known = asked('/api/pages/webhooks', again);
     const owner = known.answer?.webhooks.find((/** @type {{id: string}} */ one) => one.id === webhook)?.owner;
     const way = trail([{ text: 'Dead letters', href: narrowed({ webhook: '' }) }, { text: delivery }]);
-    if (!known.answer) return [way, head('Dead letter'), h('p', { class: known.problem ? 'notice' : 'quiet' }, known.problem || 'Reading …')];
+    if (!known.answer) return [way, head('Dead letter'), unanswered(known.problem, 'Reading …')];
     if (!owner) return [way, head('Dead letter'), h('p', { class: 'notice' }, 'The address names no webhook of this installation.')];
     const { answer, problem: why } = asked(`/api/letter?delivery=${encodeURIComponent(delivery)}&owner=${owner}`, again);
-    if (!answer) return [way, head('Dead letter'), h('p', { class: why ? 'notice' : 'quiet', role: 'status' }, why ? `It is not there: ${why}. It may have been redriven or dropped.` : 'Asking the role retry …')];
+    if (!answer) return [way, head('Dead letter'), unanswered(why && `It is not there: ${why}. It may have been redriven or dropped.`, 'Asking the role retry …')];
     const letter = /** @type {import('../types.js').LetterAnswer} */ (answer);
     const event = /** @type {Record<string, unknown>} */ (letter.event ?? {});
     const history = [...letter.history, { died: letter.died, reason: letter.reason, attempts: letter.attempts }].map((one) => h('tr', {}, h('th', { scope: 'row' }, time(Date.parse(one.died))), h('td', {}, one.reason), h('td', { class: 'num' }, count(one.attempts))));
@@ -156,7 +156,7 @@ function letterPage(delivery, again) {
         ['died', time(Date.parse(letter.died))], ['reason', letter.reason], ['redriven before', count(letter.redriven)],
     ];
     return [way, head('Dead letter'),
-        panel('What it is', h('dl', { class: 'facts' }, ...facts.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]))),
+        panel('What it is', factList(facts)),
         panel('History: each time that it was given up', table([{ title: 'Given up' }, { title: 'Reason' }, { title: 'Attempts until then', class: 'num' }], history, 'History of attempts')),
         panel('The event as it was posted', pre(JSON.stringify(letter.event, null, 2), 'The event')),
         panel('What to do', h('p', {}, 'Mend the receiver first, then redrive: ', link(address(['dead'], { webhook: letter.webhook, reason: letter.reason }), 'letters like this one'), '.'))];
@@ -183,8 +183,7 @@ export const dead = {
                 notice ? h('p', {}, notice) : null,
                 passedOver ? h('p', { class: 'quiet' }, `${count(passedOver)} older ones are too many to be listed.`) : null),
             planPart(again),
-            panel('Letters', letters.length ? table(COLUMNS, letters.map(row), 'Dead letters')
-                : h('p', { class: 'quiet' }, list.answer ? 'None. Deliveries come here when all their attempts have failed.' : 'Reading …'),
+            panel('Letters', table(COLUMNS, letters.map(row), 'Dead letters', list.answer ? 'None. Deliveries come here when all their attempts have failed.' : 'Reading …'),
                 list.answer?.next || query.get('after') ? h('div', { class: 'bar' },
                     query.get('after') ? link(address(['dead'], wanted()), 'From the oldest') : null,
                     list.answer?.next ? link(address(['dead'], { ...wanted(), after: list.answer.next }), `The next ${count(PAGE)}`) : null) : null),

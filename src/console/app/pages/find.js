@@ -72,7 +72,7 @@ function messagesPanel(steps) {
         const state = end ? (end.what === 'finished' ? end.reason ?? 'finished' : end.what) : 'waiting';
         return h('tr', {}, h('th', { scope: 'row', class: 'mono' }, name), h('td', {}, word(state)), h('td', {}, put ? time(put.at) : 'before this list'), h('td', {}, end ? time(end.at) : '–'));
     });
-    return panel('Messages', rows.length ? table([{ title: 'Message' }, { title: 'State' }, { title: 'Accepted' }, { title: 'Ended' }], rows, 'Messages of this client, the newest first') : h('p', { class: 'quiet' }, 'The log has no message for this client in the history window.'),
+    return panel('Messages', table([{ title: 'Message' }, { title: 'State' }, { title: 'Accepted' }, { title: 'Ended' }], rows, 'Messages of this client, the newest first', 'The log has no message for this client in the history window.'),
         all.length > MESSAGES ? h('p', { class: 'quiet' }, `${count(all.length - MESSAGES)} older ones are left out; the time line has them.`) : null);
 }
 

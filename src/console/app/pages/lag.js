@@ -1,7 +1,7 @@
 // Lag: every consumer group, by topic, and by partition where one is unfolded.
 import { chart, spark, zoneLine } from '../chart.js';
 import { h, head, only, panel, table, tiles, word } from '../dom.js';
-import { count, counted, rate, seconds, time, timeOfDay } from '../format.js';
+import { count, counted, rate, seconds, sum, time, timeOfDay } from '../format.js';
 import { link } from '../parts.js';
 import { address } from '../route.js';
 
@@ -33,17 +33,16 @@ function ownersOf(rows) {
 /** @param {LagRow[]} rows */
 function summary(rows) {
     const worst = rows.reduce((a, b) => (badness(b.status) > badness(a.status) ? b : a));
-    const sum = (/** @type {(row: LagRow) => number} */ of) => rows.reduce((total, row) => total + of(row), 0);
     const unknown = rows.some((row) => row.lag_seconds === null);
     const length = Math.max(...rows.map((row) => row.history.length));
-    const history = Array.from({ length }, (_, i) => sum((row) => row.history[row.history.length - length + i] ?? 0));
+    const history = Array.from({ length }, (_, i) => sum(rows, (row) => row.history[row.history.length - length + i] ?? 0));
     const drains = rows.map((row) => row.drain_seconds);
     return {
         ...worst,
-        lag: sum((row) => row.lag),
+        lag: sum(rows, (row) => row.lag),
         lag_seconds: unknown ? null : Math.max(...rows.map((row) => row.lag_seconds ?? 0)),
-        read_rate: sum((row) => row.read_rate),
-        append_rate: sum((row) => row.append_rate),
+        read_rate: sum(rows, (row) => row.read_rate),
+        append_rate: sum(rows, (row) => row.append_rate),
         drain_seconds: drains.includes(null) ? null : Math.max(...drains.map(Number)),
         loss: rows.some((row) => row.loss === 'now') ? 'now' : rows.some((row) => row.loss === 'near') ? 'near' : 'none',
         owner: ownersOf(rows),
@@ -143,10 +142,9 @@ function byOwner(rows) {
     const owners = [...new Set(rows.map((row) => row.owner))].sort();
     return owners.map((owner) => {
         const of = rows.filter((row) => row.owner === owner);
-        const behind = of.reduce((sum, row) => sum + row.lag, 0);
         const names = of.map((row) => row.partition);
         const listed = names.length > 24 ? `${names.slice(0, 24).join(', ')} and ${count(names.length - 24)} more` : names.join(', ');
-        return h('span', {}, h('strong', {}, owner || 'nobody'), ` ${count(of.length)} ${of.length === 1 ? 'partition' : 'partitions'}, ${count(behind)} behind: ${listed}`);
+        return h('span', {}, h('strong', {}, owner || 'nobody'), ` ${counted(of.length, 'partition')}, ${count(sum(of, (row) => row.lag))} behind: ${listed}`);
     });
 }
 
@@ -166,7 +164,7 @@ function tierLine(tier) {
 
 /** @param {import('../types.js').TiersPage|undefined} page */
 function tierPanel(page) {
-    if (!page) return null;
+    if (!page?.tiers.length) return null;
     const columns = [{ title: 'Delay tier' }, { title: 'Status' }, { title: 'Waiting', class: 'num' }, { title: 'Due', class: 'num' }, { title: 'Overdue', class: 'num' }, { title: 'Next due', class: 'num' }];
     return panel('Deliveries that wait for their next attempt', table(columns, page.tiers.map(tierLine), 'Delay tiers'));
 }
@@ -244,7 +242,7 @@ export const lag = {
             title,
             tiles(['Groups', count(new Set(page.rows.map((row) => row.group)).size), `in ${counted(page.rows.length, 'partition')}`],
                 ['Not OK', count(bad), bad ? `partitions: ${words.filter((text) => !text.startsWith('0')).join(', ')}` : 'everybody keeps up'],
-                ['Records behind', count(page.rows.reduce((sum, row) => sum + row.lag, 0)), `oldest ${seconds(oldest)}`],
+                ['Records behind', count(sum(page.rows, (row) => row.lag)), `oldest ${seconds(oldest)}`],
                 ['Loss', count(page.rows.filter((row) => row.loss !== 'none').length), 'partitions about to lose records unread']),
             ...page.problems.map((problem) => h('p', { class: 'notice bad', role: 'alert' }, problem)),
             h('div', { class: 'bar' }, input, h('label', { class: 'check' }, check, 'only what is not OK')),

@@ -1,6 +1,6 @@
 // The log: its topics, their partitions, and the records of one, page by page. All other pages are computed from these.
 import { asked } from '../asked.js';
-import { h, head, only, panel, table, tiles } from '../dom.js';
+import { factList, h, head, only, panel, table, tiles, unanswered } from '../dom.js';
 import { count, time } from '../format.js';
 import { findAt, link, pre, trail } from '../parts.js';
 import { address, go, routeNow } from '../route.js';
@@ -38,8 +38,7 @@ function partitionsPart(topic, page) {
     return [trail([{ text: 'Log', href: '#/log' }, { text: topic }]),
         head(topic, h('span', { class: 'quiet' }, about(topic))),
         at ? h('p', { class: 'notice' }, `Choose a partition: its records from ${time(Number(at))} on are shown.`) : null,
-        panel('Partitions', rows.length ? table([{ title: 'Partition' }, { title: 'Begins at', class: 'num' }, { title: 'Ends at', class: 'num' }, { title: 'Offsets', class: 'num' }], rows, `Partitions of ${topic}`)
-            : h('p', { class: 'quiet' }, 'This topic has no partition yet.'))];
+        panel('Partitions', table([{ title: 'Partition' }, { title: 'Begins at', class: 'num' }, { title: 'Ends at', class: 'num' }, { title: 'Offsets', class: 'num' }], rows, `Partitions of ${topic}`, 'This topic has no partition yet.'))];
 }
 
 /** @param {string} topic  @param {number} partition  @param {LogRecord} one */
@@ -76,7 +75,7 @@ function recordsPart(topic, partition, again) {
     const { answer, problem } = /** @type {import('../asked.js').Asked<RecordsPage>} */ (asked(`/api/records?${new URLSearchParams([['topic', topic], ['partition', partition], ...where])}`, again));
     const way = trail([{ text: 'Log', href: '#/log' }, { text: topic, href: address(['log', topic]) }, { text: `partition ${partition}` }]);
     const title = head(`${topic}, partition ${partition}`, h('span', { class: 'quiet' }, about(topic)));
-    if (!answer) return [way, title, h('p', { class: problem ? 'notice' : 'quiet', role: 'status' }, problem || 'Reading the log …'), jumps(topic, partition)];
+    if (!answer) return [way, title, unanswered(problem, 'Reading the log …'), jumps(topic, partition)];
     const first = answer.records[0];
     const last = answer.records[answer.records.length - 1];
     const old = first && first.time < answer.history_begins;
@@ -86,9 +85,7 @@ function recordsPart(topic, partition, again) {
         tiles(['Begins at', count(answer.start), 'offset'], ['Ends at', count(answer.end), 'offset of the next record'], ['Shown', count(answer.records.length), first ? `${count(first.offset)} to ${count(last.offset)}` : 'no record']),
         jumps(topic, partition),
         old ? h('p', { class: 'notice' }, `Before ${time(answer.history_begins)} (history_window) compaction has removed records that newer ones replaced.`) : null,
-        panel('Records', answer.records.length
-            ? table([{ title: 'Offset', class: 'num' }, { title: 'Written' }, { title: 'Kind' }, { title: 'Bytes', class: 'num' }, { title: 'What it says' }], recordRows(answer), `Records of ${topic}, partition ${partition}`)
-            : h('p', { class: 'quiet' }, 'No record stands here.'),
+        panel('Records', table([{ title: 'Offset', class: 'num' }, { title: 'Written' }, { title: 'Kind' }, { title: 'Bytes', class: 'num' }, { title: 'What it says' }], recordRows(answer), `Records of ${topic}, partition ${partition}`, 'No record stands here.'),
         h('div', { class: 'bar pages', role: 'group', 'aria-label': 'Pages' },
             turn({ from: answer.start }, 'First', !!first && first.offset > answer.start), turn({ before: first?.offset ?? answer.end }, 'Earlier', first ? first.offset > answer.start : answer.end > answer.start),
             turn({ from: answer.next }, 'Later', answer.next < answer.end), turn({}, 'Newest', answer.next < answer.end || where.length > 0))),
@@ -111,7 +108,7 @@ function recordPart(topic, partition, offset, again) {
     const base = { topic, partition };
     const here = /** @type {import('../asked.js').Asked<RecordsPage>} */ (asked(`/api/records?${new URLSearchParams({ ...base, from: offset })}`, again));
     const way = trail([{ text: 'Log', href: '#/log' }, { text: topic, href: address(['log', topic]) }, { text: `partition ${partition}`, href: address(['log', topic, partition], { from: offset }) }, { text: `offset ${offset}` }]);
-    if (!here.answer) return [way, head(`Record ${offset}`), h('p', { class: here.problem ? 'notice' : 'quiet', role: 'status' }, here.problem || 'Reading the log …')];
+    if (!here.answer) return [way, head(`Record ${offset}`), unanswered(here.problem, 'Reading the log …')];
     const before = /** @type {import('../asked.js').Asked<RecordsPage>} */ (asked(`/api/records?${new URLSearchParams({ ...base, before: offset })}`, again));
     const number = Number(partition);
     const one = here.answer.records[0];
@@ -138,7 +135,7 @@ function recordPart(topic, partition, offset, again) {
         one.words ? h('p', { class: 'verdict' }, one.words) : null,
         one.message || one.client ? h('div', { class: 'bar' }, one.message ? link(findAt(topic, number, one.offset, false), 'The life of this message') : null, link(findAt(topic, number, one.offset, true), 'Its client')) : null,
         neighbours,
-        panel('Decoded', h('dl', { class: 'facts' }, ...facts.flatMap(([name, of]) => [h('dt', {}, name), h('dd', {}, of)]))),
+        panel('Decoded', factList(facts)),
         panel('Raw', ...(value?.answer ? valueParts(value.answer) : [h('div', { class: 'bar' }, value ? h('span', { class: value.problem ? 'warn' : 'quiet' }, value.problem || 'Reading the log …') : h('button', { type: 'button', 'data-key': 'value', onclick: show }, 'Show the value'))]))]);
 }
 
@@ -151,7 +148,7 @@ export const logPage = {
         if (offset !== undefined) return recordPart(topic, partition, offset, again);
         if (partition !== undefined) return recordsPart(topic, partition, again);
         const { answer, problem } = /** @type {import('../asked.js').Asked<import('../types.js').TopicsPage>} */ (asked(`/api/log${topic ? `?topic=${encodeURIComponent(topic)}` : ''}`, again));
-        if (!answer) return [head('Log'), h('p', { class: problem ? 'notice' : 'quiet', role: 'status' }, problem || 'Asking the log …')];
+        if (!answer) return [head('Log'), unanswered(problem, 'Asking the log …')];
         return only(topic ? partitionsPart(topic, answer) : topicsPart(answer));
     },
 };

@@ -1,6 +1,6 @@
 // Milestones: the way of tracked messages, stage by stage: the share of what entered, what is lost, and how long it takes.
 import { h, head, panel, table, tiles } from '../dom.js';
-import { count, milliseconds } from '../format.js';
+import { count, milliseconds, sum } from '../format.js';
 import { shareBar } from '../parts.js';
 import { address, go, routeNow } from '../route.js';
 
@@ -49,13 +49,13 @@ const percent = (part, whole) => {
  * @returns {Flow}
  */
 function flowOfLastDay(page) {
-    const into = (/** @type {string} */ name) => page.steps.filter((step) => step.to === name).reduce((sum, step) => sum + step.count, 0);
+    const into = (/** @type {string} */ name) => sum(page.steps.filter((step) => step.to === name), (step) => step.count);
     const outOf = (/** @type {string} */ name) => page.steps.filter((step) => step.from === name);
-    const entered = outOf('received').reduce((sum, step) => sum + step.count, 0) + (page.counts.received ?? 0);
+    const entered = sum(outOf('received'), (step) => step.count) + (page.counts.received ?? 0);
     return {
         entered,
         reached: (name) => (name === 'received' ? entered : into(name)),
-        lost: (from) => outOf(from).filter((step) => LOSSES.includes(step.to)).reduce((sum, step) => sum + step.count, 0),
+        lost: (from) => sum(outOf(from).filter((step) => LOSSES.includes(step.to)), (step) => step.count),
         times: (name) => outOf(name).filter((step) => step.count && !LOSSES.includes(step.to)).map((step) => `→ ${words(step.to)}: p50 ${milliseconds(step.p50_ms)}, p99 ${milliseconds(step.p99_ms)} (${count(step.count)})`),
     };
 }
@@ -73,8 +73,8 @@ function flowOfDay(day) {
 
 /** @param {Flow} flow  @param {{title: string, what: string, of: string[]}} stage */
 function stageItem(flow, stage) {
-    const reached = stage.of.reduce((sum, name) => sum + flow.reached(name), 0);
-    const lost = stage.of.reduce((sum, name) => sum + flow.lost(name), 0);
+    const reached = sum(stage.of, flow.reached);
+    const lost = sum(stage.of, flow.lost);
     const split = stage.of.length > 1 ? stage.of.filter((name) => flow.reached(name)).map((name) => `${count(flow.reached(name))} ${words(name)}`).join(', ') : '';
     const left = lost ? `${count(lost)} lost from here` : '';
     const times = stage.of.flatMap(flow.times);
@@ -89,7 +89,7 @@ function stageItem(flow, stage) {
 function endsPanel(flow, names, title, bad = true) {
     const rows = names.filter((name) => flow.reached(name)).map((name) => h('tr', {}, h('th', { scope: 'row' }, words(name)), h('td', { class: 'num' }, h('span', { class: bad ? 'warn' : null }, count(flow.reached(name)))), h('td', { class: 'num' }, percent(flow.reached(name), flow.entered)),
         bad ? h('td', { class: 'wide' }, shareBar(0, flow.entered ? flow.reached(name) / flow.entered : 0, `${percent(flow.reached(name), flow.entered)} of what entered`)) : null));
-    return panel(title, rows.length ? table([{ title: 'End' }, { title: 'Messages', class: 'num' }, { title: 'Of what entered', class: 'num' }, ...(bad ? [{ title: 'Share' }] : [])], rows, title) : h('p', { class: 'quiet' }, 'None.'));
+    return panel(title, table([{ title: 'End' }, { title: 'Messages', class: 'num' }, { title: 'Of what entered', class: 'num' }, ...(bad ? [{ title: 'Share' }] : [])], rows, title, 'None.'));
 }
 
 /** @param {MilestonesPage} page  @param {string} chosen */
@@ -103,15 +103,14 @@ function chooser(page, chosen) {
 function daysPanel(page) {
     const rows = [...page.days].reverse().map((one) => h('tr', {}, h('th', { scope: 'row' }, h('a', { href: address(['milestones'], { day: one.day }), 'data-key': one.day }, one.day)), h('td', { class: 'num' }, count(one.total)), h('td', { class: 'num' }, count(one.success)),
         h('td', { class: 'num' }, h('span', { class: one.fail ? 'warn' : null }, count(one.fail))), h('td', { class: 'num' }, count(one.withdrawn)), h('td', { class: 'wide' }, shareBar(one.total ? one.success / one.total : 0, one.total ? one.fail / one.total : 0, `${percent(one.success, one.total)} delivered, ${percent(one.fail, one.total)} lost`))));
-    return panel('By day', rows.length ? table([{ title: 'Day, UTC' }, { title: 'Ended', class: 'num' }, { title: 'Delivered', class: 'num' }, { title: 'Lost', class: 'num' }, { title: 'Withdrawn', class: 'num' }, { title: 'Share' }], rows, 'Reports by day')
-        : h('p', { class: 'quiet' }, 'No day has a report yet: they are made of messages that have ended.'));
+    return panel('By day', table([{ title: 'Day, UTC' }, { title: 'Ended', class: 'num' }, { title: 'Delivered', class: 'num' }, { title: 'Lost', class: 'num' }, { title: 'Withdrawn', class: 'num' }, { title: 'Share' }], rows, 'Reports by day', 'No day has a report yet: they are made of messages that have ended.'));
 }
 
 /** @param {MilestonesPage} page */
 function nowPanel(page) {
     const order = [...STAGES.flatMap((stage) => stage.of)].filter((name) => name !== 'delivered');
     const rows = order.filter((name) => page.counts[name]).map((name) => h('tr', {}, h('th', { scope: 'row' }, words(name)), h('td', { class: 'num' }, count(page.counts[name]))));
-    return panel('Under way now', rows.length ? table([{ title: 'Milestone' }, { title: 'Messages', class: 'num' }], rows, 'Messages that have not ended, by milestone') : h('p', { class: 'quiet' }, 'Every tracked message has ended.'));
+    return panel('Under way now', table([{ title: 'Milestone' }, { title: 'Messages', class: 'num' }], rows, 'Messages that have not ended, by milestone', 'Every tracked message has ended.'));
 }
 
 /** @type {import('../types.js').Page} */
@@ -123,14 +122,14 @@ export const milestones = {
     show(/** @type {MilestonesPage} */ page) {
         const chosen = page.days.find((one) => one.day === routeNow().query.get('day'));
         const flow = chosen ? flowOfDay(chosen) : flowOfLastDay(page);
-        const lost = LOSSES.reduce((sum, name) => sum + flow.reached(name), 0);
+        const lost = sum(LOSSES, flow.reached);
         const refused = page.refused.map((step) => h('tr', {}, h('th', { scope: 'row' }, `${words(step.from)} → ${words(step.to)}`), h('td', { class: 'num' }, count(step.count))));
         return [
             head('Milestones', h('span', { class: 'quiet' }, 'how far tracked messages come, from the endpoint to the acknowledgement by the client')),
             h('div', { class: 'bar' }, chooser(page, chosen?.day ?? '')),
             tiles(['Entered', count(flow.entered), 'tracked messages'], ['Acknowledged', percent(flow.reached('delivered'), flow.entered), `${count(flow.reached('delivered'))} messages`],
                 ['Lost', h('span', { class: lost ? 'warn' : null }, count(lost)), lost ? `${percent(lost, flow.entered)} of what entered` : 'none'],
-                ['Withdrawn', count(WITHDRAWN.reduce((sum, name) => sum + flow.reached(name), 0)), 'replaced or deleted: no loss']),
+                ['Withdrawn', count(sum(WITHDRAWN, flow.reached)), 'replaced or deleted: no loss']),
             panel('The way of a message', flow.entered ? h('ol', { class: 'flow' }, ...STAGES.map((stage) => stageItem(flow, stage))) : h('p', { class: 'quiet' }, 'No tracked message entered in this time. The endpoint tracks messages that are signed with a VAPID key of endpoint.tracking_keys.')),
             endsPanel(flow, LOSSES, 'Lost'),
             endsPanel(flow, WITHDRAWN, 'Withdrawn', false),

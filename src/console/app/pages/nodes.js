@@ -1,6 +1,6 @@
 // Nodes: every process by name, those that are gone too, and the home of each partition.
 import { h, head, only, panel, table, tiles, word } from '../dom.js';
-import { bytes, count, seconds } from '../format.js';
+import { bytes, count, seconds, sum } from '../format.js';
 import { link, logIsSilent } from '../parts.js';
 import { address } from '../route.js';
 
@@ -72,7 +72,7 @@ function processTable(processes, silent) {
         h('td', { class: 'num optional' }, text(one.gauges.memory, bytes)),
         h('td', { class: 'num optional' }, one.gauges.disk_size ? `${Math.floor((one.gauges.disk_free / one.gauges.disk_size) * 100)} %` : '–'),
         h('td', { class: 'optional' }, one.version.split(' ')[0])));
-    return panel('Processes', rows.length ? table(columns, rows, 'Processes') : h('p', { class: 'quiet' }, 'No process has reported yet: each one does so every 10 s, if it may write the log topic ownership.'));
+    return panel('Processes', table(columns, rows, 'Processes', 'No process has reported yet: each one does so every 10 s, if it may write the log topic ownership.'));
 }
 
 /**
@@ -123,7 +123,7 @@ function handOvers(roles, nameOf) {
     const rows = under.map(({ role, one }) => h('tr', {},
         h('td', {}, role.name), h('th', { scope: 'row' }, one.partition), h('td', {}, one.from ? nameOf(one.from) : '–'), h('td', {}, nameOf(one.home)),
         h('td', {}, one.state === 'moving' ? 'the new home has not claimed it yet' : 'its home restores it from the log')));
-    return panel('Hand-overs under way', rows.length ? table(columns, rows, 'Hand-overs under way') : h('p', { class: 'quiet' }, 'None: every partition that has a home is served there.'));
+    return panel('Hand-overs under way', table(columns, rows, 'Hand-overs under way', 'None: every partition that has a home is served there.'));
 }
 
 /**
@@ -181,7 +181,7 @@ export const nodes = {
         const partitions = roles.flatMap((role) => role.partitions);
         const processes = [...page.processes].sort((a, b) => Number(b.gone) - Number(a.gone) || Number(a.ready) - Number(b.ready) || ORDER.indexOf(a.role) - ORDER.indexOf(b.role) || a.name.localeCompare(b.name));
         const alive = processes.filter((one) => !one.gone);
-        const clients = alive.reduce((sum, one) => sum + (one.gauges.clients ?? 0), 0);
+        const clients = sum(alive, (one) => one.gauges.clients ?? 0);
         return only([
             head('Nodes', h('span', { class: 'quiet' }, page.complete || silent ? 'the processes of this installation, as they report themselves every 10 s' : 'still reading the log topic ownership')),
             silent ? h('p', { class: 'notice bad', role: 'alert' }, 'The brokers do not answer the console, so it does not know which processes live. Below are their last reports.') : null,

@@ -1,7 +1,7 @@
 // Overview: is everything all right, what is wrong and what to do, and the last hour.
 import { spark } from '../chart.js';
 import { h, head, only } from '../dom.js';
-import { bytes, count, counted, milliseconds, rate, seconds } from '../format.js';
+import { bytes, count, counted, milliseconds, rate, seconds, sum } from '../format.js';
 import { logIsSilent } from '../parts.js';
 
 /** @typedef {import('../types.js').OverviewPage} OverviewPage */
@@ -78,8 +78,8 @@ function tileLink(tile, history) {
 function roleTile(now, silent) {
     if (silent) return { title: 'Nodes alive', page: 'nodes', value: '–', remark: 'not known: no broker answers', level: /** @type {Level} */ ('bad') };
     const of = (/** @type {string} */ role) => now.roles.find((one) => one.role === role);
-    const alive = now.roles.reduce((sum, one) => sum + one.alive, 0);
-    const all = now.roles.reduce((sum, one) => sum + one.all, 0);
+    const alive = sum(now.roles, (one) => one.alive);
+    const all = sum(now.roles, (one) => one.all);
     const named = ['edge', 'endpoint', 'retry'].flatMap((role) => {
         const one = of(role);
         return one ? [role === 'retry' ? `${one.alive} retry` : counted(one.alive, role)] : [];

@@ -1,7 +1,7 @@
 // Delay tiers: the deliveries that wait for their next attempt, and whether they are attempted in
 // time.
 import { h, head, panel, table, tiles, word } from '../dom.js';
-import { count, seconds } from '../format.js';
+import { count, seconds, sum } from '../format.js';
 import { link } from '../parts.js';
 import { address } from '../route.js';
 
@@ -30,7 +30,6 @@ export const tiers = {
     follows: 'tiers',
     missing: 'Nothing is known of the delay tiers yet.',
     show(/** @type {import('../types.js').TiersPage} */ page) {
-        const sum = (/** @type {(one: import('../types.js').Tier) => number} */ of) => page.tiers.reduce((total, one) => total + of(one), 0);
         const overdue = Math.max(0, ...page.tiers.map((one) => one.overdue_seconds));
         const columns = [{ title: 'Topic' }, { title: 'Status' }, { title: 'Delay', class: 'num' }, { title: 'Waiting', class: 'num' },
             { title: 'Due', class: 'num' }, { title: 'Overdue', class: 'num' }, { title: 'Next due', class: 'num' }];
@@ -38,9 +37,9 @@ export const tiers = {
             ...one.partitions.map((part) => line(part, link(address(['log', one.topic, String(part.partition)]), `partition ${part.partition}`), '', true))]);
         return [
             head('Delay tiers', h('span', { class: 'quiet' }, 'deliveries to webhooks that failed, and wait for their next attempt; the longer they fail, the longer the delay')),
-            tiles(['Waiting', count(sum((one) => one.waiting))], ['Due now', count(sum((one) => one.due))],
+            tiles(['Waiting', count(sum(page.tiers, (one) => one.waiting))], ['Due now', count(sum(page.tiers, (one) => one.due))],
                 ['Most overdue', overdue ? seconds(overdue) : '–'], ['Given up', page.dead === null ? '–' : count(page.dead), h('a', { href: '#/dead', 'data-key': 'dead' }, 'dead letters')]),
-            panel('Tiers', table(columns, rows, 'Delay tiers')),
+            panel('Tiers', table(columns, rows, 'Delay tiers', 'This installation has no delay tier.')),
         ];
     },
 };

@@ -1,8 +1,8 @@
 // One webhook: is its receiver well, what waits for it, what was tried, and what can be done about it.
 import { actButtons, actPanel } from '../acts.js';
 import { askAnew, asked } from '../asked.js';
-import { h, head, only, panel, table, tiles, word } from '../dom.js';
-import { count, milliseconds, seconds, time } from '../format.js';
+import { factList, h, head, only, panel, table, tiles, word } from '../dom.js';
+import { count, milliseconds, seconds, sum, time } from '../format.js';
 import { hourBars, link, outcomeWord, pre, recordLink, trail, whyDisabled } from '../parts.js';
 import { address } from '../route.js';
 
@@ -71,7 +71,7 @@ function attemptsPanel(attempts, again) {
         allAttempts = true;
         again();
     };
-    return panel('Attempts', attempts.length ? table(columns, some.flatMap((one) => attemptRows(one, again)), 'Attempts, the newest first') : h('p', { class: 'quiet' }, 'None yet.'),
+    return panel('Attempts', table(columns, some.flatMap((one) => attemptRows(one, again)), 'Attempts, the newest first', 'None yet.'),
         attempts.length > some.length ? h('button', { type: 'button', 'data-key': 'attempts', onclick: more }, `Show all ${count(attempts.length)} that are kept`) : null);
 }
 
@@ -86,8 +86,8 @@ function hoursPanel(hours) {
         const bad = (one?.attempts ?? 0) - good;
         return { at, good, bad, label: `${time(at)}: ${count(good)} accepted, ${count(bad)} not` };
     });
-    const good = all.reduce((sum, one) => sum + one.good, 0);
-    const bad = all.reduce((sum, one) => sum + one.bad, 0);
+    const good = sum(all, (one) => one.good);
+    const bad = sum(all, (one) => one.bad);
     const words = `${count(good)} accepted and ${count(bad)} not in the last day`;
     return panel('Success by hour',
         h('div', { class: 'hours' }, hourBars(all, words)),
@@ -102,8 +102,7 @@ function waitingPanel(id, waiting) {
     const rows = answer.tiers.map((tier) => h('tr', {}, h('th', { scope: 'row', class: 'mono' }, tier.topic), h('td', { class: 'num' }, seconds(tier.delay_seconds)), h('td', { class: 'num' }, count(tier.waiting)),
         h('td', { class: 'num' }, dueIn(tier.first[0]?.due)), h('td', { class: 'wide' }, ...tier.first.slice(0, FEW).flatMap((one, i) => [i ? ', ' : '', recordLink(tier.topic, answer.partition, one.offset)]))));
     return panel('What waits',
-        rows.length ? table([{ title: 'Tier' }, { title: 'Delay', class: 'num' }, { title: 'Waiting', class: 'num' }, { title: 'Next due', class: 'num' }, { title: 'The next ones' }], rows, 'Deliveries that wait, by delay tier')
-            : h('p', { class: 'quiet' }, 'No delivery waits for this webhook.'),
+        table([{ title: 'Tier' }, { title: 'Delay', class: 'num' }, { title: 'Waiting', class: 'num' }, { title: 'Next due', class: 'num' }, { title: 'The next ones' }], rows, 'Deliveries that wait, by delay tier', 'No delivery waits for this webhook.'),
         answer.complete ? null : h('p', { class: 'quiet' }, 'There are more records than are read at once: these counts are too low.'));
 }
 
@@ -126,7 +125,7 @@ function settingsPanel(one) {
         ['made', time(Date.parse(one.created))],
     ];
     return panel('Filter and events',
-        h('dl', { class: 'facts' }, ...facts.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])),
+        factList(facts),
         one.filter === null ? h('p', { class: 'quiet' }, 'It has no filter: every event of these types is delivered.') : pre(JSON.stringify(one.filter, null, 2), 'The filter'),
         one.filter_too_costly ? h('p', { class: 'warn' }, `The filter took too many steps for the event ${one.filter_too_costly.id} of ${one.filter_too_costly.source}.`) : null);
 }

@@ -1,7 +1,7 @@
 // Webhooks, and whether their receivers accept events.
 import { h, head, only, panel, table, tiles, word } from '../dom.js';
 import { count, time } from '../format.js';
-import { whyDisabled } from '../parts.js';
+import { outcomeWord, whyDisabled } from '../parts.js';
 import { address, routeNow } from '../route.js';
 import { webhookPage } from './webhook.js';
 
@@ -34,9 +34,8 @@ function successRate(made) {
 /** @param {import('../types.js').WebhookAttempts|null} made */
 function lastAttempt(made) {
     if (!made || !made.at) return '–';
-    const good = made.outcome === 'delivered';
     const reasons = [made.why, made.answer && `it answered: ${made.answer.slice(0, 200)}`].filter(Boolean);
-    return h('span', { title: made.answer || null }, `${time(Date.parse(made.at))} `, h('span', { class: good ? null : 'warn' }, made.outcome.replaceAll('_', ' ') + (made.status ? ` (${made.status})` : '')), ...reasons.map((line) => h('small', {}, line)));
+    return h('span', { title: made.answer || null }, `${time(Date.parse(made.at))} `, outcomeWord(made.outcome, made.status), ...reasons.map((line) => h('small', {}, line)));
 }
 
 /** @type {import('../types.js').Page} */
@@ -61,7 +60,7 @@ export const webhooks = {
                 ['Disabled', count(page.webhooks.filter((one) => !one.enabled).length)]),
             page.webhooks.length && page.webhooks.every((one) => one.attempts === null)
                 ? h('p', { class: 'quiet' }, 'No process with the role retry has reported its attempts (console.retry_urls).') : null,
-            panel('All webhooks', rows.length ? table(columns, rows, 'Webhooks') : h('p', { class: 'quiet' }, 'There is none. `beckon webhooks create URL` makes one.')),
+            panel('All webhooks', table(columns, rows, 'Webhooks', 'There is none. `beckon webhooks create URL` makes one.')),
         ]);
     },
 };
