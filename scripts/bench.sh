@@ -174,15 +174,23 @@ bench_endpoint() {
     "$(dirname "$BINARY")/tests/ingest/ingest_bench" --json-file "$OUT/endpoint.json" "${endpoint_options[@]}"
 }
 
-bench_embedded() {
-    local log="$1" sync="$2" base
+# standalone NAME SYNC: a standalone with its data in a directory of that name. Sets `standalone` to its pid, and
+# `edge_port`.
+standalone() {
+    local name="$1" sync="$2" base
     base="$(free_ports)"
-    start standalone "$BINARY" standalone --data "$RUN/$log" --embedded-sync "$sync" \
-        --endpoint-port "$base" --edge-port $((base + 1)) --ops-port $((base + 2)) --retry-port 0 --console-port 0 \
-        --log-level warn
-    wait_for_port standalone "$started" $((base + 1))
-    wait_for standalone "$started" $((base + 2)) /ready
-    measure "$log" $((base + 1)) --pid "standalone=$started"
+    edge_port=$((base + 1))
+    start standalone "$BINARY" standalone --data "$RUN/$name" --embedded-sync "$sync" --endpoint-port "$base" \
+        --edge-port "$edge_port" --ops-port $((base + 2)) --retry-port 0 --console-port 0 --log-level warn
+    standalone=$started
+    wait_for_port standalone "$standalone" "$edge_port"
+    wait_for standalone "$standalone" $((base + 2)) /ready
+}
+
+bench_embedded() {
+    local standalone edge_port
+    standalone "$1" "$2"
+    measure "$1" "$edge_port" --pid "standalone=$standalone"
 }
 
 # kafka_cluster NAME [OPTION ...]: a broker, an endpoint with these options and an edge. Sets `kafka`,
@@ -213,6 +221,12 @@ kafka_cluster() {
     wait_for_port edge "$edge" "$edge_port"
     wait_for endpoint "$endpoint" $((base + 3)) /ready
     wait_for edge "$edge" $((base + 5)) /ready
+}
+
+# A broker's compiler needs some 200,000 messages until it has done its work.
+warm_broker_up() {
+    "$(dirname "$BINARY")/beckon-bench" "ws://127.0.0.1:$edge_port/" --profiles latency --rate 4000 --warm-up 0 \
+        --duration "$broker_warm_up" --connections 200 >"$RUN/warm-up.log" 2>&1 || true
 }
 
 bench_kafka() {
@@ -248,20 +262,13 @@ sustained_on() {
 }
 
 bench_sustained() {
-    local kafka kafka_server endpoint edge edge_port base result=0
+    local standalone kafka kafka_server endpoint edge edge_port result=0
     say "load: $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) cores"
-    base="$(free_ports)"
-    start standalone "$BINARY" standalone --data "$RUN/sustained" --embedded-sync always \
-        --endpoint-port "$base" --edge-port $((base + 1)) --ops-port $((base + 2)) --retry-port 0 \
-        --console-port 0 --log-level warn
-    wait_for_port standalone "$started" $((base + 1))
-    wait_for standalone "$started" $((base + 2)) /ready
-    sustained_on embedded $((base + 1)) --pid "standalone=$started" || result=1
+    standalone sustained always
+    sustained_on embedded "$edge_port" --pid "standalone=$standalone" || result=1
     stop_all
     kafka_cluster sustained-kafka
-    # A broker's compiler needs some 200,000 messages until it has done its work.
-    "$(dirname "$BINARY")/beckon-bench" "ws://127.0.0.1:$edge_port/" --profiles latency --rate 4000 --warm-up 0 \
-        --duration "$broker_warm_up" --connections 200 >"$RUN/warm-up.log" 2>&1 || true
+    warm_broker_up
     sustained_on kafka "$edge_port" --pid "endpoint=$endpoint" --pid "edge=$edge" \
         --pid "broker=$kafka" || result=1
     bare_kafka || result=1
@@ -342,20 +349,14 @@ stored_on() {
 }
 
 bench_stored() {
-    local kafka kafka_server endpoint edge edge_port base result=0
+    local standalone kafka kafka_server endpoint edge edge_port result=0
     say "load: $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) cores"
-    base="$(free_ports)"
-    start standalone "$BINARY" standalone --data "$RUN/stored" --embedded-sync always \
-        --endpoint-port "$base" --edge-port $((base + 1)) --ops-port $((base + 2)) --retry-port 0 \
-        --console-port 0 --log-level warn
-    wait_for_port standalone "$started" $((base + 1))
-    wait_for standalone "$started" $((base + 2)) /ready
-    stored_on embedded $((base + 1)) --pid "standalone=$started" || result=1
+    standalone stored always
+    stored_on embedded "$edge_port" --pid "standalone=$standalone" || result=1
     stop_all
     rm -rf "$RUN/stored"
     kafka_cluster stored-kafka
-    "$(dirname "$BINARY")/beckon-bench" "ws://127.0.0.1:$edge_port/" --profiles latency --rate 4000 --warm-up 0 \
-        --duration "$broker_warm_up" --connections 200 >"$RUN/warm-up.log" 2>&1 || true
+    warm_broker_up
     stored_on kafka "$edge_port" --pid "endpoint=$endpoint" --pid "edge=$edge" --pid "broker=$kafka" || result=1
     python3 - "$OUT" "${stored_counts[*]}" <<'PYTHON' || result=1
 import json, sys
