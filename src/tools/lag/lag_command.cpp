@@ -1,10 +1,131 @@
 #include "app/command_line.hpp"
+#include "app/config/config.hpp"
+#include "app/exit_codes.hpp"
+#include "app/process/output.hpp"
+#include "app/process/process.hpp"
+#include "console/lag/lag_collector.hpp"
+#include "console/lag/lag_text.hpp"
+#include "core/clock.hpp"
+#include "core/json_text.hpp"
+#include "log/control.hpp"
+#include "log/groups.hpp"
+#include "log/kafka/kafka_log.hpp"
 #include "tools/commands.hpp"
-#include "tools/lag/lag_tool.hpp"
+#include "tools/running/ops_client.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
 
 #include <CLI/CLI.hpp>
+#include <unistd.h>
 
 namespace beckon::tools {
+
+namespace {
+
+using console::LagPage;
+using console::Loss;
+using console::Status;
+
+struct LagOptions {
+    bool watch = false;
+    bool json = false;
+    bool only_behind = false;
+    bool partitions = false;  ///< a row for each; else for each group
+    std::string group;        ///< empty: all
+};
+
+/// The exit code of `beckon lag` when a group is STALLED or STOPPED, or records were or soon will
+/// be removed unread.
+constexpr int kBehind = 3;
+
+/// Between the two polls that a rate needs, and between two tables of --watch.
+constexpr std::chrono::seconds kBetween{2};
+constexpr const char* kClearScreen = "\033[H\033[2J";
+constexpr long kOk = 200;
+constexpr std::chrono::milliseconds kControlTimeout{5'000};
+
+using Sample = std::function<LagPage()>;
+
+/// The delays of the tiers; none where there is no installation of Beckon.
+std::vector<std::chrono::seconds> read_tiers(const app::Config& config) {
+    const auto log = log::open_kafka_log(config.kafka);
+    const auto control = log::read_control(*log, kControlTimeout);
+    return control ? control->tiers : std::vector<std::chrono::seconds>{};
+}
+
+/// Asks the brokers, without anything of ours that runs.
+Sample read_brokers(const app::Config& config) {
+    std::shared_ptr<log::Groups> groups = log::open_kafka_groups(config.kafka);
+    const auto table = std::make_shared<console::LagTable>(
+        console::OwnerOf{}, console::delays_of_tiers(read_tiers(config), config.kafka.prefix));
+    return [groups, table] {
+        const core::SystemClock clock;
+        return *console::poll(*table, *groups, clock, {});
+    };
+}
+
+Sample read_process(const app::Config& config) {
+    return [ops = config.ops] {
+        const auto reply = ask_ops_port(ops, "/lag/now");
+        if (reply.status != kOk) {
+            throw app::StartupError("the process at the ops port " + std::to_string(ops.port) +
+                                    " reports no lag: it has no console, or has just started");
+        }
+        auto page = console::parse_lag_page(core::json_text(reply.body));
+        if (!page) throw app::StartupError(page.error().message);
+        return *std::move(page);
+    };
+}
+
+int exit_code_of(const LagPage& page) {
+    const bool bad = std::any_of(page.rows.begin(), page.rows.end(), [](const auto& row) {
+        return row.status >= Status::stalled || row.loss != Loss::none;
+    });
+    if (bad) return kBehind;
+    return page.rows.empty() && !page.problems.empty() ? app::kFailed : app::kDone;
+}
+
+void show(const LagPage& page, const LagOptions& options) {
+    if (options.json) return app::print_line(console::to_json(page));
+    const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+    auto text = console::to_text(
+        page,
+        {.color = terminal, .only_behind = options.only_behind, .partitions = options.partitions});
+    text.pop_back();  // print_line() adds it
+    if (options.watch && terminal) text.insert(0, kClearScreen);
+    app::print_line(text);
+}
+
+LagPage chosen(LagPage page, const LagOptions& options) {
+    std::erase_if(page.rows, [&](const auto& row) {
+        return !options.group.empty() && row.group != options.group;
+    });
+    return page;
+}
+
+/// Polls the brokers twice, since one poll gives no rates. Throws StartupError: no process and no
+/// broker answers.
+int show_lag(const app::Config& config, const LagOptions& options) {
+    const bool brokers = !config.kafka.bootstrap_servers.empty();
+    const auto poll = brokers ? read_brokers(config) : read_process(config);
+    auto page = chosen(poll(), options);
+    if (brokers) {
+        std::this_thread::sleep_for(kBetween);
+        page = chosen(poll(), options);
+    }
+    show(page, options);
+    while (options.watch) {
+        std::this_thread::sleep_for(kBetween);
+        show(chosen(poll(), options), options);
+    }
+    return exit_code_of(page);
+}
+
+}  // namespace
 
 void add_lag_command(app::CommandLine& line) {
     static LagOptions options;
