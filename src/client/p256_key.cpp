@@ -85,6 +85,22 @@ bool in_range(const BIGNUM* scalar) {
     return !BN_is_zero(scalar) && BN_cmp(scalar, EC_GROUP_get0_order(group.get())) < 0;
 }
 
+bool is_p256(const EVP_PKEY* key) {
+    std::array<char, 64> curve{};
+    return key && EVP_PKEY_get_group_name(key, curve.data(), curve.size(), nullptr) == 1 &&
+           std::string_view{curve.data()} == "prime256v1";
+}
+
+Bio reader_of(std::string_view pem) {
+    return Bio{BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()))};
+}
+
+std::string text_in(const Bio& bio) {
+    char* data = nullptr;
+    const auto size = BIO_get_mem_data(bio.get(), &data);
+    return {data, static_cast<std::size_t>(size)};
+}
+
 }  // namespace
 
 struct P256Key::Handle {
@@ -120,11 +136,8 @@ Result<P256Key> P256Key::from_private(std::string_view scalar) {
 }
 
 Result<P256Key> P256Key::from_pem(std::string_view pem) {
-    const Bio bio{BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()))};
-    const Key key{PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr)};
-    std::array<char, 64> curve{};
-    if (!key || EVP_PKEY_get_group_name(key.get(), curve.data(), curve.size(), nullptr) != 1 ||
-        std::string_view{curve.data()} != "prime256v1") {
+    const Key key{PEM_read_bio_PrivateKey(reader_of(pem).get(), nullptr, nullptr, nullptr)};
+    if (!is_p256(key.get())) {
         return core::fail(core::Fault::invalid, "not a PEM private key on the curve P-256");
     }
     return from_private(scalar_of(key.get()));
@@ -134,9 +147,7 @@ std::string P256Key::private_pem() const {
     const Bio bio{BIO_new(BIO_s_mem())};
     openssl_must(PEM_write_bio_PKCS8PrivateKey(bio.get(), handle_->key.get(), nullptr, nullptr, 0,
                                                nullptr, nullptr) == 1);
-    char* data = nullptr;
-    const auto size = BIO_get_mem_data(bio.get(), &data);
-    return {data, static_cast<std::size_t>(size)};
+    return text_in(bio);
 }
 
 Result<std::string> P256Key::agree(std::string_view peer_point) const {
@@ -186,6 +197,28 @@ bool verify_es256(std::string_view public_point, std::string_view text,
            EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) == 1 &&
            EVP_DigestVerify(context.get(), der.data(), static_cast<std::size_t>(length),
                             octets_of(text), text.size()) == 1;
+}
+
+Result<std::string> public_point_in(std::string_view pem) {
+    Key key{PEM_read_bio_PUBKEY(reader_of(pem).get(), nullptr, nullptr, nullptr)};
+    if (!key) key.reset(PEM_read_bio_PrivateKey(reader_of(pem).get(), nullptr, nullptr, nullptr));
+    if (!is_p256(key.get())) {
+        return core::fail(core::Fault::invalid, "no PEM key on the curve P-256 (prime256v1)");
+    }
+    EVP_PKEY_set_utf8_string_param(key.get(), OSSL_PKEY_PARAM_EC_POINT_CONVERSION_FORMAT,
+                                   OSSL_PKEY_EC_POINT_CONVERSION_FORMAT_UNCOMPRESSED);
+    std::string point(kPointBytes, '\0');
+    std::size_t size = 0;
+    openssl_must(EVP_PKEY_get_octet_string_param(key.get(), OSSL_PKEY_PARAM_PUB_KEY,
+                                                 octets_of(point), point.size(), &size) == 1);
+    return point;
+}
+
+std::optional<std::string> public_pem(std::string_view point) {
+    const Key key = make_key(point, nullptr);
+    const Bio bio{BIO_new(BIO_s_mem())};
+    if (!key || PEM_write_bio_PUBKEY(bio.get(), key.get()) != 1) return std::nullopt;
+    return text_in(bio);
 }
 
 }  // namespace beckon::client

@@ -3,6 +3,7 @@
 #include "core/result.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -50,5 +51,11 @@ private:
 
 /// True if `signature` (64 bytes) is by the owner of `public_point` over `text`.
 bool verify_es256(std::string_view public_point, std::string_view text, std::string_view signature);
+
+/// The uncompressed point of a PEM key, private or public, with its point in either form. Error:
+/// invalid, "no PEM key …".
+Result<std::string> public_point_in(std::string_view pem);
+/// PEM of the public key with this point, in either form; nullopt if it is none of the curve.
+std::optional<std::string> public_pem(std::string_view point);
 
 }  // namespace beckon::client

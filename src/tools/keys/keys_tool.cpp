@@ -3,30 +3,19 @@
 #include "app/process/installation.hpp"
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
+#include "client/p256_key.hpp"
 #include "client/private_file.hpp"
 #include "client/vapid.hpp"
 #include "core/base64url.hpp"
-#include "core/handle.hpp"
 #include "core/key_ring.hpp"
 
 #include <fstream>
 #include <iostream>
 #include <sstream>
 
-#include <openssl/bio.h>
-#include <openssl/core_names.h>
-#include <openssl/ec.h>
-#include <openssl/evp.h>
-#include <openssl/param_build.h>
-#include <openssl/pem.h>
-
 namespace beckon::tools {
 
 namespace {
-
-using KeyHandle = core::Handle<EVP_PKEY, EVP_PKEY_free>;
-using ContextHandle = core::Handle<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
-using BioHandle = core::Handle<BIO, BIO_free_all>;
 
 constexpr const char* kWhatDies =
     "every endpoint URL that was made with another ring: senders receive 410 (gone) for those "
@@ -60,51 +49,10 @@ void publish(app::Installation& installation, const core::KeyRing& ring) {
     std::cout << "published the fingerprint " << ring.fingerprint() << "\n";
 }
 
-std::string raw_point(EVP_PKEY* key) {
-    std::size_t size = 0;
-    if (EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, nullptr, 0, &size) != 1)
-        return {};
-    std::string point(size, '\0');
-    auto* out = reinterpret_cast<unsigned char*>(point.data());
-    if (EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, out, size, &size) != 1)
-        return {};
-    return point;
-}
-
-KeyHandle key_of_point(const std::string& point) {
-    ContextHandle context{EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr)};
-    char group[] = "prime256v1";
-    std::string copy = point;
-    const OSSL_PARAM params[] = {
-        OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, group, 0),
-        OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, copy.data(), copy.size()),
-        OSSL_PARAM_construct_end()};
-    EVP_PKEY* key = nullptr;
-    if (!context || EVP_PKEY_fromdata_init(context.get()) != 1 ||
-        EVP_PKEY_fromdata(context.get(), &key, EVP_PKEY_PUBLIC_KEY,
-                          const_cast<OSSL_PARAM*>(params)) != 1) {
-        return nullptr;
-    }
-    return KeyHandle{key};
-}
-
 int pem_to_point(const std::string& pem, const std::string& file) {
-    const BioHandle bio{BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()))};
-    KeyHandle key{PEM_read_bio_PUBKEY(bio.get(), nullptr, nullptr, nullptr)};
-    if (!key) {
-        const BioHandle again{BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()))};
-        key.reset(PEM_read_bio_PrivateKey(again.get(), nullptr, nullptr, nullptr));
-    }
-    char group[64] = {};
-    std::size_t length = 0;
-    if (!key || EVP_PKEY_get_group_name(key.get(), group, sizeof group, &length) != 1 ||
-        std::string{group} != "prime256v1") {
-        throw app::StartupError(file + " holds no PEM key on the curve P-256 (prime256v1)");
-    }
-    // Keys are read in either point form, and written in the usual uncompressed one.
-    EVP_PKEY_set_utf8_string_param(key.get(), OSSL_PKEY_PARAM_EC_POINT_CONVERSION_FORMAT,
-                                   OSSL_PKEY_EC_POINT_CONVERSION_FORMAT_UNCOMPRESSED);
-    std::cout << core::base64url(raw_point(key.get())) << "\n";
+    const auto point = client::public_point_in(pem);
+    if (!point) throw app::StartupError(file + " holds " + point.error().message);
+    std::cout << core::base64url(*point) << "\n";
     return 0;
 }
 
@@ -255,17 +203,13 @@ int keys_convert(const std::string& input) {
         return pem_to_point(pem.str(), input);
     }
     const auto point = core::parse_base64_any(input);
-    const auto key = point ? key_of_point(*point) : nullptr;
-    if (!key) {
+    const auto pem = point ? client::public_pem(*point) : std::nullopt;
+    if (!pem) {
         throw app::StartupError(
             "neither a PEM file nor a P-256 point in base64url (65 bytes, 87 characters, begins "
             "with B)");
     }
-    const BioHandle bio{BIO_new(BIO_s_mem())};
-    PEM_write_bio_PUBKEY(bio.get(), key.get());
-    char* data = nullptr;
-    const auto size = BIO_get_mem_data(bio.get(), &data);
-    std::cout << std::string_view{data, static_cast<std::size_t>(size)};
+    std::cout << *pem;
     return 0;
 }
 
