@@ -1,7 +1,6 @@
 #include "reliability/home/milestone_store.hpp"
 
 #include "core/assert.hpp"
-#include "reliability/home/families.hpp"
 #include "store/database.hpp"
 
 #include <string_view>

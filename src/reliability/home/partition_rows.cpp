@@ -1,7 +1,6 @@
 #include "reliability/home/partition_rows.hpp"
 
 #include "core/bytes.hpp"
-#include "reliability/home/families.hpp"
 #include "store/database.hpp"
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 #include "reliability/home/partition_fold.hpp"
 #include "reliability/totals/report.hpp"
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,16 @@ class Database;
 }  // namespace beckon::store
 
 namespace beckon::reliability {
+
+/// The column families of the role's RocksDB (docs/formats/reliability.md).
+namespace family {
+inline constexpr const char* kHistories = "histories";
+inline constexpr const char* kExpiry = "expiry";
+inline constexpr const char* kEnded = "ended";
+inline constexpr const char* kTotals = "totals";
+inline constexpr const char* kPartitions = "partitions";
+inline constexpr std::array kAll = {kHistories, kExpiry, kEnded, kTotals, kPartitions};
+}  // namespace family
 
 /// The rows of one partition, docs/formats/reliability.md. One thread folds and commits; lookups
 /// see the committed rows, from any thread.
