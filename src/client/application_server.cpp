@@ -32,10 +32,7 @@ std::size_t on_header(char* data, std::size_t size, std::size_t count, void* use
 std::optional<PushError> parse_error(const std::string& body) {
     const json object = core::parse_json(body);
     if (!object.is_object()) return std::nullopt;
-    const auto text = [&](const char* name) {
-        const auto found = object.find(name);
-        return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-    };
+    const auto text = [&](const char* name) { return core::text_member(object, name); };
     const auto number = [&](const char* name) -> std::optional<int> {
         const auto found = object.find(name);
         if (found == object.end() || !found->is_number_integer()) return std::nullopt;

@@ -17,6 +17,8 @@ using std::chrono::steady_clock;
 
 namespace {
 
+using core::text_member;
+
 /// As many versions as Firefox remembers of a subscription
 /// (`dom.push.maxRecentMessageIDsPerSubscription`).
 constexpr std::size_t kRecentVersionsMax = 100;
@@ -26,16 +28,11 @@ milliseconds left_until(steady_clock::time_point deadline) {
     return std::max(left, milliseconds{0});
 }
 
-std::string text_of(const json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 /// Decrypts into `notification.text`, or puts the reason of the failure into `problem`.
 void decrypt_into(Notification& notification, const json& object, const Channel* channel) {
-    const auto body = core::parse_base64url(text_of(object, "data"));
+    const auto body = core::parse_base64url(text_member(object, "data"));
     const json headers = object.value("headers", json::object());
-    const std::string name = text_of(headers, "encoding");
+    const std::string name = text_member(headers, "encoding");
     const auto encoding = parse_encoding(name);
     if (!body) {
         notification.problem = "data is not base64url";
@@ -46,8 +43,9 @@ void decrypt_into(Notification& notification, const json& object, const Channel*
         notification.problem = "unknown channel";
     } else if (!encoding) {
         notification.problem = "unknown encoding '" + name + "'";
-    } else if (auto text = decrypt(channel->keys, *encoding, *body, text_of(headers, "encryption"),
-                                   text_of(headers, "crypto_key"));
+    } else if (auto text =
+                   decrypt(channel->keys, *encoding, *body, text_member(headers, "encryption"),
+                           text_member(headers, "crypto_key"));
                text) {
         notification.text = std::move(*text);
     } else {
@@ -84,7 +82,7 @@ Result<Hello> UserAgent::hello() {
     if (auto sent = socket_.send(core::json_text(request)); !sent) return core::fail(sent.error());
     const auto reply = wait_for({.type = "hello", .channel_id = ""});
     if (!reply) return core::fail(reply.error());
-    Hello hello{text_of(reply->object, "uaid"), false};
+    Hello hello{text_member(reply->object, "uaid"), false};
     if (hello.uaid.empty()) return core::fail(Fault::corrupt, "the hello reply has no uaid");
     hello.kept = hello.uaid == offered;
     if (!hello.kept) state_.channels.clear();
@@ -100,7 +98,7 @@ Result<Channel> UserAgent::register_channel(const std::optional<std::string>& va
     if (auto sent = socket_.send(core::json_text(request)); !sent) return core::fail(sent.error());
     const auto reply = wait_for({.type = "register", .channel_id = channel.id});
     if (!reply) return core::fail(reply.error());
-    channel.endpoint = text_of(reply->object, "pushEndpoint");
+    channel.endpoint = text_member(reply->object, "pushEndpoint");
     if (reply->object.value("status", 0) != 200) {
         return core::fail(Fault::conflict,
                           "register was answered " +
@@ -191,8 +189,9 @@ Result<UserAgent::Message> UserAgent::wait_for(const Expected& expected) {
                               "no reply to " + (expected.type.empty() ? "ping" : expected.type));
         }
         const json& object = (*message)->object;
-        if (text_of(object, "messageType") == expected.type &&
-            (expected.channel_id.empty() || text_of(object, "channelID") == expected.channel_id)) {
+        if (text_member(object, "messageType") == expected.type &&
+            (expected.channel_id.empty() ||
+             text_member(object, "channelID") == expected.channel_id)) {
             return std::move(**message);
         }
         keep(**message);
@@ -202,9 +201,9 @@ Result<UserAgent::Message> UserAgent::wait_for(const Expected& expected) {
 /// Notifications wait for `next`; broadcasts and unknown messages are dropped, as Firefox does.
 void UserAgent::keep(const Message& message) {
     const json& object = message.object;
-    if (text_of(object, "messageType") != "notification") return;
-    Notification notification{.channel_id = text_of(object, "channelID"),
-                              .version = text_of(object, "version"),
+    if (text_member(object, "messageType") != "notification") return;
+    Notification notification{.channel_id = text_member(object, "channelID"),
+                              .version = text_member(object, "version"),
                               .text = std::nullopt,
                               .problem = {},
                               .arrived = message.arrived};

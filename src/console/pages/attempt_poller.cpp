@@ -17,30 +17,22 @@ using Json = nlohmann::json;
 constexpr std::chrono::milliseconds kTimeout{2'000};
 
 template <class Value>
-Value member(const Json& json, const char* name) {
+Value whole_member(const Json& json, const char* name) {
     const auto found = json.find(name);
-    if (found == json.end()) return {};
-    if constexpr (std::is_same_v<Value, std::string>) {
-        return found->is_string() ? found->get<std::string>() : Value{};
-    } else {
-        return found->is_number_integer() ? found->get<Value>() : Value{};
-    }
+    return found != json.end() && found->is_number_integer() ? found->get<Value>() : Value{};
 }
 
 AttemptSummary summary_of(const Json& json) {
-    AttemptSummary out{.attempts = member<std::uint64_t>(json, "attempts"),
-                       .delivered = member<std::uint64_t>(json, "delivered"),
-                       .at = {},
-                       .outcome = {},
-                       .why = {},
-                       .answer = {}};
+    AttemptSummary out;
+    out.attempts = whole_member<std::uint64_t>(json, "attempts");
+    out.delivered = whole_member<std::uint64_t>(json, "delivered");
     const auto last = json.find("last");
     if (last == json.end() || !last->is_object()) return out;
-    out.at = member<std::string>(*last, "at");
-    out.outcome = member<std::string>(*last, "outcome");
-    out.status = member<std::int64_t>(*last, "status");
-    out.why = member<std::string>(*last, "why");
-    if (out.outcome != "delivered") out.answer = member<std::string>(*last, "answer");
+    out.at = core::text_member(*last, "at");
+    out.outcome = core::text_member(*last, "outcome");
+    out.status = whole_member<std::int64_t>(*last, "status");
+    out.why = core::text_member(*last, "why");
+    if (out.outcome != "delivered") out.answer = core::text_member(*last, "answer");
     return out;
 }
 
@@ -52,7 +44,7 @@ std::map<std::string, AttemptSummary> parse_attempts(const std::string& json) {
     if (!page.is_object() || !page.contains("webhooks")) return out;
     for (const auto& one : page["webhooks"]) {
         if (!one.is_object()) continue;
-        auto id = member<std::string>(one, "webhook");
+        auto id = core::text_member(one, "webhook");
         if (!id.empty()) out.emplace(std::move(id), summary_of(one));
     }
     return out;
@@ -61,8 +53,8 @@ std::map<std::string, AttemptSummary> parse_attempts(const std::string& json) {
 std::optional<DeadCounts> parse_dead_counts(const std::string& json) {
     const auto page = core::parse_json(json);
     if (!page.is_object() || !page.contains("all")) return std::nullopt;
-    return DeadCounts{.letters = member<std::uint64_t>(page, "all"),
-                      .passed_over = member<std::uint64_t>(page, "passed_over")};
+    return DeadCounts{.letters = whole_member<std::uint64_t>(page, "all"),
+                      .passed_over = whole_member<std::uint64_t>(page, "passed_over")};
 }
 
 AttemptPoller::AttemptPoller(const RetryApi& api) : api_(api) {

@@ -28,7 +28,8 @@ std::optional<Presence> parse_presence(const std::string& json) {
         return page.contains(name) && page[name].is_boolean() && page[name].get<bool>();
     };
     if (!page.is_object() || !is_true("served")) return std::nullopt;
-    Presence found{.connected = is_true("connected"), .edge = {}, .problem = {}};
+    Presence found{
+        .connected = is_true("connected"), .edge = core::text_member(page, "edge"), .problem = {}};
     const auto number = [&](const char* name) -> std::optional<std::int64_t> {
         if (!page.contains(name) || !page[name].is_number_integer()) return std::nullopt;
         return page[name].get<std::int64_t>();
@@ -36,7 +37,6 @@ std::optional<Presence> parse_presence(const std::string& json) {
     found.since_ms = number("attached_since");
     found.unanswered =
         static_cast<std::uint64_t>(std::max<std::int64_t>(0, number("unanswered").value_or(0)));
-    if (page.contains("edge") && page["edge"].is_string()) found.edge = page["edge"];
     return found;
 }
 

@@ -40,17 +40,10 @@ std::optional<std::string> name_in(const Parameters& asked, const char* which) {
     return std::all_of(text.begin(), text.end(), plain) ? std::optional{text} : std::nullopt;
 }
 
-std::string text_member(const WebhookJson& parsed, const char* name) {
-    const auto found = parsed.is_object() ? parsed.find(name) : parsed.end();
-    return parsed.is_object() && found != parsed.end() && found->is_string()
-               ? found->get<std::string>()
-               : std::string{};
-}
-
 /// The answer for a request that the API refused, with the API's own reason.
 Answer refusal(const core::Result<client::ApiAnswer>& answer) {
     if (!answer) return refused(kBadGateway, answer.error().message);
-    auto why = text_member(core::parse_json(answer->body), "detail");
+    auto why = core::text_member(core::parse_json(answer->body), "detail");
     if (why.empty()) why = "the role retry answered " + std::to_string(answer->status);
     const bool ours = answer->status >= 400 && answer->status < 500 && answer->status != 401;
     return refused(ours ? answer->status : kBadGateway, why);
@@ -58,7 +51,7 @@ Answer refusal(const core::Result<client::ApiAnswer>& answer) {
 
 /// The webhook without the members that only its owner may know.
 WebhookJson shown(WebhookJson webhook) {
-    const auto url = client::parse_url(text_member(webhook, "url"));
+    const auto url = client::parse_url(core::text_member(webhook, "url"));
     webhook["origin"] = url ? url->origin() : std::string{};
     webhook.erase("url");
     webhook.erase("form_fields");
@@ -162,7 +155,7 @@ Answer WebhookQueries::webhook(const Parameters& asked) const {
             if (reported.is_object() && reported.contains(name)) page[name] = reported[name];
         }
     } else {
-        page["problem"] = text_member(core::parse_json(refusal(attempts).json), "error");
+        page["problem"] = core::text_member(core::parse_json(refusal(attempts).json), "error");
     }
     return {kGood, core::json_text(page)};
 }
@@ -219,7 +212,7 @@ Answer WebhookQueries::run(const Deed& deed, const Parameters& of) const {
     WebhookJson page{{"done", deed.done}};
     const auto said = core::parse_json(answer->body);
     for (const auto* name : {"delivery", "secret"}) {
-        if (auto text = text_member(said, name); !text.empty()) page[name] = std::move(text);
+        if (auto text = core::text_member(said, name); !text.empty()) page[name] = std::move(text);
     }
     return {kGood, core::json_text(page)};
 }
@@ -232,7 +225,7 @@ std::optional<Parameters> members_in(const std::string& text,
     const auto parsed = core::parse_json(text);
     if (!parsed.is_object() || parsed.size() != names.size()) return std::nullopt;
     Parameters of;
-    for (const auto* name : names) of[name] = text_member(parsed, name);
+    for (const auto* name : names) of[name] = core::text_member(parsed, name);
     const bool good = std::all_of(names.begin(), names.end(),
                                   [&](const auto* name) { return name_in(of, name).has_value(); });
     return good ? std::optional{std::move(of)} : std::nullopt;

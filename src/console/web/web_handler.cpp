@@ -125,14 +125,6 @@ Parameters parameters_in(std::string_view query) {
     return parameters;
 }
 
-/// A text of a body that is an object; empty: there is none.
-std::string member(std::string_view body, const char* name) {
-    const auto object = core::parse_json(body);
-    if (!object.is_object()) return {};
-    const auto found = object.find(name);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
-
 std::string session_cookie(const std::string& session, std::chrono::seconds age, bool secure) {
     return std::string{kCookie} + "=" + session +
            "; Path=/; HttpOnly; SameSite=Strict; Max-Age=" + std::to_string(age.count()) +
@@ -333,7 +325,8 @@ HttpReply WebHandler::app(const HttpRequest& request) {
 }
 
 HttpReply WebHandler::log_in(const HttpRequest& request) {
-    switch (login_.try_token(member(request.body, "token"), request.peer)) {
+    switch (login_.try_token(core::text_member(core::parse_json(request.body), "token"),
+                             request.peer)) {
         case Login::Answer::wrong: return error_reply(403, "this is not the token");
         case Login::Answer::too_often:
             return error_reply(429, "too many wrong tokens of this address; wait a minute");
@@ -428,7 +421,8 @@ HttpReply WebHandler::shown(const Plan& plan, const std::string& session) const 
 void WebHandler::run(const std::string& name, const Act& act, net::ExchangePtr exchange) {
     const auto& request = exchange->request();
     const auto by = net::to_string(request.peer);
-    const auto order = login_.confirmed(session_of(request), member(request.body, "confirmation"));
+    const auto order = login_.confirmed(
+        session_of(request), core::text_member(core::parse_json(request.body), "confirmation"));
     if (!order) {
         core::log_warn("console", "act_refused", {{"act", name}, {"by", by}});
         return reply(exchange, error_reply(409,

@@ -1,5 +1,6 @@
 #include "tools/api/answer.hpp"
 
+#include "app/exit_codes.hpp"
 #include "app/process/output.hpp"
 #include "core/json_text.hpp"
 
@@ -9,20 +10,9 @@ namespace beckon::tools {
 
 using Json = nlohmann::ordered_json;
 
-namespace {
-
-constexpr int kFailed = 1;
-
-}  // namespace
-
 Json parsed(const client::ApiAnswer& answer) {
     auto json = core::parse_ordered_json(answer.body);
     return json.is_discarded() ? Json::object() : json;
-}
-
-std::string text_of(const Json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 int print_answer(const core::Result<client::ApiAnswer>& answer) {
@@ -34,13 +24,13 @@ int print_answer(const core::Result<client::ApiAnswer>& answer) {
 int refused(const core::Result<client::ApiAnswer>& answer) {
     if (!answer) {
         app::print_error("beckon: " + app::with_remedy(answer.error()));
-        return kFailed;
+        return app::kFailed;
     }
     const auto problem = parsed(*answer);
-    const auto detail = text_of(problem, "detail");
-    app::print_error("beckon: " + std::to_string(answer->status) + " " + text_of(problem, "title") +
-                     (detail.empty() ? "" : ": " + detail));
-    return kFailed;
+    const auto detail = core::text_member(problem, "detail");
+    app::print_error("beckon: " + std::to_string(answer->status) + " " +
+                     core::text_member(problem, "title") + (detail.empty() ? "" : ": " + detail));
+    return app::kFailed;
 }
 
 }  // namespace beckon::tools

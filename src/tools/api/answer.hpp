@@ -2,8 +2,6 @@
 
 #include "client/api_client.hpp"
 
-#include <string>
-
 #include <nlohmann/json_fwd.hpp>
 
 /// Prints the API's answers for commands.
@@ -11,8 +9,6 @@ namespace beckon::tools {
 
 /// The body; an empty object where it is no JSON.
 nlohmann::ordered_json parsed(const client::ApiAnswer& answer);
-/// A text of an object; empty where there is none of that name.
-std::string text_of(const nlohmann::ordered_json& object, const char* name);
 
 /// Prints a good answer as JSON for people, any other like refused(); returns the exit code.
 int print_answer(const core::Result<client::ApiAnswer>& answer);

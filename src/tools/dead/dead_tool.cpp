@@ -57,8 +57,7 @@ std::string print_page(const Json& page, bool json, std::size_t& left) {
         json ? print_json(letter) : print_letter(letter);
         --left;
     }
-    const auto next = page.find("next");
-    return next == page.end() || !next->is_string() ? "" : next->get<std::string>();
+    return core::text_member(page, "next");
 }
 
 std::string order_of(const DeadWanted& wanted, std::size_t limit, bool dry_run) {

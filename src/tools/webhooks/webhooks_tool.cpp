@@ -95,10 +95,11 @@ int list_webhooks(client::ApiClient& api) {
     const auto page = parsed(*answer);
     for (const auto& webhook : page.value("webhooks", Json::array())) {
         const bool enabled = webhook.value("enabled", true);
-        app::print_line(text_of(webhook, "id") + "  " +
-                        (enabled ? "enabled " : "disabled (" + text_of(webhook, "reason") + ") ") +
-                        text_of(webhook, "url") + "  " +
-                        joined(webhook.value("types", Json::array())));
+        app::print_line(
+            core::text_member(webhook, "id") + "  " +
+            (enabled ? "enabled " : "disabled (" + core::text_member(webhook, "reason") + ") ") +
+            core::text_member(webhook, "url") + "  " +
+            joined(webhook.value("types", Json::array())));
     }
     if (page.contains("usage")) app::print_line(usage_line(page["usage"]));
     return 0;
@@ -126,12 +127,13 @@ int show_attempts(client::ApiClient& api, const std::string& id) {
     const auto page = parsed(*answer);
     for (const auto& one : page.value("attempts", Json::array())) {
         const auto status = one.value("status", 0);
-        app::print_line(text_of(one, "at") + "  " + text_of(one, "delivery") + "  attempt " +
-                        std::to_string(one.value("number", 0) + 1) + "  " +
-                        text_of(one, "outcome") +
+        app::print_line(core::text_member(one, "at") + "  " + core::text_member(one, "delivery") +
+                        "  attempt " + std::to_string(one.value("number", 0) + 1) + "  " +
+                        core::text_member(one, "outcome") +
                         (status == 0 ? "" : " " + std::to_string(status)) + "  " +
-                        std::to_string(one.value("took_ms", 0)) + " ms  " + text_of(one, "why"));
-        if (const auto received = text_of(one, "answer"); !received.empty()) {
+                        std::to_string(one.value("took_ms", 0)) + " ms  " +
+                        core::text_member(one, "why"));
+        if (const auto received = core::text_member(one, "answer"); !received.empty()) {
             app::print_line("    it answered " + quoted(received));
         }
     }
