@@ -1,10 +1,225 @@
 #include "app/command_line.hpp"
-#include "tools/backup/backup_tool.hpp"
+#include "app/config/config.hpp"
+#include "app/process/key_ring_guard.hpp"
+#include "app/process/process.hpp"
+#include "app/process/progress.hpp"
+#include "core/json_text.hpp"
+#include "inspect/backup/backup_service.hpp"
+#include "inspect/log/log_service.hpp"
+#include "net/descriptor.hpp"
 #include "tools/commands.hpp"
+#include "tools/running/ops_client.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <thread>
+#include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace beckon::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::minutes kCopyTimeout{10};
+constexpr std::chrono::milliseconds kAskCopyAgain{50};
+constexpr long kReplyAccepted = 202;
+constexpr long kReplyUnauthorized = 401;
+constexpr long kReplyNotFound = 404;
+
+[[noreturn]] void fail_at(const fs::path& path, const char* what, int why) {
+    throw app::StartupError(std::string{what} + " " + path.string() + ": " + std::strerror(why));
+}
+
+/// Gives the copy to the original's owner; only root can give files to another user.
+void take_owner(const fs::path& copy, const fs::path& original) {
+    struct stat status {};
+    if (::geteuid() != 0 || ::stat(original.c_str(), &status) != 0) return;
+    if (::lchown(copy.c_str(), status.st_uid, status.st_gid) != 0) {
+        fail_at(copy, "cannot give the copy to the owner of the original:", errno);
+    }
+}
+
+void sync_to_disk(const fs::path& path) {
+    const net::Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (file.get() < 0 || ::fsync(file.get()) != 0) fail_at(path, "cannot sync", errno);
+}
+
+void make_directory(const fs::path& directory, const fs::path& original) {
+    if (::mkdir(directory.c_str(), 0700) != 0) fail_at(directory, "cannot make", errno);
+    take_owner(directory, original);
+}
+
+void copy_one(const fs::path& from, const fs::path& to) {
+    std::error_code error;
+    fs::copy_file(from, to, error);
+    if (error) {
+        throw app::StartupError("cannot copy " + from.string() + " to " + to.string() + ": " +
+                                error.message());
+    }
+    take_owner(to, from);
+    sync_to_disk(to);
+}
+
+/// The files of a log that does not change meanwhile.
+void copy_log(const fs::path& from, const fs::path& to) {
+    make_directory(to, from);
+    std::vector<fs::directory_entry> files;
+    std::uint64_t bytes = 0;
+    for (const auto& entry : fs::directory_iterator(from)) {
+        if (!entry.is_regular_file() || entry.path().filename() == "LOCK") continue;
+        files.push_back(entry);
+        bytes += entry.file_size();
+    }
+    app::Progress progress{"copying the log", "bytes", bytes};
+    std::uint64_t done = 0;
+    for (const auto& file : files) {
+        progress.at(done);
+        copy_one(file.path(), to / file.path().filename());
+        done += file.file_size();
+    }
+    sync_to_disk(to);
+}
+
+/// Lets the process that has the log make a copy beside it.
+class Snapshot {
+public:
+    explicit Snapshot(const app::Config& config)
+        : directory_(inspect::snapshot_of(config.data)),
+          process_(config.ops, inspect::log_proof(app::load_key_ring(config)->newest())) {
+        const auto started = ask("/backup/start");
+        if (started.status == kReplyUnauthorized) {
+            throw app::StartupError("the process at the ops port " +
+                                    std::to_string(config.ops.port) + " has not the key ring " +
+                                    config.key_ring_file().string() +
+                                    ": see --ops-port, --data and --key-ring");
+        }
+        if (started.status == kReplyNotFound || !started.body.is_object()) {
+            throw app::StartupError(
+                "the process at the ops port " + std::to_string(config.ops.port) +
+                " has no embedded log: --ops-port names that of `beckon standalone`");
+        }
+        if (started.status != kReplyAccepted)
+            throw app::StartupError("another backup is being made");
+        const auto made = started.body.value("directory", "");
+        std::error_code error;
+        if (!fs::equivalent(fs::path{made}.parent_path(), config.data, error)) {
+            throw app::StartupError("the process at the ops port " +
+                                    std::to_string(config.ops.port) + " keeps its data in " +
+                                    fs::path{made}.parent_path().string() + ", not in " +
+                                    config.data.string() + ": see --ops-port and --data");
+        }
+        await();
+    }
+    ~Snapshot() {
+        std::error_code ignored;
+        fs::remove_all(directory_, ignored);
+    }
+    Snapshot(const Snapshot&) = delete;
+    Snapshot& operator=(const Snapshot&) = delete;
+    const fs::path& directory() const { return directory_; }
+
+private:
+    OpsReply ask(const std::string& target) {
+        const auto raw = process_.get(target);
+        if (!raw) throw app::StartupError(raw.error().message);
+        return {.status = raw->status, .body = core::parse_json(raw->body)};
+    }
+
+    void await() {
+        const auto begun = std::chrono::steady_clock::now();
+        const auto until = begun + kCopyTimeout;
+        app::Progress progress{"the process copies its log", "s", 0};
+        while (std::chrono::steady_clock::now() < until) {
+            const auto now = ask("/backup/state").body;
+            const auto state = now.is_object() ? now.value("state", "") : "";
+            if (state == "done") return;
+            if (state != "running") {
+                throw app::StartupError("the log could not be copied: " +
+                                        now.value("error", state));
+            }
+            progress.at(static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
+                                                       std::chrono::steady_clock::now() - begun)
+                                                       .count()));
+            std::this_thread::sleep_for(kAskCopyAgain);
+        }
+        throw app::StartupError("the log was not copied within 10 minutes");
+    }
+
+    const fs::path directory_;
+    OpsConnection process_;
+};
+
+/// A directory that gets its name when it is whole.
+class Unfinished {
+public:
+    Unfinished(fs::path target, const fs::path& original)
+        : target_(std::move(target)), path_(target_.string() + ".partial") {
+        if (fs::exists(target_)) {
+            throw app::StartupError(target_.string() +
+                                    " exists already: name a directory for this copy");
+        }
+        fs::remove_all(path_);
+        make_directory(path_, original);
+    }
+    ~Unfinished() {
+        std::error_code ignored;
+        if (!done_) fs::remove_all(path_, ignored);
+    }
+    Unfinished(const Unfinished&) = delete;
+    Unfinished& operator=(const Unfinished&) = delete;
+    const fs::path& path() const { return path_; }
+    void finish() {
+        sync_to_disk(path_);
+        fs::rename(path_, target_);
+        sync_to_disk(fs::absolute(target_).parent_path());
+        done_ = true;
+    }
+
+private:
+    const fs::path target_;
+    const fs::path path_;
+    bool done_ = false;
+};
+
+fs::path without_slash(const fs::path& path) {
+    return path.has_filename() ? path : path.parent_path();
+}
+
+/// `beckon backup`: copies the embedded log and the key ring of `config.data` to `target`, which
+/// must not exist, while a process uses them or not. The copy is a data directory of the same
+/// owner. Throws StartupError; then `target` is not there.
+int run_backup(const app::Config& config, const fs::path& target) {
+    if (!app::has_embedded_log(config)) {
+        throw app::StartupError("there is no log in " + (config.data / "log").string() +
+                                ": --data names the directory (a log on Kafka is backed up there)");
+    }
+    Unfinished copy{without_slash(target), config.data};
+    if (app::DataDirectory::in_use(config.data)) {
+        const Snapshot snapshot{config};
+        copy_log(snapshot.directory(), copy.path() / "log");
+    } else {
+        const app::DataDirectory held{config.data};
+        copy_log(config.data / "log", copy.path() / "log");
+    }
+    // After the log: a ring may have gained keys meanwhile, which a start publishes to the log.
+    copy_one(config.key_ring_file(), copy.path() / "keys.json");
+    copy.finish();
+    std::cout << "copied the log and the key ring of " << config.data.string() << " to "
+              << target.string() << "; keep it safe: its owner can send to every client\n";
+    return 0;
+}
+
+}  // namespace
 
 void add_backup_command(app::CommandLine& line) {
     static std::filesystem::path target;

@@ -1,15 +1,161 @@
 #include "app/command_line.hpp"
+#include "app/exit_codes.hpp"
+#include "app/process/moment.hpp"
+#include "app/process/output.hpp"
+#include "client/api_client.hpp"
+#include "core/json_text.hpp"
+#include "core/percent.hpp"
+#include "inspect/trace/trace_words.hpp"
+#include "tools/api/answer.hpp"
 #include "tools/api/api_command.hpp"
 #include "tools/commands.hpp"
-#include "tools/dead/dead_tool.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 namespace beckon::tools {
 
+using Json = nlohmann::ordered_json;
+
 namespace {
+
+/// Selects dead letters; an empty field selects all.
+struct DeadWanted {
+    std::vector<std::string> ids;
+    std::string webhook;
+    std::string type;
+    std::string reason;
+    std::string since;
+    std::string before;
+    std::size_t limit = 100;  ///< of a list; 0: all
+    bool json = false;        ///< of a list: a JSON object in each line
+};
+
+struct SettleDead {
+    bool yes = false;  ///< without it nothing is changed
+    int rate = 100;    ///< a second
+    std::size_t limit = 0;
+};
+
+constexpr std::size_t kPageMax = 1'000;
+
+std::vector<std::pair<std::string, std::string>> fields_of(const DeadWanted& wanted) {
+    std::vector<std::pair<std::string, std::string>> fields;
+    for (const auto& [name, value] :
+         {std::pair{"webhook", &wanted.webhook}, std::pair{"type", &wanted.type},
+          std::pair{"reason", &wanted.reason}}) {
+        if (!value->empty()) fields.emplace_back(name, *value);
+    }
+    for (const auto& [name, value] :
+         {std::pair{"since", &wanted.since}, std::pair{"before", &wanted.before}}) {
+        if (value->empty()) continue;
+        const auto moment = app::moment_of(std::string{"--"} + name, *value);
+        fields.emplace_back(name, inspect::time_text(moment));
+    }
+    return fields;
+}
+
+void print_json(const Json& letter) { app::print_line(core::json_text(letter)); }
+
+void print_letter(const Json& letter) {
+    const auto redriven = letter.value("redriven", 0);
+    app::print_line(letter.value("died", "") + "  " + letter.value("delivery", "") + "  " +
+                    letter.value("webhook", "") + "  " + letter.value("type", "") + "  " +
+                    letter.value("reason", "") + " after " +
+                    std::to_string(letter.value("attempts", 0)) + " attempts" +
+                    (redriven == 0 ? "" : ", redriven " + std::to_string(redriven) + " times"));
+}
+
+/// Prints a page; returns the `next` of the following page, empty at the end.
+std::string print_page(const Json& page, bool json, std::size_t& left) {
+    for (const auto& letter : page.value("letters", Json::array())) {
+        if (left == 0) return "";
+        json ? print_json(letter) : print_letter(letter);
+        --left;
+    }
+    return core::text_member(page, "next");
+}
+
+std::string order_of(const DeadWanted& wanted, std::size_t limit, bool dry_run) {
+    Json order{{"limit", limit}, {"dry_run", dry_run}};
+    for (const auto& [name, value] : fields_of(wanted)) order[name] = value;
+    if (!wanted.ids.empty()) order["ids"] = wanted.ids;
+    return core::json_text(order);
+}
+
+int print_dry_run(const std::string& action, const Json& page) {
+    const auto disabled = page.value("disabled", 0);
+    app::print_line(std::to_string(page.value("matched", 0)) + " dead letters match" +
+                    (disabled == 0 ? ""
+                                   : "; " + std::to_string(disabled) +
+                                         " of them are of webhooks that are disabled") +
+                    ". Nothing was changed: --yes does " + action + " them.");
+    for (const auto& letter : page.value("sample", Json::array())) print_letter(letter);
+    return page.value("matched", 0) == 0 ? app::kNothingFound : app::kDone;
+}
+
+int list_dead(client::ApiClient& api, const DeadWanted& wanted) {
+    std::size_t left = wanted.limit == 0 ? static_cast<std::size_t>(-1) : wanted.limit;
+    std::string after;
+    do {
+        std::string path = "/dead?limit=" + std::to_string(std::min(left, kPageMax));
+        for (const auto& [name, value] : fields_of(wanted)) {
+            path.append("&").append(name).append("=").append(core::percent_encoded(value));
+        }
+        if (!after.empty()) path += "&after=" + core::percent_encoded(after);
+        const auto answer = api.ask({.path = path});
+        if (!answer || !answer->good()) return refused(answer);
+        const auto page = parsed(*answer);
+        after = print_page(page, wanted.json, left);
+    } while (!after.empty() && left > 0);
+    return 0;
+}
+
+int show_dead(client::ApiClient& api, const std::string& id) {
+    const auto answer = api.ask({.path = "/dead/" + core::percent_encoded(id)});
+    if (!answer || !answer->good()) return refused(answer);
+    app::print_line(core::json_text(parsed(*answer), 2));
+    return 0;
+}
+
+/// `action`: redrive or drop. Exit code 3 where nothing matches.
+int settle_dead(client::ApiClient& api, const std::string& action, const DeadWanted& wanted,
+                const SettleDead& how) {
+    std::size_t left = how.limit == 0 ? static_cast<std::size_t>(-1) : how.limit;
+    std::size_t settled = 0;
+    for (;;) {
+        const auto begun = std::chrono::steady_clock::now();
+        const auto batch = std::min(left, static_cast<std::size_t>(how.rate));
+        const auto answer = api.ask({.method = "POST",
+                                     .path = "/dead/" + action,
+                                     .body = order_of(wanted, batch, !how.yes)});
+        if (!answer || !answer->good()) return refused(answer);
+        const auto page = parsed(*answer);
+        if (!how.yes) return print_dry_run(action, page);
+        const auto done = page.value("settled", std::size_t{0});
+        const auto gone = page.value("gone", std::size_t{0});
+        settled += done;
+        left -= std::min(left, done);
+        if (const auto failed = page.value("failed", std::size_t{0}); failed > 0) {
+            app::print_error("beckon: the log did not take " + std::to_string(failed) +
+                             " of them; " + std::to_string(settled) +
+                             " are done, the others are there still");
+            return 1;
+        }
+        if (done + gone == 0 || left == 0) break;
+        std::this_thread::sleep_until(begun + std::chrono::seconds{1});
+    }
+    app::print_line(action + ": " + std::to_string(settled));
+    return settled == 0 ? app::kNothingFound : app::kDone;
+}
 
 /// The options' values; they live as long as the process, since CLI11 keeps references.
 struct DeadOptions {
