@@ -1,12 +1,111 @@
 #include "app/client_options.hpp"
 #include "app/command_line.hpp"
+#include "app/config/config.hpp"
+#include "app/process/authority.hpp"
+#include "app/process/output.hpp"
 #include "app/roles/commands.hpp"
-#include "app/roles/demo_server.hpp"
+#include "app/roles/roles.hpp"
+#include "client/url.hpp"
+#include "core/handle.hpp"
+#include "core/logger.hpp"
+#include "tools/api/access.hpp"
 #include "tools/demo/demo.hpp"
+#include "tools/demo/webhook_demo.hpp"
+
+#include <cstring>
 
 #include <CLI/CLI.hpp>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace beckon::app {
+
+namespace {
+
+class TemporaryDirectory {
+public:
+    TemporaryDirectory() {
+        auto name = (std::filesystem::temp_directory_path() / "beckon-demo-XXXXXX").string();
+        if (!::mkdtemp(name.data())) {
+            throw StartupError("cannot make a temporary directory: " +
+                               std::string{std::strerror(errno)});
+        }
+        path_ = name;
+    }
+    ~TemporaryDirectory() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    TemporaryDirectory(const TemporaryDirectory&) = delete;
+    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+    const std::filesystem::path& path() const { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+using FoundAddresses = core::Handle<addrinfo, freeaddrinfo>;
+
+bool connects(const addrinfo& address) {
+    const int fd = ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return false;
+    const bool connected = ::connect(fd, address.ai_addr, address.ai_addrlen) == 0;
+    ::close(fd);
+    return connected;
+}
+
+bool something_listens(const client::Url& url) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    const auto port = std::to_string(url.port);
+    if (::getaddrinfo(url.host.c_str(), port.c_str(), &hints, &found) != 0) return false;
+    const FoundAddresses addresses{found};
+    for (const auto* at = found; at; at = at->ai_next) {
+        if (connects(*at)) return true;
+    }
+    return false;
+}
+
+int run_with_own_server(const tools::DemoOptions& options, const std::string& where) {
+    const TemporaryDirectory directory;
+    Config config = defaults_of(Reader::standalone);
+    config.data = directory.path();
+    config.endpoint.port = config.edge.port = config.retry.port = config.ops.port = 0;
+    config.console.port = 0;
+    config.retry.allowed_addresses = {"127.0.0.1"};  // the demo's receiver
+    config.layout.tiers = {std::chrono::seconds{0}, std::chrono::seconds{1}};
+    core::configure_logging(core::LogLevel::error, core::LogFormat::text);
+    if (!options.json) {
+        print_line("Nothing listens at " + where + ": starting a Beckon for this demo alone, in " +
+                   directory.path().string() + ".");
+    }
+    return run_standalone(std::move(config), Signals{}, {.only_demo = options});
+}
+
+/// Without a URL: against the server at the default address or, if nothing listens there, against
+/// one of its own, which keeps its data in a temporary directory and ends with the demo.
+int run_demo_anywhere(const tools::DemoOptions& options) {
+    const auto url = client::parse_url(options.url);
+    if (!url || something_listens(*url)) return tools::run_demo(options);
+    return run_with_own_server(options, options.url);
+}
+
+/// The same with the API for webhooks that the configuration names; its key ring makes the token.
+int run_webhook_demo_anywhere(const Config& config, const tools::DemoOptions& options) {
+    const auto origin = "http://" + authority(config.retry.host, config.retry.port);
+    const auto url = client::parse_url(origin);
+    if (url && !something_listens(*url)) return run_with_own_server(options, origin);
+    return tools::run_webhook_demo(
+        {.api = tools::api_options(config, {.url = origin,
+                                            .ca_file = options.ca_file.value_or("").string(),
+                                            .insecure = options.insecure}),
+         .timeout = options.timeout,
+         .json = options.json});
+}
+
+}  // namespace
 
 void add_demo_command(CommandLine& line) {
     static tools::DemoOptions o;  // CLI11 keeps references to the values that it fills
