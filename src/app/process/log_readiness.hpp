@@ -2,9 +2,9 @@
 
 #include "core/clock.hpp"
 #include "log/event_log.hpp"
+#include "log/log_watch.hpp"
+#include "net/loop_thread.hpp"
 #include "ops/health.hpp"
-
-#include <memory>
 
 namespace beckon::app {
 
@@ -16,13 +16,13 @@ class LogReadiness {
 public:
     /// All outlive it.
     LogReadiness(log::EventLog& log, const core::Clock& clock, ops::Health& health);
-    ~LogReadiness();
+    ~LogReadiness() { thread_.stop(); }
     LogReadiness(const LogReadiness&) = delete;
     LogReadiness& operator=(const LogReadiness&) = delete;
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    net::LoopThread thread_;
+    log::LogWatch watch_;
 };
 
 }  // namespace beckon::app
