@@ -117,7 +117,7 @@ MODULES = {
     "console/canary": {"console/web/live_pages.hpp"},
     "console/cluster": set(),
     "console/lag": set(),
-    "console/overview": {"console/canary/canary_facts.hpp", "console/cluster/", "console/lag/", "console/web/live_pages.hpp"},
+    "console/overview": {"console/canary/canary_stats.hpp", "console/cluster/", "console/lag/", "console/web/live_pages.hpp"},
     "console/web": set(),
     "console/pages": {"console/lag/", "console/overview/facts.hpp", "console/web/"},
     "inspect/backup": {"inspect/log/"},

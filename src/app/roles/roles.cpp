@@ -10,7 +10,6 @@
 #include "app/process/key_ring_watch.hpp"
 #include "app/process/log_readiness.hpp"
 #include "app/process/node_name.hpp"
-#include "app/process/origins.hpp"
 #include "app/process/process_metrics.hpp"
 #include "app/process/process_report.hpp"
 #include "app/process/self_made_certificate.hpp"
@@ -41,6 +40,7 @@
 #include "rocks/memory.hpp"
 #include "tools/demo/banner.hpp"
 
+#include <algorithm>
 #include <thread>
 
 namespace beckon::app {
@@ -51,6 +51,7 @@ using std::chrono::seconds;
 namespace {
 
 constexpr milliseconds kControlTimeout{5'000};
+constexpr seconds kOriginTimeout{10};
 
 /// The parts that every role has, in the order of their lifetimes.
 struct Process {
@@ -100,6 +101,21 @@ private:
 
 std::string ops_origin(const Config& config, const Process& process) {
     return "http://" + authority(config.ops.host, process.ops->port());
+}
+
+/// Endpoint URLs live for years, and the VAPID tokens for them name the origin that they begin
+/// with. So the log remembers every origin of an installation. Writes the one that `endpoint` has
+/// now, unless `config.former_origins` has it, or its port is any free one (a trial: the next start
+/// has another). A failure is logged, and the next start tries again. Blocks.
+void remember_origin(log::EventLog& log, const ingest::EndpointConfig& config,
+                     const ingest::Endpoint& endpoint) {
+    const auto& known = config.former_origins;
+    if (std::find(known.begin(), known.end(), endpoint.origin()) != known.end()) return;
+    if (config.public_url.empty() && config.port == 0) return;
+    const auto written = log::write_origin(log, endpoint.origin(), kOriginTimeout);
+    if (written) return;
+    core::log_warn("app", "origin_not_remembered",
+                   {{"origin", endpoint.origin()}, {"error", written.error().message}});
 }
 
 /// The settings that a role takes from the installation instead of its own configuration.

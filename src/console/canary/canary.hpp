@@ -1,6 +1,6 @@
 #pragma once
 
-#include "console/canary/canary_facts.hpp"
+#include "console/canary/canary_stats.hpp"
 #include "console/web/live_pages.hpp"
 #include "core/clock.hpp"
 #include "ops/metrics.hpp"

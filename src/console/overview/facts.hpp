@@ -1,6 +1,6 @@
 #pragma once
 
-#include "console/canary/canary_facts.hpp"
+#include "console/canary/canary_stats.hpp"
 #include "console/cluster/process_facts.hpp"
 #include "console/lag/status.hpp"
 #include "core/clock.hpp"
