@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace CLI {
 class App;
 }
@@ -24,5 +26,13 @@ struct CommandText {
 /// A command that opens the API and runs; `access` outlives it.
 CLI::App& add_api_command(app::CommandLine& line, CLI::App& parent, CommandText text,
                           ApiAccess& access, const std::function<int(client::ApiClient&)>& run);
+
+/// The body; an empty object where it is no JSON.
+nlohmann::ordered_json parsed(const client::ApiAnswer& answer);
+
+/// Prints a good answer as JSON for people, any other like refused(); returns the exit code.
+int print_answer(const core::Result<client::ApiAnswer>& answer);
+/// Prints an answer that is not good, for people; returns the exit code.
+int refused(const core::Result<client::ApiAnswer>& answer);
 
 }  // namespace beckon::tools

@@ -6,7 +6,6 @@
 #include "core/json_text.hpp"
 #include "core/percent.hpp"
 #include "inspect/trace/trace_words.hpp"
-#include "tools/api/answer.hpp"
 #include "tools/api/api_command.hpp"
 #include "tools/commands.hpp"
 

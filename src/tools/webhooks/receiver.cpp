@@ -7,7 +7,7 @@
 #include "net/http/http_server.hpp"
 #include "retry/attempt/signature.hpp"
 #include "retry/event/event.hpp"
-#include "tools/api/answer.hpp"
+#include "tools/api/api_command.hpp"
 
 #include <string_view>
 #include <utility>

@@ -6,7 +6,7 @@
 #include "core/json_depth.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
-#include "tools/api/answer.hpp"
+#include "tools/api/api_command.hpp"
 
 #include <fstream>
 #include <sstream>
