@@ -182,23 +182,6 @@ std::string P256Key::sign(std::string_view text) const {
     return out;
 }
 
-bool verify_es256(std::string_view public_point, std::string_view text,
-                  std::string_view signature) {
-    const Key key = public_key(public_point);
-    if (!key || signature.size() != kEs256Bytes) return false;
-    const Signature parsed{ECDSA_SIG_new()};
-    ECDSA_SIG_set0(parsed.get(), BN_bin2bn(octets_of(signature), kScalarBytes, nullptr),
-                   BN_bin2bn(octets_of(signature) + kScalarBytes, kScalarBytes, nullptr));
-    std::array<unsigned char, 80> der{};
-    unsigned char* cursor = der.data();
-    const int length = i2d_ECDSA_SIG(parsed.get(), &cursor);
-    const DigestContext context{EVP_MD_CTX_new()};
-    return length > 0 &&
-           EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) == 1 &&
-           EVP_DigestVerify(context.get(), der.data(), static_cast<std::size_t>(length),
-                            octets_of(text), text.size()) == 1;
-}
-
 Result<std::string> public_point_in(std::string_view pem) {
     Key key{PEM_read_bio_PUBKEY(reader_of(pem).get(), nullptr, nullptr, nullptr)};
     if (!key) key.reset(PEM_read_bio_PrivateKey(reader_of(pem).get(), nullptr, nullptr, nullptr));

@@ -49,9 +49,6 @@ private:
     std::string private_scalar_;
 };
 
-/// True if `signature` (64 bytes) is by the owner of `public_point` over `text`.
-bool verify_es256(std::string_view public_point, std::string_view text, std::string_view signature);
-
 /// The uncompressed point of a PEM key, private or public, with its point in either form. Error:
 /// invalid, "no PEM key …".
 Result<std::string> public_point_in(std::string_view pem);

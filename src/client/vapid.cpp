@@ -30,21 +30,6 @@ VapidHeaders vapid_headers(const P256Key& key, const VapidClaims& claims, VapidS
     return {};
 }
 
-Result<std::string> verify_jwt(std::string_view jwt, std::string_view public_point) {
-    const auto first = jwt.find('.');
-    const auto last = jwt.rfind('.');
-    if (first == std::string_view::npos || first == last) {
-        return core::fail(Fault::invalid, "a token has three parts");
-    }
-    const auto signature = core::parse_base64url(jwt.substr(last + 1));
-    if (!signature || !verify_es256(public_point, jwt.substr(0, last), *signature)) {
-        return core::fail(Fault::invalid, "the token is not signed by this key");
-    }
-    auto claims = core::parse_base64url(jwt.substr(first + 1, last - first - 1));
-    if (!claims) return core::fail(Fault::invalid, "the claims are not base64url");
-    return std::move(*claims);
-}
-
 Result<P256Key> load_vapid_key(const std::filesystem::path& file, IfMissing if_missing) {
     if (!std::filesystem::exists(file)) {
         if (if_missing == IfMissing::fail) {

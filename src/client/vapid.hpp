@@ -33,10 +33,6 @@ struct VapidHeaders {
 std::string sign_jwt(const P256Key& key, const VapidClaims& claims);
 VapidHeaders vapid_headers(const P256Key& key, const VapidClaims& claims, VapidScheme scheme);
 
-/// `invalid` if the token has not three parts or is not signed by the owner of `public_point`;
-/// else its claims as JSON text.
-Result<std::string> verify_jwt(std::string_view jwt, std::string_view public_point);
-
 enum class IfMissing { fail, create };
 
 /// Reads a key pair from `file`: JSON `{"publicKey","privateKey"}`, both base64url (as npm

@@ -3,6 +3,7 @@
 #include "core/ascii.hpp"
 #include "core/assert.hpp"
 #include "core/base64url.hpp"
+#include "core/bytes.hpp"
 #include "core/handle.hpp"
 
 #include <array>
@@ -25,7 +26,7 @@ using core::Fault;
 constexpr std::size_t kTagBytes = 16;
 constexpr std::size_t kContentKeyBytes = 16;
 constexpr std::size_t kNonceBytes = 12;
-constexpr std::size_t kRecordSize = 4096;
+constexpr std::uint32_t kRecordSize = 4096;
 /// salt 16 ‖ record size 4 ‖ key id length 1 ‖ key id (the sender's point) 65 (RFC 8188 §2.1)
 constexpr std::size_t kHeaderBytes = kSaltBytes + 4 + 1 + kPointBytes;
 constexpr std::size_t kAesgcmPadLengthBytes = 2;
@@ -35,17 +36,6 @@ const unsigned char* bytes_of(std::string_view text) {
     return reinterpret_cast<const unsigned char*>(text.data());
 }
 unsigned char* bytes_of(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }
-
-void append_u16(std::string& out, std::size_t value) {
-    out.push_back(static_cast<char>(value >> 8));
-    out.push_back(static_cast<char>(value & 0xff));
-}
-
-std::size_t read_big_endian(std::string_view bytes) {
-    std::size_t value = 0;
-    for (const char c : bytes) value = value << 8 | static_cast<unsigned char>(c);
-    return value;
-}
 
 std::string random_bytes(std::size_t size) {
     std::string out(size, '\0');
@@ -116,7 +106,7 @@ ContentKeys derive_aesgcm(const Exchange& exchange) {
                                        32);
     std::string context = label("P-256");
     for (const auto point : {exchange.receiver_point, exchange.sender_point}) {
-        append_u16(context, point.size());
+        core::append_fixed(context, static_cast<std::uint16_t>(point.size()));
         context.append(point);
     }
     const auto expand = [&](std::string_view name, std::size_t size) {
@@ -198,8 +188,7 @@ Result<std::string> unpad_aesgcm(std::string text) {
     if (text.size() < kAesgcmPadLengthBytes) {
         return core::fail(Fault::invalid, "the record is shorter than its padding length");
     }
-    const std::size_t padding =
-        read_big_endian(std::string_view{text}.substr(0, kAesgcmPadLengthBytes));
+    const auto padding = core::get_fixed<std::uint16_t>(text.data());
     if (text.size() < kAesgcmPadLengthBytes + padding) {
         return core::fail(Fault::invalid, "the padding is longer than the record");
     }
@@ -217,7 +206,7 @@ Result<Sealed> parse_aes128gcm(std::string_view body) {
     if (body.size() < kSaltBytes + 5) {
         return core::fail(Fault::invalid, "the body is shorter than an aes128gcm header");
     }
-    const std::size_t record_size = read_big_endian(body.substr(kSaltBytes, 4));
+    const auto record_size = core::get_fixed<std::uint32_t>(body.data() + kSaltBytes);
     const std::size_t key_id_size = static_cast<unsigned char>(body[kSaltBytes + 4]);
     if (key_id_size != kPointBytes || body.size() < kHeaderBytes) {
         return core::fail(Fault::invalid, "the key id of the body is not a P-256 point");
@@ -285,7 +274,7 @@ Result<EncryptedMessage> encrypt(const SubscriptionKeys& to, std::string_view pl
                                                        .sender_point = sender.public_point()});
     std::string text;
     if (options.encoding == Encoding::aesgcm) {
-        append_u16(text, options.padding_bytes);
+        core::append_fixed(text, static_cast<std::uint16_t>(options.padding_bytes));
         text.append(options.padding_bytes, '\0').append(plaintext);
         return EncryptedMessage{options.encoding, seal(keys, text), "salt=" + core::base64url(salt),
                                 "dh=" + core::base64url(sender.public_point())};
@@ -293,8 +282,7 @@ Result<EncryptedMessage> encrypt(const SubscriptionKeys& to, std::string_view pl
     text.append(plaintext).push_back(kLastRecord);
     text.append(options.padding_bytes, '\0');
     std::string body = salt;
-    append_u16(body, kRecordSize >> 16);
-    append_u16(body, kRecordSize & 0xffff);
+    core::append_fixed(body, kRecordSize);
     body.push_back(static_cast<char>(kPointBytes));
     body.append(sender.public_point()).append(seal(keys, text));
     return EncryptedMessage{options.encoding, std::move(body), "", ""};

@@ -3,6 +3,7 @@
 #include "client/url.hpp"
 #include "core/base64url.hpp"
 #include "support/fake_push_server.hpp"
+#include "support/verify_jwt.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@ using namespace beckon;
 using namespace beckon::client;
 using nlohmann::json;
 using test::FakePushServer;
+using test::verify_jwt;
 
 namespace {
 

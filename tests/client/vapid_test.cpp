@@ -2,6 +2,7 @@
 
 #include "core/base64url.hpp"
 #include "support/temp_dir.hpp"
+#include "support/verify_jwt.hpp"
 
 #include <fstream>
 #include <string>
@@ -12,6 +13,7 @@
 
 using namespace beckon;
 using namespace beckon::client;
+using test::verify_jwt;
 using nlohmann::json;
 
 namespace {
