@@ -2,6 +2,7 @@
 
 #include "client/url.hpp"
 #include "core/ascii.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "fetch/transfer.hpp"
 

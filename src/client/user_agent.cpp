@@ -2,6 +2,7 @@
 
 #include "core/base64url.hpp"
 #include "core/ids.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 
 #include <algorithm>

@@ -28,11 +28,4 @@ nlohmann::json must_parse_json(std::string_view text);
 nlohmann::ordered_json parse_ordered_json(std::string_view text);
 nlohmann::ordered_json must_parse_ordered_json(std::string_view text);
 
-/// The text of a member of an object; "" where there is none of that name.
-template <class Json>
-std::string text_member(const Json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && found->is_string() ? found->template get<std::string>() : "";
-}
-
 }  // namespace beckon::core

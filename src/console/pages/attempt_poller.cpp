@@ -1,5 +1,6 @@
 #include "console/pages/attempt_poller.hpp"
 
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/pause.hpp"
 

@@ -1,6 +1,7 @@
 #include "console/pages/client_presence.hpp"
 
 #include "client/api_client.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "inspect/log/log_service.hpp"
 

@@ -3,6 +3,7 @@
 #include "client/url.hpp"
 #include "console/pages/waiting_deliveries.hpp"
 #include "core/ids.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
 

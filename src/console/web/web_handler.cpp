@@ -1,6 +1,7 @@
 #include "console/web/web_handler.hpp"
 
 #include "core/ascii.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "net/http/api_document.hpp"

@@ -3,6 +3,7 @@
 #include "app/command_line.hpp"
 #include "app/exit_codes.hpp"
 #include "app/process/output.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 
 #include <CLI/CLI.hpp>

@@ -3,6 +3,7 @@
 #include "app/process/moment.hpp"
 #include "app/process/output.hpp"
 #include "client/api_client.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/percent.hpp"
 #include "inspect/trace/trace_words.hpp"

@@ -4,6 +4,7 @@
 #include "app/process/process.hpp"
 #include "core/ids.hpp"
 #include "core/json_depth.hpp"
+#include "core/json_member.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "tools/api/api_command.hpp"
