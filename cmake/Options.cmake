@@ -58,15 +58,18 @@ endif()
 
 include(cmake/Unity.cmake)
 
-# Declares the library `beckon_<folder>` (alias beckon::<folder>) with our warnings and include root.
+# Declares the library `beckon_<folder>` (alias beckon::<folder>) of these sources with our warnings and include root.
+# PUBLIC and PRIVATE name what it links, as in target_link_libraries().
 function(beckon_library name)
-    add_library(beckon_${name} STATIC ${ARGN})
+    cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "PUBLIC;PRIVATE")
+    add_library(beckon_${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
     beckon_unity(beckon_${name} ${PROJECT_SOURCE_DIR}/src)
     if(BECKON_UNITY)
         target_precompile_headers(beckon_${name} REUSE_FROM beckon_precompiled)
     endif()
     add_library(beckon::${name} ALIAS beckon_${name})
     target_include_directories(beckon_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(beckon_${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
     beckon_warnings(beckon_${name})
 endfunction()
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "bridge/message.hpp"
-#include "core/clock.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -11,7 +11,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace beckon::edge {
 
@@ -37,8 +36,6 @@ public:
            std::function<std::string()> why_unready);
     /// Stops running parts and sends nothing to the clients.
     ~Fronts();
-    Fronts(const Fronts&) = delete;
-    Fronts& operator=(const Fronts&) = delete;
 
     void start();
 

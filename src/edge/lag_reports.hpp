@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace beckon::edge {

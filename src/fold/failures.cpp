@@ -27,10 +27,6 @@ void Failures::failed(Need need, InputIndex input, const core::Error& why) {
     at->second.why = why;
 }
 
-void Failures::worked(Need need, InputIndex input) { failures_.erase({need, input}); }
-
-void Failures::forget() { failures_.clear(); }
-
 bool Failures::lasts(const Failure& failure) const {
     return !failure.why.retryable() || clock_.mono() - failure.since >= kStuckAfter;
 }

@@ -27,9 +27,9 @@ public:
     /// Notes a failure; only the first of a row counts for "since when". One that no retry helps
     /// (`corrupt`, `not_found`, `invalid`) makes the fold stuck at once.
     void failed(Need need, InputIndex input, const core::Error& why);
-    void worked(Need need, InputIndex input);
+    void worked(Need need, InputIndex input) { failures_.erase({need, input}); }
     /// Begins anew: failed steps are not tried any more.
-    void forget();
+    void forget() { failures_.clear(); }
 
     /// Call it regularly: true if being stuck has begun or ended since the last call.
     bool update();

@@ -72,8 +72,6 @@ public:
     /// `state` outlives the fold.
     Fold(Options options, Context context, State& state);
     ~Fold();
-    Fold(const Fold&) = delete;
-    Fold& operator=(const Fold&) = delete;
 
     void start();
 

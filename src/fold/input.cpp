@@ -64,8 +64,6 @@ void Input::begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<ReadBar
     barrier_ = std::move(barrier);
 }
 
-void Input::read_with(std::unique_ptr<log::PartitionReader> reader) { reader_ = std::move(reader); }
-
 void Input::stop_reading() {
     reader_.reset();
     drained_ = has_more_ = false;

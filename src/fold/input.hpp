@@ -60,7 +60,7 @@ public:
     void first_barrier(core::Offset at) { first_barrier_ = at; }
     /// Everything below `next` was folded before; `caught_up`: when that was the end, if known.
     void begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<ReadBarrier> barrier);
-    void read_with(std::unique_ptr<log::PartitionReader> reader);
+    void read_with(std::unique_ptr<log::PartitionReader> reader) { reader_ = std::move(reader); }
     bool reading() const { return reader_ != nullptr; }
     void stop_reading();
 

@@ -19,7 +19,15 @@ public:
     /// The loop turns.
     void turned() { last_turn_ = clock_.mono(); }
     /// Reads the clock; `following`: read barriers can be asked for.
-    void update(bool following);
+    void update(bool following) {
+        if (clock_.mono() - last_turn_ > most_) suspect_ = true;
+        if (!suspect_ || asked_ || !following) return;
+        asked_ = true;
+        prove_([this](const core::Result<void>& confirmed) {
+            asked_ = false;
+            if (confirmed) suspect_ = false;
+        });
+    }
     bool suspect() const { return suspect_; }
     /// Read barriers have passed that were set since.
     void proven() { suspect_ = false; }

@@ -8,7 +8,6 @@
 #include "fold/memory_state.hpp"
 #include "log/event_log.hpp"
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>

@@ -17,7 +17,6 @@
 #include "store/subscription_store.hpp"
 
 #include <algorithm>
-#include <future>
 #include <latch>
 #include <stdexcept>
 #include <thread>

@@ -20,8 +20,6 @@ class Service final : public net::HttpHandler {
 public:
     Service(ServiceShared& shared, log::EventLog& log, core::Executor& executor);
     ~Service() override { responder_.end(); }
-    Service(const Service&) = delete;
-    Service& operator=(const Service&) = delete;
 
     /// Replies now or later, exactly once, on this thread. Never blocks.
     void handle(ExchangePtr exchange) override;

@@ -3,7 +3,7 @@
 #include "core/clock.hpp"
 #include "core/json_text.hpp"
 #include "log/blocking_executor.hpp"
-#include "log/newest_values.hpp"
+#include "log/read_partition.hpp"
 
 #include <map>
 #include <utility>
@@ -15,7 +15,6 @@ namespace beckon::log {
 using core::Fault;
 using nlohmann::json;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 namespace {
 

@@ -43,8 +43,6 @@ public:
 
     LogWatch(const Options& options, core::Executor& executor, const core::Clock& clock,
              Probes probes, Changed changed);
-    LogWatch(const LogWatch&) = delete;
-    LogWatch& operator=(const LogWatch&) = delete;
 
     void start();
     /// The outcome of a publish. Only failures of the log itself count: a record that is too large

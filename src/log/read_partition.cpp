@@ -5,7 +5,6 @@
 #include "log/blocking_executor.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -113,6 +112,23 @@ core::Result<void> read_partition(EventLog& log, TopicPartition where, const Rec
         timeout);
     if (!read) return core::fail(read.error());
     return {};
+}
+
+core::Result<NewestValues> read_newest_values(EventLog& log, TopicPartition where,
+                                              milliseconds timeout) {
+    NewestValues newest;
+    const auto read = read_partition(
+        log, where,
+        [&](const core::RecordView& record) {
+            if (record.value) {
+                newest[std::string{record.key}] = std::string{*record.value};
+            } else {
+                newest.erase(std::string{record.key});
+            }
+        },
+        timeout);
+    if (!read) return core::fail(read.error());
+    return newest;
 }
 
 core::Result<Offset> read_range(EventLog& log, TopicPartition where, Range range,

@@ -34,6 +34,13 @@ core::Result<std::vector<GroupOffset>> committed_offsets(EventLog& log, const st
 core::Result<void> read_partition(EventLog& log, TopicPartition where, const RecordSink& sink,
                                   std::chrono::milliseconds timeout);
 
+/// The newest value of each key; a key without a value is deleted.
+using NewestValues = std::map<std::string, std::string, std::less<>>;
+
+/// Reads a partition from its start to its present end. Errors: as read_partition().
+core::Result<NewestValues> read_newest_values(EventLog& log, TopicPartition where,
+                                              std::chrono::milliseconds timeout);
+
 /// Passes on the records of a range until `sink` wants no more, but none beyond the end as it is at
 /// the call. Returns the offset behind the last
 /// record that was passed on, or the end of the range. Errors: as read_partition().

@@ -1,11 +1,9 @@
 #pragma once
 
-#include "core/ids.hpp"
 #include "core/partition.hpp"
 
 #include <compare>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>

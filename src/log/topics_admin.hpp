@@ -4,10 +4,8 @@
 #include "log/topic.hpp"
 
 #include <chrono>
-#include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

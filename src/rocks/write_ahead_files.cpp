@@ -72,8 +72,6 @@ class SharedFile {
 public:
     SharedFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
     ~SharedFile() { ::close(fd_); }
-    SharedFile(const SharedFile&) = delete;
-    SharedFile& operator=(const SharedFile&) = delete;
 
     /// Zero: the bytes are on the disk. Otherwise the error's number.
     int write(std::string_view bytes, std::uint64_t at) {

@@ -80,8 +80,6 @@ public:
     /// unavailable, full.
     static core::Result<std::unique_ptr<Database>> open(const DatabaseOptions& options);
     ~Database();
-    Database(const Database&) = delete;
-    Database& operator=(const Database&) = delete;
 
     rocksdb::DB& db() const { return *db_; }
     FoldTimes& fold_times() const { return *fold_times_; }

@@ -7,7 +7,6 @@
 #include "store/partition_store.hpp"
 #include "store/waiting_count.hpp"
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -42,8 +41,6 @@ public:
     /// or the disk fails), full.
     static core::Result<std::unique_ptr<EdgeStore>> open(const EdgeStoreOptions& options);
     ~EdgeStore();
-    EdgeStore(const EdgeStore&) = delete;
-    EdgeStore& operator=(const EdgeStore&) = delete;
 
     /// Any thread. A partition is open at most once at a time and is destroyed before the
     /// EdgeStore; its uncommitted changes are dropped then.

@@ -4,7 +4,6 @@
 #include "store/folds/notification_fold.hpp"
 #include "store/folds/subscription_fold.hpp"
 #include "store/partition_store.hpp"
-#include "store/rows/schema.hpp"
 #include "store/tables/checkpoint_table.hpp"
 #include "store/tables/months.hpp"
 #include "store/tables/receipt_table.hpp"

@@ -3,7 +3,6 @@
 #include "core/checkpoint.hpp"
 #include "core/clock.hpp"
 #include "core/ids.hpp"
-#include "core/partition.hpp"
 #include "core/result.hpp"
 #include "records/events.hpp"
 #include "store/rows/receipt_row.hpp"
@@ -41,8 +40,6 @@ namespace beckon::store {
 class PartitionStore {
 public:
     ~PartitionStore();
-    PartitionStore(const PartitionStore&) = delete;
-    PartitionStore& operator=(const PartitionStore&) = delete;
 
     // --- where we are
     /// Uncommitted advances included. nullopt: nothing was ever folded.

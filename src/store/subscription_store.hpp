@@ -42,8 +42,6 @@ public:
     static core::Result<std::unique_ptr<SubscriptionStore>> open(
         const SubscriptionStoreOptions& options);
     ~SubscriptionStore();
-    SubscriptionStore(const SubscriptionStore&) = delete;
-    SubscriptionStore& operator=(const SubscriptionStore&) = delete;
 
     // --- folding thread
     /// Uncommitted advances included.

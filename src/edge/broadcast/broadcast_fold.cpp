@@ -79,6 +79,5 @@ void BroadcastFold::caught_up() {
 }
 
 /// Fronts keep the former versions until all records are read again.
-void BroadcastFold::restarted(std::string_view) { now_.complete = false; }
 
 }  // namespace beckon::edge

@@ -34,7 +34,7 @@ private:
     core::Result<void> clear() override;
     void committed() override;
     void caught_up() override;
-    void restarted(std::string_view) override;
+    void restarted(std::string_view) override { now_.complete = false; }
 
     void put(const BroadcastSet& broadcast);
 

@@ -27,8 +27,6 @@ public:
     BroadcastPoller(Options options, Polled polled);
     /// Ends a poll that is under way.
     ~BroadcastPoller() = default;
-    BroadcastPoller(const BroadcastPoller&) = delete;
-    BroadcastPoller& operator=(const BroadcastPoller&) = delete;
 
     /// Enables or disables polling; enabling polls at once. Any thread.
     void enable(bool enabled);

@@ -61,8 +61,6 @@ SessionId Front::session_of(const Client& client) const {
     return {.front = options_.node, .shard = options_.shard, .number = client.number};
 }
 
-Client* Front::find(const SessionId& session) const { return table_.find(session.number); }
-
 void Front::opened(Client& client) {
     client.number = table_.add(client);
     client.phase = Phase::awaiting_hello;

@@ -134,7 +134,7 @@ private:
     void deliver(ToClient message);
     void deliver(const CloseClient& message);
     void deliver(const Attached& message);
-    Client* find(const SessionId& session) const;
+    Client* find(const SessionId& session) const { return table_.find(session.number); }
 
     const FrontOptions options_;
     Sockets& sockets_;

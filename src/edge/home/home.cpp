@@ -336,6 +336,22 @@ Home::State Home::state() const {
     return State::standby;
 }
 
+Home::Counters& Home::Counters::operator+=(const Counters& other) {
+    const auto add = [](auto& to, const auto& from) {
+        for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+    };
+    delivered += other.delivered;
+    acked += other.acked;
+    messages_read += other.messages_read;
+    unknown_records += other.unknown_records;
+    refused_frames += other.refused_frames;
+    add(removed, other.removed);
+    add(finished, other.finished);
+    add(codes, other.codes);
+    add(commands, other.commands);
+    return *this;
+}
+
 Home::Status Home::status() const {
     Status out;
     out.state = state();

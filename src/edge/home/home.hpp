@@ -83,8 +83,6 @@ public:
 
     Home(HomeOptions options, Context context, std::unique_ptr<store::PartitionStore> store);
     ~Home();
-    Home(const Home&) = delete;
-    Home& operator=(const Home&) = delete;
 
     /// Start folding as a standby: decides whether the checkpoint is trusted, else clears and
     /// restores from the log's start.
@@ -112,15 +110,8 @@ public:
     static constexpr std::size_t kFinishReasons =
         static_cast<std::size_t>(core::FinishReason::unregistered) + 1;
 
-    /// The state of a home, for tests and the console.
-    struct Status {
-        State state = State::starting;
-        core::Epoch epoch = 0;
-        core::Offset notifications_next = 0;
-        core::Offset subscriptions_next = 0;
-        std::size_t sessions = 0;
-        std::size_t pending_tombstones = 0;
-        /// Since the process started.
+    /// What a home has counted since the process started.
+    struct Counters {
         std::uint64_t delivered = 0;        ///< notification frames sent, repeated ones included
         std::uint64_t acked = 0;            ///< pending messages that their client acknowledged
         std::uint64_t messages_read = 0;    ///< waiting messages read in the store
@@ -131,6 +122,16 @@ public:
         std::array<std::uint64_t, kFinishReasons> finished{};
         std::array<std::uint64_t, kAnswerCodes.size()> codes{};  ///< that clients gave
         std::array<std::uint64_t, kCommands.size()> commands{};  ///< well-formed ones, by kind
+        Counters& operator+=(const Counters& other);
+    };
+    /// The state of a home, for tests and the console.
+    struct Status : Counters {
+        State state = State::starting;
+        core::Epoch epoch = 0;
+        core::Offset notifications_next = 0;
+        core::Offset subscriptions_next = 0;
+        std::size_t sessions = 0;
+        std::size_t pending_tombstones = 0;
     };
     Status status() const;
     /// How far the fold has come, and whether it is stuck.

@@ -14,6 +14,13 @@ double difference(std::size_t now, std::size_t before) {
     return static_cast<double>(now) - static_cast<double>(before);
 }
 
+template <std::size_t N>
+void report_each(const std::array<prometheus::Counter*, N>& counters,
+                 const std::array<std::uint64_t, N>& now,
+                 const std::array<std::uint64_t, N>& before) {
+    for (std::size_t i = 0; i < N; ++i) counters[i]->Increment(difference(now[i], before[i]));
+}
+
 }  // namespace
 
 std::string_view to_string(Home::State state) {
@@ -31,18 +38,7 @@ void HomeTotals::add(const Home::Status& status) {
     ++in_state[static_cast<std::size_t>(status.state)];
     sessions += status.sessions;
     pending_tombstones += status.pending_tombstones;
-    add_counters(status);
-}
-
-void HomeTotals::add_counters(const Home::Status& status) {
-    delivered += status.delivered;
-    acked += status.acked;
-    unknown_records += status.unknown_records;
-    refused_frames += status.refused_frames;
-    for (std::size_t i = 0; i < finished.size(); ++i) finished[i] += status.finished[i];
-    for (std::size_t i = 0; i < commands.size(); ++i) commands[i] += status.commands[i];
-    for (std::size_t i = 0; i < codes.size(); ++i) codes[i] += status.codes[i];
-    for (std::size_t i = 0; i < removed.size(); ++i) removed[i] += status.removed[i];
+    *this += status;
 }
 
 HomeMetrics::HomeMetrics(ops::Metrics& metrics)
@@ -104,18 +100,10 @@ void HomeMetrics::report(const HomeTotals& now, const HomeTotals& before) const 
     acked_.Increment(difference(now.acked, before.acked));
     unknown_records_.Increment(difference(now.unknown_records, before.unknown_records));
     refused_frames_.Increment(difference(now.refused_frames, before.refused_frames));
-    for (std::size_t i = 0; i < finished_.size(); ++i) {
-        finished_[i]->Increment(difference(now.finished[i], before.finished[i]));
-    }
-    for (std::size_t i = 0; i < codes_.size(); ++i) {
-        codes_[i]->Increment(difference(now.codes[i], before.codes[i]));
-    }
-    for (std::size_t i = 0; i < removed_.size(); ++i) {
-        removed_[i]->Increment(difference(now.removed[i], before.removed[i]));
-    }
-    for (std::size_t i = 0; i < commands_.size(); ++i) {
-        commands_[i]->Increment(difference(now.commands[i], before.commands[i]));
-    }
+    report_each(finished_, now.finished, before.finished);
+    report_each(codes_, now.codes, before.codes);
+    report_each(removed_, now.removed, before.removed);
+    report_each(commands_, now.commands, before.commands);
 }
 
 void HomeMetrics::report_lag(std::string_view shard, const HomeLag& lag) const {

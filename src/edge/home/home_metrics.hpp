@@ -14,22 +14,12 @@ namespace beckon::edge {
 std::string_view to_string(Home::State state);
 
 /// The homes of one shard, added up.
-struct HomeTotals {
+struct HomeTotals : Home::Counters {
     std::array<std::size_t, Home::kStates> in_state{};
     std::size_t sessions = 0;
     std::size_t pending_tombstones = 0;
-    std::uint64_t delivered = 0;
-    std::uint64_t acked = 0;
-    std::uint64_t unknown_records = 0;
-    std::uint64_t refused_frames = 0;
-    std::array<std::uint64_t, Home::kFinishReasons> finished{};
-    std::array<std::uint64_t, kCommands.size()> commands{};
-    std::array<std::uint64_t, Removals::kReasons> removed{};
-    std::array<std::uint64_t, kAnswerCodes.size()> codes{};
 
     void add(const Home::Status& status);
-    /// Adds only the counters, which remain of a home that is gone.
-    void add_counters(const Home::Status& status);
 };
 
 /// How far the folds of a shard are behind the log.

@@ -98,7 +98,7 @@ void HomeShard::forget(core::Partition partition) {
     context_.board.set_serving(partition, false);
     context_.board.connect_home(partition, {});
     const auto counted = at->second.home->status();
-    forgotten_.add_counters(counted);
+    forgotten_ += counted;
     homes_.erase(at);
     if (const auto cleared = context_.store.open_partition(partition)->clear(); !cleared) {
         core::log_warn("edge", "partition_not_cleared",
@@ -173,7 +173,7 @@ void HomeShard::notice_lag() {
 }
 
 void HomeShard::report() {
-    HomeTotals now = forgotten_;
+    HomeTotals now{forgotten_};
     for (const auto& [partition, entry] : homes_) now.add(entry.home->status());
     context_.metrics.report(now, reported_);
     reported_ = now;

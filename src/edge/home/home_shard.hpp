@@ -48,8 +48,6 @@ public:
     /// `options`: for every home but for its partition.
     HomeShard(HomeOptions options, Context context);
     ~HomeShard();
-    HomeShard(const HomeShard&) = delete;
-    HomeShard& operator=(const HomeShard&) = delete;
 
     /// The way in for other threads.
     core::Lifetime::Remote remote() const { return lifetime_.remote(); }
@@ -106,7 +104,7 @@ private:
     OutcomesInFlight outcomes_;
     std::map<core::Partition, Entry> homes_;
     HomeTotals reported_;
-    HomeTotals forgotten_;      ///< the counts of homes that are gone
+    Home::Counters forgotten_;  ///< of homes that are gone
     core::MonoTime noticed_{};  ///< when states were last compared
     core::MonoTime lag_reported_{};
     core::MonoTime lag_noticed_{};

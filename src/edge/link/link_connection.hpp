@@ -4,7 +4,6 @@
 #include "edge/link/link_frame.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,7 +1,6 @@
 #include "edge/link/link_frame.hpp"
 
 #include <algorithm>
-#include <array>
 #include <type_traits>
 #include <utility>
 

@@ -3,7 +3,6 @@
 #include "core/result.hpp"
 #include "edge/link/link_tls.hpp"
 
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>

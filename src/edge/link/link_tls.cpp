@@ -1,6 +1,5 @@
 #include "edge/link/link_tls.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 #include <string>

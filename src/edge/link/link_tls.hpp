@@ -23,8 +23,6 @@ public:
     /// Throws std::runtime_error if OpenSSL cannot make a context.
     explicit LinkTls(std::shared_ptr<const core::KeyRing> keys);
     ~LinkTls();
-    LinkTls(const LinkTls&) = delete;
-    LinkTls& operator=(const LinkTls&) = delete;
 
     /// The end that was called. It accepts every key of the ring, so that nodes whose ring was
     /// rotated and nodes whose ring was not yet can talk.

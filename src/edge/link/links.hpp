@@ -75,8 +75,6 @@ public:
           Events events);
     /// Closes all links and joins the thread.
     ~Links() override;
-    Links(const Links&) = delete;
-    Links& operator=(const Links&) = delete;
 
     std::uint16_t port() const;
 

@@ -28,8 +28,6 @@ public:
     Resolver();
     /// Waits for a look-up under way, drops the other requests, and answers none.
     ~Resolver();
-    Resolver(const Resolver&) = delete;
-    Resolver& operator=(const Resolver&) = delete;
 
     /// Answers on `executor`. Any thread. One request for each peer is under way at a time, so the
     /// number of nodes bounds the queue.

@@ -3,7 +3,6 @@
 #include "edge/loop/loop.hpp"
 #include "edge/loop/timing_wheel.hpp"
 
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,8 +23,6 @@ public:
     ShardLoop(std::string name, const core::Clock& clock);
     /// Must have been stopped.
     ~ShardLoop() override;
-    ShardLoop(const ShardLoop&) = delete;
-    ShardLoop& operator=(const ShardLoop&) = delete;
 
     void start();
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/ids.hpp"
-#include "core/partition.hpp"
 #include "edge/protocol/closings.hpp"
 #include "edge/protocol/protocol.hpp"
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/partition.hpp"
 #include "edge/loop/loop.hpp"
 #include "edge/switchboard/messages.hpp"
 
@@ -40,8 +41,6 @@ public:
     Switchboard(core::Partition partitions, const std::vector<Loop*>& loops,
                 std::size_t waiting_max = kWaitingMax);
     ~Switchboard();
-    Switchboard(const Switchboard&) = delete;
-    Switchboard& operator=(const Switchboard&) = delete;
 
     std::size_t shard_of(core::Partition partition) const;
 

@@ -6,7 +6,6 @@
 #include "net/peer_address.hpp"
 #include "net/proxy_header.hpp"
 
-#include <cstddef>
 #include <functional>
 #include <list>
 #include <optional>

@@ -83,8 +83,6 @@ public:
     WsServer(WsServerOptions options, ShardLoop& loop, net::Admission& admission,
              WsServerMetrics metrics, std::function<MonitorStatus()> monitor);
     ~WsServer() override;
-    WsServer(const WsServer&) = delete;
-    WsServer& operator=(const WsServer&) = delete;
 
     /// Before the loop runs; `front` outlives this.
     void serve(ClientEvents& front, net::Descriptor listener);

@@ -15,8 +15,21 @@ public:
         : bytes_max_(bytes_max), metrics_(metrics) {}
 
     /// For one record. False: there is no space now. Each true is followed by release().
-    bool reserve(std::size_t bytes);
-    void release(std::size_t bytes);
+    bool reserve(std::size_t bytes) {
+        const auto before = bytes_.fetch_add(bytes, std::memory_order_relaxed);
+        if (before + bytes > bytes_max_) {
+            bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+            return false;
+        }
+        metrics_.publish_waiting.Increment();
+        metrics_.publish_waiting_bytes.Increment(static_cast<double>(bytes));
+        return true;
+    }
+    void release(std::size_t bytes) {
+        bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+        metrics_.publish_waiting.Decrement();
+        metrics_.publish_waiting_bytes.Decrement(static_cast<double>(bytes));
+    }
 
 private:
     const std::size_t bytes_max_;

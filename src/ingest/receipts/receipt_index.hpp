@@ -3,10 +3,12 @@
 #include "core/clock.hpp"
 #include "records/receipt.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace beckon::ingest {
@@ -29,19 +31,50 @@ public:
     explicit ReceiptIndex(std::size_t entries_max) : entries_max_(entries_max) {}
 
     /// False: it was reported before.
-    bool add(core::Partition partition, const core::ReceiptId& subscription, Entry entry);
+    bool add(core::Partition partition, const core::ReceiptId& subscription, Entry entry) {
+        auto& entries = entries_[subscription];
+        const auto newest = entries.size() - std::min(entries.size(), kReadBack);
+        const bool known =
+            std::any_of(entries.begin() + static_cast<std::ptrdiff_t>(newest), entries.end(),
+                        [&](const auto& one) { return one.message_id == entry.message_id; });
+        if (known) return false;
+        entries.push_back(std::move(entry));
+        order_.push_back({partition, subscription});
+        if (order_.size() > entries_max_) forget_oldest();
+        return true;
+    }
     /// Up to `max` behind `after`, ascending.
     std::vector<Entry> after(const core::ReceiptId& subscription, core::Offset after,
-                             std::size_t max) const;
+                             std::size_t max) const {
+        std::vector<Entry> out;
+        const auto found = entries_.find(subscription);
+        if (found == entries_.end()) return out;
+        const auto& entries = found->second;
+        auto next =
+            std::upper_bound(entries.begin(), entries.end(), after,
+                             [](auto offset, const auto& one) { return offset < one.offset; });
+        for (; next != entries.end() && out.size() < max; ++next) out.push_back(*next);
+        return out;
+    }
     /// Nothing of this partition behind `after` was forgotten for the bound.
-    bool complete(core::Partition partition, core::Offset after) const;
+    bool complete(core::Partition partition, core::Offset after) const {
+        const auto found = forgotten_.find(partition);
+        return found == forgotten_.end() || found->second <= after;
+    }
 
 private:
     struct Place {
         core::Partition partition;
         core::ReceiptId subscription;
     };
-    void forget_oldest();
+    void forget_oldest() {
+        const auto [partition, subscription] = order_.front();
+        order_.pop_front();
+        const auto found = entries_.find(subscription);
+        forgotten_[partition] = found->second.front().offset;
+        found->second.pop_front();
+        if (found->second.empty()) entries_.erase(found);
+    }
 
     const std::size_t entries_max_;
     std::map<core::ReceiptId, std::deque<Entry>> entries_;

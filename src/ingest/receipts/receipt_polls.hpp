@@ -8,7 +8,6 @@
 #include "ingest/receipts/receipt_index.hpp"
 #include "log/event_log.hpp"
 #include "net/peer_address.hpp"
-#include "records/receipt.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -54,8 +53,6 @@ public:
 
     ReceiptPolls(core::Partition partitions, log::EventLog& log, core::Executor& executor,
                  const core::Clock& clock);
-    ReceiptPolls(const ReceiptPolls&) = delete;
-    ReceiptPolls& operator=(const ReceiptPolls&) = delete;
 
     /// Answers through `caller`, once.
     void ask(const Query& query, core::Executor& caller, Answer answer);

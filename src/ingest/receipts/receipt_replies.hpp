@@ -4,8 +4,6 @@
 #include "ingest/api/http.hpp"
 #include "ingest/receipts/receipt_polls.hpp"
 
-#include <chrono>
-#include <optional>
 #include <string>
 #include <string_view>
 

@@ -4,7 +4,6 @@
 #include "core/json_text.hpp"
 #include "ingest/api/errors.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>

@@ -11,7 +11,6 @@
 
 #include <functional>
 #include <optional>
-#include <set>
 #include <string_view>
 
 /// The ordered checks of a POST to an endpoint (docs/protocol/http-api.md#order-of-checks), without

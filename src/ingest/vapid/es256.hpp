@@ -13,8 +13,6 @@ class Es256 {
 public:
     Es256();
     ~Es256();
-    Es256(const Es256&) = delete;
-    Es256& operator=(const Es256&) = delete;
 
     enum class Verdict : std::uint8_t {
         good,

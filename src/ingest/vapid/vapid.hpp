@@ -7,7 +7,6 @@
 #include "ingest/vapid/vapid_cache.hpp"
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -51,8 +51,6 @@ public:
                      IngestMetrics& metrics,
                      std::function<void(const ViewReadiness&)> readiness_changed);
     ~SubscriptionView();
-    SubscriptionView(const SubscriptionView&) = delete;
-    SubscriptionView& operator=(const SubscriptionView&) = delete;
 
     void start();
 

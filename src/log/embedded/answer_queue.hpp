@@ -5,7 +5,6 @@
 #include "log/event_log.hpp"
 
 #include <iterator>
-#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>

@@ -6,7 +6,6 @@
 #include "log/topics_admin.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>

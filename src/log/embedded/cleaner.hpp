@@ -34,8 +34,6 @@ class Cleaner {
 public:
     Cleaner(const EmbeddedConfig& config, Storage& storage, Partitions& partitions, LogTime& time);
     ~Cleaner();
-    Cleaner(const Cleaner&) = delete;
-    Cleaner& operator=(const Cleaner&) = delete;
 
     /// See EmbeddedLog.
     core::Result<void> clean_now();

@@ -226,8 +226,6 @@ public:
         cleaner_.reset();
         writer_->stop();
     }
-    EmbeddedLogImpl(const EmbeddedLogImpl&) = delete;
-    EmbeddedLogImpl& operator=(const EmbeddedLogImpl&) = delete;
 
     std::unique_ptr<Publisher> open_publisher(core::Executor& executor) override {
         return std::make_unique<EmbeddedPublisher>(config_, *writer_, partitions_, executor);

@@ -147,8 +147,6 @@ class Partitions {
 public:
     explicit Partitions(core::Partition count) : count_(count) {}
     ~Partitions();
-    Partitions(const Partitions&) = delete;
-    Partitions& operator=(const Partitions&) = delete;
 
     /// Null if there is no such partition. Any thread.
     Partition* find(TopicPartition where);

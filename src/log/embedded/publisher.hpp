@@ -18,8 +18,6 @@ class EmbeddedPublisher final : public Publisher {
 public:
     EmbeddedPublisher(const EmbeddedConfig& config, Writer& writer, Partitions& partitions,
                       core::Executor& executor);
-    EmbeddedPublisher(const EmbeddedPublisher&) = delete;
-    EmbeddedPublisher& operator=(const EmbeddedPublisher&) = delete;
 
     void publish(TopicPartition where, core::Record record, AppendDone done) override;
     std::size_t unanswered() const override { return waiting_.size(); }

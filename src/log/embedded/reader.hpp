@@ -17,8 +17,6 @@ public:
     EmbeddedReader(const Storage& storage, Partition* partition, core::Offset from,
                    core::Executor& executor, std::function<void()> ready);
     ~EmbeddedReader() override;
-    EmbeddedReader(const EmbeddedReader&) = delete;
-    EmbeddedReader& operator=(const EmbeddedReader&) = delete;
 
     core::Result<Taken> take(std::size_t max, const RecordSink& sink) override;
     core::Offset position() const override { return position_; }

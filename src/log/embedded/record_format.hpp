@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/record.hpp"
-#include "core/result.hpp"
 #include "log/topic.hpp"
 
 #include <cstdint>

@@ -15,7 +15,6 @@
 #include <limits>
 #include <mutex>
 #include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -191,11 +190,6 @@ void Batch::put(Family family, std::string_view key, std::string_view head, std:
 
 void Batch::erase(Family family, std::string_view key) {
     batch_.Delete((*handles_)[static_cast<std::size_t>(family)], slice(key));
-}
-
-void Batch::erase_range(Family family, std::string_view from, std::string_view to) {
-    BECKON_ASSERT(family != Family::records, "records are erased one by one: see their options");
-    batch_.DeleteRange((*handles_)[static_cast<std::size_t>(family)], slice(from), slice(to));
 }
 
 Storage::Storage(const EmbeddedConfig& config) : config_(config) {

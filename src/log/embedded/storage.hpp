@@ -32,8 +32,6 @@ public:
     /// The value in two parts.
     void put(Family family, std::string_view key, std::string_view head, std::string_view tail);
     void erase(Family family, std::string_view key);
-    /// [from, to); not for records.
-    void erase_range(Family family, std::string_view from, std::string_view to);
     /// This batch is always synced, even if write() is called without `sync`.
     void require_sync() { require_sync_ = true; }
 
@@ -51,8 +49,6 @@ public:
     /// Throws std::runtime_error with one line that names the directory.
     explicit Storage(const EmbeddedConfig& config);
     ~Storage();
-    Storage(const Storage&) = delete;
-    Storage& operator=(const Storage&) = delete;
 
     /// There was a database in the directory, but without its write-ahead log: writes that were not
     /// flushed are gone.

@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -29,7 +30,12 @@ struct Chunk {
     core::Offset first() const { return entries.front().offset; }
     core::Offset end() const { return entries.back().offset + 1; }
     /// The index of the first record at or above `offset`; entries.size() if there is none.
-    std::size_t index_of(core::Offset offset) const;
+    std::size_t index_of(core::Offset offset) const {
+        const auto at =
+            std::lower_bound(entries.begin(), entries.end(), offset,
+                             [](const Entry& entry, core::Offset o) { return entry.offset < o; });
+        return static_cast<std::size_t>(at - entries.begin());
+    }
 };
 using ChunkPtr = std::shared_ptr<const Chunk>;
 
@@ -44,7 +50,16 @@ public:
 
     /// The chunk in which a reader at `position` ≥ first() finds its next record; null if all
     /// records lie below it.
-    ChunkPtr find(core::Offset position) const;
+    ChunkPtr find(core::Offset position) const {
+        // A live reader wants the last one.
+        if (!chunks_.empty() && position >= chunks_.back()->first()) {
+            return position < chunks_.back()->end() ? chunks_.back() : nullptr;
+        }
+        const auto at = std::lower_bound(
+            chunks_.begin(), chunks_.end(), position,
+            [](const ChunkPtr& chunk, core::Offset offset) { return chunk->end() <= offset; });
+        return at == chunks_.end() ? nullptr : *at;
+    }
 
 private:
     std::deque<ChunkPtr> chunks_;

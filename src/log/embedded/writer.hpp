@@ -32,8 +32,6 @@ public:
     Writer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions, LogTime& time);
     /// Writes the queue, then stops.
     ~Writer();
-    Writer(const Writer&) = delete;
-    Writer& operator=(const Writer&) = delete;
 
     struct Publish {
         Partition* where;

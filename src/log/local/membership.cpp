@@ -54,8 +54,6 @@ public:
         entry_->alive = false;
         table_.announce(entries);
     }
-    LocalMember(const LocalMember&) = delete;
-    LocalMember& operator=(const LocalMember&) = delete;
 
     void still_alive() override {
         {

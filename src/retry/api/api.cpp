@@ -12,7 +12,6 @@
 #include "retry/api/attempt_pages.hpp"
 #include "retry/api/dead_api.hpp"
 #include "retry/api/problem.hpp"
-#include "retry/api/query_string.hpp"
 #include "retry/api/route.hpp"
 #include "retry/api/webhook_body.hpp"
 #include "retry/event/event.hpp"
@@ -24,7 +23,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/executor.hpp"
 #include "core/key_ring.hpp"
 #include "net/http/http_message.hpp"
 #include "retry/api/owner_token.hpp"
@@ -52,8 +51,6 @@ public:
     Api(Options options, RetryNode& node, const core::Clock& clock,
         std::shared_ptr<const core::KeyRing> keys);
     ~Api();
-    Api(const Api&) = delete;
-    Api& operator=(const Api&) = delete;
 
     /// Replies exactly once unless the Api ends first: now, or when the log has answered. An
     /// exception while it is served, now or later, ends this request alone, with 500.

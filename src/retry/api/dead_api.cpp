@@ -6,7 +6,7 @@
 #include "retry/api/dead_query.hpp"
 #include "retry/api/dead_selection.hpp"
 #include "retry/api/problem.hpp"
-#include "retry/api/query_string.hpp"
+#include "retry/api/route.hpp"
 #include "retry/api/webhook_body.hpp"
 
 #include <chrono>
@@ -24,12 +24,6 @@ namespace {
 constexpr std::string_view kRedrive = "/dead/redrive";
 constexpr std::string_view kDrop = "/dead/drop";
 constexpr std::size_t kSampleMax = 10;
-
-net::HttpReply wrong_method(const std::string& allowed) {
-    auto reply = problem_reply(Problem::method_not_allowed, "allowed here: " + allowed);
-    reply.add("Allow", allowed);
-    return reply;
-}
 
 StandingOf standing_for(const RetryNode& node, const Caller& caller) {
     return [&node, &caller](const DeadLetter& letter) {

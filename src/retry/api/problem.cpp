@@ -66,6 +66,12 @@ net::HttpReply failure_reply(const core::Error& error) {
                              "): it may be there or not; the same request may be made again");
 }
 
+net::HttpReply wrong_method(const std::string& allowed) {
+    auto reply = problem_reply(Problem::method_not_allowed, "allowed here: " + allowed);
+    reply.add("Allow", allowed);
+    return reply;
+}
+
 net::HttpReply rejection_reply(net::Rejection why) {
     switch (why) {
         case net::Rejection::bad_request:

@@ -41,6 +41,8 @@ net::HttpReply problem_reply(Problem problem, std::string_view detail,
                              std::chrono::seconds again = std::chrono::seconds{1});
 /// The reply after an error of the log.
 net::HttpReply failure_reply(const core::Error& error);
+/// 405, with the allowed methods.
+net::HttpReply wrong_method(const std::string& allowed);
 /// The reply to a request that the server refuses by itself.
 net::HttpReply rejection_reply(net::Rejection why);
 

@@ -44,6 +44,14 @@ Path parse_path(std::string_view target) {
     return {.route = action->route, .id = id};
 }
 
+std::map<std::string, std::string> parse_query(std::string_view target) {
+    std::map<std::string, std::string> query;
+    for (auto& [name, value] : net::parse_query(net::split_target(target).query)) {
+        query[name] = std::move(value);
+    }
+    return query;
+}
+
 std::vector<Verb> methods_of(Route route) {
     switch (route) {
         case Route::webhooks: return {Verb::get, Verb::post};
@@ -66,9 +74,7 @@ net::HttpReply wrong_method(Route route) {
     for (const auto method : methods_of(route)) {
         allowed.append(allowed.empty() ? "" : ", ").append(to_string(method));
     }
-    auto reply = problem_reply(Problem::method_not_allowed, "allowed here: " + allowed);
-    reply.add("Allow", allowed);
-    return reply;
+    return wrong_method(allowed);
 }
 
 }  // namespace beckon::retry

@@ -11,7 +11,6 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
-#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>

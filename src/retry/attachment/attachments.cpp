@@ -6,7 +6,6 @@
 #include "retry/attachment/expression.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 

@@ -12,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace beckon::retry {
@@ -84,8 +83,6 @@ public:
     HttpSender(Options options, net::IoLoop& loop);
     /// Aborts requests under way, without an answer.
     ~HttpSender();
-    HttpSender(const HttpSender&) = delete;
-    HttpSender& operator=(const HttpSender&) = delete;
 
     /// Answers later, on the loop's thread, exactly once.
     void send(HttpRequest request, std::function<void(HttpAnswer)> done);

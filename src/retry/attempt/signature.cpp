@@ -7,7 +7,6 @@
 #include "core/tokens.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 
 #include <openssl/rand.h>

@@ -64,8 +64,6 @@ public:
 
     Bridges(Options options, Context context, BridgeApps&& apps);
     ~Bridges();
-    Bridges(const Bridges&) = delete;
-    Bridges& operator=(const Bridges&) = delete;
 
     /// Where the outcomes of deliveries are written; before the first one is due.
     void serve(DeliveryOutcomes& outcomes);

@@ -1,11 +1,8 @@
 #include "retry/dead/resender.hpp"
 
-#include "core/lifetime.hpp"
 #include "core/logger.hpp"
-#include "retry/dead/letter_reader.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace beckon::retry {
@@ -13,47 +10,28 @@ namespace beckon::retry {
 using core::Fault;
 using log::Topic;
 
-struct Resender::Impl {
-    explicit Impl(Context p) : context(p) {}
+void Resender::redrive(const std::vector<DeadLetter>& letters, Done done) {
+    const auto task = std::make_shared<Task>();
+    task->done = std::move(done);
+    std::map<core::Partition, std::vector<DeadLetter>> by_partition;
+    for (const auto& letter : letters) by_partition[letter.place.partition].push_back(letter);
+    for (auto& [partition, some] : by_partition) task->partitions.push_back(std::move(some));
+    context_.executor.post(lifetime_.guard([this, task] { step_done(task); }));
+}
 
-    /// One call of redrive() or drop(). The partitions of a redrive follow one after the other, so
-    /// that its events take the memory of one LetterReader.
-    struct Task {
-        Outcome outcome;
-        std::vector<std::vector<DeadLetter>> partitions;  ///< of a redrive, that have not begun
-        std::size_t left = 1;  ///< steps without an answer; one is the call itself
-        Done done;
-    };
-    using TaskPtr = std::shared_ptr<Task>;
-
-    const Context context;
-    std::map<std::uint64_t, std::unique_ptr<LetterReader>> readers;
-    std::uint64_t next_reader = 0;
-    core::Lifetime lifetime{context.executor};
-
-    void read(core::Partition partition, std::vector<core::Offset> offsets,
-              LetterReader::Done done);
-    void redrive_partition(const TaskPtr& task, const std::vector<DeadLetter>& letters);
-    void resend_or_forget(const TaskPtr& task, const DeadLetter& letter,
-                          const LetterReader::Found& found);
-    void resend(const TaskPtr& task, const DeadLetter& letter, const LetterReader::Letter& found);
-    void settle(const TaskPtr& task, const DeadLetter& letter, Settlement how);
-    void step_done(const TaskPtr& task);
-};
-
-void Resender::Impl::read(core::Partition partition, std::vector<core::Offset> offsets,
-                          LetterReader::Done done) {
-    const auto number = next_reader++;
-    readers[number] = std::make_unique<LetterReader>(
-        partition, std::move(offsets), context.log, context.executor,
-        lifetime.guard([this, number, done = std::move(done)](auto result) {
-            const auto ended = std::move(readers[number]);
-            readers.erase(number);
+void Resender::read(core::Partition partition, std::vector<core::Offset> offsets,
+                    LetterReader::Done done) {
+    const auto number = next_reader_++;
+    readers_[number] = std::make_unique<LetterReader>(
+        partition, std::move(offsets), context_.log, context_.executor,
+        lifetime_.guard([this, number, done = std::move(done)](auto result) {
+            const auto ended = std::move(readers_[number]);
+            readers_.erase(number);
             done(std::move(result));
         }));
 }
 
-void Resender::Impl::step_done(const TaskPtr& task) {
+void Resender::step_done(const TaskPtr& task) {
     if (--task->left > 0) return;
     if (task->partitions.empty()) return task->done(task->outcome);
     const auto letters = std::move(task->partitions.back());
@@ -62,8 +40,7 @@ void Resender::Impl::step_done(const TaskPtr& task) {
 }
 
 /// Its letters, in the order of the log.
-void Resender::Impl::redrive_partition(const TaskPtr& task,
-                                       const std::vector<DeadLetter>& letters) {
+void Resender::redrive_partition(const TaskPtr& task, const std::vector<DeadLetter>& letters) {
     std::vector<core::Offset> offsets;
     offsets.reserve(letters.size());
     for (const auto& letter : letters) offsets.push_back(letter.place.offset);
@@ -81,75 +58,62 @@ void Resender::Impl::redrive_partition(const TaskPtr& task,
     });
 }
 
-void Resender::Impl::resend_or_forget(const TaskPtr& task, const DeadLetter& letter,
-                                      const LetterReader::Found& found) {
+void Resender::resend_or_forget(const TaskPtr& task, const DeadLetter& letter,
+                                const LetterReader::Found& found) {
     const auto at = std::find_if(found.letters.begin(), found.letters.end(), [&](const auto& one) {
         return one.offset == letter.place.offset;
     });
     if (at != found.letters.end()) return resend(task, letter, *at);
     if (letter.place.offset >= found.read_up_to) return;  // too many bytes at a time
     ++task->outcome.gone;
-    context.index.forget(letter);
+    context_.index.forget(letter);
 }
 
-void Resender::Impl::resend(const TaskPtr& task, const DeadLetter& letter,
-                            const LetterReader::Letter& found) {
+void Resender::resend(const TaskPtr& task, const DeadLetter& letter,
+                      const LetterReader::Letter& found) {
     ++task->left;
     const auto again = reborn(found.delivery, found.died);
-    context.publisher.publish({Topic::retry(0), letter.place.partition}, encode(again),
-                              lifetime.guard([this, task, letter](const auto& written) {
-                                  if (written) {
-                                      settle(task, letter, Settlement::redriven);
-                                  } else {
-                                      ++task->outcome.failed;
-                                  }
-                                  step_done(task);
-                              }));
+    context_.publisher.publish({Topic::retry(0), letter.place.partition}, encode(again),
+                               lifetime_.guard([this, task, letter](const auto& written) {
+                                   if (written) {
+                                       settle(task, letter, Settlement::redriven);
+                                   } else {
+                                       ++task->outcome.failed;
+                                   }
+                                   step_done(task);
+                               }));
 }
 
-void Resender::Impl::settle(const TaskPtr& task, const DeadLetter& letter, Settlement how) {
+void Resender::settle(const TaskPtr& task, const DeadLetter& letter, Settlement how) {
     ++task->left;
-    context.publisher.publish({Topic::kRetryDead, letter.place.partition},
-                              encode(Settled{letter.delivery, letter.webhook, letter.hop, how}),
-                              lifetime.guard([this, task, letter](const auto& written) {
-                                  ++(written ? task->outcome.settled : task->outcome.failed);
-                                  const auto* known = context.index.find(letter.delivery);
-                                  if (written && known && known->hop == letter.hop)
-                                      context.index.forget(letter);
-                                  step_done(task);
-                              }));
-}
-
-Resender::Resender(Context context) : impl_(std::make_unique<Impl>(context)) {}
-
-Resender::~Resender() = default;
-
-void Resender::redrive(const std::vector<DeadLetter>& letters, Done done) {
-    const auto task = std::make_shared<Impl::Task>();
-    task->done = std::move(done);
-    std::map<core::Partition, std::vector<DeadLetter>> by_partition;
-    for (const auto& letter : letters) by_partition[letter.place.partition].push_back(letter);
-    for (auto& [partition, some] : by_partition) task->partitions.push_back(std::move(some));
-    impl_->context.executor.post(impl_->lifetime.guard([this, task] { impl_->step_done(task); }));
+    context_.publisher.publish({Topic::kRetryDead, letter.place.partition},
+                               encode(Settled{letter.delivery, letter.webhook, letter.hop, how}),
+                               lifetime_.guard([this, task, letter](const auto& written) {
+                                   ++(written ? task->outcome.settled : task->outcome.failed);
+                                   const auto* known = context_.index.find(letter.delivery);
+                                   if (written && known && known->hop == letter.hop)
+                                       context_.index.forget(letter);
+                                   step_done(task);
+                               }));
 }
 
 void Resender::drop(const std::vector<DeadLetter>& letters, Done done) {
-    const auto task = std::make_shared<Impl::Task>();
+    const auto task = std::make_shared<Task>();
     task->done = std::move(done);
-    for (const auto& letter : letters) impl_->settle(task, letter, Settlement::dropped);
-    impl_->context.executor.post(impl_->lifetime.guard([this, task] { impl_->step_done(task); }));
+    for (const auto& letter : letters) settle(task, letter, Settlement::dropped);
+    context_.executor.post(lifetime_.guard([this, task] { step_done(task); }));
 }
 
 void Resender::read(const DeadLetter& letter, std::function<void(core::Result<Delivery>)> done) {
-    impl_->read(letter.place.partition, {letter.place.offset},
-                [this, letter, done = std::move(done)](auto found) {
-                    if (!found) return done(core::fail(found.error()));
-                    if (found->letters.empty()) {
-                        impl_->context.index.forget(letter);
-                        return done(core::fail(Fault::not_found, "it fell off the log"));
-                    }
-                    done(std::move(found->letters.front().delivery));
-                });
+    read(letter.place.partition, {letter.place.offset},
+         [this, letter, done = std::move(done)](auto found) {
+             if (!found) return done(core::fail(found.error()));
+             if (found->letters.empty()) {
+                 context_.index.forget(letter);
+                 return done(core::fail(Fault::not_found, "it fell off the log"));
+             }
+             done(std::move(found->letters.front().delivery));
+         });
 }
 
 }  // namespace beckon::retry

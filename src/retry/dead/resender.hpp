@@ -1,12 +1,15 @@
 #pragma once
 
 #include "core/executor.hpp"
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
 #include "records/dead_letter.hpp"
 #include "retry/dead/dead_index.hpp"
+#include "retry/dead/letter_reader.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -30,10 +33,7 @@ public:
     };
     using Done = std::function<void(Outcome)>;
 
-    explicit Resender(Context context);
-    ~Resender();
-    Resender(const Resender&) = delete;
-    Resender& operator=(const Resender&) = delete;
+    explicit Resender(Context context) : context_(context) {}
 
     void redrive(const std::vector<DeadLetter>& letters, Done done);
     void drop(const std::vector<DeadLetter>& letters, Done done);
@@ -41,8 +41,29 @@ public:
     void read(const DeadLetter& letter, std::function<void(core::Result<Delivery>)> done);
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    /// One call of redrive() or drop(). The partitions of a redrive follow one after the other, so
+    /// that its events take the memory of one LetterReader.
+    struct Task {
+        Outcome outcome;
+        std::vector<std::vector<DeadLetter>> partitions;  ///< of a redrive, that have not begun
+        std::size_t left = 1;  ///< steps without an answer; one is the call itself
+        Done done;
+    };
+    using TaskPtr = std::shared_ptr<Task>;
+
+    void read(core::Partition partition, std::vector<core::Offset> offsets,
+              LetterReader::Done done);
+    void redrive_partition(const TaskPtr& task, const std::vector<DeadLetter>& letters);
+    void resend_or_forget(const TaskPtr& task, const DeadLetter& letter,
+                          const LetterReader::Found& found);
+    void resend(const TaskPtr& task, const DeadLetter& letter, const LetterReader::Letter& found);
+    void settle(const TaskPtr& task, const DeadLetter& letter, Settlement how);
+    void step_done(const TaskPtr& task);
+
+    const Context context_;
+    std::map<std::uint64_t, std::unique_ptr<LetterReader>> readers_;
+    std::uint64_t next_reader_ = 0;
+    core::Lifetime lifetime_{context_.executor};
 };
 
 }  // namespace beckon::retry

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
-#include <string_view>
 #include <vector>
 
 namespace beckon::retry {

@@ -2,9 +2,14 @@
 
 #include "core/clock.hpp"
 #include "core/executor.hpp"
+#include "core/lifetime.hpp"
+#include "retry/attempt/attempt_outcome.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/dispatch/attempt_engine.hpp"
+#include "retry/dispatch/delivery_line.hpp"
 #include "retry/dispatch/recent_attempts.hpp"
+#include "retry/schedule/breaker.hpp"
+#include "retry/schedule/requeues.hpp"
 #include "retry/schedule/scheduler.hpp"
 #include "retry/tiers/due.hpp"
 #include "retry/tiers/tier_table.hpp"
@@ -13,10 +18,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace beckon::retry {
@@ -90,9 +95,6 @@ public:
     };
 
     Dispatcher(Options options, Context context);
-    ~Dispatcher();
-    Dispatcher(const Dispatcher&) = delete;
-    Dispatcher& operator=(const Dispatcher&) = delete;
 
     void due(Due due);
     /// The partition is not this node's any more: its waiting deliveries are dropped here.
@@ -101,7 +103,7 @@ public:
     /// Starts no more attempts; calls `done` once none is under way.
     void drain(std::function<void()> done);
     /// Starts attempts again; a `done` that was not called yet is dropped.
-    void resume();
+    void resume() { engine_.resume(); }
 
     struct Counts {
         std::map<Outcome, std::uint64_t> attempts;
@@ -110,23 +112,86 @@ public:
         std::uint64_t followed = 0;  ///< requeued: behind an earlier one of an ordered webhook
         std::uint64_t unknown = 0;   ///< dropped: no such webhook
     };
-    const Counts& counts() const;
-    std::size_t under_way() const;
-    std::size_t waiting() const;
+    const Counts& counts() const { return counts_; }
+    std::size_t under_way() const { return scheduler_.in_flight(); }
+    std::size_t waiting() const { return scheduler_.waiting(); }
     /// The resources that each owner has used since this dispatcher began; at most kOwnersMax
     /// owners, or twice as many as have webhooks.
-    const std::map<std::string, OwnerUsage, std::less<>>& usage() const;
+    const std::map<std::string, OwnerUsage, std::less<>>& usage() const { return usage_; }
     /// An owner's usage, with its deliveries that wait and are under way.
     OwnerUsage usage_of(std::string_view owner) const;
     /// The number of webhooks with remembered state: breaker, failures, waiting deliveries.
-    std::size_t remembered() const;
+    std::size_t remembered() const { return receivers_.size(); }
     /// The last attempts (RecentAttempts::Limits), the newest first.
     std::vector<Attempt> attempts_of(std::string_view webhook) const;
     std::vector<AttemptHour> hours_of(std::string_view webhook) const;
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    /// The state of a webhook that is remembered while it matters.
+    struct Receiver {
+        Receiver(LinePlaces& places, std::string owner) : line(places, std::move(owner)) {}
+        Breaker breaker;
+        std::optional<core::Timestamp> failing_since;
+        bool failing_published = false;  ///< the log knows, or will
+        /// Of an ordered webhook: the deliveries that are here or wait in tiers, in their order,
+        /// and the tier in which the last of these waits.
+        DeliveryLine line;
+        int line_tier = 0;
+        /// The last one for which the line had no space. Until it is in the line or over, new
+        /// deliveries wait behind it.
+        std::optional<std::string> beyond_line;
+        Requeues requeues;
+        core::Partition partition = 0;  ///< of its deliveries
+    };
+
+    Receiver& receiver(const std::string& webhook);
+    void forget_deleted();
+    bool put_aside(const Due& due, const WebhookDirectory::Entry* entry);
+    bool put_behind(const Due& due, const Webhook& webhook);
+    bool wait_for_breaker(const Due& due);
+    void wait(const Due& due, core::Duration how_long, std::uint64_t& count);
+    std::optional<int> tier_for_wait(const Due& due, core::Duration how_long);
+    void promote(const Due& due, int tier);
+    void came_back(const Ticket& ticket, const std::string& webhook);
+    void dead_letter(const Due& due, Outcome why);
+    void not_known(const Due& due);
+    void caught_up(const std::string& webhook, bool all_read);
+    void take(Due due);
+    OwnerUsage& usage_by(const std::string& owner);
+    core::Timestamp log_time(const Due& due) const { return log_now(due, context_.clock.mono()); }
+
+    void pump();
+    void poll_again();
+    void start(Job started, const WebhookDirectory::Entry& entry);
+    void give_back(const Job& job);
+    void ended(const Job& job, core::Timestamp at, const HttpAnswer& answer, bool ours);
+    void count(const Job& job, const HttpAnswer& answer, Outcome outcome);
+    void remember(const Job& job, core::Timestamp at, const HttpAnswer& answer, Outcome outcome);
+    void follow(const Job& job, const Verdict& verdict);
+    void failed(const Job& job, const Verdict& verdict);
+    static void forget_failures_before(Receiver& receiver,
+                                       std::optional<core::Timestamp> enabled_at);
+    void judge_receiver(const Job& job, Outcome outcome);
+    void leave_line(const Delivery& delivery);
+    bool is_next(Receiver& receiver, const std::string& delivery) const;
+    void join_line(Receiver& receiver, const Due& due, int tier);
+    static DeliveryLine::Place* enter_line(Receiver& receiver, const std::string& id, bool is_new);
+
+    const Options options_;
+    const Context context_;
+    Scheduler scheduler_;
+    LinePlaces line_places_;
+    std::map<std::string, Receiver, std::less<>> receivers_;
+    std::size_t sweep_at_ = kRememberedMin;  ///< receivers, for those that were deleted
+    RecentAttempts attempts_;
+    Counts counts_;
+    std::map<std::string, OwnerUsage, std::less<>> usage_;
+    std::size_t sweep_usage_at_ = kOwnersMax;
+    /// Deliveries of unknown webhooks, while the log's records of these are read.
+    std::map<std::string, std::vector<Due>> unknown_;
+    bool poll_posted_ = false;
+    AttemptEngine engine_;
+    core::Lifetime lifetime_{context_.executor};
 };
 
 }  // namespace beckon::retry

@@ -8,7 +8,6 @@
 #include "retry/filter/date.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>

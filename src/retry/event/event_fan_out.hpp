@@ -96,8 +96,6 @@ public:
                 core::Executor& executor, const WebhookDirectory& webhooks, FanOutTurns& turns,
                 Events events);
     ~EventFanOut();
-    EventFanOut(const EventFanOut&) = delete;
-    EventFanOut& operator=(const EventFanOut&) = delete;
 
     void start();
     /// Events may be read again.

@@ -41,8 +41,6 @@ public:
 
     explicit FanOutTurns(core::Executor& executor);
     ~FanOutTurns();
-    FanOutTurns(const FanOutTurns&) = delete;
-    FanOutTurns& operator=(const FanOutTurns&) = delete;
 
     /// While paused no further part begins; queued work keeps its place.
     void set_paused(bool is);

@@ -3,8 +3,8 @@
 #include "core/partition.hpp"
 #include "retry/schedule/fair_share.hpp"
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,12 +21,20 @@ public:
     /// tenths of it. The fan-out reads ahead more than two processes may post (EventFanOut).
     static constexpr std::size_t kEventsMax = 1'024;
     static constexpr std::size_t kBytesMax = std::size_t{2} << 20;
+    /// An owner's share of what is free, as in FanOutTurns.
+    static constexpr std::size_t kWaitingFraction = 1;
 
     explicit WaitingEvents(core::Partition partitions)
         : partitions_(static_cast<std::size_t>(partitions)) {}
 
     /// Whether the owner may post one more event there.
-    bool has_space(core::Partition partition, const std::string& owner) const;
+    bool has_space(core::Partition partition, const std::string& owner) const {
+        const auto& here = of(partition);
+        const auto found = here.owners.find(owner);
+        const auto held = found == here.owners.end() ? Held{} : found->second;
+        return held.events < here.events.share(kWaitingFraction) &&
+               held.bytes < here.bytes.share(kWaitingFraction);
+    }
 
     /// An event on its way to the log.
     struct Posted {
@@ -35,14 +43,40 @@ public:
         std::size_t bytes = 0;
     };
     /// The event counts from now on. appended() or failed() must follow.
-    void post(const Posted& event);
+    void post(const Posted& event) {
+        auto& here = of(event.partition);
+        auto& held = here.owners[event.owner];
+        ++held.events;
+        held.bytes += event.bytes;
+        here.events.take(1);
+        here.bytes.take(event.bytes);
+    }
     /// The log has the event at this offset.
-    void appended(const Posted& event, core::Offset at);
+    void appended(const Posted& event, core::Offset at) {
+        auto& here = of(event.partition);
+        if (at < here.fanned_out) return failed(event);  // the log's report comes late
+        here.in_log.emplace(at, event);
+    }
     /// The log did not confirm the event: it counts no more.
-    void failed(const Posted& event);
+    void failed(const Posted& event) {
+        auto& here = of(event.partition);
+        here.events.give_back(1);
+        here.bytes.give_back(event.bytes);
+        const auto found = here.owners.find(event.owner);
+        if (found == here.owners.end()) return;
+        found->second.bytes -= event.bytes;
+        if (--found->second.events == 0) here.owners.erase(found);
+    }
 
     /// Events of the partition below `next` are fanned out.
-    void fanned_out(core::Partition partition, core::Offset next);
+    void fanned_out(core::Partition partition, core::Offset next) {
+        auto& here = of(partition);
+        here.fanned_out = std::max(here.fanned_out, next);
+        while (!here.in_log.empty() && here.in_log.begin()->first < next) {
+            const auto done = here.in_log.extract(here.in_log.begin());
+            failed(done.mapped());
+        }
+    }
     bool empty(core::Partition partition) const { return of(partition).owners.empty(); }
     std::size_t events(core::Partition partition) const { return of(partition).events.used(); }
 

@@ -39,8 +39,6 @@ public:
 
     Percolator();
     ~Percolator();
-    Percolator(const Percolator&) = delete;
-    Percolator& operator=(const Percolator&) = delete;
 
     /// Adds an entry, or replaces the one with its id.
     void put(Entry entry);

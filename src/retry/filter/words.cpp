@@ -1,7 +1,6 @@
 #include "retry/filter/words.hpp"
 
 #include <algorithm>
-#include <cstdint>
 
 namespace beckon::retry {
 

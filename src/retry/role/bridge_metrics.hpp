@@ -3,7 +3,6 @@
 #include "ops/metrics.hpp"
 #include "retry/bridge/bridges.hpp"
 
-#include <array>
 #include <map>
 #include <string>
 #include <utility>

@@ -20,13 +20,11 @@
 #include "retry/role/role_metrics.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <future>
 #include <latch>
 #include <map>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 namespace beckon::retry {

@@ -83,8 +83,6 @@ public:
          const core::Clock& clock, ops::Metrics& metrics, ops::Health& health);
     /// begin_stop(), then waits until it has stopped (bounded by `drain`).
     ~Role();
-    Role(const Role&) = delete;
-    Role& operator=(const Role&) = delete;
 
     /// No new requests and attempts. Returns at once; idempotent.
     void begin_stop();

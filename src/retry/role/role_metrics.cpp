@@ -181,8 +181,6 @@ void RoleMetrics::replied(int status) {
     replies_[static_cast<std::size_t>(std::clamp(status / 100, 2, 5) - 2)]->Increment();
 }
 
-void RoleMetrics::opened() { connections_.Increment(); }
-
 void RoleMetrics::closed(net::CloseReason reason) {
     connections_.Decrement();
     closed_[static_cast<std::size_t>(reason)]->Increment();
@@ -191,7 +189,5 @@ void RoleMetrics::closed(net::CloseReason reason) {
 void RoleMetrics::turned_away(net::CloseReason reason) {
     closed_[static_cast<std::size_t>(reason)]->Increment();
 }
-
-void RoleMetrics::accept_paused() { accept_pauses_.Increment(); }
 
 }  // namespace beckon::retry

@@ -20,10 +20,10 @@ public:
     void measure(const RetryNode& node);
     void replied(int status);
 
-    void opened() override;
+    void opened() override { connections_.Increment(); }
     void closed(net::CloseReason reason) override;
     void turned_away(net::CloseReason reason) override;
-    void accept_paused() override;
+    void accept_paused() override { accept_pauses_.Increment(); }
 
 private:
     /// A counter that follows one which may begin anew.

@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "retry/tiers/tier_table.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <map>
@@ -25,14 +26,36 @@ public:
     /// The tier for a delivery that cannot be attempted before `wait` is over. nullopt: there is
     /// only tier 0.
     std::optional<int> tier_for(const TierTable& table, core::Duration wait,
-                                core::MonoTime now) const;
+                                core::MonoTime now) const {
+        const auto& tiers = table.tiers();
+        if (tiers.size() == 1) return std::nullopt;
+        const auto least = std::min<core::Duration>(wait, kWaitMost);
+        std::size_t sooner = 0;  // deliveries that are due no later than one that enters this tier
+        for (std::size_t i = 1; i + 1 < tiers.size(); ++i) {
+            const auto longer = table.delay(tiers[i + 1]);
+            sooner += count(tiers[i], now);
+            if (table.delay(tiers[i]) < least) continue;
+            const auto capacity = kComeBackPerSecond * static_cast<std::size_t>(longer.count());
+            if (sooner < capacity || longer > kWaitMost) return tiers[i];
+        }
+        return tiers.back();
+    }
 
     /// Counts a delivery that was promoted to a tier.
-    void put(const TierTable& table, int tier, core::MonoTime now);
+    void put(const TierTable& table, int tier, core::MonoTime now) {
+        const auto before = count(tier, now);
+        held_[tier] = {before + 1, now + table.delay(tier) + kLate};
+    }
     /// Counts a delivery that came due in a tier. Deliveries of an earlier home are not counted.
-    void came_back(int tier);
+    void came_back(int tier) {
+        const auto found = held_.find(tier);
+        if (found != held_.end() && --found->second.count == 0) held_.erase(found);
+    }
 
-    std::size_t count(int tier, core::MonoTime now) const;
+    std::size_t count(int tier, core::MonoTime now) const {
+        const auto found = held_.find(tier);
+        return found == held_.end() || now > found->second.gone ? 0 : found->second.count;
+    }
 
     /// Copies are dropped and never come due: deliveries that are so late are not waited for any
     /// more.

@@ -61,8 +61,6 @@ public:
 
     explicit Scheduler(Options options);
     ~Scheduler();
-    Scheduler(const Scheduler&) = delete;
-    Scheduler& operator=(const Scheduler&) = delete;
 
     /// Takes a delivery, or returns how long its webhook's queue will take: its webhook or owner
     /// then holds its share of the window, and the delivery waits better in a tier.

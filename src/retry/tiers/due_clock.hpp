@@ -26,24 +26,53 @@ public:
     };
 
     /// Our own append: it was sent at `sent`, and its report came at `seen`.
-    void appended(const Proof& proof, core::MonoTime sent, core::MonoTime seen);
+    void appended(const Proof& proof, core::MonoTime sent, core::MonoTime seen) {
+        if (is_old(proof)) return;
+        remember(proof);
+        const core::Duration least = proof.time.time_since_epoch() - seen.time_since_epoch();
+        // The append came after `sent`, so the log's time cannot be ahead of this by more.
+        const core::Duration most =
+            proof.time.time_since_epoch() - sent.time_since_epoch() + std::chrono::milliseconds{1};
+        const bool contradicted = offset_ && *offset_ > most;
+        if (offset_ && !contradicted && least < *offset_ && seen - proved_ < kProofLife) return;
+        believe(least, proof, seen);
+    }
     /// Its report has just come.
     void appended(const Proof& proof, core::MonoTime sent) { appended(proof, sent, clock_.mono()); }
     /// A record of another process, just read.
-    void read(const Proof& proof);
+    void read(const Proof& proof) {
+        // Before the first report a record proves too little.
+        if (!offset_ || is_old(proof)) return;
+        const bool set_back = remember(proof);
+        const auto now = clock_.mono();
+        const core::Duration least = proof.time.time_since_epoch() - now.time_since_epoch();
+        if (set_back || least > *offset_) believe(least, proof, now);
+    }
 
     bool learned() const { return offset_.has_value(); }
     /// How long until `due`; zero or less: now. nullopt: not known yet.
-    std::optional<core::Duration> until(core::Timestamp due) const;
+    std::optional<core::Duration> until(core::Timestamp due) const {
+        if (!offset_) return std::nullopt;
+        return due.time_since_epoch() - (clock_.mono().time_since_epoch() + *offset_);
+    }
 
 private:
     static constexpr core::Duration kProofLife = std::chrono::minutes{1};
 
     /// It stands before what offset_ comes from.
     bool is_old(const Proof& proof) const { return offset_ && proof.offset < proved_by_; }
-    void believe(core::Duration offset, const Proof& proof, core::MonoTime seen);
+    void believe(core::Duration offset, const Proof& proof, core::MonoTime seen) {
+        offset_ = offset;
+        proved_ = seen;
+        proved_by_ = proof.offset;
+    }
     /// True: it shows that the broker's clock was set back.
-    bool remember(const Proof& proof);
+    bool remember(const Proof& proof) {
+        if (newest_ && proof.offset <= newest_->offset) return false;
+        const bool set_back = newest_ && proof.time < newest_->time;
+        newest_ = proof;
+        return set_back;
+    }
 
     const core::Clock& clock_;
     std::optional<core::Duration> offset_;  ///< log time minus monotonic time, at least

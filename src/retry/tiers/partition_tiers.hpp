@@ -3,18 +3,26 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
+#include "log/until.hpp"
 #include "records/done.hpp"
 #include "retry/tiers/due.hpp"
 #include "retry/tiers/tier.hpp"
+#include "retry/tiers/tier_scan.hpp"
 #include "retry/tiers/tier_state.hpp"
 #include "retry/tiers/tier_table.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace beckon::retry {
@@ -54,9 +62,6 @@ public:
 
     PartitionTiers(Options options, log::EventLog& log, log::Publisher& publisher,
                    core::Executor& executor, const core::Clock& clock, Events events);
-    ~PartitionTiers();
-    PartitionTiers(const PartitionTiers&) = delete;
-    PartitionTiers& operator=(const PartitionTiers&) = delete;
 
     void start();
 
@@ -79,7 +84,7 @@ public:
     /// While paused it hands on nothing.
     void set_paused(bool is);
     /// Hands on nothing more; stop() comes.
-    void stop_taking();
+    void stop_taking() { stopping_ = true; }
     /// Hands on nothing more, writes a last DoneRecord, and answers when the log has it or has
     /// failed. Deliveries in the window stay for the next owner.
     void stop(std::function<void()> stopped);
@@ -95,11 +100,90 @@ public:
     std::vector<TierState> states() const;
     /// Events below are fanned out.
     core::Offset events_next() const;
-    std::size_t in_window() const;
+    std::size_t in_window() const { return window_.size(); }
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    log::TopicPartition at(log::Topic topic) const { return {topic, options_.partition}; }
+    log::Until again() const { return {lifetime_, executor_}; }
+    std::vector<log::Topic> topics() const;
+    std::optional<core::Offset> scan_start(log::Topic topic) const;
+    bool is_timed_otherwise(int tier) const;
+    void scan(log::Topic topic);
+    void scan_done(log::Topic topic, const core::Result<TierScan::Found>& found);
+    void note_waiting(log::Topic topic, core::Offset offset);
+    bool refuse_other_table();
+    void open_tiers();
+    void open_tier(int tier);
+    void count_lost(int tier, OffsetRange range, const Finished& finished);
+    void read_gap(int tier, OffsetRange gap, const Finished& finished);
+
+    bool has_capacity(int tier) const;
+    bool went_on(const Delivery& delivery) const;
+    void due(Due due);
+    void take_into_window(const Due& due);
+    void set_aside(const Due& due);
+    void capacity_made();
+    /// A record on its way to another tier or to `retry.dead`.
+    struct Promotion {
+        log::Topic topic = log::Topic::kRetryDead;
+        Ticket ticket;
+        core::Record record;
+        std::pair<std::string, std::uint32_t> name;  ///< id and hop
+        std::uint64_t* count = nullptr;
+        bool in_doubt = false;  ///< the log may have it since an earlier try
+        core::MonoTime sent{};  ///< the last try
+    };
+    void publish(Promotion promotion);
+    void written(const Promotion& promotion, const log::Appended& where);
+
+    bool has_read_sources() const;
+    core::Offset scanned_up_to(log::Topic topic) const;
+    DoneRecord done_record() const;
+    bool changed() const;
+    core::Record begin_record();
+    void not_recorded(const core::Error& why);
+    void record_soon();
+    void record(std::function<void()> then);
+    void record_fan_out(std::function<void()> then);
+    void fail(const core::Error& why);
+
+    const Options options_;
+    log::EventLog& log_;
+    log::Publisher& publisher_;
+    core::Executor& executor_;
+    const core::Clock& clock_;
+    const Events events_;
+    core::Lifetime lifetime_{executor_};  ///< answers may come when the executor is gone
+
+    /// Take-over: a scan of each tier and of `retry.dead`; by topic.
+    std::map<log::Topic, std::unique_ptr<TierScan>> scans_;
+    std::map<log::Topic, TierScan::Found> scanned_;
+    std::unordered_map<std::string, std::uint32_t>
+        seen_;  ///< the highest hop of each promoted delivery
+    std::optional<log::Topic>
+        waiting_otherwise_;  ///< a tier with deliveries that wait by another table
+
+    std::map<int, std::unique_ptr<Tier>> tiers_;     ///< empty until started
+    std::map<log::Topic, core::Offset> scan_from_;   ///< see DoneRecord::Tier::scan
+    std::map<log::Topic, core::Offset> scan_began_;  ///< where the scans of this take-over began
+    std::map<log::Topic, std::size_t> publishing_;   ///< promotions that the log has not confirmed
+    /// Of these the ones that it may have all the same, somewhere behind scan_from.
+    std::map<log::Topic, std::size_t> in_doubt_;
+    /// Deliveries (id and hop) whose promotions the log has not confirmed.
+    std::set<std::pair<std::string, std::uint32_t>> unconfirmed_;
+    std::map<Ticket, std::size_t> window_;  ///< bytes of each delivery that was handed on
+    std::size_t window_bytes_ = 0;
+    std::map<int, std::size_t> window_of_;  ///< number by tier
+    bool capacity_posted_ = false;
+    bool stopping_ = false;
+    bool paused_ = false;
+    bool recording_ = false;  ///< a DoneRecord is on its way
+    bool unrecorded_ = true;  ///< none was written yet, or the last one failed
+    core::Offset events_next_ = options_.from ? options_.from->events_next : 0;
+    FanOutState fan_out_ = options_.from ? options_.from->fan_out : FanOutState{};
+    std::uint64_t promoted_ = 0;
+    std::uint64_t dead_lettered_ = 0;
+    std::uint64_t lost_ = 0;
 };
 
 }  // namespace beckon::retry

@@ -2,6 +2,7 @@
 
 #include "core/clock.hpp"
 #include "core/executor.hpp"
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
 #include "retry/tiers/done_tracker.hpp"
@@ -13,6 +14,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -61,12 +63,9 @@ public:
 
     Tier(Options options, log::EventLog& log, core::Executor& executor, const core::Clock& clock,
          Events events);
-    ~Tier();
-    Tier(const Tier&) = delete;
-    Tier& operator=(const Tier&) = delete;
 
     /// The log's time for this partition; the code that appends to it teaches it.
-    DueClock& clock();
+    DueClock& clock() { return clock_; }
 
     /// Opens the reader. The clock must have learned.
     void start();
@@ -75,23 +74,49 @@ public:
     /// Finishes a record that was handed on.
     bool finish(core::Offset offset);
 
-    Finished finished() const;
-    bool changed() const;
-    void clear_changed();
+    Finished finished() const { return tracker_.finished(); }
+    bool changed() const { return tracker_.changed(); }
+    void clear_changed() { tracker_.clear_changed(); }
     /// All records below have been read; 0 before the start.
     core::Offset position() const;
     /// Whether every record that was due at the start has been read: the reader has come to the
     /// end, or to a record that was not due, since then.
-    bool caught_up() const;
-    std::size_t in_window() const;
-    /// The due time of the head, while one is held.
-    std::optional<core::Timestamp> next_due() const;
-    const Counts& counts() const;
+    bool caught_up() const { return caught_up_; }
+    const Counts& counts() const { return counts_; }
     TierState state() const;
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    void open(core::Offset from);
+    std::optional<core::Duration> until_head() const;
+    bool fetch();
+    void read(const core::RecordView& record);
+    void set_aside(const core::RecordView& record, const core::Error& why);
+    void note_gap(core::Offset offset, core::Offset next);
+    bool read_failed(const core::Error& why);
+    void hand_on();
+    void wait(core::Duration until_due);
+    void resume();
+    void later(core::Duration delay, void (Tier::*what)());
+
+    const Options options_;
+    log::EventLog& log_;
+    core::Executor& executor_;
+    const core::Clock& mono_;
+    DueClock clock_;
+    const Events events_;
+
+    Maturity maturity_;
+    DoneTracker tracker_;
+    RecentDeliveries recent_;
+    Counts counts_;
+    std::unique_ptr<log::PartitionReader> reader_;
+    std::optional<Due> head_;
+    std::map<core::Offset, core::Timestamp> due_of_;  ///< of records that are read and not finished
+    core::Offset expected_ = 0;  ///< the offset of the next record, if there is no gap
+    bool paused_ = false;
+    bool caught_up_ = false;  ///< it has come to the end, or to a record that is not due, once
+    core::Lifetime lifetime_{executor_};
+    core::Lifetime timer_{executor_};  ///< renewed when one is armed: those before are stale
 };
 
 }  // namespace beckon::retry

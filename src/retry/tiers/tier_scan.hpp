@@ -3,8 +3,10 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
+#include "log/range_scan.hpp"
 #include "records/delivery.hpp"
 
 #include <functional>
@@ -36,15 +38,26 @@ public:
     TierScan(log::TopicPartition where, std::optional<core::Offset> from, const core::NodeId& node,
              log::EventLog& log, log::Publisher& publisher, core::Executor& executor,
              const core::Clock& clock, Events events);
-    ~TierScan();
-    TierScan(const TierScan&) = delete;
-    TierScan& operator=(const TierScan&) = delete;
 
     void start();
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    void publish_barrier();
+    void read();
+    void end(const core::Result<Found>& result);
+
+    log::TopicPartition where_;
+    std::optional<core::Offset> from_;
+    core::NodeId node_;
+    log::EventLog& log_;
+    log::Publisher& publisher_;
+    core::Executor& executor_;
+    const core::Clock& clock_;
+    Events events_;
+
+    Found found_;
+    std::unique_ptr<log::RangeScan> scan_;
+    core::Lifetime lifetime_{executor_};  ///< answers may come when the executor is gone
 };
 
 }  // namespace beckon::retry

@@ -4,7 +4,6 @@
 #include "log/topic.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <utility>
 
@@ -40,24 +39,6 @@ std::string fault_of(const std::vector<seconds>& delays) {
         return "its longest delay is above " + std::to_string(TierTable::kDelayMax.count()) + "s";
     }
     return "";
-}
-
-std::optional<seconds> unit_of(std::string_view text) {
-    if (text.empty() || text == "s") return seconds{1};
-    if (text == "m") return seconds{60};
-    if (text == "h") return seconds{3600};
-    if (text == "d") return seconds{86'400};
-    return std::nullopt;
-}
-
-std::optional<seconds> parse_delay(std::string_view word) {
-    constexpr std::int64_t kCountMax = 1'000'000;
-    std::int64_t count = 0;
-    const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), count);
-    if (fault != std::errc{} || count < 0 || count > kCountMax) return std::nullopt;
-    const auto unit = unit_of(word.substr(static_cast<std::size_t>(end - word.data())));
-    if (!unit) return std::nullopt;
-    return count * *unit;
 }
 
 }  // namespace
@@ -97,23 +78,5 @@ seconds TierTable::total() const {
 }
 
 std::string TierTable::text() const { return step_text_of(delays_); }
-
-core::Result<std::vector<seconds>> parse_delays(std::string_view text) {
-    constexpr std::string_view kBetween = " ,\t";
-    std::vector<seconds> delays;
-    while (true) {
-        const auto begin = text.find_first_not_of(kBetween);
-        if (begin == std::string_view::npos) return delays;
-        text.remove_prefix(begin);
-        const auto word = text.substr(0, text.find_first_of(kBetween));
-        const auto delay = parse_delay(word);
-        if (!delay) {
-            return core::fail(Fault::invalid,
-                              "`" + std::string{word} + "` is no delay: a number and s, m, h or d");
-        }
-        delays.push_back(*delay);
-        text.remove_prefix(word.size());
-    }
-}
 
 }  // namespace beckon::retry

@@ -47,7 +47,4 @@ private:
     std::vector<int> tiers_;
 };
 
-/// `0 5s 1m 2h 1d`, blanks or commas between. Errors: invalid.
-core::Result<std::vector<std::chrono::seconds>> parse_delays(std::string_view text);
-
 }  // namespace beckon::retry

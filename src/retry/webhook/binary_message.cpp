@@ -6,7 +6,6 @@
 #include "core/media_type.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <nlohmann/json.hpp>

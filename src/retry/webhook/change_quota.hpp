@@ -2,7 +2,9 @@
 
 #include "core/clock.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -22,8 +24,25 @@ public:
     explicit ChangeQuota(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
     /// nullopt: the change may be made, and counts. Otherwise how long until it may, at least 1 s.
+    /// A change that alone takes more than the quota is made when all is refilled.
     std::optional<std::chrono::seconds> take(const std::string& owner, std::size_t bytes,
-                                             core::MonoTime now);
+                                             core::MonoTime now) {
+        auto& changed = changed_[owner];
+        const auto before = still(changed, now);
+        const auto most = static_cast<double>(bytes_max_);
+        const auto over = before + static_cast<double>(bytes) - most;
+        if (before > 0 && over > 0) {
+            const auto seconds =
+                std::min(over, before) * static_cast<double>(kWindow.count()) / most;
+            return std::chrono::seconds{std::max<long>(1, std::lround(std::ceil(seconds)))};
+        }
+        changed = {.bytes = before + static_cast<double>(bytes), .at = now};
+        if (changed_.size() >= sweep_at_) {
+            std::erase_if(changed_, [&](const auto& one) { return still(one.second, now) <= 0; });
+            sweep_at_ = std::max(kOwnersMax, 2 * changed_.size());
+        }
+        return std::nullopt;
+    }
     /// The number of remembered owners.
     std::size_t size() const { return changed_.size(); }
 
@@ -33,7 +52,12 @@ private:
         core::MonoTime at{};
     };
     /// The part that is not refilled yet.
-    double still(const Changed& changed, core::MonoTime now) const;
+    double still(const Changed& changed, core::MonoTime now) const {
+        const auto passed = std::chrono::duration<double>(now - changed.at).count();
+        const auto per_second =
+            static_cast<double>(bytes_max_) / static_cast<double>(kWindow.count());
+        return std::max(0.0, changed.bytes - passed * per_second);
+    }
 
     const std::size_t bytes_max_;
     std::map<std::string, Changed> changed_;

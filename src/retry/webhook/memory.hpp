@@ -5,7 +5,6 @@
 #include "retry/webhook/webhook.hpp"
 
 #include <cstddef>
-#include <string>
 
 /// The memory that a webhook holds in every process with the role retry, on all threads that know
 /// it, as long as it exists. It follows from the webhook alone, so the answer to its creation can

@@ -9,7 +9,6 @@
 #include "records/whole_number.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <utility>
 

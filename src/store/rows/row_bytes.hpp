@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstring>
 #include <string>
-#include <string_view>
 
 /// The building blocks of row values.
 namespace beckon::store {

@@ -4,7 +4,6 @@
 #include "core/time_guard.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <utility>
 

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include <rocksdb/write_batch.h>

@@ -5,7 +5,7 @@
 #include "core/percent.hpp"
 #include "edge/broadcast/broadcast_token.hpp"
 #include "log/blocking_executor.hpp"
-#include "log/newest_values.hpp"
+#include "log/read_partition.hpp"
 #include "records/broadcast.hpp"
 #include "records/events.hpp"
 #include "tools/commands.hpp"

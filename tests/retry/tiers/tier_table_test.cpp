@@ -5,7 +5,6 @@
 #include <catch2/catch.hpp>
 
 using namespace std::chrono_literals;
-using beckon::retry::parse_delays;
 using beckon::retry::TierTable;
 using Delays = std::vector<std::chrono::seconds>;
 
@@ -50,11 +49,4 @@ TEST_CASE("a broken tier table is refused and shown", "[retry][tiers]") {
     CHECK(fault_of({0s, 700'000s}) ==
           "the tier table `0s 700000s`: its longest delay is above 604800s");
     CHECK(fault_of(Delays(40, 0s)).ends_with("it has 40 delays, at most 32 are possible"));
-}
-
-TEST_CASE("delays are read as people write them", "[retry][tiers]") {
-    CHECK(*parse_delays("0 5s 1m, 2h 1d") == Delays{0s, 5s, 60s, 7'200s, 86'400s});
-    CHECK(parse_delays("0 5x").error().message == "`5x` is no delay: a number and s, m, h or d");
-    CHECK_FALSE(parse_delays("-1"));
-    CHECK_FALSE(parse_delays("99999999d"));
 }

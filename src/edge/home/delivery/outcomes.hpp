@@ -58,8 +58,6 @@ public:
     };
     Outcomes(const Options& options, const Context& context);
     ~Outcomes() { stop(); }
-    Outcomes(const Outcomes&) = delete;
-    Outcomes& operator=(const Outcomes&) = delete;
 
     /// The sender receives this message's outcome; true also if the store's read failed. Then it
     /// cannot commit either, and the fold starts anew.

@@ -3,7 +3,6 @@
 #include "core/client_code.hpp"
 #include "records/events.hpp"
 
-#include <algorithm>
 #include <optional>
 
 namespace beckon::edge {

@@ -75,8 +75,6 @@ bool Hellos::turn() {
     return !kept_.empty();
 }
 
-bool Hellos::forget(const SessionId& id) { return waiting_.erase(id) > 0; }
-
 void Hellos::forget_front(const core::NodeId& front) {
     std::erase_if(waiting_, [&](const auto& entry) { return entry.first.front == front; });
 }

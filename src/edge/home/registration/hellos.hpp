@@ -55,7 +55,7 @@ public:
     /// Answers kept hellos; true if there are more.
     bool turn();
     /// Drops a hello that waits; false: it does not wait.
-    bool forget(const SessionId& id);
+    bool forget(const SessionId& id) { return waiting_.erase(id) > 0; }
     /// The link to that node is lost.
     void forget_front(const core::NodeId& front);
     /// The home does not serve: releases all hellos to other homes.

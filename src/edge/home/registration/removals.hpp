@@ -5,7 +5,6 @@
 #include "core/lifetime.hpp"
 #include "edge/home/delivery/purges.hpp"
 #include "edge/home/registration/registrations.hpp"
-#include "edge/home/session/outbox.hpp"
 #include "edge/home/session/sessions.hpp"
 #include "fold/fold.hpp"
 #include "store/edge_store.hpp"

@@ -119,8 +119,6 @@ void Session::finished(const core::MessageKey& message) {
     window_.durable(message);
 }
 
-void Session::durable(const core::MessageKey& message) { window_.durable(message); }
-
 bool Session::wants_read(core::MonoTime now) { return !live() && window_.worth_a_read(now); }
 
 store::DrainCursor& Session::cursor(core::Offset until) {

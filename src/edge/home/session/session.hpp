@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace beckon::edge {
@@ -94,7 +93,7 @@ public:
     /// The message is finished, by this home or another process.
     void finished(const core::MessageKey& message);
     /// The log has the tombstone of an acknowledged message.
-    void durable(const core::MessageKey& message);
+    void durable(const core::MessageKey& message) { window_.durable(message); }
     /// `message` is acknowledged here, and its tombstone is pending.
     void add_pending_tombstone(const core::MessageKey& message) {
         window_.add_pending_tombstone(message);
