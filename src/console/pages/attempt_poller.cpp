@@ -1,6 +1,7 @@
 #include "console/pages/attempt_poller.hpp"
 
 #include "core/json_text.hpp"
+#include "core/whole_number.hpp"
 
 #include <condition_variable>
 #include <utility>
@@ -23,7 +24,7 @@ Value member(const Json& json, const char* name) {
     if constexpr (std::is_same_v<Value, std::string>) {
         return found->is_string() ? found->get<std::string>() : Value{};
     } else {
-        return found->is_number_integer() ? found->get<Value>() : Value{};
+        return core::find_whole_number<Value>(*found).value_or(Value{});
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include "client/api_client.hpp"
 #include "core/json_text.hpp"
+#include "core/whole_number.hpp"
 #include "inspect/log/log_service.hpp"
 
 #include <algorithm>
@@ -30,8 +31,8 @@ std::optional<Presence> parse_presence(const std::string& json) {
     if (!page.is_object() || !is_true("served")) return std::nullopt;
     Presence found{.connected = is_true("connected"), .edge = {}, .problem = {}};
     const auto number = [&](const char* name) -> std::optional<std::int64_t> {
-        if (!page.contains(name) || !page[name].is_number_integer()) return std::nullopt;
-        return page[name].get<std::int64_t>();
+        if (!page.contains(name)) return std::nullopt;
+        return core::find_whole_number<std::int64_t>(page[name]);
     };
     found.since_ms = number("attached_since");
     found.unanswered =

@@ -1,8 +1,8 @@
 #include "reliability/totals/totals_codec.hpp"
 
 #include "core/json_text.hpp"
+#include "core/whole_number.hpp"
 #include "records/events.hpp"
-#include "records/whole_number.hpp"
 
 #include <charconv>
 #include <limits>
