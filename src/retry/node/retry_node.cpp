@@ -1,7 +1,6 @@
 #include "retry/node/retry_node.hpp"
 
 #include "cluster/cluster.hpp"
-#include "core/json_text.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "core/shown_clock.hpp"
@@ -10,11 +9,13 @@
 #include "log/log_watch.hpp"
 #include "log/read_partition.hpp"
 #include "records/done.hpp"
+#include "retry/event/disabled_event.hpp"
 #include "retry/event/owned_record.hpp"
 #include "retry/event/waiting_events.hpp"
 #include "retry/node/change_notices.hpp"
 #include "retry/node/fan_out.hpp"
 #include "retry/node/hosted.hpp"
+#include "retry/node/written_check.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -22,11 +23,8 @@
 #include <set>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 namespace beckon::retry {
 
-using core::Fault;
 using log::Topic;
 using Done = std::function<void(core::Result<void>)>;
 
@@ -34,24 +32,6 @@ namespace {
 
 constexpr const char* kRole = "retry";
 constexpr core::Duration kLeaveAgain = std::chrono::seconds{1};
-
-/// The event that Beckon publishes when it disables a webhook: other webhooks of the same owner can
-/// subscribe to it.
-Event disabled_event(const Webhook& webhook, const WebhookState& state, const core::NodeId& node) {
-    const auto& id = webhook.id;
-    const nlohmann::json event{{"specversion", "1.0"},
-                               {"id", core::to_hex(core::random_uuid4())},
-                               {"source", "/beckon/retry/" + node.text},
-                               {"type", "beckon.webhook.disabled"},
-                               {"subject", id},
-                               {kOwnerAttribute, webhook.owner},
-                               {"data", {{"webhook", id}, {"reason", state.reason}}}};
-    return {.source = event["source"],
-            .id = event["id"],
-            .type = event["type"],
-            .json = core::json_text(event),
-            .owner = webhook.owner};
-}
 
 }  // namespace
 
@@ -61,7 +41,9 @@ struct RetryNode::Impl final : DeliveryOutcomes {
           context(std::move(p)),
           publisher(std::make_unique<log::CheckedPublisher>(
               context.log.open_publisher(context.executor), context.executor,
-              [this](const auto& where, const auto& record) { return check(where, record); })),
+              [this](const auto& where, const auto& record) {
+                  return check_written(where, record, directory.box());
+              })),
           directory(SecretBox{context.keys}),
           first_attempts(context.executor),
           fan_out(context.fan_out),
@@ -131,8 +113,6 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     void leave();
     void report_ready();
     void change_state(const std::string& id, const WebhookState& state);
-    core::Result<void> check(const log::TopicPartition& where,
-                             const core::RecordView& record) const;
     void publish(log::TopicPartition where, core::Record record, Done done);
     void publish_webhook(const std::string& id, core::Record record, Done done);
     void announce_webhook(const std::string& id, core::Record record, Done done);
@@ -494,28 +474,6 @@ void RetryNode::Impl::change_state(const std::string& id, const WebhookState& st
         core::log_error("retry", "webhook_state_not_written",
                         {{"webhook", id}, {"why", written.error().message}});
     });
-}
-
-/// Decodes the record of an owner's request again before the log takes it.
-core::Result<void> RetryNode::Impl::check(const log::TopicPartition& where,
-                                          const core::RecordView& record) const {
-    const auto readable = [](const auto& decoded) -> core::Result<void> {
-        if (decoded) return {};
-        return core::fail(Fault::invalid,
-                          "its record could not be read again: " + decoded.error().message);
-    };
-    if (!record.value) return {};
-    if (where.topic == Topic::kEvents) {
-        if (!is_event(record)) return readable(decode_webhooks_changed(record));
-        if (record.value->size() <= kEventBytesMax) return readable(decode_event(record));
-        return core::fail(Fault::too_large,
-                          "an event may have 262144 bytes, with beckonowner and data as they are "
-                          "kept");
-    }
-    if (where.topic != Topic::kWebhooks) return {};
-    if (record.key.ends_with("/state")) return readable(decode_webhook_state(record));
-    const bool webhook = record.key.find('/') == std::string_view::npos;
-    return webhook ? readable(decode_webhook(record, directory.box())) : core::Result<void>{};
 }
 
 void RetryNode::Impl::publish(log::TopicPartition where, core::Record record, Done done) {
