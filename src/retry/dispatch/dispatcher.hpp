@@ -122,6 +122,7 @@ public:
     std::size_t remembered() const;
     /// The last attempts (RecentAttempts::Limits), the newest first.
     std::vector<Attempt> attempts_of(std::string_view webhook) const;
+    AttemptSummary summary_of(std::string_view webhook) const;
     std::vector<AttemptHour> hours_of(std::string_view webhook) const;
 
 private:

@@ -317,6 +317,7 @@ void RetryNode::Impl::clear_webhooks() {
 /// Passes records to all copies, in one order.
 void RetryNode::Impl::apply(core::Partition partition, const core::RecordView& record) {
     directory.apply(record);
+    dead.webhook_known(std::string{record.key});
     const auto copy = std::make_shared<const OwnedRecord>(record);
     fan_out.use([partition, copy](auto& part) {
         copy->visit([&](const auto& read) { part.apply(partition, read); });
@@ -571,26 +572,33 @@ void RetryNode::still_alive() {
 void RetryNode::measure() { impl_->measure(); }
 const WebhookDirectory& RetryNode::webhooks() const { return impl_->directory; }
 
-void RetryNode::attempts_of(const std::vector<std::string>& webhooks,
-                            std::function<void(std::map<std::string, WebhookAttempts>)> done) {
-    using Attempts = std::map<std::string, WebhookAttempts>;
+void RetryNode::attempts_of(const std::string& webhook, std::function<void(WebhookAttempts)> done) {
+    if (!serves(webhook)) return done({});
+    const auto report = impl_->here(std::move(done));
+    impl_->shard_of(core::partition_of(webhook, impl_->options.partitions))
+        .use([webhook, report](auto& shard) { report(shard.attempts_of(webhook)); });
+}
+
+void RetryNode::summaries_of(const std::vector<std::string>& webhooks,
+                             std::function<void(std::map<std::string, AttemptSummary>)> done) {
+    using Summaries = std::map<std::string, AttemptSummary>;
     std::vector<std::vector<std::string>> of_shard(impl_->shards.size());
     for (const auto& id : webhooks) {
         if (!serves(id)) continue;
         of_shard[impl_->index_of(core::partition_of(id, impl_->options.partitions))].push_back(id);
     }
-    const auto all = std::make_shared<Attempts>();
+    const auto all = std::make_shared<Summaries>();
     const auto one =
         impl_->after(of_shard.size(), [all, done = std::move(done)] { done(std::move(*all)); });
     for (std::size_t i = 0; i < of_shard.size(); ++i) {
-        const auto report = impl_->here([all, one](const Attempts& some) {
+        const auto report = impl_->here([all, one](const Summaries& some) {
             all->insert(some.begin(), some.end());
             one();
         });
         impl_->shards[i].use([ids = std::move(of_shard[i]), report](auto& shard) {
-            Attempts some;
-            for (const auto& id : ids) some[id] = shard.attempts_of(id);
-            report(some);
+            Summaries some;
+            for (const auto& id : ids) some.emplace(id, shard.summary_of(id));
+            report(std::move(some));
         });
     }
 }
