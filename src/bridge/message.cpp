@@ -2,6 +2,7 @@
 
 #include "core/base64url.hpp"
 #include "core/json_text.hpp"
+#include "core/whole_number.hpp"
 #include "records/events.hpp"
 
 #include <utility>
@@ -70,10 +71,10 @@ core::Result<void> read_data(const json& data, BridgedMessage& message) {
     if (!to) return core::fail(to.error());
     message.to = std::move(*to);
     const auto ttl = data.find("ttl");
-    if (ttl == data.end() || !ttl->is_number_unsigned()) {
-        return core::fail(Fault::corrupt, "a bridged message without TTL");
-    }
-    message.ttl_s = ttl->get<std::uint32_t>();
+    const auto ttl_s =
+        ttl == data.end() ? std::nullopt : core::find_whole_number<std::uint32_t>(*ttl);
+    if (!ttl_s) return core::fail(Fault::corrupt, "a bridged message without TTL");
+    message.ttl_s = *ttl_s;
     message.topic = optional_in(data, "topic");
     if (const auto urgency = optional_in(data, "urgency")) {
         message.urgency = core::parse_urgency(*urgency);

@@ -4,6 +4,7 @@
 #include "core/ascii.hpp"
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
+#include "core/whole_number.hpp"
 #include "fetch/transfer.hpp"
 
 #include <utility>
@@ -36,8 +37,7 @@ std::optional<PushError> parse_error(const std::string& body) {
     const auto text = [&](const char* name) { return core::text_member(object, name); };
     const auto number = [&](const char* name) -> std::optional<int> {
         const auto found = object.find(name);
-        if (found == object.end() || !found->is_number_integer()) return std::nullopt;
-        return found->get<int>();
+        return found == object.end() ? std::nullopt : core::find_whole_number<int>(*found);
     };
     return PushError{number("code").value_or(0), number("errno"), text("error"), text("message"),
                      text("more_info")};

@@ -1,6 +1,5 @@
 #include "log/range_scan.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace beckon::log {
@@ -26,20 +25,26 @@ void RangeScan::turn_later() {
 }
 
 void RangeScan::turn() {
-    if (reader_->position() >= range_.until) return end(range_.until);
-    const auto left = static_cast<std::size_t>(range_.until - reader_->position());
-    const auto taken = reader_->take(std::min(left, kTurn),
-                                     [this](const core::RecordView& record) { deliver(record); });
-    if (stopped_) return end(behind_);
-    if (!taken && !taken.error().retryable()) return end(core::fail(taken.error()));
-    if (reader_->position() >= range_.until) return end(range_.until);
-    if (taken && !taken->drained) turn_later();  // else the reader calls
+    std::size_t records = 0;
+    std::size_t bytes = 0;
+    const auto sink = [&](const core::RecordView& record) { bytes += deliver(record); };
+    while (reader_->position() < range_.until) {
+        const auto taken = reader_->take(1, sink);
+        if (stopped_) return end(behind_);
+        if (!taken && !taken.error().retryable()) return end(core::fail(taken.error()));
+        if (!taken || taken->drained) break;
+        if (taken->records == 0 || ++records == kTurn || bytes >= kTurnBytes) return turn_later();
+    }
+    if (reader_->position() >= range_.until) end(range_.until);  // else the reader calls
 }
 
-void RangeScan::deliver(const core::RecordView& record) {
-    if (stopped_ || record.offset >= range_.until) return;
+/// Returns the record's size.
+std::size_t RangeScan::deliver(const core::RecordView& record) {
+    const auto bytes = record.value ? record.value->size() : 0;
+    if (stopped_ || record.offset >= range_.until) return bytes;
     behind_ = record.offset + 1;
     stopped_ = sink_(record) == Next::stop;
+    return bytes;
 }
 
 void RangeScan::watch() {

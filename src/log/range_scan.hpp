@@ -27,8 +27,9 @@ struct Range {
 /// of the log that has an end. Used and destroyed on that thread.
 class RangeScan {
 public:
-    /// Records of one turn.
+    /// Records of one turn, and their bytes: others on the thread have turns in between.
     static constexpr std::size_t kTurn = 1'000;
+    static constexpr std::size_t kTurnBytes = std::size_t{1} << 18;
     static constexpr core::Duration kTimeout = std::chrono::seconds{10};
 
     /// The offset behind the last record that was passed on before the sink stopped, or the end of
@@ -43,7 +44,7 @@ public:
 private:
     void turn_later();
     void turn();
-    void deliver(const core::RecordView& record);
+    std::size_t deliver(const core::RecordView& record);
     void watch();
     void end(const core::Result<core::Offset>& result);
 

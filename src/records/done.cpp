@@ -1,8 +1,8 @@
 #include "records/done.hpp"
 
 #include "core/json_text.hpp"
+#include "core/whole_number.hpp"
 #include "records/fields.hpp"
-#include "records/whole_number.hpp"
 
 #include <exception>
 #include <string>

@@ -1,11 +1,11 @@
 #include "records/ownership.hpp"
 
 #include "core/json_text.hpp"
+#include "core/whole_number.hpp"
 #include "records/edge_lag.hpp"
 #include "records/fields.hpp"
 #include "records/log_key.hpp"
 #include "records/process.hpp"
-#include "records/whole_number.hpp"
 
 #include <algorithm>
 #include <array>

@@ -104,7 +104,9 @@ TEST_CASE("a record that is no bridged message says why", "[bridge]") {
     CHECK(without("11112222-", "") == "a bridged message without channel");
     CHECK(without("fcm", "webpush") == "a bridged message without bridge, app or token");
     CHECK(without("a-token", "") == "a bridged message without bridge, app or token");
-    CHECK(without("60", "-1") == "a bridged message without TTL");
+    for (const auto* ttl : {"-1", "1.5", "4294967296", "4294967356"}) {
+        CHECK(without("60", ttl) == "a bridged message without TTL");
+    }
     CHECK(without("\"ttl\"", "\"body\":\"?\",\"ttl\"") == "a bridged message with a broken body");
 }
 

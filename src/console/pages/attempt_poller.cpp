@@ -3,6 +3,7 @@
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/pause.hpp"
+#include "core/whole_number.hpp"
 
 #include <utility>
 
@@ -20,7 +21,7 @@ constexpr std::chrono::milliseconds kTimeout{2'000};
 template <class Value>
 Value whole_member(const Json& json, const char* name) {
     const auto found = json.find(name);
-    return found != json.end() && found->is_number_integer() ? found->get<Value>() : Value{};
+    return found != json.end() ? core::find_whole_number<Value>(*found).value_or(Value{}) : Value{};
 }
 
 AttemptSummary summary_of(const Json& json) {

@@ -3,6 +3,7 @@
 #include "client/api_client.hpp"
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
+#include "core/whole_number.hpp"
 #include "inspect/log/log_service.hpp"
 
 #include <algorithm>
@@ -32,8 +33,8 @@ std::optional<Presence> parse_presence(const std::string& json) {
     Presence found{
         .connected = is_true("connected"), .edge = core::text_member(page, "edge"), .problem = {}};
     const auto number = [&](const char* name) -> std::optional<std::int64_t> {
-        if (!page.contains(name) || !page[name].is_number_integer()) return std::nullopt;
-        return page[name].get<std::int64_t>();
+        if (!page.contains(name)) return std::nullopt;
+        return core::find_whole_number<std::int64_t>(page[name]);
     };
     found.since_ms = number("attached_since");
     found.unanswered =

@@ -1,7 +1,7 @@
 #include "reliability/totals/report.hpp"
 
 #include "core/json_text.hpp"
-#include "records/whole_number.hpp"
+#include "core/whole_number.hpp"
 
 #include <algorithm>
 #include <cstdio>

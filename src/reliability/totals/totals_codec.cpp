@@ -2,8 +2,8 @@
 
 #include "core/decimal.hpp"
 #include "core/json_text.hpp"
+#include "core/whole_number.hpp"
 #include "records/events.hpp"
-#include "records/whole_number.hpp"
 
 #include <nlohmann/json.hpp>
 

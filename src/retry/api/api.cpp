@@ -406,9 +406,9 @@ void Api::Impl::create(const ApiRequest& request, const Caller& caller, const Re
         if (!written) return reply(failure_reply(written.error()));
         const auto* entry = node.webhooks().find(id);
         if (!entry) return reply(problem_reply(Problem::not_found, "it was deleted meanwhile"));
-        auto page = core::must_parse_json(webhook_page(*entry));
-        page["secret"] = secret;  // now, and never again
-        auto made = json_reply(201, core::json_text(page));
+        // Now, and never again.
+        auto made = json_reply(
+            201, core::with_json_member(webhook_page(*entry), "secret", core::json_string(secret)));
         made.add("Location", "/webhooks/" + id);
         made.add("Cache-Control", "no-store");
         reply(std::move(made));
@@ -589,11 +589,8 @@ void Api::Impl::show_attempts(const std::string& id, const Reply& reply) const {
                                    "the attempts of this webhook are made by another node, or by "
                                    "none at present; ask the others"));
     }
-    node.attempts_of({id}, [id, reply](const auto& attempts) {
-        const auto found = attempts.find(id);
-        reply(json_reply(
-            200, attempts_page(found == attempts.end() ? WebhookAttempts{} : found->second)));
-    });
+    node.attempts_of(
+        id, [reply](const auto& attempts) { reply(json_reply(200, attempts_page(attempts))); });
 }
 
 /// Of the webhooks that this process serves: callers that want all of them ask every process.
@@ -602,9 +599,9 @@ void Api::Impl::show_all_attempts(const Caller& caller, const Reply& reply) cons
     const auto entries =
         caller.operates ? node.webhooks().all() : node.webhooks().of_owner(caller.owner);
     for (const auto* entry : entries) ids.push_back(entry->webhook.id);
-    node.attempts_of(ids, [reply](const auto& attempts) {
+    node.summaries_of(ids, [reply](const auto& summaries) {
         Json list = Json::array();
-        for (const auto& [id, some] : attempts) list.push_back(summary_json(id, some.last));
+        for (const auto& [id, summary] : summaries) list.push_back(summary_json(id, summary));
         reply(json_reply(200, core::json_text(Json{{"webhooks", std::move(list)}})));
     });
 }

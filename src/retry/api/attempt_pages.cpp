@@ -3,7 +3,6 @@
 #include "core/json_text.hpp"
 #include "retry/api/webhook_body.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -28,14 +27,11 @@ Json attempt_json(const Attempt& one) {
 
 }  // namespace
 
-Json summary_json(const std::string& webhook, const std::vector<Attempt>& attempts) {
-    const auto delivered = std::count_if(attempts.begin(), attempts.end(), [](const auto& one) {
-        return one.outcome == Outcome::delivered;
-    });
+Json summary_json(const std::string& webhook, const AttemptSummary& summary) {
     return {{"webhook", webhook},
-            {"attempts", attempts.size()},
-            {"delivered", delivered},
-            {"last", attempts.empty() ? Json() : attempt_json(attempts.front())}};
+            {"attempts", summary.attempts},
+            {"delivered", summary.delivered},
+            {"last", summary.last ? attempt_json(*summary.last) : Json()}};
 }
 
 std::string first_attempts_page(Json page, const std::vector<FirstAttempts::Seen>& seen, bool all) {

@@ -11,7 +11,7 @@
 namespace beckon::retry {
 
 /// The number of accepted ones among the last attempts, and the newest attempt.
-nlohmann::json summary_json(const std::string& webhook, const std::vector<Attempt>& attempts);
+nlohmann::json summary_json(const std::string& webhook, const AttemptSummary& summary);
 
 /// `page`: the event's source and id; `all`: every first attempt is among `seen`.
 std::string first_attempts_page(nlohmann::json page, const std::vector<FirstAttempts::Seen>& seen,

@@ -10,6 +10,8 @@
 #include "retry/api/webhook_body.hpp"
 
 #include <chrono>
+#include <memory>
+#include <unordered_map>
 
 #include <nlohmann/json.hpp>
 
@@ -25,13 +27,25 @@ constexpr std::string_view kRedrive = "/dead/redrive";
 constexpr std::string_view kDrop = "/dead/drop";
 constexpr std::size_t kSampleMax = 10;
 
-StandingOf standing_for(const RetryNode& node, const Caller& caller) {
-    return [&node, &caller](const DeadLetter& letter) {
-        const auto* entry = node.webhooks().find(letter.webhook);
-        if (!entry) return LetterStanding::hidden;
-        if (!caller.operates && entry->webhook.owner != caller.owner) return LetterStanding::hidden;
-        return entry->state.enabled ? LetterStanding::enabled : LetterStanding::disabled;
+LetterStanding standing_of(const std::string& webhook, const Caller& caller,
+                           const RetryNode& node) {
+    const auto* entry = node.webhooks().find(webhook);
+    if (!entry) return LetterStanding::hidden;
+    if (!caller.operates && entry->webhook.owner != caller.owner) return LetterStanding::hidden;
+    return entry->state.enabled ? LetterStanding::enabled : LetterStanding::disabled;
+}
+
+/// For one request: thousands of letters have the same few webhooks.
+LetterRights rights_of(const Caller& caller, const RetryNode& node) {
+    const auto known = std::make_shared<std::unordered_map<std::string, LetterStanding>>();
+    const auto standing = [&node, &caller, known](const DeadLetter& letter) {
+        const auto found = known->find(letter.webhook);
+        if (found != known->end()) return found->second;
+        return known->emplace(letter.webhook, standing_of(letter.webhook, caller, node))
+            .first->second;
     };
+    return {.owner = caller.operates ? std::nullopt : std::optional{caller.owner},
+            .standing = standing};
 }
 
 /// The first letters of a dry run.
@@ -81,7 +95,7 @@ void DeadApi::list(std::string_view target, const Caller& caller, const Reply& r
     const auto page = parse_dead_page(parse_query(target));
     if (!page) return reply(problem_reply(Problem::invalid, page.error().message));
     const auto& letters = node_.dead_letters();
-    const auto list = list_letters(letters, *page, standing_for(node_, caller));
+    const auto list = list_letters(letters, *page, rights_of(caller, node_));
     reply(json_reply(200, letters_page(list.letters, list.next,
                                        {.passed_over = letters.passed_over(),
                                         .all = caller.operates ? std::optional{letters.size()}
@@ -90,7 +104,7 @@ void DeadApi::list(std::string_view target, const Caller& caller, const Reply& r
 
 void DeadApi::show(const std::string& id, const Caller& caller, const Reply& reply) {
     const auto* letter = node_.dead_letters().find(id);
-    if (!letter || standing_for(node_, caller)(*letter) == LetterStanding::hidden) {
+    if (!letter || standing_of(letter->webhook, caller, node_) == LetterStanding::hidden) {
         return reply(problem_reply(Problem::not_found,
                                    "there is no such dead letter of this owner's webhooks"));
     }
@@ -108,7 +122,7 @@ void DeadApi::settle(std::string_view body, Settlement how, const Caller& caller
     const auto order = parse_dead_order(body);
     if (!order) return reply(problem_reply(Problem::invalid, order.error().message));
     const auto selection =
-        select_letters(node_.dead_letters(), *order, how, standing_for(node_, caller));
+        select_letters(node_.dead_letters(), *order, how, rights_of(caller, node_));
     Json page{{"dry_run", order->dry_run},
               {"matched", selection.matched},
               {"disabled", selection.disabled},

@@ -1,5 +1,6 @@
 #include "retry/api/dead_selection.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -16,13 +17,28 @@ void take(LetterSelection& all, const DeadLetter& letter, std::size_t limit, boo
     }
 }
 
+/// Before all letters that died then.
+LetterPlace place_before(core::Timestamp died) { return {.died = died, .partition = -1}; }
+
+/// Visits the letters that the caller may see, of the filter's time alone.
+void each(const DeadIndex& index, const LetterRights& rights, const DeadFilter& filter,
+          std::optional<LetterPlace> after, const DeadIndex::Visit& visit) {
+    if (filter.since) after = std::max(after, std::optional{place_before(*filter.since)});
+    const auto in_time = [&](const DeadLetter& letter) {
+        return !(filter.before && letter.place.died >= *filter.before) && visit(letter);
+    };
+    rights.owner ? index.each_of(*rights.owner, after, in_time) : index.each(after, in_time);
+}
+
 }  // namespace
 
-LetterList list_letters(const DeadIndex& index, const DeadPage& page, const StandingOf& standing) {
+LetterList list_letters(const DeadIndex& index, const DeadPage& page, const LetterRights& rights) {
     LetterList list;
     bool more = false;
-    index.each(page.after, [&](const DeadLetter& letter) {
-        if (!page.filter.admits(letter) || standing(letter) == LetterStanding::hidden) return true;
+    each(index, rights, page.filter, page.after, [&](const DeadLetter& letter) {
+        const bool shown =
+            page.filter.admits(letter) && rights.standing(letter) != LetterStanding::hidden;
+        if (!shown) return true;
         more = list.letters.size() == page.limit;
         if (!more) list.letters.push_back(&letter);
         return !more;
@@ -32,17 +48,17 @@ LetterList list_letters(const DeadIndex& index, const DeadPage& page, const Stan
 }
 
 LetterSelection select_letters(const DeadIndex& index, const DeadOrder& order, Settlement how,
-                               const StandingOf& standing) {
+                               const LetterRights& rights) {
     LetterSelection all;
     const auto visit = [&](const DeadLetter& letter) {
         if (!order.filter.admits(letter)) return true;
-        const auto of = standing(letter);
+        const auto of = rights.standing(letter);
         if (of == LetterStanding::hidden) return true;
         take(all, letter, order.limit, how == Settlement::dropped || of == LetterStanding::enabled);
         return true;
     };
     if (order.filter.deliveries.empty()) {
-        index.each(std::nullopt, visit);
+        each(index, rights, order.filter, std::nullopt, visit);
         return all;
     }
     const std::set<std::string> ids{order.filter.deliveries.begin(), order.filter.deliveries.end()};

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 /// Selects the dead letters of a list, a redrive or a drop. Pure.
@@ -19,13 +20,17 @@ enum class LetterStanding : std::uint8_t {
     disabled,  ///< its webhook is disabled: redriven, it would die again at once
     enabled,
 };
-using StandingOf = std::function<LetterStanding(const DeadLetter&)>;
+/// The letters that a caller may see.
+struct LetterRights {
+    std::optional<std::string> owner;  ///< of this owner alone; nullopt: of all owners
+    std::function<LetterStanding(const DeadLetter&)> standing;
+};
 
 struct LetterList {
     std::vector<const DeadLetter*> letters;
     std::optional<LetterPlace> next;  ///< behind the last one, if there are more
 };
-LetterList list_letters(const DeadIndex& index, const DeadPage& page, const StandingOf& standing);
+LetterList list_letters(const DeadIndex& index, const DeadPage& page, const LetterRights& rights);
 
 struct LetterSelection {
     std::vector<DeadLetter> letters;
@@ -33,6 +38,6 @@ struct LetterSelection {
     std::size_t disabled = 0;  ///< of the matched ones: a redrive leaves them alone
 };
 LetterSelection select_letters(const DeadIndex& index, const DeadOrder& order, Settlement how,
-                               const StandingOf& standing);
+                               const LetterRights& rights);
 
 }  // namespace beckon::retry

@@ -1,5 +1,6 @@
 #include "retry/api/webhook_body.hpp"
 
+#include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "fetch/url.hpp"
 #include "retry/api/own_headers.hpp"
@@ -341,12 +342,26 @@ Checked check_together(const Webhook& webhook) {
     return {};
 }
 
-Json page_of(const WebhookDirectory::Entry& entry) {
+}  // namespace
+
+Checked change(Webhook& webhook, std::string_view body, const AddressGuard& guard) {
+    if (is_too_deep(body)) return invalid("$ is nested too deeply");
+    const auto parsed = core::parse_json(body);
+    if (parsed.is_discarded()) return invalid("$ is no JSON");
+    if (!parsed.is_object()) return invalid("$ must be an object");
+    for (const auto& [name, value] : parsed.items()) {
+        if (auto taken = take_field(name, value, webhook, guard); !taken) return taken;
+    }
+    return check_together(webhook);
+}
+
+/// The filter stands in it as it is in the log: an owner's filters may have megabytes, which nobody
+/// else waits for.
+std::string webhook_page(const WebhookDirectory::Entry& entry) {
     const auto& webhook = entry.webhook;
     Json page{{"id", webhook.id},
               {"url", webhook.url},
               {"types", webhook.types},
-              {"filter", webhook.filter.empty() ? Json{} : core::must_parse_json(webhook.filter)},
               {"attachments", webhook.attachments},
               {"method", webhook.method == Method::put ? "PUT" : "POST"},
               {"encoding", webhook.encoding == Encoding::multipart ? "multipart" : "json"},
@@ -374,38 +389,28 @@ Json page_of(const WebhookDirectory::Entry& entry) {
                                      {"source", entry.costly->source},
                                      {"id", entry.costly->event}};
     }
-    return page;
-}
-
-}  // namespace
-
-Checked change(Webhook& webhook, std::string_view body, const AddressGuard& guard) {
-    if (is_too_deep(body)) return invalid("$ is nested too deeply");
-    const auto parsed = core::parse_json(body);
-    if (parsed.is_discarded()) return invalid("$ is no JSON");
-    if (!parsed.is_object()) return invalid("$ must be an object");
-    for (const auto& [name, value] : parsed.items()) {
-        if (auto taken = take_field(name, value, webhook, guard); !taken) return taken;
-    }
-    return check_together(webhook);
-}
-
-std::string webhook_page(const WebhookDirectory::Entry& entry) {
-    return core::json_text(page_of(entry));
+    const auto& filter = webhook.filter;
+    return core::with_json_member(core::json_text(page), "filter",
+                                  filter.empty() ? "null" : std::string_view{filter});
 }
 
 std::string webhooks_page(const std::vector<const WebhookDirectory::Entry*>& entries,
                           const OwnerUsage& used) {
-    Json list = Json::array();
-    for (const auto* entry : entries) list.push_back(page_of(*entry));
-    Json usage{{"attempts", used.attempts},
-               {"delivered", used.delivered},
-               {"attempt_ms", std::chrono::floor<std::chrono::milliseconds>(used.time).count()},
-               {"sent_bytes", used.bytes},
-               {"requeued", used.requeued},
-               {"under_way", used.under_way},
-               {"waiting", used.waiting}};
-    return core::json_text(Json{{"webhooks", std::move(list)}, {"usage", std::move(usage)}});
+    std::string list{"["};
+    for (const auto* entry : entries) {
+        if (list.size() > 1) list += ',';
+        list += webhook_page(*entry);
+    }
+    list += ']';
+    const Json usage{
+        {"attempts", used.attempts},
+        {"delivered", used.delivered},
+        {"attempt_ms", std::chrono::floor<std::chrono::milliseconds>(used.time).count()},
+        {"sent_bytes", used.bytes},
+        {"requeued", used.requeued},
+        {"under_way", used.under_way},
+        {"waiting", used.waiting}};
+    return core::with_json_member(core::json_text(Json{{"usage", usage}}), "webhooks", list);
 }
 
 std::string time_text(core::Timestamp time) {

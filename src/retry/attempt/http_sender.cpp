@@ -31,6 +31,9 @@ namespace {
 
 /// Sockets of one round; then posted tasks have their turn. Each may be an answer to parse.
 constexpr int kEventsMax = 16;
+/// After so long no further event is handled in a turn: steps of TLS handshakes take longer than
+/// answers.
+constexpr core::Duration kTurn = std::chrono::microseconds{500};
 constexpr seconds kRetryAfterMax = std::chrono::hours{24 * 7};
 /// A connection whose peer has acknowledged nothing for so long is dead.
 constexpr unsigned kUnackedMs = 20'000;
@@ -267,7 +270,9 @@ void HttpSender::Impl::act_on_ready() {
     std::array<epoll_event, kEventsMax> ready;
     const int count = ::epoll_wait(sockets.descriptor(), ready.data(), kEventsMax, 0);
     const auto term = lifetime.term();
+    const auto until = clock.mono() + kTurn;
     for (int i = 0; i < count && !term.over(); ++i) {
+        if (i > 0 && clock.mono() >= until) break;  // they are ready in the next turn too
         const auto& one = ready[static_cast<std::size_t>(i)];
         int flags = 0;
         if (one.events & (EPOLLIN | EPOLLHUP)) flags |= CURL_CSELECT_IN;

@@ -1,6 +1,7 @@
 #include "retry/bridge/access_token.hpp"
 
 #include "core/json_text.hpp"
+#include "core/whole_number.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -94,15 +95,17 @@ core::Result<void> AccessToken::learn(const HttpAnswer& answer) {
     }
     const auto object = core::parse_json(answer.body);
     const bool good = object.is_object() && object.contains("access_token") &&
-                      object["access_token"].is_string() && object.contains("expires_in") &&
-                      object["expires_in"].is_number_unsigned();
-    const auto text = good ? object["access_token"].get<std::string>() : std::string{};
+                      object["access_token"].is_string() && object.contains("expires_in");
+    const auto expires_in =
+        good ? core::find_whole_number<std::uint64_t>(object["expires_in"]) : std::nullopt;
+    const auto text = expires_in ? object["access_token"].get<std::string>() : std::string{};
     const bool printable =
         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
     if (text.empty() || !printable) {
         return core::fail(Fault::unavailable, "the token server answered without a token");
     }
-    const auto life = std::min(seconds{object["expires_in"].get<std::uint32_t>()}, kLifeMost);
+    const auto most = static_cast<std::uint64_t>(kLifeMost.count());
+    const seconds life{std::min(*expires_in, most)};
     const auto now = clock_.mono() - answer.took;
     text_ = text;
     renew_at_ = now + std::max<core::Duration>(life - kRenewAhead, 3 * life / 4);

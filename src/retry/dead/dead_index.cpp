@@ -78,21 +78,55 @@ void DeadIndex::put(core::Partition partition, const core::RecordView& record,
     }
     const LetterPlace place{record.time, partition, record.offset};
     places_[dead.id] = place;
-    auto owner = owner_of_ ? owner_of_(dead.webhook) : std::string{};
-    if (by_owner_[owner].insert(place).second) holders_.add(owner);
-    letters_[place] = {.place = place,
-                       .delivery = dead.id,
-                       .webhook = dead.webhook,
-                       .type = type_of(dead.event),
-                       .hop = dead.hop,
-                       .attempts = dead.attempts,
-                       .redriven = static_cast<std::uint32_t>(dead.history.size()),
-                       .why = dead.last.value_or(Outcome::undeliverable),
-                       .accepted = dead.accepted,
-                       .owner = std::move(owner)};
+    auto& letter = letters_[place];
+    letter = {.place = place,
+              .delivery = dead.id,
+              .webhook = dead.webhook,
+              .type = type_of(dead.event),
+              .hop = dead.hop,
+              .attempts = dead.attempts,
+              .redriven = static_cast<std::uint32_t>(dead.history.size()),
+              .why = dead.last.value_or(Outcome::undeliverable),
+              .accepted = dead.accepted,
+              .owner = owner_of(dead.webhook)};
+    enter(letter);
     if (letters_.size() <= letters_max_) return;
     ++passed_over_;
-    forget(DeadLetter{letters_.at(*by_owner_.at(holders_.largest()).begin())});
+    forget(DeadLetter{*by_owner_.at(holders_.largest()).begin()->second});
+}
+
+std::string DeadIndex::owner_of(const std::string& webhook) const {
+    return owner_of_ ? owner_of_(webhook) : std::string{};
+}
+
+void DeadIndex::enter(const DeadLetter& letter) {
+    by_owner_[letter.owner].emplace(letter.place, &letter);
+    holders_.add(letter.owner);
+    if (letter.owner.empty()) unknown_[letter.webhook].insert(letter.place);
+}
+
+void DeadIndex::leave(const DeadLetter& letter) {
+    const auto of_owner = by_owner_.find(letter.owner);
+    of_owner->second.erase(letter.place);
+    holders_.remove(letter.owner);
+    if (of_owner->second.empty()) by_owner_.erase(of_owner);
+    if (!letter.owner.empty()) return;
+    const auto of_webhook = unknown_.find(letter.webhook);
+    of_webhook->second.erase(letter.place);
+    if (of_webhook->second.empty()) unknown_.erase(of_webhook);
+}
+
+void DeadIndex::webhook_known(const std::string& webhook) {
+    const auto found = unknown_.find(webhook);
+    if (found == unknown_.end()) return;
+    const auto owner = owner_of(webhook);
+    if (owner.empty()) return;
+    for (const auto& place : std::set<LetterPlace>{found->second}) {
+        auto& letter = letters_.at(place);
+        leave(letter);
+        letter.owner = owner;
+        enter(letter);
+    }
 }
 
 void DeadIndex::erase(std::string_view delivery, std::uint32_t hop) {
@@ -103,10 +137,7 @@ void DeadIndex::erase(std::string_view delivery, std::uint32_t hop) {
 void DeadIndex::forget(const DeadLetter& letter) {
     const auto known = letters_.find(letter.place);
     if (known == letters_.end()) return;
-    const auto of_owner = by_owner_.find(known->second.owner);
-    of_owner->second.erase(letter.place);
-    holders_.remove(of_owner->first);
-    if (of_owner->second.empty()) by_owner_.erase(of_owner);
+    leave(known->second);
     letters_.erase(known);
     const auto found = places_.find(letter.delivery);
     if (found != places_.end() && found->second == letter.place) places_.erase(found);
@@ -116,6 +147,7 @@ void DeadIndex::clear() {
     letters_.clear();
     places_.clear();
     by_owner_.clear();
+    unknown_.clear();
     holders_ = {};
     passed_over_ = 0;
 }
@@ -125,10 +157,18 @@ const DeadLetter* DeadIndex::find(std::string_view delivery) const {
     return found == places_.end() ? nullptr : &letters_.at(found->second);
 }
 
-void DeadIndex::each(const std::optional<LetterPlace>& after,
-                     const std::function<bool(const DeadLetter&)>& visit) const {
+void DeadIndex::each(const std::optional<LetterPlace>& after, const Visit& visit) const {
     auto at = after ? letters_.upper_bound(*after) : letters_.begin();
     while (at != letters_.end() && visit(at->second)) ++at;
+}
+
+void DeadIndex::each_of(const std::string& owner, const std::optional<LetterPlace>& after,
+                        const Visit& visit) const {
+    const auto found = by_owner_.find(owner);
+    if (found == by_owner_.end()) return;
+    const auto& letters = found->second;
+    auto at = after ? letters.upper_bound(*after) : letters.begin();
+    while (at != letters.end() && visit(*at->second)) ++at;
 }
 
 }  // namespace beckon::retry

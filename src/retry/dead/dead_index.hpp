@@ -43,7 +43,7 @@ struct DeadLetter {
     std::uint32_t redriven = 0;  ///< how often before
     Outcome why = Outcome::undeliverable;
     core::Timestamp accepted{};
-    std::string owner{};  ///< of the webhook, when the letter was read; empty: not known
+    std::string owner{};  ///< of the webhook; empty: the webhook has not been known yet
     bool operator==(const DeadLetter&) const = default;
 };
 
@@ -73,15 +73,21 @@ public:
         : letters_max_(letters_max), owner_of_(std::move(owner_of)) {}
 
     void apply(core::Partition partition, const core::RecordView& record);
+    /// The webhook's owner is known from now on: a letter may be read before its webhook.
+    void webhook_known(const std::string& webhook);
     /// It fell off the log.
     void forget(const DeadLetter& letter);
     /// All records are read again.
     void clear();
 
+    using Visit = std::function<bool(const DeadLetter&)>;
+
     const DeadLetter* find(std::string_view delivery) const;
     /// All after `after`, in order, until `visit` returns false.
-    void each(const std::optional<LetterPlace>& after,
-              const std::function<bool(const DeadLetter&)>& visit) const;
+    void each(const std::optional<LetterPlace>& after, const Visit& visit) const;
+    /// Likewise those of one owner; the cost follows from them, not from those of other owners.
+    void each_of(const std::string& owner, const std::optional<LetterPlace>& after,
+                 const Visit& visit) const;
     std::size_t size() const { return letters_.size(); }
     /// When the newest one died, by the log's time; nullopt: there are none.
     std::optional<core::Timestamp> newest() const {
@@ -97,14 +103,19 @@ private:
             return std::hash<std::string_view>{}(text);
         }
     };
+    using ByPlace = std::map<LetterPlace, const DeadLetter*>;
     void put(core::Partition partition, const core::RecordView& record, const Delivery& dead);
     void erase(std::string_view delivery, std::uint32_t hop);
+    std::string owner_of(const std::string& webhook) const;
+    void enter(const DeadLetter& letter);
+    void leave(const DeadLetter& letter);
 
     const std::size_t letters_max_;
     const OwnerOf owner_of_;
     std::map<LetterPlace, DeadLetter> letters_;
     std::unordered_map<std::string, LetterPlace, Hash, std::equal_to<>> places_;  ///< by delivery
-    std::map<std::string, std::set<LetterPlace>> by_owner_;
+    std::map<std::string, ByPlace> by_owner_;
+    std::map<std::string, std::set<LetterPlace>> unknown_;  ///< without an owner, by webhook
     LargestHolder holders_;
     std::uint64_t passed_over_ = 0;
 };

@@ -439,6 +439,10 @@ std::vector<Attempt> Dispatcher::attempts_of(std::string_view webhook) const {
     return attempts_.of(webhook);
 }
 
+AttemptSummary Dispatcher::summary_of(std::string_view webhook) const {
+    return impl_->attempts.summary_of(webhook);
+}
+
 std::vector<AttemptHour> Dispatcher::hours_of(std::string_view webhook) const {
     return attempts_.hours_of(webhook);
 }

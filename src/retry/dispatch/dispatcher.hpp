@@ -124,6 +124,7 @@ public:
     std::size_t remembered() const { return receivers_.size(); }
     /// The last attempts (RecentAttempts::Limits), the newest first.
     std::vector<Attempt> attempts_of(std::string_view webhook) const;
+    AttemptSummary summary_of(std::string_view webhook) const;
     std::vector<AttemptHour> hours_of(std::string_view webhook) const;
 
 private:

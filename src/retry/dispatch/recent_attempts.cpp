@@ -12,6 +12,7 @@ void RecentAttempts::add(const std::string& owner, const std::string& webhook, A
     auto& entries = by_owner_[owner];
     auto& one = by_webhook_[webhook];
     count(one.hours, attempt);
+    if (attempt.outcome == Outcome::delivered) ++one.delivered;
     one.places.push_back(entries.insert(entries.end(), {owner, webhook, std::move(attempt)}));
     holders_.add(owner);
     weigh(webhook, one, one.answer_bytes + bytes);
@@ -41,6 +42,7 @@ void RecentAttempts::drop_oldest_of(const std::string& webhook) {
     const auto place = one.places.front();
     const auto owner = place->owner;
     weigh(webhook, one, one.answer_bytes - place->attempt.answer.size());
+    if (place->attempt.outcome == Outcome::delivered) --one.delivered;
     one.places.pop_front();
     if (one.places.empty()) by_webhook_.erase(found);
     auto& entries = by_owner_.at(owner);
@@ -65,6 +67,15 @@ std::vector<Attempt> RecentAttempts::of(std::string_view webhook) const {
         attempts.push_back((*place)->attempt);
     }
     return attempts;
+}
+
+AttemptSummary RecentAttempts::summary_of(std::string_view webhook) const {
+    const auto found = by_webhook_.find(webhook);
+    if (found == by_webhook_.end()) return {};
+    const auto& one = found->second;
+    return {.attempts = one.places.size(),
+            .delivered = one.delivered,
+            .last = one.places.back()->attempt};
 }
 
 std::vector<AttemptHour> RecentAttempts::hours_of(std::string_view webhook) const {

@@ -8,6 +8,7 @@
 #include <deque>
 #include <list>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -42,6 +43,13 @@ struct WebhookAttempts {
     std::vector<AttemptHour> hours;  ///< those in which there were attempts, the newest last
 };
 
+/// The recent attempts at one webhook in short.
+struct AttemptSummary {
+    std::size_t attempts = 0;
+    std::size_t delivered = 0;  ///< of those
+    std::optional<Attempt> last{};
+};
+
 /// The last attempts of each webhook, in memory, and how many there were in each hour of the last
 /// day (while any of its attempts is kept). Above the limit of all attempts, the oldest of the
 /// owner with the most attempts is dropped; above the limit of all answers, the oldest of the
@@ -63,6 +71,8 @@ public:
     void add(const std::string& owner, const std::string& webhook, Attempt attempt);
     /// The newest first.
     std::vector<Attempt> of(std::string_view webhook) const;
+    /// Of the same; its cost does not follow from their number.
+    AttemptSummary summary_of(std::string_view webhook) const;
     /// At most kHours, the newest last.
     std::vector<AttemptHour> hours_of(std::string_view webhook) const;
     std::size_t size() const { return holders_.total(); }
@@ -76,6 +86,7 @@ private:
     using Entries = std::list<Entry>;
     struct OfOne {
         std::deque<Entries::iterator> places;  ///< the oldest first
+        std::size_t delivered = 0;
         std::size_t answer_bytes = 0;
         std::deque<AttemptHour> hours;  ///< the newest last
     };

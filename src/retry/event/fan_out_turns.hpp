@@ -16,12 +16,13 @@ namespace beckon::retry {
 /// only for the part under way, however much work of others is queued (RoundRobin). The work of one
 /// owner is done in order.
 ///
-/// Deliveries on their way to the log, and their bytes, have a bound. Each owner may hold a share
-/// of the free capacity (FairShare); an owner that holds its share waits. On the executor's thread.
+/// Deliveries on their way to the log, and their bytes, have a bound, since the log writes other
+/// owners' records behind them. Each owner may hold a share of the free capacity (FairShare); an
+/// owner that holds its share waits. On the executor's thread.
 class FanOutTurns {
 public:
     static constexpr std::size_t kDeliveriesMax = 8'192;
-    static constexpr std::size_t kBytesMax = std::size_t{32} << 20;
+    static constexpr std::size_t kBytesMax = std::size_t{8} << 20;
     /// About so many steps are one part of some work. The thread's other turns come between parts:
     /// after a quarter of a millisecond.
     static constexpr std::size_t kPart = Steps::kMaxOfFilter / 8;

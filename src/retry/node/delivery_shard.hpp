@@ -113,6 +113,9 @@ public:
     WebhookAttempts attempts_of(const std::string& webhook) const {
         return {.last = dispatcher_->attempts_of(webhook), .hours = dispatcher_->hours_of(webhook)};
     }
+    AttemptSummary summary_of(const std::string& webhook) const {
+        return dispatcher_->summary_of(webhook);
+    }
 
 private:
     void due(Due due);

@@ -1,7 +1,6 @@
 #include "retry/node/retry_node.hpp"
 
 #include "cluster/cluster.hpp"
-#include "core/json_text.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "core/shown_clock.hpp"
@@ -10,11 +9,13 @@
 #include "log/log_watch.hpp"
 #include "log/read_partition.hpp"
 #include "records/done.hpp"
+#include "retry/event/disabled_event.hpp"
 #include "retry/event/owned_record.hpp"
 #include "retry/event/waiting_events.hpp"
 #include "retry/node/change_notices.hpp"
 #include "retry/node/fan_out.hpp"
 #include "retry/node/hosted.hpp"
+#include "retry/node/written_check.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -22,11 +23,8 @@
 #include <set>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 namespace beckon::retry {
 
-using core::Fault;
 using log::Topic;
 using Done = std::function<void(core::Result<void>)>;
 
@@ -34,24 +32,6 @@ namespace {
 
 constexpr const char* kRole = "retry";
 constexpr core::Duration kLeaveAgain = std::chrono::seconds{1};
-
-/// The event that Beckon publishes when it disables a webhook: other webhooks of the same owner can
-/// subscribe to it.
-Event disabled_event(const Webhook& webhook, const WebhookState& state, const core::NodeId& node) {
-    const auto& id = webhook.id;
-    const nlohmann::json event{{"specversion", "1.0"},
-                               {"id", core::to_hex(core::random_uuid4())},
-                               {"source", "/beckon/retry/" + node.text},
-                               {"type", "beckon.webhook.disabled"},
-                               {"subject", id},
-                               {kOwnerAttribute, webhook.owner},
-                               {"data", {{"webhook", id}, {"reason", state.reason}}}};
-    return {.source = event["source"],
-            .id = event["id"],
-            .type = event["type"],
-            .json = core::json_text(event),
-            .owner = webhook.owner};
-}
 
 }  // namespace
 
@@ -61,7 +41,9 @@ struct RetryNode::Impl final : DeliveryOutcomes {
           context(std::move(p)),
           publisher(std::make_unique<log::CheckedPublisher>(
               context.log.open_publisher(context.executor), context.executor,
-              [this](const auto& where, const auto& record) { return check(where, record); })),
+              [this](const auto& where, const auto& record) {
+                  return check_written(where, record, directory.box());
+              })),
           directory(SecretBox{context.keys}),
           first_attempts(context.executor),
           fan_out(context.fan_out),
@@ -131,8 +113,6 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     void leave();
     void report_ready();
     void change_state(const std::string& id, const WebhookState& state);
-    core::Result<void> check(const log::TopicPartition& where,
-                             const core::RecordView& record) const;
     void publish(log::TopicPartition where, core::Record record, Done done);
     void publish_webhook(const std::string& id, core::Record record, Done done);
     void announce_webhook(const std::string& id, core::Record record, Done done);
@@ -337,6 +317,7 @@ void RetryNode::Impl::clear_webhooks() {
 /// Passes records to all copies, in one order.
 void RetryNode::Impl::apply(core::Partition partition, const core::RecordView& record) {
     directory.apply(record);
+    dead.webhook_known(std::string{record.key});
     const auto copy = std::make_shared<const OwnedRecord>(record);
     fan_out.use([partition, copy](auto& part) {
         copy->visit([&](const auto& read) { part.apply(partition, read); });
@@ -496,28 +477,6 @@ void RetryNode::Impl::change_state(const std::string& id, const WebhookState& st
     });
 }
 
-/// Decodes the record of an owner's request again before the log takes it.
-core::Result<void> RetryNode::Impl::check(const log::TopicPartition& where,
-                                          const core::RecordView& record) const {
-    const auto readable = [](const auto& decoded) -> core::Result<void> {
-        if (decoded) return {};
-        return core::fail(Fault::invalid,
-                          "its record could not be read again: " + decoded.error().message);
-    };
-    if (!record.value) return {};
-    if (where.topic == Topic::kEvents) {
-        if (!is_event(record)) return readable(decode_webhooks_changed(record));
-        if (record.value->size() <= kEventBytesMax) return readable(decode_event(record));
-        return core::fail(Fault::too_large,
-                          "an event may have 262144 bytes, with beckonowner and data as they are "
-                          "kept");
-    }
-    if (where.topic != Topic::kWebhooks) return {};
-    if (record.key.ends_with("/state")) return readable(decode_webhook_state(record));
-    const bool webhook = record.key.find('/') == std::string_view::npos;
-    return webhook ? readable(decode_webhook(record, directory.box())) : core::Result<void>{};
-}
-
 void RetryNode::Impl::publish(log::TopicPartition where, core::Record record, Done done) {
     publisher->publish(where, std::move(record), [done = std::move(done)](const auto& at) {
         at ? done({}) : done(core::fail(at.error()));
@@ -613,26 +572,33 @@ void RetryNode::still_alive() {
 void RetryNode::measure() { impl_->measure(); }
 const WebhookDirectory& RetryNode::webhooks() const { return impl_->directory; }
 
-void RetryNode::attempts_of(const std::vector<std::string>& webhooks,
-                            std::function<void(std::map<std::string, WebhookAttempts>)> done) {
-    using Attempts = std::map<std::string, WebhookAttempts>;
+void RetryNode::attempts_of(const std::string& webhook, std::function<void(WebhookAttempts)> done) {
+    if (!serves(webhook)) return done({});
+    const auto report = impl_->here(std::move(done));
+    impl_->shard_of(core::partition_of(webhook, impl_->options.partitions))
+        .use([webhook, report](auto& shard) { report(shard.attempts_of(webhook)); });
+}
+
+void RetryNode::summaries_of(const std::vector<std::string>& webhooks,
+                             std::function<void(std::map<std::string, AttemptSummary>)> done) {
+    using Summaries = std::map<std::string, AttemptSummary>;
     std::vector<std::vector<std::string>> of_shard(impl_->shards.size());
     for (const auto& id : webhooks) {
         if (!serves(id)) continue;
         of_shard[impl_->index_of(core::partition_of(id, impl_->options.partitions))].push_back(id);
     }
-    const auto all = std::make_shared<Attempts>();
+    const auto all = std::make_shared<Summaries>();
     const auto one =
         impl_->after(of_shard.size(), [all, done = std::move(done)] { done(std::move(*all)); });
     for (std::size_t i = 0; i < of_shard.size(); ++i) {
-        const auto report = impl_->here([all, one](const Attempts& some) {
+        const auto report = impl_->here([all, one](const Summaries& some) {
             all->insert(some.begin(), some.end());
             one();
         });
         impl_->shards[i].use([ids = std::move(of_shard[i]), report](auto& shard) {
-            Attempts some;
-            for (const auto& id : ids) some[id] = shard.attempts_of(id);
-            report(some);
+            Summaries some;
+            for (const auto& id : ids) some.emplace(id, shard.summary_of(id));
+            report(std::move(some));
         });
     }
 }

@@ -81,9 +81,11 @@ public:
     void measure();
 
     const WebhookDirectory& webhooks() const;
-    /// The last attempts of the named webhooks that this node serves.
-    void attempts_of(const std::vector<std::string>& webhooks,
-                     std::function<void(std::map<std::string, WebhookAttempts>)> done);
+    /// The last attempts of a webhook; none if this node does not serve it.
+    void attempts_of(const std::string& webhook, std::function<void(WebhookAttempts)> done);
+    /// Those of the named webhooks that this node serves, in short.
+    void summaries_of(const std::vector<std::string>& webhooks,
+                      std::function<void(std::map<std::string, AttemptSummary>)> done);
     /// The resources of this process that an owner's webhooks have used, as of the last measure().
     OwnerUsage usage_of(std::string_view owner) const;
     std::size_t partitions_served() const;

@@ -68,7 +68,9 @@ void WebhookDirectory::put(Webhook webhook) {
     if (is_disabled_by_failure(entry.state)) ++disabled_;
     show_costly(id, entry);
     entry.memory_bytes = filters_ == Filters::kept ? index(entry) : 0;
-    owners_[entry.webhook.owner] += {.webhooks = 1, .bytes = entry.memory_bytes};
+    auto& owner = owners_[entry.webhook.owner];
+    owner.usage += {.webhooks = 1, .bytes = entry.memory_bytes};
+    owner.webhooks.emplace(entries_.find(id)->first, &entry);
     memory_bytes_ += entry.memory_bytes;
 }
 
@@ -85,9 +87,10 @@ void WebhookDirectory::erase(const std::string& id) {
 void WebhookDirectory::no_longer_counted(const Entry& entry) {
     if (is_disabled_by_failure(entry.state)) --disabled_;
     const auto owner = owners_.find(entry.webhook.owner);
-    owner->second -= {.webhooks = 1, .bytes = entry.memory_bytes};
+    owner->second.usage -= {.webhooks = 1, .bytes = entry.memory_bytes};
+    owner->second.webhooks.erase(entry.webhook.id);
     memory_bytes_ -= entry.memory_bytes;
-    if (owner->second.webhooks == 0) owners_.erase(owner);
+    if (owner->second.webhooks.empty()) owners_.erase(owner);
 }
 
 /// Events are not fanned out to a disabled webhook.
@@ -152,15 +155,15 @@ std::vector<const WebhookDirectory::Entry*> WebhookDirectory::all() const {
 std::vector<const WebhookDirectory::Entry*> WebhookDirectory::of_owner(
     std::string_view owner) const {
     std::vector<const Entry*> out;
-    for (const auto& [id, entry] : entries_) {
-        if (entry.webhook.owner == owner) out.push_back(&entry);
-    }
+    const auto found = owners_.find(owner);
+    if (found == owners_.end()) return out;
+    for (const auto& [id, entry] : found->second.webhooks) out.push_back(entry);
     return out;
 }
 
 Usage WebhookDirectory::usage_of(std::string_view owner) const {
     const auto found = owners_.find(owner);
-    return found == owners_.end() ? Usage{} : found->second;
+    return found == owners_.end() ? Usage{} : found->second.usage;
 }
 
 Percolator::Match WebhookDirectory::match(const nlohmann::json& event, std::string_view owner,

@@ -76,13 +76,18 @@ private:
     std::size_t index(const Entry& entry);
     void no_longer_counted(const Entry& entry);
 
+    struct Owner {
+        Usage usage;
+        std::map<std::string_view, const Entry*> webhooks;  ///< by id
+    };
+
     SecretBox box_;
     Filters filters_;
     std::map<std::string, Entry, std::less<>> entries_;
     std::map<std::string, WebhookState, std::less<>>
         states_;  ///< also of webhooks that are not read yet
     std::map<std::string, CostlyFilter, std::less<>> costly_;  ///< likewise
-    std::map<std::string, Usage, std::less<>> owners_;
+    std::map<std::string, Owner, std::less<>> owners_;
     Percolator percolator_;
     std::size_t memory_bytes_ = 0;
     std::size_t broken_ = 0;

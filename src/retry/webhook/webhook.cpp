@@ -5,8 +5,8 @@
 #include "core/ids.hpp"
 #include "core/json_text.hpp"
 #include "core/tokens.hpp"
+#include "core/whole_number.hpp"
 #include "records/events.hpp"
-#include "records/whole_number.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,8 +1,8 @@
 #include "retry/webhook/webhooks_changed.hpp"
 
 #include "core/json_text.hpp"
+#include "core/whole_number.hpp"
 #include "records/events.hpp"
-#include "records/whole_number.hpp"
 
 #include <charconv>
 #include <optional>

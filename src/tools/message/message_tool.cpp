@@ -9,6 +9,7 @@
 #include "core/milestone.hpp"
 #include "core/percent.hpp"
 #include "core/tokens.hpp"
+#include "core/whole_number.hpp"
 #include "inspect/trace/named.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "tools/running/ops_client.hpp"
@@ -28,8 +29,9 @@ edge::DeliveryNow parse(const nlohmann::json& page) {
     edge::DeliveryNow now{.served = page.value("served", false),
                           .connected = page.value("connected", false)};
     const auto sent = page.find("sent");
-    if (sent != page.end() && sent->is_number_integer()) {
-        now.sent = core::Timestamp{std::chrono::milliseconds{sent->get<std::int64_t>()}};
+    if (sent == page.end()) return now;
+    if (const auto ms = core::find_whole_number<std::int64_t>(*sent)) {
+        now.sent = core::Timestamp{std::chrono::milliseconds{*ms}};
     }
     return now;
 }

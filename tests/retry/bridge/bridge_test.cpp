@@ -374,6 +374,24 @@ TEST_CASE("an access token's life counts from its request", "[bridge]") {
     CHECK(world.got == Texts{"one", "one", "two"});
 }
 
+TEST_CASE("an access token is renewed after a day, however long its server lets it live",
+          "[bridge]") {
+    for (const auto* life : {"86401", "4294967296", "18446744073709551615"}) {
+        CAPTURE(life);
+        TokenWorld world;
+        world.get();
+        world.reply(
+            answer(200, R"({"access_token":"one","expires_in":)" + std::string{life} + "}"));
+        world.clock.advance(23h);
+        world.get();
+        CHECK(world.got == Texts{"one", "one"});
+        world.clock.advance(1h);
+        world.get();
+        world.grant("two");
+        CHECK(world.got == Texts{"one", "one", "two"});
+    }
+}
+
 TEST_CASE("an error of the token server goes to all waiting deliveries", "[bridge]") {
     TokenWorld world;
     const auto fault = [&](HttpAnswer one) {
@@ -392,6 +410,7 @@ TEST_CASE("an error of the token server goes to all waiting deliveries", "[bridg
     CHECK(fault(ended(End::unreachable, "reset")) == "unavailable: the token server reset");
     for (const auto* body :
          {"", "[]", "{}", R"({"access_token":"x"})", R"({"access_token":"","expires_in":1})",
+          R"({"access_token":"x","expires_in":1.5})", R"({"access_token":"x","expires_in":-1})",
           R"({"access_token":"a\r\nb: c","expires_in":1})"}) {
         CHECK(fault(answer(200, body)) == "unavailable: the token server answered without a token");
     }

@@ -96,6 +96,58 @@ TEST_CASE("one owner's dead letters push out nobody else's", "[retry][dead][boun
     CHECK(fold.index.passed_over() == 481);
 }
 
+TEST_CASE("an owner's dead letters are visited without those of others, in order",
+          "[retry][dead]") {
+    Fold fold{1'000, [](const std::string& webhook) { return webhook.substr(0, 1); }};
+    fold.dead_letter(dead("first", 3, "q1"));
+    for (int i = 0; i < 500; ++i) fold.dead_letter(dead("d" + std::to_string(i), 3, "b"));
+    fold.dead_letter(dead("second", 3, "q2"));
+    Ids visited;
+    const auto note = [&](const DeadLetter& letter) {
+        visited.push_back(letter.delivery);
+        return true;
+    };
+    fold.index.each_of("q", std::nullopt, note);
+    CHECK(visited == Ids{"first", "second"});
+    visited.clear();
+    fold.index.each_of("q", fold.index.find("first")->place, note);
+    CHECK(visited == Ids{"second"});
+    fold.settle("second", 3);
+    visited.clear();
+    fold.index.each_of("q", std::nullopt, note);
+    fold.index.each_of("nobody", std::nullopt, note);
+    CHECK(visited == Ids{"first"});
+}
+
+// The letters and the webhooks are two topics: nothing orders their readers.
+TEST_CASE("a dead letter that is read before its webhook is the owner's afterwards",
+          "[retry][dead]") {
+    std::map<std::string, std::string> owners;
+    Fold fold{3, [&](const std::string& webhook) { return owners[webhook]; }};
+    fold.dead_letter(dead("a", 3, "w"));
+    fold.dead_letter(dead("b", 3, "v"));
+    const auto count_of = [&](const std::string& owner) {
+        std::size_t count = 0;
+        fold.index.each_of(owner, std::nullopt, [&](const DeadLetter&) { return ++count > 0; });
+        return count;
+    };
+    CHECK(count_of("shop") == 0);
+    owners = {{"w", "shop"}, {"v", "shop"}};
+    fold.index.webhook_known("w");
+    CHECK(count_of("shop") == 1);
+    fold.index.webhook_known("v");
+    fold.index.webhook_known("v");  // a change of it
+    CHECK(count_of("shop") == 2);
+    CHECK(count_of("") == 0);
+    // It counts as the owner's where space is short.
+    owners["x"] = "other";
+    fold.dead_letter(dead("c", 3, "x"));
+    fold.dead_letter(dead("d", 3, "x"));
+    CHECK(fold.index.find("a") == nullptr);
+    CHECK(count_of("shop") == 1);
+    CHECK(count_of("other") == 2);
+}
+
 TEST_CASE("a filter admits what all of its fields admit", "[retry][dead]") {
     Fold fold;
     fold.dead_letter(dead("a", 3, "w"));

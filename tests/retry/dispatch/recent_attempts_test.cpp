@@ -109,3 +109,20 @@ TEST_CASE("the attempts of a webhook are counted by the hour, for a day", "[retr
           std::vector<AttemptHour>{{midnight + 1h, 2, 2}, {midnight + 24h, 1, 0}});
     CHECK(attempts.hours_of("b").empty());
 }
+
+TEST_CASE("a summary counts the attempts that are there, and has the newest", "[retry][dispatch]") {
+    RecentAttempts attempts{{.of_each = 3, .of_all = 100}};
+    CHECK(attempts.summary_of("a").attempts == 0);
+    CHECK_FALSE(attempts.summary_of("a").last);
+    for (std::uint32_t i = 0; i < 5; ++i) {
+        attempts.add("o", "a",
+                     {.delivery = "d",
+                      .number = i,
+                      .outcome = i % 2 == 0 ? Outcome::delivered : Outcome::refused,
+                      .why = ""});
+    }
+    const auto summary = attempts.summary_of("a");
+    CHECK(summary.attempts == 3);
+    CHECK(summary.delivered == 2);  // 2 and 4
+    CHECK(summary.last->number == 4);
+}

@@ -2,17 +2,18 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 namespace beckon::core {
 
-/// `value` as a whole number that an Int can hold, or an exception as the accessors of the JSON
-/// library throw it. Those accessors themselves convert: a fraction is cut off, a number that is
-/// too large for Int becomes another one, and that of a large fraction is undefined.
+/// `value` as a whole number that an Int can hold; nullopt: it is none. The accessors of the JSON
+/// library convert: a fraction is cut off, a number that is too large for Int becomes another one,
+/// and that of a large fraction is undefined.
 template <std::integral Int, class AnyJson>
-Int whole_number(const AnyJson& value) {
+std::optional<Int> find_whole_number(const AnyJson& value) {
     if (value.is_number_unsigned()) {
         const auto number = value.template get<std::uint64_t>();
         if (std::in_range<Int>(number)) return static_cast<Int>(number);
@@ -20,6 +21,13 @@ Int whole_number(const AnyJson& value) {
         const auto number = value.template get<std::int64_t>();
         if (std::in_range<Int>(number)) return static_cast<Int>(number);
     }
+    return std::nullopt;
+}
+
+/// The same, or an exception as the accessors of the JSON library throw it.
+template <std::integral Int, class AnyJson>
+Int whole_number(const AnyJson& value) {
+    if (const auto number = find_whole_number<Int>(value)) return *number;
     throw AnyJson::other_error::create(501, "not a whole number that fits", &value);
 }
 
