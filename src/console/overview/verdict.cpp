@@ -246,8 +246,8 @@ void judge_load(const Installation& facts, Findings& out) {
                      " gets several times the records of the others: " + std::to_string(one.load) +
                      " per second.",
              .todo = "Most often one client gets very many messages: find it near the end "
-                     "of the partition's log and limit its sender; or give that edge a "
-                     "smaller `edge.capacity`.",
+                     "of the partition's log and limit its sender. More partitions do not "
+                     "divide one client; more edges leave this one less other work.",
              .section = "a-hot-partition",
              .page = "nodes"});
     }

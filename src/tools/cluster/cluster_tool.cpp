@@ -89,11 +89,15 @@ std::string home_text(const PartitionOverview& row) {
 }
 
 /// docs/operations.md#a-hot-partition
-constexpr const char* kHotHint =
-    "\nA hot partition gets several times the records of the others, most often for one client.\n"
-    "`beckon replay show --topic notifications --partition N` near its end names the client: "
-    "limit\n"
-    "its sender, or give the home of the partition a smaller edge.capacity.\n";
+std::string hot_hint(core::Partition partition) {
+    return "\nA hot partition gets several times the records of the others, most often for one "
+           "client:\n"
+           "`beckon replay show --topic notifications --partition " +
+           std::to_string(partition) +
+           " --since -10s --limit 20` names it.\n"
+           "Limit its sender. More partitions do not divide one client; more edges leave its home "
+           "less other work.\n";
+}
 
 std::string standbys_text(const PartitionOverview& row) {
     std::string out;
@@ -174,9 +178,10 @@ std::string cluster_table(const ClusterView& view) {
                               std::to_string(row.epoch), or_dash(lag_of(view, row.partition)),
                               or_dash(row.load) + (row.hot ? " (hot)" : ""), standbys_text(row)});
     }
-    const bool any_hot = std::any_of(role.partitions.begin(), role.partitions.end(),
-                                     [](const auto& row) { return row.hot; });
-    return aligned(nodes) + "\n" + aligned(partitions) + (any_hot ? kHotHint : "");
+    const auto hot = std::find_if(role.partitions.begin(), role.partitions.end(),
+                                  [](const auto& row) { return row.hot; });
+    return aligned(nodes) + "\n" + aligned(partitions) +
+           (hot != role.partitions.end() ? hot_hint(hot->partition) : "");
 }
 
 std::string cluster_json(const ClusterView& view) {

@@ -104,7 +104,9 @@ TEST_CASE("a hot partition is marked, with what to do", "[cluster]") {
     world.own(encode(two));
     const auto table = tools::cluster_table(world.view());
     CHECK(table.find(" 9000 (hot) ") != std::string::npos);
-    CHECK(table.find("limit\nits sender") != std::string::npos);
+    CHECK(table.find("`beckon replay show --topic notifications --partition 1 --since -10s "
+                     "--limit 20`") != std::string::npos);
+    CHECK(table.find("Limit its sender.") != std::string::npos);
     const auto json = tools::cluster_json(world.view());
     CHECK(json.find(R"("load":250,"hot":false)") != std::string::npos);
     CHECK(json.find(R"("load":9000,"hot":true)") != std::string::npos);

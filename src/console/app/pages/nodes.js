@@ -133,7 +133,7 @@ function handOvers(roles, nameOf) {
 function hotLine(role) {
     const hot = role.partitions.filter((one) => one.hot).map((one) => one.partition);
     if (!hot.length) return null;
-    return h('p', {}, `${hot.length === 1 ? 'Partition' : 'Partitions'} ${hot.join(', ')}: several times the records of the others, most often for one client. The newest records of its log name the client: limit its sender, or give that edge a smaller edge.capacity.`);
+    return h('p', {}, `${hot.length === 1 ? 'Partition' : 'Partitions'} ${hot.join(', ')}: several times the records of the others, most often for one client. The newest records of its log name the client: limit its sender. More partitions do not divide one client; more edges leave its home less other work.`);
 }
 
 /** @param {ClusterRole} role  @param {NameOf} nameOf  @param {IsGone} isGone */
