@@ -9,6 +9,9 @@ find_package(prometheus-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(Catch2 REQUIRED)  # 2 on Debian 12, 3 on Debian 13
+if(POLICY CMP0167)
+    cmake_policy(SET CMP0167 NEW)  # newer CMake has no module for Boost, which brings its own configuration
+endif()
 find_package(Boost 1.74 REQUIRED)
 find_package(CURL REQUIRED)
 find_package(PkgConfig REQUIRED)

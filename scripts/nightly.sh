@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 
 readonly LOGS=build/nightly FUZZ_SECONDS=60 TAIL_LINES=40 KILLS=1000 POWER_CUTS=30
 mapfile -t fuzz_steps < <(scripts/fuzz.sh | sed 's/^/fuzz-/')
-readonly STEPS=(test-all "${fuzz_steps[@]}" asan tsan mutants autobahn chaos-embedded chaos-kafka chaos-three-brokers power-cuts other-debian model sim sim-retry soak)
+readonly STEPS=(test-all "${fuzz_steps[@]}" asan tsan mutants autobahn chaos-embedded chaos-kafka chaos-three-brokers power-cuts other-debian arm64 image-from-source model sim sim-retry soak)
 
 step() {
     case "$1" in
@@ -38,6 +38,10 @@ step() {
             [[ "$(. /etc/os-release && echo "$VERSION_CODENAME")" != trixie ]] || other=bookworm
             ./dev build beckon && BECKON="build/${BECKON_PRESET:-release}/beckon" BECKON_DEBIAN="$other" node --test tests/e2e/clean-debian.mjs
             ;;
+        # (the package for arm64: cross-compiled, and its binary run by QEMU)
+        arm64) scripts/package-in.sh trixie build/packages-arm64 arm64 ;;
+        # (the Dockerfile that compiles; 77: no Docker engine starts here)
+        image-from-source) tests/e2e/compose/run.sh image-from-source.mjs || [[ $? == 77 ]] ;;
         model) ./dev setup model && tests/model/run.sh ;;
         sim) ./dev sim --seeds 2000..101999 ;;
         sim-retry) ./dev sim --world retry --seeds 2000..101999 ;;

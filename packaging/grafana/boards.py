@@ -151,8 +151,8 @@ def processes() -> Board:
     b.stat("Processes that are ready", "Of all that answer at their ops port.", f"sum(min by (instance) ({metric('beckon_ready')}))")
     b.stat("Clients", "Connected, and through with their hello.", f"sum({metric('beckon_edge_clients')})")
     b.stat("Accepted requests", "Answered 2xx, a second.", "sum(" + rate('beckon_ingest_requests_total', 'status=~"2.."') + ")", "reqps")
-    b.stat("First certificate expires in", "Of the ports that Beckon serves TLS on itself; without a value there is none.",
-           or_zero(f"min({metric('beckon_certificate_expiry_time_seconds')} - time())"), "s", steps(14 * 86400, 3 * 86400, below=True), minimum=None)
+    b.stat("First certificate expires in", "Of the ports that Beckon serves TLS on itself; no value: there is none.",
+           f"min({metric('beckon_certificate_expiry_time_seconds')} - time())", "s", steps(14 * 86400, 3 * 86400, below=True), minimum=None)
     b.stat("Largest difference of clocks", "Between a host's clock and the log's time. VAPID tokens are judged by the host's clock.",
            f"max(abs({metric('beckon_clock_ahead_seconds')}))", "s", steps(30, 60))
     b.stat("Restarts in a day", "Starts of processes that Prometheus knew before.", f"sum(changes({metric('process_start_time_seconds')}[1d]))", thresholds=steps(10, 50))

@@ -36,7 +36,7 @@ core::Result<Url> parse_url(std::string_view text) {
     const auto parts = fetch::Url::parse(
         std::string{text}, CURLU_NON_SUPPORT_SCHEME | CURLU_PATH_AS_IS | CURLU_DISALLOW_USER);
     if (!parts) return bad(parts.error().message);
-    Url url{.scheme = parts->scheme(), .host = parts->host()};
+    Url url{.scheme = parts->scheme(), .host = parts->host(), .target = {}};
     if (url.scheme != "http" && url.scheme != "https" && url.scheme != "ws" &&
         url.scheme != "wss") {
         return bad("the scheme must be http, https, ws or wss");

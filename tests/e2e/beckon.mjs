@@ -126,14 +126,15 @@ export class Cluster {
     /**
      * @param {'embedded'|'kafka'} log
      * @param {{racks?: boolean, plain?: boolean, endpoint?: string[], retry?: string[], tiers?: string, reliability?: boolean, brokers?: number,
-     *     gates?: string[], copyTo?: string, console?: string[]}} [options]
-     *     `racks`: the brokers stand in `rack-1`, `rack-2`, …; `plain`: the endpoint speaks HTTP; `endpoint`, `retry`: further options of the process that holds it; on
+     *     gates?: string[], copyTo?: string, console?: string[], release?: '3.9'}} [options]
+     *     `racks`: the brokers stand in `rack-1`, `rack-2`, …; `release`: of Kafka, when not that of scripts/kafka; `plain`: the endpoint speaks HTTP; `endpoint`, `retry`: further options of the process that holds it; on
      *     Kafka the role retry runs only if `retry` is given, and the role reliability only with `reliability`
      *     (embedded: both always); `tiers`: the delays of a new log; `brokers`: how many; `gates`: names of edges
      *     that reach the brokers through proxies, see gatesOf(); `copyTo`: a directory for the output of all of them
      */
-    constructor(log, { plain = false, endpoint = [], retry, tiers, reliability = false, brokers = 1, gates = [], copyTo, console = undefined, racks = false } = {}) {
+    constructor(log, { plain = false, endpoint = [], retry, tiers, reliability = false, brokers = 1, gates = [], copyTo, console = undefined, racks = false, release = undefined } = {}) {
         this.brokerCount = brokers;
+        this.kafkaRelease = release; // startKafka() takes it: a broker that is started again may get another one
         this.gated = gates;
         this.racks = racks;
         this.copyTo = copyTo;
@@ -219,6 +220,7 @@ export class Cluster {
                     ...process.env,
                     BECKON_KAFKA_NODE: String(node),
                     ...(this.racks && { BECKON_KAFKA_RACK: `rack-${node}` }),
+                    ...(this.kafkaRelease && { BECKON_KAFKA_RELEASE: this.kafkaRelease }),
                     BECKON_KAFKA_VOTERS: this.voters,
                     BECKON_KAFKA_CLUSTER: this.kafkaCluster,
                     BECKON_KAFKA_GATES: [...gates.values()].map((gate) => `${gate.port}:${gate.proxyPort}`).join(' '),

@@ -39,6 +39,13 @@ function draw(panels) {
         const [much, sign] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find(([least]) => Math.abs(value) >= least) ?? [1, ''];
         return `${Number((value / much).toPrecision(3))} ${sign}${UNITS[unit] ?? unit}`;
     };
+    /** The width of an axis: its ticks, and the widest of their labels. */
+    const roomOf = (plot, labels, axis) => {
+        const { font, gap, ticks } = plot.axes[axis];
+        plot.ctx.font = font[0]; // (in pixels of the canvas)
+        const widest = Math.max(0, ...(labels ?? []).map((label) => plot.ctx.measureText(label).width / devicePixelRatio));
+        return Math.ceil(ticks.size + gap + widest) + 2;
+    };
     const colors = ['#3366cc', '#dc6900', '#109618', '#990099', '#0099c6', '#dd4477', '#66aa00', '#b82e2e', '#316395', '#994499'];
     for (const { title, about, type, unit, thresholds, box, times, series } of panels) {
         const frame = document.createElement('section');
@@ -58,7 +65,7 @@ function draw(panels) {
         const lines = (thresholds?.steps ?? []).filter(({ value }) => value !== null);
         const options = {
             width: box.w - 12, height: box.h - 92, legend: { show: true, live: false }, cursor: { show: false },
-            axes: [{ size: 28 }, { size: 64, values: (_, ticks) => ticks.map((tick) => text(tick, unit)) }],
+            axes: [{ size: 28 }, { size: roomOf, values: (_, ticks) => ticks.map((tick) => text(tick, unit)) }],
             scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high ?? 0) <= 0 ? 1 : high * 1.1] } },
             series: [{}, ...series.map(({ name }, i) => ({ label: name, stroke: colors[i % colors.length], width: 1.5, spanGaps: true }))],
             hooks: { draw: [(plot) => lines.forEach(({ value }) => {

@@ -1,7 +1,8 @@
-// What operators do to the brokers of a living cluster: a restart of one after the other, leaders that move, replicas that move,
-// and quotas that throttle. Three brokers, as `chaos.mjs --upkeep` has them.
+// What operators do to the brokers of a living cluster: an upgrade to the next release of Kafka, a restart of one after the other,
+// leaders that move, replicas that move, and quotas that throttle. Three brokers, as `chaos.mjs --upkeep` has them.
+import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { until } from './beckon.mjs';
@@ -12,8 +13,14 @@ const QUOTA_MS = 15000;
 const QUOTAS = { producer_byte_rate: 20000, request_percentage: 5 };
 const CALM_MS = 5000;
 
+/** The release that the brokers have before their upgrade. */
+export const OLD_KAFKA = '3.9';
+
 /** The steps of `--upkeep`, each followed by a judgement. */
-export const UPKEEP = ['nothing', 'restart of all brokers', 'leaders that move', 'replicas that move', 'quotas'];
+export const UPKEEP = ['nothing', 'upgrade of all brokers', 'restart of all brokers', 'leaders that move', 'replicas that move', 'quotas'];
+
+/** Where the jars of the release of scripts/kafka are. */
+const jars = async () => (await promisify(execFile)(join(import.meta.dirname, '..', '..', 'scripts', 'kafka', 'fetch.sh'))).stdout.trim();
 
 export class Upkeep {
     /** @param {(kind: string, fields: object) => void} note */
@@ -46,6 +53,7 @@ export class Upkeep {
         this.note('upkeep', { what });
         await {
             nothing: () => pause(CALM_MS),
+            'upgrade of all brokers': () => this.upgradeAll(),
             'restart of all brokers': () => this.restartAll(),
             'leaders that move': () => this.moveLeaders(),
             'replicas that move': () => this.moveReplicas(),
@@ -67,7 +75,17 @@ export class Upkeep {
         }).join('\n');
     }
 
-    /** As an upgrade does it: each broker ends in order, comes back, and is in sync before the next one goes. */
+    /** To the release of scripts/kafka, by the steps of Kafka's documentation: the programs first, then the features of the cluster. */
+    async upgradeAll() {
+        this.cluster.kafkaRelease = undefined;
+        await this.restartAll();
+        const [, release] = readdirSync(await jars()).join('\n').match(/^kafka-server-(\d+\.\d+)\.\d+\.jar$/m);
+        await this.cluster.kafkaTool('FeatureCommand', ['upgrade', '--release-version', release]);
+        const finalized = await this.cluster.kafkaTool('FeatureCommand', ['describe']);
+        assert.match(finalized, new RegExp(`metadata\\.version.*FinalizedVersionLevel: ${release}`));
+    }
+
+    /** Each broker ends in order, comes back, and is in sync before the next one goes. */
     async restartAll() {
         for (const name of this.cluster.brokers.keys()) {
             const broker = this.cluster.children.get(name);
@@ -124,7 +142,6 @@ export class Upkeep {
     }
 
     async configs(args) {
-        const jars = (await promisify(execFile)(join(import.meta.dirname, '..', '..', 'scripts', 'kafka', 'fetch.sh'))).stdout.trim();
-        await promisify(execFile)('java', ['-cp', `${jars}/*`, 'kafka.admin.ConfigCommand', '--bootstrap-server', this.cluster.servers, ...args]);
+        await promisify(execFile)('java', ['-cp', `${await jars()}/*`, 'kafka.admin.ConfigCommand', '--bootstrap-server', this.cluster.servers, ...args]);
     }
 }

@@ -15,7 +15,7 @@ import { crowd } from './chaos-clients.mjs';
 import { Faults, installationOn } from './chaos-faults.mjs';
 import { isKill, plan, randomFrom } from './chaos-plan.mjs';
 import { ChaosSenders } from './chaos-senders.mjs';
-import { UPKEEP, Upkeep } from './chaos-upkeep.mjs';
+import { OLD_KAFKA, UPKEEP, Upkeep } from './chaos-upkeep.mjs';
 import { agent } from './client.mjs';
 
 const USAGE = './dev chaos [--log kafka|embedded] [--kills N] [--seed S] [--minutes M] [--brokers 1|3] [--clients N] [--gap MS] [--upkeep]';
@@ -86,7 +86,7 @@ function note(kind, { written, ...fields } = {}) {
     upkeep.heed(event);
 }
 
-const cluster = new Cluster(log, { plain: true, brokers: brokers.length, gates: names.edges, copyTo: directory });
+const cluster = new Cluster(log, { plain: true, brokers: brokers.length, gates: names.edges, copyTo: directory, ...(given.upkeep && { release: OLD_KAFKA }) });
 const upkeep = new Upkeep(cluster, note);
 const installation = installationOn(cluster, names);
 const faults = new Faults(cluster, installation, note);

@@ -313,25 +313,7 @@ test('operations: lost keys', async () => {
     await agent.register();
     assert.equal(await post(agent.endpoint, 'new ring'), 201);
     await until('the message', () => agent.bodies.includes('new ring'));
-});
-
-test('operations: moving here from autopush', async () => {
-    const [clients] = take(OPERATIONS, 'Moving here from autopush');
     await agent.close();
-    must('systemctl stop beckon');
-    const key = `${Buffer.alloc(32, 7).toString('base64url')}=`;
-    assert.match(must(`runuser -u beckon -- beckon keys import --crypto-keys '[${key}]' --auth-keys '[a1]' --data ${DATA}`), /1 Fernet keys/);
-    must(`runuser -u beckon -- beckon keys publish --data ${DATA}`);
-    const file = join('/var/tmp', 'clients.jsonl');
-    writeFileSync(file, clients);
-    assert.match(must(`runuser -u beckon -- beckon subscriptions import ${file} --data ${DATA}`), /imported 2 clients with 1 channels/);
-    must('systemctl start beckon');
-    await ready();
-    const moved = new UserAgent(WEBSOCKET);
-    moved.uaid = '0f1e2d3c4b5a49788796a5b4c3d2e1f0';
-    await moved.connect();
-    assert.deepEqual(moved.faults, []);
-    await moved.close();
 });
 
 /** A real Firefox subscribes through the proxy, npm web-push sends through it. */

@@ -118,6 +118,8 @@ const numbersOf = async (query) => (await ask('query', { query })).result.map(({
 const names = () => ask('label/__name__/values');
 /** Nobody exports them here: nothing fails, and no port has TLS. */
 const ABSENT = new Set(['beckon_failed_requests_total', 'beckon_certificate_expiry_time_seconds']);
+/** Without a certificate; a zero would look like one that has expired. */
+const EMPTY = ['First certificate expires in'];
 const metricsIn = (text) => new Set(text.match(/\b(?:beckon|process|kafka|kminion)_\w+/g));
 
 /** Waits until nothing is missing; fails with the names of what never comes. */
@@ -144,6 +146,7 @@ for (const file of readdirSync(DASHBOARDS)) {
             const known = new Set(await names());
             const left = [];
             for (const { title, expr } of queries) {
+                if (EMPTY.includes(title)) continue;
                 const unknown = [...metricsIn(expr)].filter((name) => !known.has(name) && !ABSENT.has(name));
                 if (unknown.length > 0) left.push(`${title}: nobody exports ${unknown.join(', ')}`);
                 else if ((await numbersOf(expr)).length === 0) left.push(`${title}: no number for ${expr}`);
@@ -159,11 +162,11 @@ for (const file of readdirSync(DASHBOARDS)) {
     }
 }
 
-test('each board is drawn, with a line in every panel', async (t) => {
+test('each board is drawn, with a line in every panel that has something to show', async (t) => {
     const boards = readdirSync(DASHBOARDS).map((file) => JSON.parse(readFileSync(join(DASHBOARDS, file), 'utf8')));
     for (const { path, uid, empty } of await drawBoards(origin, boards, PICTURES)) {
         t.diagnostic(path);
-        assert.deepEqual(empty, [], `panels of ${uid} without a series`);
+        assert.deepEqual(empty, EMPTY.filter((title) => boards.find((board) => board.uid === uid).panels.some((panel) => panel.title === title)), `panels of ${uid} without a series`);
     }
 });
 

@@ -209,6 +209,9 @@ test('an empty log beside a key ring, and a log without its ring, are refused', 
     let result = run(['standalone', '--data', data, ...(await ports())]);
     assert.equal(result.code, 2);
     assert.match(result.text, /but no log in .*Is the right volume mounted.*--new-log/s);
+    const elsewhere = fresh();
+    assert.equal(run(['standalone', '--data', elsewhere, '--key-ring', ring, ...(await ports())]).code, 2);
+    assert.equal(existsSync(elsewhere), false, 'nothing was made before that was found');
 
     const ops = await freePort();
     const first = spawn(BECKON, ['standalone', '--data', data, '--new-log', '--edge-port', '0', '--retry-port', '0', '--console-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)], { stdio: 'ignore' });
@@ -293,8 +296,29 @@ test('an option for librdkafka that a promise rests on is refused with its value
         'endpoint', '--data', fresh(), '--key-ring', ring,
         '--kafka-servers', `127.0.0.1:${await freePort()}`, '--kafka-librdkafka', 'acks=1', ...(await ports()),
     ]);
-    assert.equal(code, 1);
+    assert.equal(code, 2);
     assert.match(text, /librdkafka option 'acks' cannot be '1': a 201 is a promise.*always 'all'/);
+});
+
+test('options for librdkafka that cannot work end a start for good, without a directory, and no password is printed', async () => {
+    const ring = join(directory, 'options-keys.json');
+    run(['keys', 'generate', '--key-ring', ring]);
+    const tried = [
+        [['sasl.pasword=hunter2'], /kafka\.librdkafka\.sasl\.pasword: .*no option of this name/],
+        [['security.protocol=SASL_SSL', 'sasl.mechanism=PLAIN', 'sasl.username=u'], /kafka\.librdkafka: .*sasl\.password/],
+        [['security.protocol=SSL', 'ssl.ca.location=/does/not/exist.pem'], /kafka\.librdkafka: ssl\.ca\.location/],
+    ];
+    for (const [options, expected] of tried) {
+        const data = fresh();
+        const { code, text } = run([
+            'edge', '--data', data, '--key-ring', ring, '--endpoint-url', 'https://push.example.org', '--kafka-servers', `127.0.0.1:${await freePort()}`,
+            '--edge-port', '0', '--edge-link-port', '0', '--ops-port', '0', ...options.flatMap((option) => ['--kafka-librdkafka', option]),
+        ]);
+        assert.equal(code, 2, text);
+        assert.match(text, expected);
+        assert.doesNotMatch(text, /hunter2/);
+        assert.equal(existsSync(data), false, text);
+    }
 });
 
 test('fewer file descriptors than clients: it says so, and the one too many receives a Retry-After', async (t) => {

@@ -9,8 +9,11 @@
 #include "retry/attempt/address_guard.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace beckon::app {
@@ -51,6 +54,46 @@ void check_edge_path(const Config& config, std::vector<ConfigFault>& faults) {
     faults.push_back({"edge.path", "is '" + path + "': it begins with / and has at most " +
                                        std::to_string(kMax) +
                                        " letters, digits and -._~/, e.g. /push"});
+}
+
+/// Why a broker's address cannot be one; empty if it can. librdkafka would wait for it without end.
+std::string fault_of_server(std::string_view server) {
+    const std::string is = "is '" + std::string{server} + "': ";
+    for (const std::string_view protocol :
+         {"PLAINTEXT://", "SSL://", "SASL_PLAINTEXT://", "SASL_SSL://"}) {
+        if (server.starts_with(protocol)) server.remove_prefix(protocol.size());
+    }
+    constexpr std::string_view kForm = "a broker is host:port, e.g. kafka-1:9092";
+    const auto end = server.starts_with('[') ? server.find(']') : server.find(':');
+    const auto colon = server.starts_with('[') && end != server.npos ? end + 1 : end;
+    const auto host = server.substr(0, colon);
+    constexpr std::string_view kAllowed =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._[:]%";
+    if (host.empty() || host.find_first_not_of(kAllowed) != host.npos ||
+        host.find_first_not_of("0123456789") == host.npos) {
+        return is + std::string{kForm};
+    }
+    if (colon >= server.size()) return {};  // librdkafka's default, 9092
+    const auto port = server.substr(colon + 1);
+    std::uint16_t number = 0;
+    const auto read = std::from_chars(port.data(), port.data() + port.size(), number);
+    const bool good = server[colon] == ':' && read.ec == std::errc{} &&
+                      read.ptr == port.data() + port.size() && number > 0;
+    return good ? std::string{} : is + std::string{kForm} + ", with a port from 1 to 65535";
+}
+
+void check_servers(const Config& config, std::vector<ConfigFault>& faults) {
+    std::string_view rest = config.kafka.bootstrap_servers;
+    while (!rest.empty()) {
+        const auto comma = rest.find(',');
+        auto server = rest.substr(0, comma);
+        rest.remove_prefix(comma == rest.npos ? rest.size() : comma + 1);
+        while (server.starts_with(' ')) server.remove_prefix(1);
+        while (server.ends_with(' ')) server.remove_suffix(1);
+        if (auto why = fault_of_server(server); !why.empty()) {
+            faults.push_back({"kafka.servers", std::move(why)});
+        }
+    }
 }
 
 /// In one process the endpoint accepts messages for the bridges of the role retry.
@@ -176,6 +219,7 @@ std::vector<ConfigFault> faults_of(const Config& config, Reader reader) {
     std::vector<ConfigFault> faults;
     check_together(config, reader, faults);
     check_public_url(config, reader, faults);
+    check_servers(config, faults);
     check_bridged_apps(config, reader, faults);
     check_lists(config, reader, faults);
     return faults;

@@ -310,11 +310,11 @@ log::Control write_first_control(log::EventLog& log, const Config& config,
 int run_standalone(Config config, const Signals& signals, const StandaloneOptions& options) {
     std::optional<StopWatchdog> watchdog;  // outlives everything whose end it watches
     check_start(config, Reader::standalone);
+    auto keys = find_key_ring(config, options.new_log);
     const DataDirectory directory{config.data};
     use_self_made_certificate(config);
     Process process{config};
     await_disk_space(config.data, process.health, signals);
-    auto keys = find_key_ring(config, options.new_log);
 
     config.embedded.directory = config.data / "log";
     config.embedded.sync = config.sync == "always"     ? log::Sync::always

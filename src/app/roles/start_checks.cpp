@@ -4,6 +4,7 @@
 #include "app/process/process.hpp"
 #include "app/roles/console_role.hpp"
 #include "core/setup_error.hpp"
+#include "log/kafka/kafka_log.hpp"
 #include "net/listener.hpp"
 #include "net/tls.hpp"
 #include "retry/bridge/credentials.hpp"
@@ -143,6 +144,7 @@ void check_start_files(const Config& config, Reader role) {
 void check_start(const Config& config, Reader role) {
     // Whose ports it has too; this error names it.
     if (DataDirectory::in_use(config.data)) const DataDirectory refused{config.data};
+    if (role != Reader::standalone) log::check_kafka_options(config.kafka);
     check_start_files(config, role);
     check_start_ports(start_ports(config, role));
 }

@@ -33,7 +33,7 @@ void Partition::arm(Waiter& waiter) {
 }
 
 void Partition::not_behind(Waiter& waiter) {
-    if (const auto batch = std::exchange(waiter.behind, std::nullopt)) pacing_.has_read(*batch);
+    if (const auto behind = std::exchange(waiter.behind, std::nullopt)) pacing_.has_read(*behind);
 }
 
 void Partition::set_pacing(Waiter& waiter, bool paces) {

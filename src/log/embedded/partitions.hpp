@@ -74,9 +74,9 @@ struct Waiter {
     core::Lifetime::Remote reader;  ///< runs `ready` while the reader lives
     core::Executor::Task ready;
     // Under the partition's mutex:
-    bool armed = false;                          ///< the reader returned `drained`
-    bool paces = false;                          ///< it is one of the pacing readers
-    std::optional<PacingReaders::Batch> behind;  ///< and has not read what this batch wrote
+    bool armed = false;                            ///< the reader returned `drained`
+    bool paces = false;                            ///< it is one of the pacing readers
+    std::optional<PacingReaders::Batch> behind{};  ///< and has not read what this batch wrote
 };
 
 /// A partition at run time. Offsets below `visible_end` are durable as `sync` promises; readers see

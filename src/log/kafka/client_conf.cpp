@@ -1,6 +1,7 @@
 #include "log/kafka/client_conf.hpp"
 
 #include "core/assert.hpp"
+#include "core/setup_error.hpp"
 
 #include <algorithm>
 #include <array>
@@ -73,7 +74,7 @@ const Fixed* find_fixed(std::string_view name) {
     std::string message = "the librdkafka option '" + std::string{fixed.name} + "' cannot be '" +
                           value + "': " + std::string{fixed.why};
     if (!fixed.value.empty()) message += " (it is always '" + std::string{fixed.value} + "')";
-    throw std::runtime_error(message);
+    throw core::SetupError(message);
 }
 
 /// While an object of this class exists, the threads that this thread starts inherit a timer slack
@@ -97,13 +98,18 @@ private:
     const int before_;
 };
 
+/// The value is in no message of ours: it may be a password whose option has a spelling mistake.
+/// librdkafka's reason has it where only some values are allowed.
 void set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
     std::array<char, 512> why{};
-    if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), why.data(), why.size()) !=
-        RD_KAFKA_CONF_OK) {
-        throw std::runtime_error("librdkafka does not take '" + name + "=" + value +
-                                 "': " + why.data());
+    switch (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), why.data(), why.size())) {
+        case RD_KAFKA_CONF_OK: return;
+        case RD_KAFKA_CONF_UNKNOWN:
+            throw core::SetupError("kafka.librdkafka." + name + ": librdkafka " +
+                                   rd_kafka_version_str() + " has no option of this name");
+        case RD_KAFKA_CONF_INVALID: break;
     }
+    throw core::SetupError("kafka.librdkafka." + name + ": " + why.data());
 }
 
 }  // namespace
@@ -149,9 +155,28 @@ ClientHandle make_client(rd_kafka_type_t type, ConfHandle conf) {
     std::array<char, 512> why{};
     const LateTimers late;
     ClientHandle client{rd_kafka_new(type, conf.get(), why.data(), why.size())};
-    if (!client) throw std::runtime_error(why.data());  // conf is still ours and is freed here
-    static_cast<void>(conf.release());                  // librdkafka owns it from now on
+    if (!client) {  // conf is still ours and is freed here
+        // Options that do not fit together, or a file that one names.
+        if (rd_kafka_last_error() == RD_KAFKA_RESP_ERR__INVALID_ARG) {
+            throw core::SetupError(std::string{"kafka.librdkafka: "} + why.data());
+        }
+        throw std::runtime_error(why.data());
+    }
+    static_cast<void>(conf.release());  // librdkafka owns it from now on
     return client;
 }
 
 }  // namespace beckon::log::kafka
+
+namespace beckon::log {
+
+void check_kafka_options(const KafkaConfig& config) {
+    auto nowhere = config;
+    nowhere.bootstrap_servers.clear();
+    kafka::KafkaEvents events{""};
+    // Its reason for a file is a line of level 3; what an option means is said by the real clients.
+    kafka::make_client(RD_KAFKA_PRODUCER,
+                       kafka::make_conf(nowhere, events, {.required = {{"log_level", "3"}}}));
+}
+
+}  // namespace beckon::log

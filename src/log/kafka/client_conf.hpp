@@ -22,13 +22,14 @@ struct ClientSettings {
 };
 
 /// A configuration of a client. Errors and log lines of the client go to `events`, which outlives
-/// it. Throws std::runtime_error naming the user's option that is refused, by us (with its value
+/// it. Throws core::SetupError naming the user's option that is refused, by us (with its value
 /// and why) or by librdkafka; every kind of client refuses the same ones, so that the first client
 /// throws.
 ConfHandle make_conf(const KafkaConfig& config, KafkaEvents& events,
                      const ClientSettings& settings);
 
-/// Throws std::runtime_error with librdkafka's reason.
+/// Throws core::SetupError with librdkafka's reason if the user's options do not fit together or a
+/// file that they name cannot be read, std::runtime_error if the system lacks memory or threads.
 ClientHandle make_client(rd_kafka_type_t type, ConfHandle conf);
 
 }  // namespace beckon::log::kafka

@@ -24,8 +24,11 @@ struct KafkaConfig {
     std::map<std::string, std::string> librdkafka;
 };
 
-/// Makes the clients; does not wait for a broker. Throws std::runtime_error for an option that
+/// Makes the clients; does not wait for a broker. Throws core::SetupError for an option that
 /// librdkafka or we refuse, naming it.
 std::unique_ptr<EventLog> open_kafka_log(const KafkaConfig& config);
+
+/// Makes one client that knows no broker, and ends it: throws as open_kafka_log() does.
+void check_kafka_options(const KafkaConfig& config);
 
 }  // namespace beckon::log

@@ -4,6 +4,7 @@
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "core/json_text.hpp"
+#include "core/setup_error.hpp"
 #include "fetch/transfer.hpp"
 #include "log/topics_admin.hpp"
 #include "tools/doctor/rights_check.hpp"
@@ -120,6 +121,8 @@ Findings check_log(app::Config config, std::optional<app::Reader> role) {
             findings.insert(findings.end(), rights.begin(), rights.end());
         }
         return findings;
+    } catch (const core::SetupError& error) {
+        return {{Verdict::bad, "log", where + ": " + error.what(), "correct what it names"}};
     } catch (const std::exception& error) {
         return {{Verdict::bad, "log", where + ": " + error.what(),
                  kafka ? "name the brokers with --kafka-servers, and look whether they run"

@@ -64,8 +64,7 @@ std::uint64_t milliseconds_in(const nlohmann::json& value) {
     return number.is_number_unsigned() ? number.get<std::uint64_t>() : 0;
 }
 
-std::optional<DumpedUser> user_of_redis(const std::string& line) {
-    const auto object = parse_dumped(line);
+std::optional<DumpedUser> user_of_redis(const nlohmann::json& object) {
     if (!object.is_object()) return std::nullopt;
     const auto record = value_of(object.value("user", nlohmann::json{}));
     if (!record.is_object() || !record.value("uaid", nlohmann::json{}).is_string())
@@ -93,7 +92,13 @@ ConvertedDump convert_redis(std::istream& in, const std::function<void(const std
     std::string line;
     for (std::size_t number = 1; std::getline(in, line); ++number) {
         if (line.empty()) continue;
-        const auto user = user_of_redis(line);
+        const auto object = parse_dumped(line);
+        // The record has expired between its key and its value.
+        if (object.is_object() && object.contains("user") && object["user"].is_null()) {
+            ++done.others;
+            continue;
+        }
+        const auto user = user_of_redis(object);
         if (!user) {
             refused(std::to_string(number) + ": no object with a user and its channels");
             continue;

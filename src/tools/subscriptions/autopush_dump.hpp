@@ -7,13 +7,14 @@
 #include <string>
 #include <string_view>
 
-/// Dumps of autopush's user table as lines for `beckon subscriptions import`. docs/operations.md
-/// has the commands that make them.
+/// Dumps of autopush's user table as lines for `beckon subscriptions import`.
+/// docs/coming-from-autopush.md has the commands that make them.
 namespace beckon::tools {
 
 enum class DumpForm {
     /// One JSON object in a line: {"user": the value of autopush/user/<uaid>, "channels": the list
     /// autopush/channels/<uaid>, "co": the value of autopush/co/<uaid>}; a value may be its text.
+    /// A `user` of null has expired meanwhile.
     redis,
     /// The output of `cbt read`: a row key in a line, and below it for each cell a line
     /// `family:column @ time` and a line with its value as Go quotes it.
@@ -22,7 +23,7 @@ enum class DumpForm {
 
 struct ConvertedDump {
     std::size_t clients = 0;
-    std::size_t others = 0;  ///< rows of messages
+    std::size_t others = 0;  ///< rows of messages, and users that have expired
 };
 
 /// Calls `client` with a line for each client, and `refused` with the place and the reason where

@@ -85,6 +85,10 @@ core::Result<ImportedClient> parse_client(const std::string& line) {
         if (!channel) return wrong_line("channelIDs must be a list of UUIDs");
         client.channels.push_back(core::ChannelId{*channel});
     }
+    // autopush's lists have a channel as often as its client has registered it.
+    std::sort(client.channels.begin(), client.channels.end());
+    client.channels.erase(std::unique(client.channels.begin(), client.channels.end()),
+                          client.channels.end());
     if (const auto seen = object.find("last_seen"); seen != object.end()) {
         if (!seen->is_number_unsigned()) return wrong_line("last_seen must be seconds since 1970");
         const auto seconds = seen->get<std::uint64_t>();

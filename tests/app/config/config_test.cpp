@@ -140,6 +140,32 @@ TEST_CASE("a console that others reach needs a token, and a tool beside it does 
     CHECK(faults_of(config, Reader::running).empty());
 }
 
+TEST_CASE("a broker's address that cannot be one is refused", "[config]") {
+    const auto faults = [](const std::string& servers) {
+        Config config = defaults_of(Reader::retry);
+        config.kafka.bootstrap_servers = servers;
+        std::size_t found = 0;
+        for (const auto& fault : faults_of(config, Reader::retry)) {
+            CHECK(fault.where == "kafka.servers");
+            ++found;
+        }
+        return found;
+    };
+    for (const char* good :
+         {"127.0.0.1:9092", "kafka", "kafka-1:9092,kafka-2.internal:9093", "a_b:1, c:65535",
+          "[::1]:9092", "[fe80::1%eth0]", "SASL_SSL://k:9093"}) {
+        CAPTURE(good);
+        CHECK(faults(good) == 0);
+    }
+    for (const char* wrong :
+         {"9092", ":9092", "kafka:", "kafka:0", "kafka:99999", "kafka:9092x", "http://kafka:9092",
+          "kafka/9092", "a b:9092", "[::1]9092", "k:1:2"}) {
+        CAPTURE(wrong);
+        CHECK(faults(wrong) == 1);
+    }
+    CHECK(faults("kafka:1,,9092") == 2);
+}
+
 TEST_CASE("a setting has an effect on the commands that read it", "[config]") {
     CHECK_FALSE(has_effect("kafka.servers", Reader::standalone));
     CHECK_FALSE(has_effect("partitions", Reader::edge));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh SCRIPT: runs compose.mjs or image.mjs against the Docker engine of this machine, or, as root where none runs, against one of
-# its own. Ends with 77 (skipped) where neither is possible.
+# run.sh SCRIPT: runs compose.mjs, image.mjs or image-from-source.mjs against the Docker engine of this machine, or, as root where none
+# runs, against one of its own. Ends with 77 (skipped) where neither is possible.
 set -euo pipefail
 cd "$(dirname "$0")"
 

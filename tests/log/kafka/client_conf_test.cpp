@@ -1,11 +1,14 @@
 // A user's options for librdkafka in the configuration of a client; no broker is needed.
 #include "log/kafka/client_conf.hpp"
 
+#include "core/setup_error.hpp"
 #include "log/kafka/reader_clients.hpp"
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include <catch2/catch.hpp>
@@ -108,6 +111,33 @@ TEST_CASE("an option that would break a promise is refused with its value and wh
 TEST_CASE("an option that librdkafka does not take is refused with its reason", "[kafka]") {
     CHECK_THAT(why_not("linger.msec", "5"), Contains("linger.msec"));
     CHECK_THAT(why_not("linger.ms", "soon"), Contains("linger.ms"));
+}
+
+TEST_CASE("options that cannot work end a start, before a broker is asked, without a password",
+          "[kafka]") {
+    const auto why = [](std::map<std::string, std::string> options) {
+        log::KafkaConfig config;
+        config.bootstrap_servers = "127.0.0.1:1";
+        config.librdkafka = std::move(options);
+        try {
+            log::check_kafka_options(config);
+        } catch (const core::SetupError& error) {
+            return std::string{error.what()};
+        }
+        return std::string{};
+    };
+    CHECK(why({{"client.rack", "here"}}).empty());
+    CHECK_THAT(why({{"sasl.pasword", "hunter2"}}),
+               Contains("kafka.librdkafka.sasl.pasword: librdkafka") && !Contains("hunter2"));
+    CHECK_THAT(why({{"security.protocol", "SASL_SLL"}}),
+               Contains("kafka.librdkafka.security.protocol: ") && Contains("SASL_SLL"));
+    CHECK_THAT(why({{"security.protocol", "SASL_SSL"},
+                    {"sasl.mechanism", "SCRAM-SHA-512"},
+                    {"sasl.username", "u"}}),
+               Contains("kafka.librdkafka: ") && Contains("sasl.password"));
+    CHECK_THAT(why({{"security.protocol", "SSL"}, {"ssl.ca.location", "/does/not/exist.pem"}}),
+               Contains("kafka.librdkafka: ssl.ca.location"));
+    CHECK_THAT(why({{"acks", "1"}}), Contains("cannot be '1'"));
 }
 
 TEST_CASE("a log opens with options that are the user's", "[kafka]") {

@@ -54,8 +54,24 @@ TEST_CASE("users of autopush in Redis become lines of an import", "[move]") {
           R"({"uaid":"5b2e1c7d8f904a3bb6d1e0f2a3c4b5d6","channelIDs":[],"router_type":"fcm",)"
           R"("router_data":{"app_id":"a","token":"t"}})");
     for (const auto& line : done.clients) CHECK(parse_client(line));
-    REQUIRE(done.refused.size() == 2);
+    REQUIRE(done.refused.size() == 1);
     CHECK(done.refused[0] == "4: no object with a user and its channels");
+    CHECK(done.counts.others == 1);
+}
+
+TEST_CASE("a channel that autopush lists twice is one channel", "[move]") {
+    // (as autopush-rs 1.83.1 wrote it, and redis-cli 7 printed it)
+    const auto done = convert(
+        DumpForm::redis,
+        R"({"user":"{\"uaid\":\"0543eb68e8b74286ae216453bbf5d925\",\"connected_at\":1795712428275,)"
+        R"(\"router_type\":\"webpush\",\"router_data\":null,\"node_id\":\"http://127.0.0.1:24711\",)"
+        R"(\"record_version\":1,\"priv_channels\":[]}","channels":["db13d007-8166-49e0-9268-0eaf1a1d1af7",)"
+        R"("08d7743b-857a-4b0f-955b-424779e6787f","db13d007-8166-49e0-9268-0eaf1a1d1af7"],)"
+        R"("co":"1795712428277"})");
+    REQUIRE(done.clients.size() == 1);
+    const auto client = parse_client(done.clients[0]);
+    REQUIRE(client);
+    CHECK(client->channels.size() == 2);
 }
 
 TEST_CASE("users of autopush in Bigtable become lines of an import", "[move]") {
