@@ -440,7 +440,7 @@ std::vector<Attempt> Dispatcher::attempts_of(std::string_view webhook) const {
 }
 
 AttemptSummary Dispatcher::summary_of(std::string_view webhook) const {
-    return impl_->attempts.summary_of(webhook);
+    return attempts_.summary_of(webhook);
 }
 
 std::vector<AttemptHour> Dispatcher::hours_of(std::string_view webhook) const {
