@@ -479,9 +479,9 @@ export class Cluster {
         return reply.json();
     }
 
-    /** Of the process that holds the endpoint. */
-    pid() {
-        return this.children.get(this.log === 'kafka' ? 'endpoint' : 'standalone').process.pid;
+    /** Of the process with this role; by default of that which holds the endpoint. */
+    pid(role = 'endpoint') {
+        return this.children.get(this.log === 'kafka' ? role : 'standalone').process.pid;
     }
 
     roles() {

@@ -122,6 +122,31 @@ test('a message reaches APNs over HTTP/2 with a token of ours', async () => {
     assert.deepEqual(own.service.of(own.token)[0].body.aps, { badge: 3 });
 });
 
+test('brackets in a token, or in a text for APNs, are text: the endpoint works, after a change of the token too', async () => {
+    const brackets = '{'.repeat(60) + '['.repeat(60);
+    for (const bridge of ['fcm', 'apns']) {
+        const more = bridge === 'apns' ? { aps: JSON.stringify({ alert: { title: brackets } }) } : {};
+        const client = await registered(bridge, bridge === 'fcm' ? `ok-${brackets}` : 'ok', more);
+        await accepted(client, { body: 'first' });
+        await came(client);
+        const changed = `${client.token}-changed`;
+        const reply = await fetch(`${client.url}/${client.uaid}`, {
+            method: 'PUT',
+            headers: { Authorization: `Bearer ${client.secret}`, 'Content-Type': 'application/json' },
+            body: JSON.stringify({ token: changed, ...more }),
+        });
+        assert.equal(reply.status, 200, await reply.text());
+        // (as soon as the new token is known to the endpoint)
+        await until('a message to the new token', async () => {
+            await accepted(client, { body: 'second' });
+            return client.service.of(changed).length > 0;
+        });
+        const { body } = client.service.of(changed)[0];
+        assert.equal(bodyOf({ body }), 'second');
+        if (bridge === 'apns') assert.equal(body.aps.alert.title, brackets);
+    }
+});
+
 test('one access token serves many messages, and one that is refused is replaced', async () => {
     const clients = await Promise.all(Array.from({ length: 20 }, () => registered('fcm', 'ok')));
     const before = fcm.grants;

@@ -37,7 +37,7 @@ export class RetryApi {
                 let text = '';
                 response.on('data', (data) => (text += data));
                 response.on('error', reject);
-                response.on('end', () => resolve({ status: response.statusCode, text, json: text ? JSON.parse(text) : null }));
+                response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, text, json: text ? JSON.parse(text) : null }));
             });
             request.on('error', reject);
             request.end(json === undefined ? undefined : JSON.stringify(json));
