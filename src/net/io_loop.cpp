@@ -2,7 +2,9 @@
 
 #include "core/contain.hpp"
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +19,7 @@
 #include <boost/asio/post.hpp>
 #include <pthread.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace beckon::net {
@@ -32,6 +35,13 @@ int boot_timer() {
     return fd;
 }
 
+/// The processor time that the calling thread has had.
+core::Duration thread_time() {
+    timespec had{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &had);
+    return std::chrono::seconds{had.tv_sec} + std::chrono::nanoseconds{had.tv_nsec};
+}
+
 }  // namespace
 
 struct IoLoop::Impl {
@@ -43,10 +53,17 @@ struct IoLoop::Impl {
     const core::SystemClock clock{};
     std::multimap<core::MonoTime, Task> timers;  ///< of the loop's thread, or before it runs
     const char* name = "loop";
+    bool measured = false;  ///< its turns are
+    /// Of the loop's thread: the first moment of a turn, and the thread's time until then.
+    core::MonoTime began{};
+    core::Duration had{};
+    std::atomic<core::Duration> longest_turn{};
 
     void wait();
     void set_timer();
     void run_timers();
+    void run();
+    void turned();
 };
 
 void IoLoop::Impl::wait() {
@@ -79,6 +96,25 @@ void IoLoop::Impl::run_timers() {
     }
 }
 
+void IoLoop::Impl::run() {
+    if (!measured) {
+        context.run();
+        return;
+    }
+    while (context.run_one() > 0) turned();
+}
+
+/// Between two tasks. A turn is one task, or tasks of kShortTurn together: the kernel is not asked
+/// for the thread's time at each.
+void IoLoop::Impl::turned() {
+    const auto now = clock.mono();
+    if (now - began < kShortTurn) return;
+    const auto has = thread_time();
+    if (has - had > longest_turn.load(std::memory_order_relaxed)) longest_turn = has - had;
+    began = now;
+    had = has;
+}
+
 IoLoop::IoLoop() : impl_(std::make_unique<Impl>()) { impl_->wait(); }
 
 IoLoop::~IoLoop() = default;
@@ -99,10 +135,15 @@ void IoLoop::run(const char* name) {
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     impl_->name = name;
+    impl_->had = thread_time();
     for (;;) {
-        if (core::contain(name, [this] { impl_->context.run(); })) return;
+        if (core::contain(name, [this] { impl_->run(); })) return;
     }
 }
+
+void IoLoop::measure_turns() { impl_->measured = true; }
+
+core::Duration IoLoop::take_longest_turn() { return impl_->longest_turn.exchange({}); }
 
 void IoLoop::stop() { impl_->context.stop(); }
 

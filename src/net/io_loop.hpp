@@ -3,6 +3,7 @@
 #include "core/executor.hpp"
 #include "net/descriptor.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +16,8 @@ namespace beckon::net {
 /// Must outlive all that may still post to it.
 class IoLoop final : public core::Executor {
 public:
+    static constexpr core::Duration kShortTurn = std::chrono::microseconds{250};
+
     /// Throws std::runtime_error if the kernel has no descriptors left.
     IoLoop();
     ~IoLoop() override;
@@ -26,6 +29,11 @@ public:
     /// a TLS write to a closed socket must not raise SIGPIPE) and works until stop(). A task that
     /// throws ends alone (core/contain.hpp), and the loop goes on.
     void run(const char* name);
+    /// From now on run() measures its turns; before it.
+    void measure_turns();
+    /// The most processor time that one task has taken since the last call; tasks that begin within
+    /// kShortTurn of each other count as one. Any thread.
+    core::Duration take_longest_turn();
     /// Any thread. Tasks that have not run by then never will.
     void stop();
 

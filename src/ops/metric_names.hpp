@@ -122,6 +122,7 @@ inline constexpr std::string_view kRetryOwnerRequeued = "beckon_retry_owner_requ
 inline constexpr std::string_view kRetryDeliveries = "beckon_retry_deliveries_total";
 inline constexpr std::string_view kRetryEvents = "beckon_retry_events_total";
 inline constexpr std::string_view kRetryFilterSteps = "beckon_retry_filter_steps_total";
+inline constexpr std::string_view kRetryLongestTurn = "beckon_retry_longest_turn_seconds";
 inline constexpr std::string_view kRetryReplies = "beckon_retry_replies_total";
 inline constexpr std::string_view kRetryConnections = "beckon_retry_open_connections";
 inline constexpr std::string_view kRetryClosed = "beckon_retry_closed_total";

@@ -1,6 +1,7 @@
 #include "net/io_loop.hpp"
 
 #include <chrono>
+#include <ctime>
 #include <functional>
 #include <vector>
 
@@ -14,6 +15,7 @@ using namespace beckon;
 // no socket.
 TEST_CASE("descriptors have their turn while each task posts another one", "[net][loop]") {
     net::IoLoop loop;
+    if (GENERATE(false, true)) loop.measure_turns();
     net::Watch watch{loop, net::Descriptor{eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC)}};
     bool ready = false;
     watch.wait(net::Watch::Event::readable, [&] { ready = true; });
@@ -47,4 +49,31 @@ TEST_CASE("timers run in the order of their times, none before it", "[net][loop]
     loop.run("test");
     CHECK(order == std::vector{1, 2, 3});
     CHECK_FALSE(early);
+}
+
+TEST_CASE("a loop knows how much of the processor its longest task has taken", "[net][loop]") {
+    const auto had = [] {
+        timespec time{};
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
+    };
+    const auto work = [&](core::Duration duration) {
+        const auto until = had() + duration;
+        while (had() < until) {
+        }
+    };
+    net::IoLoop loop;
+    loop.measure_turns();
+    core::Duration longest{};
+    loop.post([&] { work(20ms); });
+    loop.post([&] { work(1ms); });
+    loop.post_after(5ms, [&] {
+        longest = loop.take_longest_turn();
+        loop.post([&] { work(2ms); });
+        loop.post([&] { loop.stop(); });
+    });
+    loop.run("test");
+    CHECK(longest >= 20ms);
+    CHECK(loop.take_longest_turn() >= 2ms);
+    CHECK(loop.take_longest_turn() == 0ms);
 }

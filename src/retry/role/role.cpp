@@ -128,6 +128,7 @@ struct Role::Impl {
     void ask(ApiRequest request, const Api::Reply& reply);
     RetryNode::Options node_options() const;
     void tick();
+    void measure_turns();
     bool watch_loops();
     void watch_control();
     std::string why_stalled(const net::LoopThread& thread) const;
@@ -200,8 +201,11 @@ void Role::Impl::raise_descriptors() const {
 }
 
 void Role::Impl::start_threads() {
+    control.loop().measure_turns();
+    fan_out.loop().measure_turns();
     for (std::size_t i = 0; i < config.threads; ++i) {
         auto& one = *deliverers.emplace_back(std::make_unique<Deliverer>(i, clock));
+        one.thread.loop().measure_turns();
         one.sender = std::make_unique<HttpSender>(
             HttpSender::Options{.guard = guard,
                                 .inside = inside,
@@ -305,9 +309,19 @@ void Role::Impl::tick() {
     if (watch_loops()) node->still_alive();
     node->measure();
     metrics.measure(*node);
+    measure_turns();
     warn_of_bridges();
     bridge_metrics.measure(bridges->bridges());
     loop.post_after(kTick, [this] { tick(); });
+}
+
+void Role::Impl::measure_turns() {
+    const auto measure = [this](net::LoopThread& thread) {
+        metrics.turned(thread.name(), thread.loop().take_longest_turn());
+    };
+    measure(control);
+    measure(fan_out);
+    for (auto& one : deliverers) measure(one->thread);
 }
 
 /// Whether all loops but this one turn.

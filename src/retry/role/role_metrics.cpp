@@ -177,6 +177,17 @@ void RoleMetrics::measure(const RetryNode& node) {
     measure_owners(of.usage);
 }
 
+void RoleMetrics::turned(const std::string& thread, core::Duration longest) {
+    auto& shown = turns_[thread];
+    if (!shown) {
+        shown = &metrics_.gauge(metric::kRetryLongestTurn,
+                                "The most processor time in the last second that a thread of "
+                                "the role spent on one task, while its other tasks waited.",
+                                {{"thread", thread}});
+    }
+    shown->Set(std::chrono::duration<double>{longest}.count());
+}
+
 void RoleMetrics::replied(int status) {
     replies_[static_cast<std::size_t>(std::clamp(status / 100, 2, 5) - 2)]->Increment();
 }

@@ -18,6 +18,8 @@ public:
 
     /// Adds the node's counts since the last call.
     void measure(const RetryNode& node);
+    /// The longest turn of a thread since the last call (IoLoop::take_longest_turn()).
+    void turned(const std::string& thread, core::Duration longest);
     void replied(int status);
 
     void opened() override;
@@ -67,6 +69,7 @@ private:
     ops::Metrics& metrics_;
     std::map<std::string, OfOwner> owners_;
     std::map<int, OfTier> tiers_;
+    std::map<std::string, prometheus::Gauge*> turns_;  ///< by thread
 };
 
 }  // namespace beckon::retry

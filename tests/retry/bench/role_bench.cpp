@@ -51,6 +51,7 @@ public:
     explicit Thread(const char* name)
         : thread_([this] {
               core::run_in_short_slices();  // as the role's
+              loop_.measure_turns();
               loop_.run("bench");
           }) {
         pthread_setname_np(thread_.native_handle(), name);
@@ -61,6 +62,9 @@ public:
     }
     net::IoLoop& loop() { return loop_; }
     void run(const std::function<void()>& what) { run_on(loop_, what); }
+    double longest_turn_ms() {
+        return std::chrono::duration<double, std::milli>{loop_.take_longest_turn()}.count();
+    }
 
 private:
     net::IoLoop loop_;
@@ -147,6 +151,12 @@ public:
         std::this_thread::sleep_for(100ms);  // for the answers of the other threads
         control_.run([&] { counts = node_->counts(); });
         return counts;
+    }
+
+    /// Since the last call, of the control thread, the fan-out's and that for deliveries, in ms.
+    std::array<double, 3> longest_turns() {
+        return {control_.longest_turn_ms(), fan_out_.longest_turn_ms(),
+                deliveries_.longest_turn_ms()};
     }
 
 private:
@@ -305,7 +315,7 @@ double idle_seconds() {
 /// role, its log, the receivers, and the poster of the events.
 class Load {
 public:
-    explicit Load(RoleAtWork& role) : role_(role), before_(now()) {}
+    explicit Load(RoleAtWork& role) : role_(role), before_(now()) { role_.longest_turns(); }
     /// The aims of the role are for a machine that has a tenth of its capacity free.
     void add_to(Report& report) {
         const auto after = now();
@@ -318,6 +328,10 @@ public:
         report.add("the same, deliveries written",
                    (after.deliveries - before_.deliveries) / seconds, "/s");
         report.add("the same, steps of filters", (after.steps - before_.steps) / seconds, "/s");
+        const auto turns = role_.longest_turns();
+        report.add("the same, longest turn of the thread retry", turns[0], "ms");
+        report.add("the same, longest turn of the thread retry-fan", turns[1], "ms");
+        report.add("the same, longest turn of the thread retry-0", turns[2], "ms");
     }
 
 private:
