@@ -125,7 +125,7 @@ test('a message reaches APNs over HTTP/2 with a token of ours', async () => {
 test('brackets in a token, or in a text for APNs, are text: the endpoint works, after a change of the token too', async () => {
     const brackets = '{'.repeat(60) + '['.repeat(60);
     for (const bridge of ['fcm', 'apns']) {
-        const more = bridge === 'apns' ? { aps: { alert: { title: brackets } } } : {};
+        const more = bridge === 'apns' ? { aps: JSON.stringify({ alert: { title: brackets } }) } : {};
         const client = await registered(bridge, bridge === 'fcm' ? `ok-${brackets}` : 'ok', more);
         await accepted(client, { body: 'first' });
         await came(client);
