@@ -226,6 +226,7 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
         .edge_lag = edge_lag.get(),
         .gone_wanted = [this](std::string_view owner) { return webhook_owners->may_want(owner); },
     });
+    log::records_come_from(log, shared->senders);
     server.start(
         [this](core::Executor& loop) { return std::make_unique<Service>(*shared, log, loop); });
     core::log_info("ingest", "listening",
