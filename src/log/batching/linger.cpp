@@ -26,7 +26,9 @@ void Linger::measured(const Processors::Load& load, int spans) {
     if (pays && load.idle < kShort) {
         linger = std::min(longer(linger), most_);
     } else if (!pays || load.idle > kSpare) {
-        for (int i = 0; i < spans && linger > Duration::zero(); ++i) linger = shorter(linger);
+        const auto least = pays && load.idle < kPlenty ? little_ : Duration::zero();
+        for (int i = 0; i < spans && linger > least; ++i) linger = shorter(linger);
+        linger = std::max(linger, least);
     }
     linger_ = linger.count();
 }

@@ -19,7 +19,10 @@ namespace beckon::log {
 /// a machine that is busy with other work does not make its records wait. Any thread.
 class Linger {
 public:
-    explicit Linger(std::chrono::milliseconds most) : most_(most) {}
+    /// `most`: where processors are short. `little`: where they have only some time to spare, if it
+    /// costs so little to wait so long.
+    explicit Linger(std::chrono::milliseconds most, std::chrono::milliseconds little = {})
+        : most_(most), little_(little) {}
 
     SteadyTime::duration now() const { return SteadyTime::duration{linger_.load()}; }
 
@@ -27,21 +30,24 @@ public:
     void measured(const Processors::Load& load, int spans = 1);
     static constexpr std::chrono::milliseconds kSpan{200};
     /// With less of the processors idle than the first it grows, with more than the second it
-    /// shrinks.
-    static constexpr double kShort = 0.12;
-    static constexpr double kSpare = 0.2;
+    /// shrinks, and with more than the third to nothing.
+    static constexpr double kShort = 0.2;
+    static constexpr double kSpare = 0.3;
+    static constexpr double kPlenty = 0.45;
     /// The process uses at least this share of them.
     static constexpr double kOwnLeast = 0.1;
 
 private:
     const SteadyTime::duration most_;
+    const SteadyTime::duration little_;
     std::atomic<SteadyTime::rep> linger_ = 0;
 };
 
 /// The linger of this process. Any thread.
 class OwnLinger {
 public:
-    explicit OwnLinger(std::chrono::milliseconds most) : linger_(most) {}
+    explicit OwnLinger(std::chrono::milliseconds most, std::chrono::milliseconds little = {})
+        : linger_(most, little) {}
     /// Looks at the processors if that is due. Each batch and each answer calls it.
     SteadyTime::duration at(SteadyTime now);
 

@@ -14,6 +14,9 @@ class FetchPace {
 public:
     /// At most so long.
     static constexpr std::chrono::milliseconds kWaitMax{10};
+    /// And so long already where processors have only some time to spare. Nobody waits for a fetch
+    /// but the client, and each costs the broker a look at all partitions.
+    static constexpr std::chrono::milliseconds kWaitLittle{1};
 
     /// How long an answer of `bytes` that came at `now` waits: until so long after the one before
     /// as answers `linger` at present.

@@ -140,7 +140,7 @@ private:
     const KafkaConfig config_;
     KafkaEvents& events_;
     QueryThread& queries_;
-    OwnLinger fetches_linger_{FetchPace::kWaitMax};
+    OwnLinger fetches_linger_{FetchPace::kWaitMax, FetchPace::kWaitLittle};
     /// The clients of each kind; control thread only.
     std::array<std::vector<std::unique_ptr<ReaderClient>>, kReaderKinds> clients_;
     Worker control_;  ///< last: its jobs use the others

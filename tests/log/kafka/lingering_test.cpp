@@ -420,7 +420,7 @@ private:
     test::SimulatedMachine<kThreads> runs_;
     std::mt19937_64 random_{7};
     Linger linger_{LingeringRecords::kWaitMax};
-    Linger fetches_linger_{FetchPace::kWaitMax};
+    Linger fetches_linger_{FetchPace::kWaitMax, FetchPace::kWaitLittle};
     const std::shared_ptr<Senders> senders_ = std::make_shared<Senders>();
     LingeringRecords lingering_;
     FetchPace pace_;
