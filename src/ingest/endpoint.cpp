@@ -43,18 +43,12 @@ int threads_of(const EndpointConfig& config) {
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-/// On a host that is full, messages are delivered before further ones are accepted: other threads
-/// of the process (and of its control group) go first, so senders wait for their 201, and the way
-/// of an accepted message stays short.
-constexpr int kNiceness = 5;
-
 net::HttpServerOptions server_options(const EndpointConfig& config) {
     net::HttpServerOptions options;
     options.name = "ingest";
     options.host = config.host;
     options.port = config.port;
     options.threads = threads_of(config);
-    options.niceness = kNiceness;
     options.limits = {.header_bytes_max = config.header_bytes_max,
                       .body_bytes_max = config.data_bytes_max,
                       .extra_prefix = kReceiptHeaders};
@@ -225,6 +219,7 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
         .edge_lag = edge_lag.get(),
         .gone_wanted = [this](std::string_view owner) { return webhook_owners->may_want(owner); },
     });
+    log::records_come_from(log, shared->senders);
     server.start(
         [this](core::Executor& loop) { return std::make_unique<Service>(*shared, log, loop); });
     core::log_info("ingest", "listening",

@@ -12,6 +12,7 @@
 #include "ingest/vapid/failed_checks.hpp"
 #include "ingest/view/edge_lag.hpp"
 #include "ingest/view/subscription_view.hpp"
+#include "log/batching/senders.hpp"
 #include "log/log_watch.hpp"
 #include "net/peer_address.hpp"
 #include "net/rate_limiter.hpp"
@@ -76,6 +77,8 @@ struct ServiceShared {
     ReceiptPolls* receipts = nullptr;  ///< null in tests that need none
     log::LogWatch* log_watch =
         nullptr;  ///< is notified of outcomes of publishes; null in tests that need none
+    /// Of messages; the log asks whether it should wait for further ones.
+    std::shared_ptr<log::Senders> senders = std::make_shared<log::Senders>();
     const EdgeLag* edge_lag = nullptr;  ///< null: endpoint.edge_lag_max is 0
     /// Whether an owner may have a webhook for the end of its subscriptions; empty: every owner.
     std::function<bool(std::string_view owner)> gone_wanted{};

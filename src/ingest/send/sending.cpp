@@ -248,12 +248,14 @@ void Sending::publish(const CallPtr& call, log::TopicPartition where, core::Reco
         return responder_.refuse(call, failure);
     }
     const auto sent = shared_.clock.mono();
+    shared_.senders->sent(call->exchange.get());
     reached(tracked, core::Milestone::received);
     publisher_.publish(
         where, std::move(record),
         [this, call, bytes, sent, failure_of, tracked = std::move(tracked),
          published = std::move(published)](const core::Result<log::Appended>& appended) {
             shared_.publish_budget.release(bytes);
+            shared_.senders->answered();
             responder_.published(appended);
             if (!appended && certainly_not_there(appended.error())) {
                 reached(tracked, core::Milestone::errored);

@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "core/logger.hpp"
 #include "core/setup_error.hpp"
+#include "log/batching/senders.hpp"
 #include "log/clock_ahead.hpp"
 #include "log/embedded/cleaner.hpp"
 #include "log/embedded/group_offsets.hpp"
@@ -207,7 +208,7 @@ private:
     std::map<TopicPartition, Offset> committed_;  ///< the furthest of all groups
 };
 
-class EmbeddedLogImpl final : public EmbeddedLog, public HasClock {
+class EmbeddedLogImpl final : public EmbeddedLog, public HasClock, public WaitsForSenders {
 public:
     explicit EmbeddedLogImpl(const EmbeddedConfig& config)
         : config_(config),
@@ -225,6 +226,10 @@ public:
     ~EmbeddedLogImpl() override {
         cleaner_.reset();
         writer_->stop();
+    }
+
+    void records_come_from(std::shared_ptr<Senders> senders) override {
+        writer_->records_come_from(std::move(senders));
     }
 
     std::unique_ptr<Publisher> open_publisher(core::Executor& executor) override {

@@ -46,11 +46,18 @@ void Writer::submit(Publish publish) {
     bool wake = false;
     {
         const std::scoped_lock lock{mutex_};
-        const bool first = queue_.publishes.empty() && queue_.meta.empty();
+        wake = queue_.publishes.empty() && queue_.meta.empty();
         queue_.publishes.push_back(std::move(publish));
-        wake = first;
+        if (waits_for_senders_ && senders_) {
+            wake |= !senders_->others_could_join(std::chrono::steady_clock::now());
+        }
     }
     if (wake) wake_.notify_one();
+}
+
+void Writer::records_come_from(std::shared_ptr<Senders> senders) {
+    const std::scoped_lock lock{mutex_};
+    senders_ = std::move(senders);
 }
 
 bool Writer::submit(MetaWrite write) {
@@ -103,20 +110,33 @@ bool Writer::wait_for_work(Work& work) {
     return !stopping_ || !work.publishes.empty() || !work.meta.empty();
 }
 
+/// Under mutex_.
+Batching Writer::batching(SteadyTime now) {
+    const auto& readers = partitions_.pacing();
+    return {.since = last_written_,
+            .wait_max = kWaitMax,
+            .linger = linger_.at(now),
+            .others_could_join = !senders_ || senders_->others_could_join(now),
+            .stage_has_room = readers.have_room(),
+            .stage_is_full = readers.are_full()};
+}
+
 /// Returns when the next batch begins, or the log stops. Other records wait with the puts: alone
 /// they would be a batch of their own.
 void Writer::wait_for_batch(std::unique_lock<std::mutex>& lock) {
-    auto& readers = partitions_.pacing();
-    const auto closes = [&] {
-        return stopping_ || batching_.closes(readers.have_room(), std::chrono::steady_clock::now());
-    };
-    const bool waits = !closes();
-    if (waits) {
-        readers.await(true);
-        wake_.wait_until(lock, batching_.due(), closes);
-        readers.await(false);
+    auto now = std::chrono::steady_clock::now();
+    auto next = batching(now);
+    if (stopping_ || next.closes(now)) return;
+    partitions_.pacing().await(true);
+    while (!stopping_ && !next.closes(now)) {
+        waits_for_senders_ = !next.stage_is_full;
+        wake_.wait_until(lock, next.due());
+        now = std::chrono::steady_clock::now();
+        next = batching(now);
     }
-    batching_.begun(readers.have_room(), waits, std::chrono::steady_clock::now());
+    waits_for_senders_ = false;
+    partitions_.pacing().await(false);
+    batch_size_.waited(now - last_written_, now < last_written_ + kWaitMax);
 }
 
 void Writer::handle(Work& work) {
@@ -138,7 +158,7 @@ void Writer::handle(Work& work) {
 /// How many of these records the next batch has.
 std::size_t Writer::slice_of(std::span<const Publish> publishes) const {
     // After a failure one record is enough to find out, and to erase if it fails as well.
-    const auto count_max = failure_ ? 1 : batching_.records_max();
+    const auto count_max = failure_ ? 1 : batch_size_.max();
     std::size_t count = 0;
     std::size_t bytes = 0;
     while (count < publishes.size() && count < count_max &&
@@ -241,7 +261,7 @@ void Writer::succeeded(std::span<Publish> publishes) {
     voids_.clear();
     partitions_.pacing().next_batch();
     show_written(publishes);
-    batching_.written(std::chrono::steady_clock::now());
+    last_written_ = std::chrono::steady_clock::now();
     if (config_.sync == Sync::interval) dirty_.store(true, std::memory_order_relaxed);
     if (!came_back) return;
     for (auto* partition : partitions_.in_use()) partition->wake_readers();

@@ -1,6 +1,8 @@
 #pragma once
 
-#include "log/batching.hpp"
+#include "log/batching/batching.hpp"
+#include "log/batching/linger.hpp"
+#include "log/batching/senders.hpp"
 #include "log/embedded/answer_queue.hpp"
 #include "log/embedded/log_time.hpp"
 #include "log/embedded/partitions.hpp"
@@ -9,6 +11,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -20,14 +23,18 @@ namespace beckon::log::embedded {
 /// Offsets are reserved in synced blocks of so many: an unclean stop loses one block at most.
 inline constexpr core::Offset kBlock = 65'536;
 
-/// The one thread that appends ("log-writer"). It takes all that is queued (where the readers that
-/// deliver have not read the last batch yet, later: Batching), stamps append times, gives offsets,
+/// The one thread that appends ("log-writer"). It takes all that is queued (later, where processors
+/// are short or the readers that deliver are behind: Batching), stamps append times, gives offsets,
 /// writes one batch, syncs if `always` says so, and only then answers and shows the records to
 /// readers. With `interval` a second thread ("log-sync") syncs in between.
 class Writer {
 public:
     /// Writes to `meta` that wait.
     static constexpr std::size_t kMetaWritesMax = 1'000;
+    /// How long a batch waits for the readers at most.
+    static constexpr std::chrono::milliseconds kWaitMax{100};
+    static constexpr std::size_t kBatchRecordsLeast = 256;
+    static constexpr std::size_t kBatchRecordsMost = 4'096;
 
     Writer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions, LogTime& time);
     /// Writes the queue, then stops.
@@ -41,6 +48,9 @@ public:
     };
     /// Any thread. The queue is bounded by the publishers, each by its `waiting_max`.
     void submit(Publish publish);
+
+    /// Those whose records are queued from now on; null: unknown. Any thread.
+    void records_come_from(std::shared_ptr<Senders> senders);
 
     /// A write to `meta` that goes with the next batch; `done` runs on the writer's thread and
     /// only posts. False if too many wait.
@@ -71,6 +81,7 @@ private:
     void run();
     bool wait_for_work(Work& work);
     void wait_for_batch(std::unique_lock<std::mutex>& lock);
+    Batching batching(SteadyTime now);
     void handle(Work& work);
     std::size_t slice_of(std::span<const Publish> publishes) const;
     void wait_for_next();
@@ -95,10 +106,14 @@ private:
     std::mutex mutex_;
     std::condition_variable wake_;
     Work queue_;
-    Batching batching_;
+    std::shared_ptr<Senders> senders_;  ///< under mutex_, as the others
+    bool waits_for_senders_ = false;    ///< the next batch begins when all of them wait
     bool stopping_ = false;
 
     // Of the writer's thread.
+    OwnLinger linger_{kWaitMax};
+    BatchSize batch_size_{{.least = kBatchRecordsLeast, .most = kBatchRecordsMost}, kWaitMax};
+    SteadyTime last_written_{};
     Batch batch_;
     std::vector<Appended> appended_;   ///< beside the publishes of the batch being written
     std::vector<Partition*> touched_;  ///< with records in the batch being written

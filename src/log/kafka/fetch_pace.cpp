@@ -1,7 +1,5 @@
 #include "log/kafka/fetch_pace.hpp"
 
-#include "log/kafka/linger_time.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -32,7 +30,7 @@ rd_kafka_resp_err_t on_response(rd_kafka_t*, int, const char*, std::int32_t, std
     static thread_local FetchPace pace;  // one connection, one thread
     if (api != kFetch || error != RD_KAFKA_RESP_ERR_NO_ERROR) return RD_KAFKA_RESP_ERR_NO_ERROR;
     const auto now = std::chrono::steady_clock::now();
-    const auto wait = pace.wait(now, bytes, static_cast<const Traffic*>(opaque)->per_second(now));
+    const auto wait = pace.wait(now, bytes, static_cast<OwnLinger*>(opaque)->at(now));
     if (wait > SteadyTime::duration::zero()) sleep_exactly(wait);
     return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
@@ -44,14 +42,15 @@ rd_kafka_resp_err_t add_response_interceptor(rd_kafka_t* client, const rd_kafka_
 
 }  // namespace
 
-SteadyTime::duration FetchPace::wait(SteadyTime now, std::size_t bytes, std::size_t per_second) {
-    const auto due = last_ + linger_time(per_second) / 2;
+SteadyTime::duration FetchPace::wait(SteadyTime now, std::size_t bytes,
+                                     SteadyTime::duration linger) {
+    const auto due = last_ + linger;
     last_ = bytes < kFullRequestBytes ? std::max(now, due) : now;
     return last_ - now;
 }
 
-void pace_fetches(rd_kafka_conf_t* conf, Traffic& traffic) {
-    rd_kafka_conf_interceptor_add_on_new(conf, "beckon", add_response_interceptor, &traffic);
+void pace_fetches(rd_kafka_conf_t* conf, OwnLinger& linger) {
+    rd_kafka_conf_interceptor_add_on_new(conf, "beckon", add_response_interceptor, &linger);
 }
 
 }  // namespace beckon::log::kafka

@@ -1,5 +1,6 @@
 #include "log/kafka/kafka_log.hpp"
 
+#include "log/batching/senders.hpp"
 #include "log/clock_ahead.hpp"
 #include "log/kafka/ends.hpp"
 #include "log/kafka/group_offsets.hpp"
@@ -33,7 +34,7 @@ private:
     const std::shared_ptr<kafka::Membership> membership_;
 };
 
-class KafkaLog final : public EventLog, public HasClock {
+class KafkaLog final : public EventLog, public HasClock, public WaitsForSenders {
 public:
     explicit KafkaLog(const KafkaConfig& config)
         : config_(config),
@@ -48,6 +49,10 @@ public:
         queries_.begin_stop();
         groups_.stop();
         queries_.stop();
+    }
+
+    void records_come_from(std::shared_ptr<Senders> senders) override {
+        producer_.lingering().come_from(std::move(senders));
     }
 
     std::unique_ptr<Publisher> open_publisher(core::Executor& executor) override {

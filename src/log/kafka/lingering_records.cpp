@@ -1,21 +1,12 @@
 #include "log/kafka/lingering_records.hpp"
 
-#include "log/kafka/linger_time.hpp"
-
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
 namespace beckon::log::kafka {
 
-using std::chrono::milliseconds;
-
 namespace {
-
-/// Neighbours have their moments a millisecond apart, so that their requests spread.
-SteadyTime next_moment(SteadyTime now, milliseconds wait, core::Partition partition) {
-    const auto past = (now.time_since_epoch() + milliseconds{partition}) % wait;
-    return now + (wait - past);
-}
 
 void append(std::vector<Publishing>& out, std::vector<Publishing> records) {
     out.insert(out.end(), std::make_move_iterator(records.begin()),
@@ -24,36 +15,70 @@ void append(std::vector<Publishing>& out, std::vector<Publishing> records) {
 
 }  // namespace
 
-bool LingeringRecords::hold(Publishing& one, SteadyTime now) {
-    traffic_.count(1, now);
-    const auto wait = linger_time(traffic_.per_second(now));
+void LingeringRecords::come_from(std::shared_ptr<Senders> senders) {
     const std::scoped_lock lock{mutex_};
-    auto group = groups_.find(one.where);
-    if (group == groups_.end()) {
-        if (wait == milliseconds{0}) return false;
-        const auto due = next_moment(now, wait, one.where.partition);
-        group = groups_.emplace(one.where, Group{due, {}}).first;
-    }
-    group->second.records.push_back(std::move(one));
-    ++held_;
-    return true;
+    senders_ = std::move(senders);
 }
 
-std::vector<Publishing> LingeringRecords::take_due(SteadyTime now) {
+/// Of a batch that begins to wait now.
+Batching LingeringRecords::batching(SteadyTime::duration linger, SteadyTime now) const {
+    return {.since = now,
+            .wait_max = kWaitMax,
+            .linger = linger,
+            .others_could_join = !senders_ || senders_->others_could_join(now)};
+}
+
+LingeringRecords::Held LingeringRecords::hold(Publishing& one, SteadyTime::duration linger,
+                                              SteadyTime now) {
+    const std::scoped_lock lock{mutex_};
+    const bool closes = batching(linger, now).closes(now);
+    if (closes && held_ == 0 && !passing_) return Held::no;
+    auto& group = groups_.try_emplace(one.where, Group{now, {}}).first->second;
+    group.records.push_back(std::move(one));
+    ++held_;
+    return closes || held_ >= kLingeringMax ? Held::due : Held::waits;
+}
+
+void LingeringRecords::pass_on_due(SteadyTime::duration linger, SteadyTime now,
+                                   const std::function<void(Publishing)>& pass_on) {
+    {
+        const std::scoped_lock lock{mutex_};
+        if (passing_) return;
+        passing_ = true;
+    }
+    for (;;) {
+        auto due = take_due(linger, now);
+        if (due.empty()) return;
+        for (auto& one : due) pass_on(std::move(one));
+    }
+}
+
+/// None: the caller passes on no further ones.
+std::vector<Publishing> LingeringRecords::take_due(SteadyTime::duration linger, SteadyTime now) {
     std::vector<Publishing> out;
     const std::scoped_lock lock{mutex_};
     const bool full = held_ >= kLingeringMax;
+    auto next = batching(linger, now);
     for (auto group = groups_.begin(); group != groups_.end();) {
         const auto at = group++;
-        if (!full && at->second.due > now) continue;
+        next.since = std::min(at->second.since, now);  // another thread may have begun it since
+        if (!full && !next.closes(now)) continue;
         append(out, std::move(at->second.records));
         groups_.erase(at);
     }
     held_ -= out.size();
+    passing_ = !out.empty();
     return out;
 }
 
-std::vector<Publishing> LingeringRecords::take_all() { return take_due(SteadyTime::max()); }
+std::vector<Publishing> LingeringRecords::take_all() {
+    std::vector<Publishing> out;
+    const std::scoped_lock lock{mutex_};
+    for (auto& [where, group] : groups_) append(out, std::move(group.records));
+    groups_.clear();
+    held_ = 0;
+    return out;
+}
 
 bool LingeringRecords::empty() const {
     const std::scoped_lock lock{mutex_};

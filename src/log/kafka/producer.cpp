@@ -103,7 +103,9 @@ public:
           executor_(executor),
           route_(std::make_shared<AnswerRoute>(executor)) {}
     ~KafkaPublisher() override {
-        if (lingers_) send_all(producer_.lingering().take_all());
+        if (lingers_) {
+            for (auto& one : producer_.lingering().take_all()) producer_.send(std::move(one));
+        }
         route_->lifetime.end();
     }
     KafkaPublisher(const KafkaPublisher&) = delete;
@@ -122,10 +124,14 @@ public:
         ++route_->unanswered;
         Publishing one{where, std::move(record),
                        std::make_unique<Unconfirmed>(Unconfirmed{route_, std::move(done)})};
-        if (!lingers_ || !producer_.lingering().hold(one, steady_clock::now())) {
-            return producer_.send(std::move(one));
+        if (!lingers_) return producer_.send(std::move(one));
+        const auto now = steady_clock::now();
+        switch (producer_.lingering().hold(one, producer_.linger(now), now)) {
+            case LingeringRecords::Held::no: return producer_.send(std::move(one));
+            case LingeringRecords::Held::due: send_due(now); break;
+            case LingeringRecords::Held::waits: break;
         }
-        if (!polling_) poll_later();
+        if (!polling_ && !producer_.lingering().empty()) poll_later();
     }
 
     void may_linger() override { lingers_ = true; }
@@ -140,12 +146,12 @@ private:
     }
     void poll() {
         polling_ = false;
-        auto& lingering = producer_.lingering();
-        send_all(lingering.take_due(steady_clock::now()));
-        if (!lingering.empty()) poll_later();
+        send_due(steady_clock::now());
+        if (!producer_.lingering().empty()) poll_later();
     }
-    void send_all(std::vector<Publishing> all) {
-        for (auto& one : all) producer_.send(std::move(one));
+    void send_due(SteadyTime now) {
+        producer_.lingering().pass_on_due(
+            producer_.linger(now), now, [this](Publishing one) { producer_.send(std::move(one)); });
     }
 
     void refuse(AppendDone done, core::Error error) {

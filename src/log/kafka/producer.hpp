@@ -1,5 +1,6 @@
 #pragma once
 
+#include "log/batching/linger.hpp"
 #include "log/event_log.hpp"
 #include "log/kafka/answer_route.hpp"
 #include "log/kafka/client_conf.hpp"
@@ -42,6 +43,8 @@ public:
 
     const KafkaConfig& config() const { return config_; }
     LingeringRecords& lingering() { return lingering_; }
+    /// For how long records linger there at present.
+    SteadyTime::duration linger(SteadyTime now) { return linger_.at(now); }
 
 private:
     /// A librdkafka client and its dependents.
@@ -68,6 +71,7 @@ private:
     KafkaEvents& events_;
     QueryThread& retire_;
     LingeringRecords lingering_;
+    OwnLinger linger_{LingeringRecords::kWaitMax};
 
     std::shared_mutex current_mutex_;  ///< shared: publishing; alone: changing current_
     std::unique_ptr<Client> current_;  ///< changed by log-producer only

@@ -109,9 +109,6 @@ core::Result<Taken> KafkaReader::take(std::size_t max, const RecordSink& sink) {
     }
     Reading::taking = nullptr;
     if (taken.records > 0) clients_.events().broker_answers();
-    if (const auto values = std::exchange(values_taken_, 0); values > 0) {
-        clients_.traffic().count(values, std::chrono::steady_clock::now());
-    }
     if (taken.records == 0 && std::exchange(reading_->unknown, false)) {
         return core::fail(Fault::not_found, "there is no partition " +
                                                 std::to_string(reading_->where.partition) + " of " +
@@ -137,7 +134,6 @@ void KafkaReader::deliver(const rd_kafka_message_t& message, const RecordSink& s
     view.key = text_of(message.key, message.key_len);
     if (message.payload) {
         view.value = text_of(message.payload, message.len);
-        ++values_taken_;
     }
     view.headers = headers_;
     received_ = true;

@@ -38,7 +38,6 @@ private:
     /// Since space in the queue was last reported.
     std::size_t taken_bytes_ = 0;
     std::size_t taken_records_ = 0;
-    std::size_t values_taken_ = 0;  ///< in this take()
     bool received_ = false;  ///< something came since the last start: its idea of the end is new
     std::vector<core::HeaderView> headers_;
 };

@@ -129,7 +129,7 @@ std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) {
                       {"auto.offset.reset", "error"},
                       {"enable.partition.eof", "true"},
                       {"queued.max.messages.kbytes", std::to_string(prefetch.bytes_each / 1024)}}});
-    pace_fetches(conf.get(), traffic_);
+    pace_fetches(conf.get(), fetches_linger_);
     rd_kafka_conf_set_error_cb(
         conf.get(), [](rd_kafka_t*, int code, const char* why, void* opaque) {
             const auto error = static_cast<rd_kafka_resp_err_t>(code);

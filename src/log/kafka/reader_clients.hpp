@@ -3,9 +3,9 @@
 #include "core/lifetime.hpp"
 #include "log/event_log.hpp"
 #include "log/kafka/client_conf.hpp"
+#include "log/kafka/fetch_pace.hpp"
 #include "log/kafka/query_thread.hpp"
 #include "log/kafka/worker.hpp"
-#include "log/traffic.hpp"
 
 #include <array>
 #include <atomic>
@@ -119,8 +119,6 @@ public:
     void resolve(std::shared_ptr<Reading> reading, core::Offset position, std::uint64_t number);
 
     KafkaEvents& events() const { return events_; }
-    /// Records with a value that readers took.
-    Traffic& traffic() { return traffic_; }
 
 private:
     using Shared = const std::shared_ptr<Reading>&;
@@ -142,7 +140,7 @@ private:
     const KafkaConfig config_;
     KafkaEvents& events_;
     QueryThread& queries_;
-    Traffic traffic_;
+    OwnLinger fetches_linger_{FetchPace::kWaitMax, FetchPace::kWaitLittle};
     /// The clients of each kind; control thread only.
     std::array<std::vector<std::unique_ptr<ReaderClient>>, kReaderKinds> clients_;
     Worker control_;  ///< last: its jobs use the others

@@ -672,7 +672,7 @@ TEST_CASE("a home that ends publishes tombstones again that the log refused a mo
 }
 
 TEST_CASE("a full batch of tombstones is published at once", "[home]") {
-    HomeWorld world{{.delivery_window = 100}};
+    HomeWorld world{{.delivery_window = edge::TombstoneOutbox::kFullBatch}};
     world.serve();
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);

@@ -1,8 +1,8 @@
 // The writer of the embedded log and the readers that pace it.
-#include "log/batching.hpp"
 #include "log/contract_support.hpp"
 #include "log/embedded/embedded_under_test.hpp"
 #include "log/embedded/partitions.hpp"
+#include "log/embedded/writer.hpp"
 
 #include <chrono>
 #include <memory>
@@ -66,6 +66,20 @@ TEST_CASE("the writer may be one batch ahead of the readers that pace it", "[emb
     CHECK(paced.pacing.have_room());
 }
 
+TEST_CASE("readers are full that have not read what was written before the last few batches",
+          "[embedded]") {
+    PacedPartition paced;
+    for (std::size_t i = 0; i < PacingReaders::kFull; ++i) {
+        paced.write();
+        CHECK_FALSE(paced.pacing.are_full());
+    }
+    paced.write();
+    CHECK(paced.pacing.are_full());
+    paced.read();
+    CHECK_FALSE(paced.pacing.are_full());
+    CHECK(paced.pacing.have_room());
+}
+
 TEST_CASE("a reader that does not pace, is gone or pauses holds nothing up", "[embedded]") {
     PacedPartition paced;
     paced.write();
@@ -114,10 +128,10 @@ TEST_CASE("puts wait for a reader that does not take, for a tenth of a second ea
         return std::chrono::steady_clock::now() - begin;
     };
     const auto stuck = time_of([&] {
-        for (int i = 0; i < 4; ++i) put_and_wait();  // the first two do not wait
+        for (int i = 0; i < 6; ++i) put_and_wait();  // the first four need not wait
     });
-    CHECK(stuck >= 2 * log::Batching::kWaitMax);
-    CHECK(answered == 4);
+    CHECK(stuck >= 2 * log::embedded::Writer::kWaitMax);
+    CHECK(answered == 6);
 }
 
 TEST_CASE("puts that wait for readers are written when the log is closed", "[embedded]") {
@@ -131,7 +145,7 @@ TEST_CASE("puts that wait for readers are written when the log is closed", "[emb
         std::size_t answered = 0;
         for (std::size_t i = 0; i < kPuts; ++i) {
             publisher->publish(kWhere, record(std::to_string(i)), [&](const auto&) { ++answered; });
-            if (i < 3) REQUIRE(log.wait_until([&] { return answered > i; }));
+            if (i < 4) REQUIRE(log.wait_until([&] { return answered > i; }));
         }
     }
     log.close();

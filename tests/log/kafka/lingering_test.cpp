@@ -1,180 +1,499 @@
 // Batching on the way to and from a broker: when a record lingers, and for how long. Time is
-// given by the test; no broker is asked.
+// given by the test; no broker is asked. Then a simulation of senders, an endpoint, a broker and an
+// edge that share processors.
+#include "log/batching/linger.hpp"
+#include "log/batching/senders.hpp"
 #include "log/kafka/fetch_pace.hpp"
-#include "log/kafka/linger_time.hpp"
 #include "log/kafka/lingering_records.hpp"
-#include "log/traffic.hpp"
+#include "log/simulated_machine.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
 using namespace beckon;
+using log::Linger;
+using log::Senders;
 using log::SteadyTime;
 using log::Topic;
-using log::Traffic;
 using log::kafka::FetchPace;
-using log::kafka::linger_time;
 using log::kafka::LingeringRecords;
 using log::kafka::Publishing;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using test::percentile;
+using Held = LingeringRecords::Held;
 
 namespace {
 
 const SteadyTime kBegin = SteadyTime{} + seconds{1000};
+constexpr milliseconds kLinger{5};
 
 Publishing put(std::string key, core::Partition partition = 0) {
     return {{Topic::kNotifications, partition}, {std::move(key), "value", {}}, nullptr};
 }
 
-std::vector<std::string> keys_of(const std::vector<Publishing>& all) {
-    std::vector<std::string> keys;
+using Keys = std::vector<std::string>;
+
+Keys pass_on_due(LingeringRecords& lingering, SteadyTime::duration linger, SteadyTime now) {
+    Keys keys;
+    lingering.pass_on_due(linger, now,
+                          [&](const Publishing& one) { keys.push_back(one.record.key); });
+    return keys;
+}
+
+Keys keys_of(const std::vector<Publishing>& all) {
+    Keys keys;
     for (const auto& one : all) keys.push_back(one.record.key);
     return keys;
 }
 
-using Keys = std::vector<std::string>;
-
-/// Half a second of traffic, all of which goes; leaves the time of the next record in `now`.
-void have_traffic(LingeringRecords& lingering, std::size_t per_second, SteadyTime& now) {
-    for (std::size_t i = 0; i < per_second / 2; ++i) {
-        auto one = put("before");
-        lingering.hold(one, now);
-        lingering.take_all();
-        now += microseconds{1'000'000 / per_second};
-    }
-}
-
 }  // namespace
 
-TEST_CASE("traffic is that of the last tenth of a second, and none after a silence") {
-    Traffic traffic;
-    auto now = kBegin;
-    CHECK(traffic.per_second(now) == 0);
-    for (int i = 0; i < 1000; ++i) traffic.count(5, now += milliseconds{1});
-    CHECK(traffic.per_second(now) > 4'900);
-    CHECK(traffic.per_second(now) < 5'100);
-    CHECK(traffic.per_second(now + milliseconds{90}) > 0);
-    CHECK(traffic.per_second(now + milliseconds{350}) == 0);
-    traffic.count(1, now + seconds{10});
-    CHECK(traffic.per_second(now + seconds{10}) < 100);
-}
-
-TEST_CASE("the more traffic there is, the longer a record waits, and none where there is little") {
-    CHECK(linger_time(0) == milliseconds{0});
-    CHECK(linger_time(1'999) == milliseconds{0});
-    CHECK(linger_time(2'000) > milliseconds{0});
-    for (std::size_t rate = 0; rate < 30'000; rate += 100) {
-        CHECK(linger_time(rate) <= linger_time(rate + 100));
-        CHECK(linger_time(rate) <= milliseconds{20});
-    }
-}
-
-TEST_CASE("a record is not held where there is little traffic") {
+TEST_CASE("a record is not held where processors are to spare") {
     LingeringRecords lingering;
     auto now = kBegin;
     for (int i = 0; i < 1000; ++i) {
-        auto one = put("k");
-        CHECK_FALSE(lingering.hold(one, now += milliseconds{1}));
+        auto one = put("k", static_cast<core::Partition>(i % 16));
+        CHECK(lingering.hold(one, {}, now += microseconds{10}) == Held::no);
         CHECK(one.record.key == "k");  // still the caller's
     }
     CHECK(lingering.empty());
 }
 
-TEST_CASE("where there is traffic, records of a partition go together and in their order") {
+TEST_CASE("where they are short, records of a partition go together and in their order") {
     LingeringRecords lingering;
     auto now = kBegin;
-    have_traffic(lingering, 8'000, now);
-    const auto first = now;
     for (const auto* key : {"a", "b", "c"}) {
         auto one = put(key);
-        REQUIRE(lingering.hold(one, now));
+        REQUIRE(lingering.hold(one, kLinger, now) == Held::waits);
+        now += milliseconds{1};
         auto other = put(std::string{"other "} + key, 5);
-        REQUIRE(lingering.hold(other, now));
-        now += microseconds{10};
+        REQUIRE(lingering.hold(other, kLinger, now) == Held::waits);
     }
     CHECK_FALSE(lingering.empty());
-    // Each partition has its moment: at some millisecond the first three go, at another the others.
-    std::vector<Keys> gone;
-    while (!lingering.empty() && now < first + milliseconds{100}) {
-        now += milliseconds{1};
-        if (auto keys = keys_of(lingering.take_due(now)); !keys.empty()) gone.push_back(keys);
-    }
-    CHECK(now - first <= linger_time(8'000) + milliseconds{1});
-    REQUIRE(gone.size() == 2);
-    if (gone[0] != Keys{"a", "b", "c"}) std::swap(gone[0], gone[1]);
-    CHECK(gone[0] == Keys{"a", "b", "c"});
-    CHECK(gone[1] == Keys{"other a", "other b", "other c"});
+    CHECK(pass_on_due(lingering, kLinger, kBegin + kLinger - microseconds{1}).empty());
+    // Each partition's wait since its first record.
+    CHECK(pass_on_due(lingering, kLinger, kBegin + kLinger) == Keys{"a", "b", "c"});
+    CHECK(pass_on_due(lingering, kLinger, kBegin + kLinger + milliseconds{1}) ==
+          Keys{"other a", "other b", "other c"});
+    CHECK(lingering.empty());
 }
 
-TEST_CASE("a record joins those of its partition that wait, though traffic has ended") {
+TEST_CASE("records wait no longer than the bound, and go when the linger has ended") {
     LingeringRecords lingering;
-    auto now = kBegin;
-    have_traffic(lingering, 8'000, now);
-    auto early = put("early");
-    REQUIRE(lingering.hold(early, now));
-    auto late = put("late");
-    REQUIRE(lingering.hold(late, now + seconds{1}));
-    auto elsewhere = put("elsewhere", 1);
-    CHECK_FALSE(lingering.hold(elsewhere, now + seconds{1}));
-    CHECK(keys_of(lingering.take_due(now + seconds{1})) == Keys{"early", "late"});
+    auto one = put("a");
+    REQUIRE(lingering.hold(one, seconds{1}, kBegin) == Held::waits);
+    CHECK(pass_on_due(lingering, seconds{1}, kBegin + milliseconds{19}).empty());
+    CHECK(pass_on_due(lingering, seconds{1}, kBegin + LingeringRecords::kWaitMax) == Keys{"a"});
+    auto next = put("b");
+    REQUIRE(lingering.hold(next, kLinger, kBegin) == Held::waits);
+    auto joins = put("c");
+    CHECK(lingering.hold(joins, {}, kBegin) == Held::due);  // behind the other
+    CHECK(pass_on_due(lingering, {}, kBegin) == Keys{"b", "c"});
+}
+
+TEST_CASE("records that linger go at once when all active senders wait") {
+    LingeringRecords lingering;
+    const auto senders = std::make_shared<Senders>();
+    lingering.come_from(senders);
+    const std::array<int, 8> connections{};
+    const auto now = kBegin;
+    senders->others_could_join(now);  // the span begins
+    for (const auto& connection : connections) senders->sent(&connection);
+    for (std::size_t i = 0; i < 8; ++i) senders->answered();
+    for (std::size_t i = 0; i < 5; ++i) {
+        senders->sent(&connections[i]);
+        auto one = put(std::to_string(i), static_cast<core::Partition>(i));
+        CHECK(lingering.hold(one, kLinger, now) == Held::waits);
+    }
+    senders->sent(&connections[5]);
+    auto last = put("5");
+    CHECK(lingering.hold(last, kLinger, now) == Held::due);
+    CHECK(pass_on_due(lingering, kLinger, now).size() == 6);
     CHECK(lingering.empty());
+    auto alone = put("6");
+    CHECK(lingering.hold(alone, kLinger, now) == Held::no);
+}
+
+TEST_CASE("while one thread passes records on, what another one brings is passed on by that one") {
+    LingeringRecords lingering;
+    auto first = put("first");
+    REQUIRE(lingering.hold(first, kLinger, kBegin) == Held::waits);
+    const auto later = kBegin + kLinger;
+    Keys keys;
+    lingering.pass_on_due(kLinger, later, [&](const Publishing& one) {
+        keys.push_back(one.record.key);
+        if (keys.size() > 1) return;
+        // As the other thread would: neither overtakes the first.
+        auto second = put("second");
+        CHECK(lingering.hold(second, {}, later) == Held::due);
+        CHECK(pass_on_due(lingering, {}, later).empty());
+        auto third = put("third", 3);
+        CHECK(lingering.hold(third, kLinger, kBegin) == Held::waits);
+    });
+    CHECK(keys == Keys{"first", "third"});  // the second lingers by the passing thread's time
+    CHECK(pass_on_due(lingering, {}, later) == Keys{"second"});
 }
 
 TEST_CASE("at the bound all waiting records are due at once, and then there is space again") {
     LingeringRecords lingering;
-    auto now = kBegin;
-    have_traffic(lingering, 8'000, now);
     const auto hold = [&](std::size_t count) {
+        Held last = Held::no;
         for (std::size_t i = 0; i < count; ++i) {
             auto one = put(std::to_string(i), static_cast<core::Partition>(i % 16));
-            REQUIRE(lingering.hold(one, now));
+            last = lingering.hold(one, kLinger, kBegin);
         }
+        return last;
     };
-    lingering.take_all();
-    now += milliseconds{1} - now.time_since_epoch() % milliseconds{1};
-    hold(LingeringRecords::kLingeringMax - 1);
-    CHECK(lingering.take_due(now).empty());
-    hold(1);
-    CHECK(lingering.take_due(now).size() == LingeringRecords::kLingeringMax);
+    CHECK(hold(LingeringRecords::kLingeringMax - 1) == Held::waits);
+    CHECK(pass_on_due(lingering, kLinger, kBegin).empty());
+    CHECK(hold(1) == Held::due);
+    CHECK(pass_on_due(lingering, kLinger, kBegin).size() == LingeringRecords::kLingeringMax);
     CHECK(lingering.empty());
-    hold(1);
-    CHECK(lingering.take_due(now).empty());
-    CHECK(lingering.take_all().size() == 1);
+    CHECK(hold(1) == Held::waits);
+    CHECK(keys_of(lingering.take_all()) == Keys{"0"});
+    CHECK(lingering.empty());
 }
 
-TEST_CASE("answers to fetches are let through at once where there is little traffic") {
+// --- fetches
+
+TEST_CASE("answers to fetches are let through at once where processors are to spare") {
     FetchPace pace;
     auto now = kBegin;
     for (int i = 0; i < 100; ++i) {
-        CHECK(pace.wait(now, 500, 1'000) == milliseconds{0});
+        CHECK(pace.wait(now, 500, {}) == milliseconds{0});
         now += microseconds{100};
     }
 }
 
-TEST_CASE("where there is traffic, one answer is let through in half the wait of a record") {
+TEST_CASE("where they are short, one answer is let through in each linger") {
     FetchPace pace;
     auto now = kBegin;
-    CHECK(pace.wait(now, 500, 8'000) == milliseconds{0});  // none came for long
+    CHECK(pace.wait(now, 500, kLinger) == milliseconds{0});  // none came for long
     const auto began = now;
     for (int i = 0; i < 10; ++i) {
         now += microseconds{300};
-        now += pace.wait(now, 500, 8'000);
+        now += pace.wait(now, 500, kLinger);
     }
-    CHECK(now - began == 10 * linger_time(8'000) / 2);
-    CHECK(pace.wait(now + seconds{1}, 500, 8'000) == milliseconds{0});
+    CHECK(now - began == 10 * kLinger);
+    CHECK(pace.wait(now + seconds{1}, 500, kLinger) == milliseconds{0});
 }
 
 TEST_CASE("an answer that brings much does not wait") {
     FetchPace pace;
     auto now = kBegin;
     for (int i = 0; i < 10; ++i) {
-        CHECK(pace.wait(now, 1U << 20, 100'000) == milliseconds{0});
+        CHECK(pace.wait(now, 1U << 20, kLinger) == milliseconds{0});
         now += microseconds{300};
     }
+}
+
+// --- the simulation
+
+namespace {
+
+struct Machine {
+    int processors = 2;
+    double slower = 1;               ///< all times below, so many times
+    microseconds sending{15};        ///< of the senders, for a message
+    microseconds accepting{20};      ///< of the endpoint, for a message
+    microseconds requesting{60};     ///< of the producer, for a request
+    microseconds appending{110};     ///< of the broker, for a request
+    microseconds appending_each{5};  ///< for a message
+    microseconds answering{60};      ///< of the broker, for a fetch
+    microseconds fetching{60};       ///< of the edge, for what one fetch brought
+    microseconds reading_each{20};   ///< of the edge, for a message
+};
+
+struct Load {
+    std::size_t closed = 0;      ///< senders that send again after their answer
+    std::size_t per_second = 0;  ///< messages of senders that do not wait
+    std::size_t burst = 0;       ///< so many at once, twice a second
+};
+
+struct Outcome {
+    double per_second = 0;   ///< messages that were answered
+    double per_request = 0;  ///< messages in one
+    double cpu_us = 0;       ///< for a message
+    microseconds answer_p50{};
+    milliseconds answer_p99{};
+    milliseconds frame_p99{};  ///< from the answer on
+    double busy = 0;
+};
+
+/// librdkafka sends one request at a time, with all records of one partition; then the broker
+/// appends it, and a fetch brings it to the edge. `wait` false: neither records nor fetches linger.
+class Simulation {
+public:
+    Simulation(const Machine& machine, const Load& load, bool wait)
+        : machine_(machine), load_(load), wait_(wait), runs_(machine.processors, machine.slower) {}
+
+    Outcome run() {
+        connections_.resize(std::max(load_.closed, kConnections));
+        for (std::size_t i = 0; i < connections_.size(); ++i) free_.push_back(i);
+        lingering_.come_from(senders_);
+        for (std::size_t i = 0; i < load_.closed; ++i) send(i, true);
+        if (load_.per_second > 0) send_open();
+        if (load_.burst > 0) send_burst();
+        measure();
+        poll();
+        runs_.run_for(span());
+        const auto lasted = std::chrono::duration<double>{span()}.count();
+        const auto count = static_cast<double>(std::max<std::size_t>(answers_.size(), 1));
+        return {.per_second = count / lasted,
+                .per_request = count / static_cast<double>(std::max<std::size_t>(requests_, 1)),
+                .cpu_us = std::chrono::duration<double, std::micro>{runs_.used()}.count() / count,
+                .answer_p50 = percentile<microseconds>(answers_, 0.5),
+                .answer_p99 = percentile<milliseconds>(answers_, 0.99),
+                .frame_p99 = percentile<milliseconds>(frames_, 0.99),
+                .busy = std::chrono::duration<double>{runs_.used()}.count() / lasted /
+                        machine_.processors};
+    }
+
+private:
+    /// A fast machine does much in a second.
+    seconds span() const { return machine_.slower < 1 ? seconds{3} : seconds{6}; }
+    static constexpr core::Partition kPartitions = 16;
+    static constexpr std::size_t kConnections = 2'048;  ///< of senders at a rate
+    enum Who : std::size_t {
+        kEndpoint,
+        kOther,
+        kSenders,
+        kProducer,
+        kBroker,
+        kBrokersOther,
+        kShard,
+        kOtherShard,
+        kThreads
+    };
+
+    struct Sent {
+        SteadyTime since;
+        std::size_t sender = 0;
+        bool closed = false;
+    };
+
+    void send(std::size_t sender, bool closed) {
+        const auto since = runs_.now();
+        runs_.compute(kSenders, machine_.sending, [this, sender, closed, since] {
+            runs_.compute(++sent_ % 2 == 0 ? kEndpoint : kOther, machine_.accepting,
+                          [this, sender, closed, since] {
+                              publish({since, sender, closed});
+                          });
+        });
+    }
+    void send_open() {
+        std::exponential_distribution<double> next{static_cast<double>(load_.per_second)};
+        runs_.at(runs_.now() + std::chrono::duration_cast<SteadyTime::duration>(
+                                   std::chrono::duration<double>{next(random_)}),
+                 [this] {
+                     ++wanted_;
+                     send_wanted();
+                     send_open();
+                 });
+    }
+    void send_burst() {
+        wanted_ += load_.burst;
+        send_wanted();
+        runs_.at(runs_.now() + milliseconds{500}, [this] { send_burst(); });
+    }
+    void send_wanted() {
+        while (wanted_ > 0 && !free_.empty()) {
+            --wanted_;
+            const auto sender = free_.front();
+            free_.pop_front();
+            send(sender, false);
+        }
+    }
+
+    void publish(const Sent& message) {
+        const auto partition = static_cast<core::Partition>(random_() % kPartitions);
+        if (!wait_) return produce(partition, message);
+        senders_->sent(&connections_[message.sender]);
+        auto one = put(std::to_string(next_), partition);
+        held_[next_++] = message;
+        switch (lingering_.hold(one, linger_.now(), runs_.now())) {
+            case Held::no: return pass_on(one);
+            case Held::due: return pass_on_due();
+            case Held::waits: return;
+        }
+    }
+    void pass_on(const Publishing& one) {
+        const auto held = held_.find(std::stoull(one.record.key));
+        produce(one.where.partition, held->second);
+        held_.erase(held);
+    }
+    void pass_on_due() {
+        lingering_.pass_on_due(linger_.now(), runs_.now(),
+                               [this](const Publishing& one) { pass_on(one); });
+    }
+    void poll() {
+        runs_.at(runs_.now() + milliseconds{1}, [this] {
+            pass_on_due();
+            poll();
+        });
+    }
+    void measure() {
+        runs_.at(runs_.now() + Linger::kSpan, [this, used = runs_.used()] {
+            const std::chrono::duration<double> busy = runs_.used() - used;
+            const std::chrono::duration<double> all = machine_.processors * Linger::kSpan;
+            linger_.measured({.idle = 1 - busy / all, .own = 0.3});
+            fetches_linger_.measured({.idle = 1 - busy / all, .own = 0.3});
+            measure();
+        });
+    }
+
+    void produce(core::Partition partition, const Sent& message) {
+        queues_[partition].push_back(message);
+        request();
+    }
+    void request() {
+        if (requesting_) return;
+        for (core::Partition i = 0; i < kPartitions; ++i) {
+            auto& queue = queues_[(turn_ + i) % kPartitions];
+            if (queue.empty()) continue;
+            turn_ = (turn_ + i + 1) % kPartitions;
+            requesting_ = true;
+            ++requests_;
+            runs_.compute(kProducer, machine_.requesting,
+                          [this, batch = std::exchange(queue, {})] { append(batch); });
+            return;
+        }
+    }
+    void append(const std::vector<Sent>& batch) {
+        runs_.compute(kBroker,
+                      machine_.appending + machine_.appending_each * static_cast<int>(batch.size()),
+                      [this, batch] { answered(batch); });
+    }
+    void answered(const std::vector<Sent>& batch) {
+        requesting_ = false;
+        for (const auto& one : batch) {
+            answers_.push_back(runs_.now() - one.since);
+            senders_->answered();
+            if (one.closed) {
+                send(one.sender, true);
+            } else {
+                free_.push_back(one.sender);
+            }
+            unread_.push_back(runs_.now());
+        }
+        send_wanted();
+        fetch();
+        request();
+    }
+    /// One fetch is under way at a time, and is answered as soon as there is a record.
+    void fetch() {
+        if (fetching_ || unread_.empty()) return;
+        fetching_ = true;
+        runs_.compute(kBrokersOther, machine_.answering, [this] {
+            const auto linger = wait_ ? fetches_linger_.now() : SteadyTime::duration{};
+            const auto records = std::exchange(unread_, {});
+            runs_.at(runs_.now() + pace_.wait(runs_.now(), records.size() * 500, linger),
+                     [this, records] { fetched(records); });
+        });
+    }
+    void fetched(const std::vector<SteadyTime>& records) {
+        runs_.compute(++fetches_ % 2 == 0 ? kShard : kOtherShard,
+                      machine_.fetching + machine_.reading_each * static_cast<int>(records.size()),
+                      [this, records] {
+                          for (const auto since : records) frames_.push_back(runs_.now() - since);
+                      });
+        fetching_ = false;
+        fetch();
+    }
+
+    const Machine machine_;
+    const Load load_;
+    const bool wait_;
+    test::SimulatedMachine<kThreads> runs_;
+    std::mt19937_64 random_{7};
+    Linger linger_{LingeringRecords::kWaitMax};
+    Linger fetches_linger_{FetchPace::kWaitMax, FetchPace::kWaitLittle};
+    const std::shared_ptr<Senders> senders_ = std::make_shared<Senders>();
+    LingeringRecords lingering_;
+    FetchPace pace_;
+    std::vector<int> connections_;
+    std::deque<std::size_t> free_;        ///< senders at a rate that have no message under way
+    std::map<std::uint64_t, Sent> held_;  ///< by the key of their record
+    std::uint64_t next_ = 0;
+    std::array<std::vector<Sent>, kPartitions> queues_;
+    core::Partition turn_ = 0;
+    bool requesting_ = false;
+    bool fetching_ = false;
+    std::vector<SteadyTime> unread_;
+    std::uint64_t sent_ = 0;
+    std::size_t wanted_ = 0;
+    std::size_t requests_ = 0;
+    std::size_t fetches_ = 0;
+    std::vector<SteadyTime::duration> answers_;
+    std::vector<SteadyTime::duration> frames_;
+};
+
+Outcome run(const Load& load, const Machine& machine = {}, bool wait = true) {
+    return Simulation{machine, load, wait}.run();
+}
+
+}  // namespace
+
+TEST_CASE("senders that wait for their answers lose nothing by lingering", "[batching]") {
+    const auto slower = GENERATE(0.1, 1.0, 10.0);
+    const auto senders = GENERATE(as<std::size_t>{}, 1, 2, 8, 64, 256, 1'024, 4'096);
+    const Machine machine{.slower = slower};
+    const auto with = run({.closed = senders}, machine);
+    const auto without = run({.closed = senders}, machine, false);
+    CAPTURE(slower, senders, with.per_second, without.per_second, with.per_request,
+            without.per_request, with.busy, without.busy);
+    // A fetch that lingers may compete with the next message of a sender that is alone.
+    CHECK(with.per_second > (senders == 1 ? 0.88 : 0.95) * without.per_second);
+}
+
+TEST_CASE("where processors are short, records and fetches that linger make messages cheaper",
+          "[batching]") {
+    const Load load = GENERATE(Load{.closed = 256}, Load{.closed = 1'024},
+                               Load{.per_second = 12'000}, Load{.per_second = 50'000});
+    const auto with = run(load);
+    const auto without = run(load, {}, false);
+    CAPTURE(load.closed, load.per_second, with.per_second, without.per_second, with.per_request,
+            without.per_request, with.cpu_us, without.cpu_us);
+    CHECK(with.cpu_us < 0.95 * without.cpu_us);
+    CHECK(with.per_second > 0.99 * without.per_second);
+}
+
+TEST_CASE("a record does not linger where there is a processor to spare", "[batching]") {
+    const auto slower = GENERATE(0.1, 1.0, 10.0);
+    const auto per_second = GENERATE(as<std::size_t>{}, 100, 1'000, 3'000);
+    const Machine machine{.slower = slower};
+    const Load load{.per_second = static_cast<std::size_t>(double(per_second) / slower)};
+    const auto with = run(load, machine);
+    const auto without = run(load, machine, false);
+    CAPTURE(slower, per_second, with.answer_p50.count(), without.answer_p50.count(), with.busy);
+    CHECK(double(with.answer_p50.count()) <= 1.1 * double(without.answer_p50.count()) + 50);
+}
+
+TEST_CASE("frames follow their answers within a quarter of a second", "[batching]") {
+    const auto slower = GENERATE(0.1, 1.0, 10.0);
+    const auto senders = GENERATE(as<std::size_t>{}, 1, 8, 64, 256, 1'024, 4'096);
+    CAPTURE(slower, senders);
+    CHECK(run({.closed = senders}, {.slower = slower}).frame_p99 < milliseconds{250});
+}
+
+TEST_CASE("bursts wait for no more than the bound", "[batching]") {
+    const auto burst = GENERATE(as<std::size_t>{}, 1, 16, 256, 2'000);
+    const auto with = run({.burst = burst});
+    const auto without = run({.burst = burst}, {}, false);
+    CAPTURE(burst, with.answer_p99.count(), without.answer_p99.count());
+    CHECK(with.answer_p99 <= without.answer_p99 + LingeringRecords::kWaitMax);
+    CHECK(with.per_second == Approx(without.per_second));
 }

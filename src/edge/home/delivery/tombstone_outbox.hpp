@@ -49,7 +49,7 @@ public:
     /// How long a tombstone may wait for others. A kill within that time costs a second delivery.
     static constexpr core::Duration kLinger = std::chrono::milliseconds{250};
     /// With so many waiting, they go at once.
-    static constexpr std::size_t kFullBatch = 64;
+    static constexpr std::size_t kFullBatch = 256;
 
     struct Context {
         store::PartitionStore& store;

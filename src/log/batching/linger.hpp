@@ -1,0 +1,61 @@
+#pragma once
+
+#include "log/batching/processors.hpp"
+#include "log/batching/steady_time.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+
+namespace beckon::log {
+
+/// How long a batch lingers where others could join it: as long as is needed for the processors to
+/// have some time to spare, and not at all where they have it anyway. A request costs about the
+/// same with one record as with twenty, so with a longer linger the same records cost less. The
+/// rule knows no rates, and fits fast and slow machines.
+///
+/// A process that uses little of the processors gains nothing for others by waiting, and does not:
+/// a machine that is busy with other work does not make its records wait. Any thread.
+class Linger {
+public:
+    /// `most`: where processors are short. `little`: where they have only some time to spare, if it
+    /// costs so little to wait so long.
+    explicit Linger(std::chrono::milliseconds most, std::chrono::milliseconds little = {})
+        : most_(most), little_(little) {}
+
+    SteadyTime::duration now() const { return SteadyTime::duration{linger_.load()}; }
+
+    /// What `spans` times kSpan were like.
+    void measured(const Processors::Load& load, int spans = 1);
+    static constexpr std::chrono::milliseconds kSpan{200};
+    /// With less of the processors idle than the first it grows, with more than the second it
+    /// shrinks, and with more than the third to nothing.
+    static constexpr double kShort = 0.2;
+    static constexpr double kSpare = 0.3;
+    static constexpr double kPlenty = 0.45;
+    /// The process uses at least this share of them.
+    static constexpr double kOwnLeast = 0.1;
+
+private:
+    const SteadyTime::duration most_;
+    const SteadyTime::duration little_;
+    std::atomic<SteadyTime::rep> linger_ = 0;
+};
+
+/// The linger of this process. Any thread.
+class OwnLinger {
+public:
+    explicit OwnLinger(std::chrono::milliseconds most, std::chrono::milliseconds little = {})
+        : linger_(most, little) {}
+    /// Looks at the processors if that is due. Each batch and each answer calls it.
+    SteadyTime::duration at(SteadyTime now);
+
+private:
+    Linger linger_;
+    std::mutex measuring_;
+    std::atomic<SteadyTime::rep> due_ = 0;
+    Processors processors_;  ///< under measuring_
+};
+
+}  // namespace beckon::log

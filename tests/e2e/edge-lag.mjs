@@ -1,0 +1,88 @@
+// endpoint.edge_lag_max on Kafka: while an edge is behind, the endpoint accepts less, and refuses with 503 and Retry-After;
+// once the edge has caught up it accepts as before, and every accepted message arrives.
+//
+//   node edge-lag.mjs
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Cluster, until } from './beckon.mjs';
+import { UserAgent, post } from './client.mjs';
+
+const LAG_MAX_MS = 400;
+/** The edge is stopped for so long, again and again, and turns for a moment in between, which is too short for what these senders send. */
+const STOPPED_MS = 600;
+const TURNS_MS = 60;
+const SENDERS = 8;
+
+const cluster = new Cluster('kafka', { plain: true, endpoint: ['--endpoint-edge-lag-max', String(LAG_MAX_MS)] });
+const accepted = new Set();
+const replies = []; // {at, took, status, retryAfter}
+let client;
+let sending = true;
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+before(async () => {
+    await cluster.prepare();
+    await cluster.start();
+    client = new UserAgent(cluster.websocket);
+    await client.connect();
+    await client.register();
+});
+after(async () => {
+    sending = false;
+    client?.end();
+    await cluster.end();
+});
+
+async function sendAlways() {
+    while (sending) {
+        const began = Date.now();
+        const { status, id, headers } = await post(client.endpoint, `message ${replies.length}`);
+        if (status === 201) accepted.add(id);
+        replies.push({ at: began, took: Date.now() - began, status, retryAfter: headers?.['retry-after'] });
+        if (status !== 201) await pause(20);
+    }
+}
+
+const since = (at) => replies.filter((reply) => reply.at >= at);
+const refused = (at) => since(at).filter(({ status }) => status === 503);
+
+/** Runs until `check` is true, with the edge stopped most of the time. */
+async function withSlowEdge(check) {
+    const edge = cluster.children.get('edge').process;
+    const limit = Date.now() + 60000;
+    try {
+        while (!check() && Date.now() < limit) {
+            edge.kill('SIGSTOP');
+            await pause(STOPPED_MS);
+            edge.kill('SIGCONT');
+            await pause(TURNS_MS);
+        }
+    } finally {
+        edge.kill('SIGCONT');
+    }
+}
+
+test('an endpoint refuses while an edge is behind, and accepts again when it has caught up', async () => {
+    const senders = Promise.all(Array.from({ length: SENDERS }, sendAlways));
+    try {
+        await until('messages are accepted', () => accepted.size >= 20);
+        assert.deepEqual(refused(0), []);
+
+        const slow = Date.now();
+        await withSlowEdge(() => refused(slow).length >= 5);
+        assert(refused(slow).length >= 5, `no refusals: ${JSON.stringify(since(slow).slice(-20))}`);
+        for (const { retryAfter } of refused(slow)) assert(Number(retryAfter) >= 1, `Retry-After: ${retryAfter}`);
+        assert.match(cluster.children.get('endpoint').output, /edges_are_behind/);
+
+        await until('an edge that keeps up again', () => cluster.children.get('endpoint').output.includes('edges_keep_up_again'), 60000);
+        const over = Date.now();
+        await until('messages are accepted again', () => since(over).length >= 20, 60000);
+        assert.deepEqual(refused(over), []);
+    } finally {
+        sending = false;
+        await senders;
+    }
+    await until('every accepted message', () => [...accepted].every((id) => client.versions.has(id)), 60000);
+    assert.deepEqual(client.faults, []);
+});
