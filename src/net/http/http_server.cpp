@@ -9,16 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include <sys/resource.h>
-
 namespace beckon::net {
 
 namespace {
-
-/// Linux: of the calling thread alone. It may always be raised.
-void raise_niceness(int by) {
-    if (by > 0) ::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + by);
-}
 
 /// One thread: its loop, and its objects while it runs.
 struct Io {
@@ -103,7 +96,6 @@ void HttpServer::Impl::run(Io& io, int number, const MakeHandler& make_handler,
                       {options, connections, observer, *handler}};
     io.worker = &worker;
     worker.start();
-    raise_niceness(options.niceness);
     accepting.count_down();
     io.loop.run((options.name + "-" + std::to_string(number)).c_str());
 }

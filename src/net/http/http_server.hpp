@@ -114,7 +114,6 @@ struct HttpServerOptions {
     std::string host = "127.0.0.1";
     std::uint16_t port = 0;  ///< 0: any free one
     int threads = 1;
-    int niceness = 0;  ///< added to that of its threads: others of the host go before them
     RequestLimits limits{};
     ConnectionTimes times{};
     ConnectionLimits connections{};

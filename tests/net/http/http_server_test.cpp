@@ -14,7 +14,6 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
-#include <sys/resource.h>
 
 using namespace beckon;
 using namespace beckon::net;
@@ -55,9 +54,6 @@ public:
                 if (exchange) throw std::runtime_error{"later"};
             });
             return exchange->reply(reply_of(204));
-        }
-        if (target == "/niceness") {
-            return exchange->reply(reply_of(300 + ::getpriority(PRIO_PROCESS, 0)));
         }
         if (target == "/now") return exchange->reply(reply_of(200));
         if (target == "/close") {
@@ -129,19 +125,6 @@ TEST_CASE("every reply has a date, also one that no handler makes", "[http_serve
         CHECK(reply.head.find("\r\nDate: ") != std::string::npos);
         CHECK(reply.head.find(" GMT\r\n") != std::string::npos);
     }
-}
-
-TEST_CASE("a server's threads let others of the host go first, if so configured", "[http_server]") {
-    const auto mine = ::getpriority(PRIO_PROCESS, 0);
-    for (const int niceness : {0, 3}) {
-        HttpServerOptions options;
-        options.niceness = niceness;
-        Running running{options};
-        auto socket = running.connect();
-        REQUIRE(socket.send("GET /niceness HTTP/1.1\r\nHost: x\r\n\r\n"));
-        CHECK(socket.read_reply().status == 300 + std::min(mine + niceness, 19));
-    }
-    CHECK(::getpriority(PRIO_PROCESS, 0) == mine);
 }
 
 TEST_CASE("a request whose handler throws is answered 500, and nobody else notices",
