@@ -18,12 +18,10 @@ constexpr int kSilenceMs = 5000;
 constexpr int kAttempts = 20;
 constexpr std::chrono::milliseconds kEndsRetryAfter{50};
 
-/// A moment after a topic was made, or a broker was lost. A client that has just begun knows one
-/// broker, so that one connection that fails is "all brokers down"; the next one may stand.
+/// A moment after a topic was made, or a broker was lost.
 bool leader_moves(rd_kafka_resp_err_t error) {
     return error == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION ||
-           error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
-           error == RD_KAFKA_RESP_ERR__TRANSPORT || error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
+           error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || error == RD_KAFKA_RESP_ERR__TRANSPORT;
 }
 
 /// Where a partition begins (RD_KAFKA_OFFSET_BEGINNING) or ends (RD_KAFKA_OFFSET_END). Not with
