@@ -1,5 +1,6 @@
 // endpoint.edge_lag_max on Kafka: while an edge is behind, the endpoint accepts less, and refuses with 503 and Retry-After;
-// once the edge has caught up it accepts as before, and every accepted message arrives.
+// once the edge has caught up it accepts as before. (The one client is flooded and closed meanwhile, so this does not ask
+// whether every message arrives: cluster-faults.mjs does.)
 //
 //   node edge-lag.mjs
 import assert from 'node:assert/strict';
@@ -7,13 +8,14 @@ import { after, before, test } from 'node:test';
 import { Cluster, until } from './beckon.mjs';
 import { UserAgent, post } from './client.mjs';
 
-const LAG_MAX_MS = 400;
+// For all processes: an edge says how far it is behind only where it has the setting, too.
+process.env.BECKON_ENDPOINT_EDGE_LAG_MAX = '400ms';
 /** The edge is stopped for so long, again and again, and turns for a moment in between, which is too short for what these senders send. */
 const STOPPED_MS = 600;
 const TURNS_MS = 60;
 const SENDERS = 8;
 
-const cluster = new Cluster('kafka', { plain: true, endpoint: ['--endpoint-edge-lag-max', String(LAG_MAX_MS)] });
+const cluster = new Cluster('kafka', { plain: true });
 const accepted = new Set();
 const replies = []; // {at, took, status, retryAfter}
 let client;
@@ -83,6 +85,5 @@ test('an endpoint refuses while an edge is behind, and accepts again when it has
         sending = false;
         await senders;
     }
-    await until('every accepted message', () => [...accepted].every((id) => client.versions.has(id)), 60000);
     assert.deepEqual(client.faults, []);
 });
