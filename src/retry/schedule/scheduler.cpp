@@ -35,8 +35,10 @@ constexpr double kCapHighest = 64;
 /// Webhooks that are checked for the first place of a tier.
 constexpr std::size_t kTierTries = 16;
 
-/// The state of a receiver, which decides the share to which its attempts count.
-enum Lane : std::size_t { slow, unknown, quick };
+/// The state of a receiver, which decides the share to which its attempts count. No receiver is in
+/// `beyond_share`: attempts count there that began beyond the owner's share, since their tier had
+/// no place. They hold up nobody: the owner's quick receivers least of all.
+enum Lane : std::size_t { slow, unknown, quick, beyond_share };
 
 struct ByText {
     using is_transparent = void;
@@ -115,12 +117,13 @@ struct Scheduler::Impl {
         std::string name;
         std::array<LaneLine, 3> lanes{LaneLine{slow}, LaneLine{unknown}, LaneLine{quick}};
         RoundRobin<LaneLine> line{kQuantum};
-        std::array<std::size_t, 3> in_flight{};  ///< by lane
+        std::array<std::size_t, 4> in_flight{};  ///< by lane
         std::size_t waiting = 0;
         std::map<core::Partition, Held> windows;
         std::size_t webhooks = 0;  ///< that point to it
         std::size_t under_way() const {
-            return in_flight[slow] + in_flight[unknown] + in_flight[quick];
+            return in_flight[slow] + in_flight[unknown] + in_flight[quick] +
+                   in_flight[beyond_share];
         }
     };
     struct Host {
@@ -199,7 +202,7 @@ struct Scheduler::Impl {
     std::optional<Job> first_of_tier(MonoTime now);
     Webhook* next_of(Owner& o);
     static int next_tier(Webhook& w);
-    Job start(Webhook& w, int tier, MonoTime now);
+    Job start(Webhook& w, int tier, Lane lane, MonoTime now);
     void wake(const std::string& host_name, Host& host);
     void end_at_host(const Flight& flight);
     void forget_if_idle(Webhook& w);
@@ -308,10 +311,12 @@ void Scheduler::Impl::note_late(MonoTime now) {
         if (found == flights.end()) continue;
         auto& flight = found->second;
         flight.late = true;
-        auto& owner = *flight.webhook->owner;
-        --owner.in_flight[flight.lane];
-        ++owner.in_flight[slow];
-        flight.lane = slow;
+        if (flight.lane != beyond_share) {
+            auto& owner = *flight.webhook->owner;
+            --owner.in_flight[flight.lane];
+            ++owner.in_flight[slow];
+            flight.lane = slow;
+        }
         ++flight.webhook->late;
         move_to(*flight.webhook, slow);
     }
@@ -386,7 +391,8 @@ std::optional<Job> Scheduler::Impl::first_of_tier(MonoTime now) {
             tier.line.push_back(&w);
             const auto host = hosts.find(queue->second.front().host);
             const bool full = host != hosts.end() && host->second.in_flight >= host_cap;
-            if (w.in_flight < cap(w) && !full) return start(w, number, now);
+            if (w.in_flight >= cap(w) || full) continue;
+            return start(w, number, may_start(*w.owner, w.lane) ? w.lane : beyond_share, now);
         }
     }
     return std::nullopt;
@@ -399,7 +405,8 @@ Scheduler::Impl::Webhook* Scheduler::Impl::next_of(Owner& o) {
     return nullptr;
 }
 
-Job Scheduler::Impl::start(Webhook& w, int tier, MonoTime now) {
+/// The attempt counts to `lane`.
+Job Scheduler::Impl::start(Webhook& w, int tier, Lane lane, MonoTime now) {
     auto& queue = w.queues.at(tier);
     auto job = std::move(queue.front());
     queue.pop_front();
@@ -412,7 +419,7 @@ Job Scheduler::Impl::start(Webhook& w, int tier, MonoTime now) {
     --w.owner->waiting;
     --waiting;
     ++w.in_flight;
-    ++w.owner->in_flight[w.lane];
+    ++w.owner->in_flight[lane];
     places.take(1);
     auto& host = hosts[job.host];
     ++host.in_flight;
@@ -421,7 +428,7 @@ Job Scheduler::Impl::start(Webhook& w, int tier, MonoTime now) {
     const auto charged = cost_of(w.cost, bytes);
     pay(w, w.lane, charged);
     job.attempt = next_attempt++;
-    flights.emplace(job.attempt, Flight{&w, job.host, tier, w.lane, w.lane, false, bytes, charged});
+    flights.emplace(job.attempt, Flight{&w, job.host, tier, lane, w.lane, false, bytes, charged});
     started.emplace_back(now, job.attempt);
     return job;
 }
@@ -498,7 +505,7 @@ std::optional<Job> Scheduler::next(MonoTime now) {
         auto* w = impl_->next_of(*owner);
         if (!w) continue;
         auto& lane = owner->lanes[w->lane];
-        auto job = impl_->start(*w, Impl::next_tier(*w), now);
+        auto job = impl_->start(*w, Impl::next_tier(*w), w->lane, now);
         if (w->waiting == 0 || w->in_flight >= Impl::cap(*w)) lane.webhooks.rest(*w);
         if (lane.webhooks.empty()) owner->line.rest(lane);
         if (owner->line.empty()) impl_->line.rest(*owner);

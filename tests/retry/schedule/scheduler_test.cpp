@@ -305,6 +305,32 @@ TEST_CASE("each tier in which somebody waits has a place, whatever its owner hol
     CHECK(tiers == std::map<int, int>{{1, 1}, {2, 1}});
 }
 
+TEST_CASE("the places of tiers do not fill the share of an owner's quick receivers",
+          "[retry][schedule][fairness]") {
+    Scheduler scheduler{{.workers = 16, .tiers = 9}};
+    learn(scheduler, "healthy", 20ms);
+    for (int tier = 1; tier <= 6; ++tier) {
+        auto j = job("hangs" + std::to_string(tier), tier);
+        j.failing = true;
+        add(scheduler, std::move(j));
+    }
+    CHECK(start_all(scheduler, 0s).size() == 6);
+    start_all(scheduler, 2s);  // all of them are late
+    for (int i = 0; i < 10; ++i) {
+        add(scheduler, job("healthy", 0, i));
+        const auto started = start_all(scheduler, 2s + 10ms * i);
+        REQUIRE(started.size() == 1);
+        end(scheduler, started.front());
+        // Somebody else of this owner has the place of the lowest tier.
+        if (i == 0) {
+            auto j = job("hangs0");
+            j.failing = true;
+            add(scheduler, std::move(j));
+            CHECK(start_all(scheduler, 2s).size() == 1);
+        }
+    }
+}
+
 TEST_CASE("a webhook's tiers take turns: new work delays no retries, nor they it",
           "[retry][schedule]") {
     Scheduler scheduler{{.workers = 1, .tiers = 3, .queued_max = 1'000'000}};
