@@ -175,7 +175,7 @@ std::vector<seconds> default_tiers() {
 
 std::vector<TopicSpec> topic_table(const LayoutOptions& options) {
     BECKON_ASSERT(options.tiers.size() <= Topic::kTiersMax, "tiers fit Topic::kTiersMax");
-    const auto p = options.partitions;
+    const auto p = options.partitions == 0 ? kDefaultPartitions : options.partitions;
     const auto rf = options.replication_factor;
     // Read barriers, leases and placements: written often, read whole at every start.
     const auto state = compacted(options, minutes{10});

@@ -24,8 +24,14 @@ struct TopicSpec {
     bool operator==(const TopicSpec&) const = default;
 };
 
+/// Partitions of each topic keyed by UAID in a new log, unless configured: 2, 3, 4, 6 and 12 edges
+/// share them evenly, and each one costs a produce request
+/// (docs/operations.md#how-many-partitions).
+inline constexpr core::Partition kDefaultPartitions = 12;
+
 struct LayoutOptions {
-    core::Partition partitions = 16;
+    core::Partition partitions =
+        0;  ///< 0: those of the log that exists, kDefaultPartitions of a new one
     int replication_factor = 3;
     std::vector<std::chrono::seconds> tiers;  ///< delays of retry.0 … retry.N
     std::chrono::seconds history_window{std::chrono::hours{24}};

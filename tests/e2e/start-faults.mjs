@@ -199,6 +199,11 @@ test('another partition count than the log was made with is refused with both', 
     assert.equal(code, 2);
     assert.match(text, /4/);
     assert.match(text, /8/);
+    // Without a number it keeps what it has.
+    const again = spawn(BECKON, ['standalone', '--data', data, '--edge-port', '0', '--retry-port', '0', '--console-port', '0', '--endpoint-port', '0', '--ops-port', String(ops)], { stdio: 'ignore' });
+    await until('the same again', async () => (await fetch(`http://127.0.0.1:${ops}/ready`)).status === 200);
+    again.kill('SIGTERM');
+    assert.equal(await new Promise((resolve) => again.once('exit', resolve)), 0);
 });
 
 test('an empty log beside a key ring, and a log without its ring, are refused', async () => {

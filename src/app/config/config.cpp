@@ -116,8 +116,10 @@ std::vector<Setting> log_settings(Config& c) {
         text_setting("kafka.prefix", c.kafka.prefix,
                      "Prefix of the names of all log topics and groups, so that several "
                      "installations can share a Kafka cluster."),
-        number_setting("partitions", c.layout.partitions, {1, 65'535},
-                       "Partitions of the log topics; fixed when they are made."),
+        number_setting("partitions", c.layout.partitions, {0, 65'535},
+                       "Partitions of the log topics, fixed when they are made; 0: those that "
+                       "they have, " +
+                           std::to_string(log::kDefaultPartitions) + " of a new log."),
         number_setting("replication_factor", c.layout.replication_factor, {1, 32},
                        "Copies of each partition. 1 is for a trial on one broker: roles start on "
                        "fewer than 3 copies only if this setting allows it."),

@@ -293,11 +293,11 @@ struct OnKafka {
 };
 
 /// The last step of making a log: until then nobody has used it.
-log::Control write_first_control(log::EventLog& log, const Config& config,
+log::Control write_first_control(log::EmbeddedLog& log, const Config& config,
                                  const core::KeyRing& keys) {
     log::Control control{.log_id = core::to_hex(core::random_uuid4()),
                          .created = now_text(),
-                         .partitions = config.layout.partitions,
+                         .partitions = log.partitions(),
                          .tiers = config.layout.tiers,
                          .keyring_fingerprint = keys.fingerprint()};
     const auto written = log::write_control(log, control, std::nullopt, kControlTimeout);

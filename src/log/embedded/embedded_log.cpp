@@ -13,6 +13,7 @@
 #include "log/embedded/reader.hpp"
 #include "log/embedded/writer.hpp"
 #include "log/local/membership.hpp"
+#include "log/topics_admin.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -47,8 +48,8 @@ T must(const EmbeddedConfig& config, Result<T> result) {
     if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-/// "<format> <partitions>"
-void check_layout(const EmbeddedConfig& config, const std::string& layout) {
+/// The partitions of a log whose layout is "<format> <partitions>".
+core::Partition partitions_in(const EmbeddedConfig& config, const std::string& layout) {
     int format = 0;
     core::Partition partitions = 0;
     const auto* const end = layout.data() + layout.size();
@@ -62,12 +63,23 @@ void check_layout(const EmbeddedConfig& config, const std::string& layout) {
                                std::to_string(format) + ", this build reads format " +
                                std::to_string(kFormat));
     }
-    if (partitions != config.partitions) {
+    if (config.partitions != 0 && partitions != config.partitions) {
         throw core::SetupError("the log in " + config.directory.string() + " was made with " +
                                std::to_string(partitions) + " partitions, not with " +
                                std::to_string(config.partitions) +
                                ": the number is fixed when a log is made");
     }
+    return partitions;
+}
+
+/// The partitions of the log in `storage`; of a new one those that are configured.
+core::Partition partitions_of_log(const EmbeddedConfig& config, const Storage& storage) {
+    const auto layout = storage.get(Family::meta, meta::kLayout);
+    if (layout) return partitions_in(config, *layout);
+    if (layout.error().fault != Fault::not_found) must(config, Result<std::string>{layout});
+    // The first write of a log is its layout: without it a first start ended before that.
+    if (!storage.is_empty()) damaged(config, "its layout is missing");
+    return config.partitions == 0 ? kDefaultPartitions : config.partitions;
 }
 
 /// Reads back where each partition stands. After a clean stop that is its exact end. After a
@@ -81,17 +93,7 @@ public:
 
     /// Where the log's time stood.
     std::optional<ClockReading> run() {
-        const auto layout = storage_.get(Family::meta, meta::kLayout);
-        if (!layout && layout.error().fault != Fault::not_found) {
-            must(config_, Result<std::string>{layout});
-        }
-        if (layout) {
-            check_layout(config_, *layout);
-            restore_partitions();
-        } else if (!storage_.is_empty()) {
-            // The first write of a log is its layout: without it a first start ended before that.
-            damaged(config_, "its layout is missing");
-        }
+        if (storage_.get(Family::meta, meta::kLayout)) restore_partitions();
         begin_unclean();
         return time_left();
     }
@@ -213,7 +215,7 @@ public:
     explicit EmbeddedLogImpl(const EmbeddedConfig& config)
         : config_(config),
           storage_(config_),
-          partitions_(config_.partitions),
+          partitions_(config_.partitions = partitions_of_log(config_, storage_)),
           membership_(*config_.clock) {
         const auto left = Restorer{config_, storage_, partitions_}.run();
         time_ = std::make_unique<LogTime>(*config_.clock, config_.clock_is_disciplined,
@@ -227,6 +229,8 @@ public:
         cleaner_.reset();
         writer_->stop();
     }
+
+    core::Partition partitions() const override { return config_.partitions; }
 
     void records_come_from(std::shared_ptr<Senders> senders) override {
         writer_->records_come_from(std::move(senders));
@@ -292,7 +296,7 @@ private:
         }));
     }
 
-    const EmbeddedConfig config_;
+    EmbeddedConfig config_;  ///< with the partitions that the log has
     Storage storage_;
     Partitions partitions_;
     LocalMembership membership_;
@@ -308,8 +312,8 @@ private:
 
 std::unique_ptr<EmbeddedLog> open_embedded_log(const EmbeddedConfig& config) {
     BECKON_ASSERT(config.clock != nullptr, "a log needs a clock");
-    if (config.partitions < 1 || config.partitions > 65'535) {
-        throw std::runtime_error("a log has 1 to 65,535 partitions, not " +
+    if (config.partitions < 0 || config.partitions > 65'535) {
+        throw std::runtime_error("a log has at most 65,535 partitions, not " +
                                  std::to_string(config.partitions));
     }
     auto complete = config;

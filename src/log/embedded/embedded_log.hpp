@@ -26,7 +26,9 @@ struct EmbeddedConfig {
     std::filesystem::path directory;
     Sync sync = Sync::always;
     std::chrono::milliseconds sync_interval{100};
-    core::Partition partitions = 16;  ///< of every topic keyed by UAID; fixed at the first start
+    /// Of every topic keyed by UAID, fixed at the first start; 0: those that the log has,
+    /// kDefaultPartitions of a new one.
+    core::Partition partitions = 0;
     std::chrono::seconds history_window{std::chrono::hours{24}};
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
     std::chrono::seconds max_ttl{std::chrono::hours{24 * 30}};  ///< of a message
@@ -56,6 +58,9 @@ public:
 
     /// Moves the start of a partition up to `start`. Blocks likewise.
     virtual core::Result<void> truncate_before(TopicPartition where, core::Offset start) = 0;
+
+    /// Of every topic keyed by UAID.
+    virtual core::Partition partitions() const = 0;
 
     /// Makes `directory`, which must not exist and be on the same disk, a copy of the log as it is
     /// at one moment, with all that was answered before the call. Others go on reading and writing.

@@ -41,8 +41,10 @@ std::string mismatch(const Control& control, const TopicsToolOptions& options) {
                     " asked for";
         }
     };
-    compare("partitions", std::to_string(control.partitions),
-            std::to_string(options.layout.partitions));
+    if (options.layout.partitions != 0) {
+        compare("partitions", std::to_string(control.partitions),
+                std::to_string(options.layout.partitions));
+    }
     compare("tiers", text_of(control.tiers), text_of(options.layout.tiers));
     if (options.keyring_fingerprint && control.keyring_fingerprint) {
         compare("key ring", text_of(control.keyring_fingerprint),
@@ -59,6 +61,16 @@ core::Result<std::optional<Control>> known_control(EventLog& log, const Existing
     if (control) return std::optional{std::move(*control)};
     if (control.error().fault == Fault::not_found) return std::optional<Control>{};
     return core::fail(control.error());
+}
+
+/// What was asked for, and where that is open what is there.
+log::LayoutOptions layout_for(log::LayoutOptions asked, const Existing& existing,
+                              const std::optional<Control>& control) {
+    if (control) return app::layout_of(std::move(asked), *control);
+    if (asked.partitions != 0) return asked;
+    const auto made = existing.find(Topic::kNotifications);
+    asked.partitions = made == existing.end() ? log::kDefaultPartitions : made->second.partitions;
+    return asked;
 }
 
 void print(const Control& control, std::ostream& out) {
@@ -88,7 +100,8 @@ core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
         if (!here) return here;
     }
     if (!*previous && options.no_new_log) return core::fail(Fault::invalid, *options.no_new_log);
-    const auto planned = log::plan(log::topic_table(options.layout), *existing);
+    const auto layout = layout_for(options.layout, *existing, *previous);
+    const auto planned = log::plan(log::topic_table(layout), *existing);
     out << to_string(planned, options.prefix);
     if (options.layout.replication_factor == 1) {
         out << "note: one copy of each partition is for a trial: messages that were answered 201 "
@@ -101,8 +114,8 @@ core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
     }
     Control control{.log_id = core::to_hex(core::random_uuid4()),
                     .created = app::now_text(),
-                    .partitions = options.layout.partitions,
-                    .tiers = options.layout.tiers,
+                    .partitions = layout.partitions,
+                    .tiers = layout.tiers,
                     .keyring_fingerprint = options.keyring_fingerprint};
     if (*previous) {
         auto fingerprint = std::exchange(control, **previous).keyring_fingerprint;
@@ -127,11 +140,8 @@ core::Result<void> describe_topics(TopicsAdmin& admin, EventLog& log,
     if (!existing) return core::fail(existing.error());
     const auto control = known_control(log, *existing, options.timeout);
     if (!control) return core::fail(control.error());
-    auto layout = options.layout;
-    if (*control) {
-        print(**control, out);
-        layout = app::layout_of(std::move(layout), **control);
-    }
+    if (*control) print(**control, out);
+    const auto layout = layout_for(options.layout, *existing, *control);
     for (const auto& [topic, spec] : *existing) out << to_string(spec, options.prefix) << '\n';
     const auto found = log::plan(log::topic_table(layout), *existing);
     for (const auto& difference : found.differences) {

@@ -117,9 +117,21 @@ TEST_CASE("another number of partitions is refused with both numbers", "[embedde
     auto other = log.config;
     other.partitions = 7;
     CHECK_THAT(why_not(other), Contains("4 partitions") && Contains("7"));
-    other.partitions = 0;
-    CHECK_THAT(why_not(other), Contains("1 to 65,535"));
+    other.partitions = 65'536;
+    CHECK_THAT(why_not(other), Contains("at most 65,535"));
     log.open();
+}
+
+TEST_CASE("without a number a log keeps its partitions, and a new one has 12", "[embedded]") {
+    EmbeddedUnderTest log;
+    log.close();
+    log.config.partitions = 0;
+    log.open();
+    CHECK(log.embedded->partitions() == 4);
+    log.close();
+    log.config.directory = log.directory / "new";
+    log.open();
+    CHECK(log.embedded->partitions() == 12);
 }
 
 TEST_CASE("a place that cannot be a log directory is refused by name", "[embedded]") {

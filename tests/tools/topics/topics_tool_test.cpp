@@ -80,6 +80,36 @@ TEST_CASE("topics create refuses values that differ from control, and shows both
     CHECK_FALSE(tool.admin.existing.contains(Topic::kEvents));
 }
 
+TEST_CASE("without a number topics create makes 12 partitions, or keeps those that are there",
+          "[topics]") {
+    SECTION("nothing is there") {
+        Tool tool;
+        tool.options.layout.partitions = 0;
+        REQUIRE(tool.create());
+        CHECK(tool.admin.existing.at(Topic::kNotifications).partitions == 12);
+        CHECK(tool.admin.existing.at(Topic::kEvents).partitions == 12);
+        CHECK(log::read_control(*tool.log, kWait)->partitions == 12);
+    }
+    SECTION("control says it") {
+        Tool tool;
+        REQUIRE(tool.create());
+        tool.admin.existing.erase(Topic::kEvents);
+        tool.options.layout.partitions = 0;
+        REQUIRE(tool.create());
+        CHECK(tool.admin.existing.at(Topic::kEvents).partitions == 8);
+        CHECK(log::read_control(*tool.log, kWait)->partitions == 8);
+    }
+    SECTION("somebody else has made the topics") {
+        Tool tool;
+        for (const auto& spec : log::topic_table(tool.options.layout)) {
+            tool.admin.existing.emplace(spec.topic, spec);
+        }
+        tool.options.layout.partitions = 0;
+        REQUIRE(tool.create());
+        CHECK(log::read_control(*tool.log, kWait)->partitions == 8);
+    }
+}
+
 TEST_CASE("topics create refuses existing topics that break a promise", "[topics]") {
     Tool tool;
     tool.admin.existing.emplace(Topic::kSubscriptions, TopicSpec{Topic::kSubscriptions, 3, 1, {}});
