@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -29,6 +28,8 @@ using log::SteadyTime;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using test::Arrivals;
+using test::Load;
 using test::percentile;
 
 namespace {
@@ -49,12 +50,6 @@ struct Machine {
     double slower = 1;              ///< all of these, so many times
 };
 
-struct Load {
-    std::size_t closed = 0;      ///< senders that send again after their answer
-    std::size_t per_second = 0;  ///< messages of senders that do not wait
-    std::size_t burst = 0;       ///< so many at once, twice a second
-};
-
 struct Outcome {
     double per_second = 0;  ///< messages that were answered
     double delivered_per_second = 0;
@@ -68,14 +63,13 @@ struct Outcome {
 class Simulation {
 public:
     Simulation(const Machine& machine, const Load& load, bool wait)
-        : machine_(machine), load_(load), wait_(wait), runs_(machine.processors, machine.slower) {}
+        : machine_(machine),
+          wait_(wait),
+          runs_(machine.processors, machine.slower),
+          arrivals_(runs_, load, [this](std::size_t sender) { send(sender); }) {}
 
     Outcome run() {
-        connections_.resize(std::max(load_.closed, kConnections));
-        for (std::size_t i = 0; i < connections_.size(); ++i) free_.push_back(i);
-        for (std::size_t i = 0; i < load_.closed; ++i) send(i, true);
-        if (load_.per_second > 0) send_open();
-        if (load_.burst > 0) send_burst();
+        arrivals_.begin();
         measure();
         runs_.run_for(span());
         return outcome();
@@ -84,14 +78,11 @@ public:
 private:
     /// A fast machine does much in a second.
     seconds span() const { return machine_.slower < 1 ? seconds{2} : seconds{5}; }
-    static constexpr std::size_t kConnections = 2'048;  ///< of senders at a rate
-    static constexpr milliseconds kBurstEvery{500};
     static constexpr std::size_t kFull = 3;  ///< unread batches
 
     struct Put {
         SteadyTime since;
         std::size_t sender;
-        bool closed;
     };
     enum Who : std::size_t {
         kEndpoint,
@@ -103,39 +94,15 @@ private:
         kThreads
     };
 
-    void send(std::size_t sender, bool closed) {
-        runs_.compute(kSenders, machine_.sending, [this, sender, closed] {
+    void send(std::size_t sender) {
+        runs_.compute(kSenders, machine_.sending, [this, sender] {
             runs_.compute(++sent_ % 2 == 0 ? kEndpoint : kOtherEndpoint, machine_.accepting,
-                          [this, sender, closed] { put(sender, closed); });
+                          [this, sender] { put(sender); });
         });
     }
-    /// Of so many connections, each of which waits for its answer.
-    void send_open() {
-        std::exponential_distribution<double> next{static_cast<double>(load_.per_second)};
-        runs_.at(runs_.now() + std::chrono::duration_cast<SteadyTime::duration>(
-                                   std::chrono::duration<double>{next(random_)}),
-                 [this] {
-                     ++wanted_;
-                     send_wanted();
-                     send_open();
-                 });
-    }
-    void send_burst() {
-        wanted_ += load_.burst;
-        send_wanted();
-        runs_.at(runs_.now() + kBurstEvery, [this] { send_burst(); });
-    }
-    void send_wanted() {
-        while (wanted_ > 0 && !free_.empty()) {
-            --wanted_;
-            const auto sender = free_.front();
-            free_.pop_front();
-            send(sender, false);
-        }
-    }
-    void put(std::size_t sender, bool closed) {
-        senders_.sent(&connections_[sender]);
-        queue_.push_back({runs_.now(), sender, closed});
+    void put(std::size_t sender) {
+        senders_.sent(arrivals_.connection(sender));
+        queue_.push_back({runs_.now(), sender});
         consider();
     }
     void measure() {
@@ -185,13 +152,8 @@ private:
         read(kOtherShard, batch.size() - batch.size() / 2);
         for (const auto& one : batch) {
             senders_.answered();
-            if (one.closed) {
-                send(one.sender, true);
-            } else {
-                free_.push_back(one.sender);
-            }
+            arrivals_.answered(one.sender);
         }
-        send_wanted();
         written_ = runs_.now();
         consider();
     }
@@ -217,16 +179,13 @@ private:
     }
 
     const Machine machine_;
-    const Load load_;
     const bool wait_;
     test::SimulatedMachine<kThreads> runs_;
-    std::mt19937_64 random_{7};
+    Arrivals<kThreads> arrivals_;
 
     Linger linger_{kWaitMax};
     Senders senders_;
     BatchSize size_{kSizes, kWaitMax};
-    std::vector<int> connections_;
-    std::deque<std::size_t> free_;  ///< senders at a rate that have no message under way
     std::deque<Put> queue_;
     SteadyTime written_{};
     SteadyTime looks_at_{};
@@ -234,7 +193,6 @@ private:
     bool waits_ = false;
     std::map<std::size_t, int> unfinished_;  ///< parts of batches that the stage behind has
     std::uint64_t sent_ = 0;
-    std::size_t wanted_ = 0;  ///< messages whose time has come
     std::size_t batches_ = 0;
     std::size_t answered_ = 0;
     std::vector<SteadyTime::duration> waited_;

@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <queue>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -131,6 +132,79 @@ private:
     std::array<Thread, Threads> threads_;
     int running_ = 0;
     SteadyTime::duration used_{};
+};
+
+/// Who sends to a simulated log.
+struct Load {
+    std::size_t closed = 0;      ///< senders that send again after their answer
+    std::size_t per_second = 0;  ///< messages of senders that do not wait
+    std::size_t burst = 0;       ///< so many at once, twice a second
+};
+
+/// Senders in simulated time: each has one message under way at most. Messages of a rate and of
+/// bursts come when they are due, or when one of kConnections senders has its answer.
+template <std::size_t Threads>
+class Arrivals {
+public:
+    static constexpr std::size_t kConnections = 2'048;  ///< of messages at a rate and in bursts
+    static constexpr milliseconds kBurstEvery{500};
+
+    /// Calls `send` with the number of the sender of each message. `machine` outlives this.
+    Arrivals(SimulatedMachine<Threads>& machine, const Load& load,
+             std::function<void(std::size_t)> send)
+        : machine_(machine),
+          load_(load),
+          send_(std::move(send)),
+          senders_(std::max(load.closed, kConnections)) {
+        for (std::size_t i = load.closed; i < senders_.size(); ++i) free_.push_back(i);
+    }
+
+    void begin() {
+        for (std::size_t i = 0; i < load_.closed; ++i) send_(i);
+        if (load_.per_second > 0) send_open();
+        if (load_.burst > 0) send_burst();
+    }
+    /// The message of that sender has its answer.
+    void answered(std::size_t sender) {
+        if (sender < load_.closed) return send_(sender);
+        free_.push_back(sender);
+        send_wanted();
+    }
+    /// Of that sender: an address that no other one has.
+    const void* connection(std::size_t sender) const { return &senders_[sender]; }
+
+private:
+    void send_open() {
+        std::exponential_distribution<double> next{static_cast<double>(load_.per_second)};
+        machine_.at(machine_.now() + std::chrono::duration_cast<SteadyTime::duration>(
+                                         std::chrono::duration<double>{next(random_)}),
+                    [this] {
+                        ++wanted_;
+                        send_wanted();
+                        send_open();
+                    });
+    }
+    void send_burst() {
+        wanted_ += load_.burst;
+        send_wanted();
+        machine_.at(machine_.now() + kBurstEvery, [this] { send_burst(); });
+    }
+    void send_wanted() {
+        while (wanted_ > 0 && !free_.empty()) {
+            --wanted_;
+            const auto sender = free_.front();
+            free_.pop_front();
+            send_(sender);
+        }
+    }
+
+    SimulatedMachine<Threads>& machine_;
+    const Load load_;
+    const std::function<void(std::size_t)> send_;
+    std::mt19937_64 random_{7};
+    std::vector<int> senders_;
+    std::deque<std::size_t> free_;  ///< senders without a message under way
+    std::size_t wanted_ = 0;        ///< messages whose time has come
 };
 
 template <class Unit>

@@ -11,7 +11,6 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <deque>
 #include <map>
 #include <memory>
 #include <random>
@@ -32,6 +31,8 @@ using log::kafka::Publishing;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using test::Arrivals;
+using test::Load;
 using test::percentile;
 using Held = LingeringRecords::Held;
 
@@ -217,12 +218,6 @@ struct Machine {
     microseconds reading_each{20};   ///< of the edge, for a message
 };
 
-struct Load {
-    std::size_t closed = 0;      ///< senders that send again after their answer
-    std::size_t per_second = 0;  ///< messages of senders that do not wait
-    std::size_t burst = 0;       ///< so many at once, twice a second
-};
-
 struct Outcome {
     double per_second = 0;   ///< messages that were answered
     double per_request = 0;  ///< messages in one
@@ -238,15 +233,14 @@ struct Outcome {
 class Simulation {
 public:
     Simulation(const Machine& machine, const Load& load, bool wait)
-        : machine_(machine), load_(load), wait_(wait), runs_(machine.processors, machine.slower) {}
+        : machine_(machine),
+          wait_(wait),
+          runs_(machine.processors, machine.slower),
+          arrivals_(runs_, load, [this](std::size_t sender) { send(sender); }) {}
 
     Outcome run() {
-        connections_.resize(std::max(load_.closed, kConnections));
-        for (std::size_t i = 0; i < connections_.size(); ++i) free_.push_back(i);
         lingering_.come_from(senders_);
-        for (std::size_t i = 0; i < load_.closed; ++i) send(i, true);
-        if (load_.per_second > 0) send_open();
-        if (load_.burst > 0) send_burst();
+        arrivals_.begin();
         measure();
         poll();
         runs_.run_for(span());
@@ -266,7 +260,6 @@ private:
     /// A fast machine does much in a second.
     seconds span() const { return machine_.slower < 1 ? seconds{3} : seconds{6}; }
     static constexpr core::Partition kPartitions = 16;
-    static constexpr std::size_t kConnections = 2'048;  ///< of senders at a rate
     enum Who : std::size_t {
         kEndpoint,
         kOther,
@@ -282,46 +275,22 @@ private:
     struct Sent {
         SteadyTime since;
         std::size_t sender = 0;
-        bool closed = false;
     };
 
-    void send(std::size_t sender, bool closed) {
+    void send(std::size_t sender) {
         const auto since = runs_.now();
-        runs_.compute(kSenders, machine_.sending, [this, sender, closed, since] {
+        runs_.compute(kSenders, machine_.sending, [this, sender, since] {
             runs_.compute(++sent_ % 2 == 0 ? kEndpoint : kOther, machine_.accepting,
-                          [this, sender, closed, since] {
-                              publish({since, sender, closed});
+                          [this, sender, since] {
+                              publish({since, sender});
                           });
         });
-    }
-    void send_open() {
-        std::exponential_distribution<double> next{static_cast<double>(load_.per_second)};
-        runs_.at(runs_.now() + std::chrono::duration_cast<SteadyTime::duration>(
-                                   std::chrono::duration<double>{next(random_)}),
-                 [this] {
-                     ++wanted_;
-                     send_wanted();
-                     send_open();
-                 });
-    }
-    void send_burst() {
-        wanted_ += load_.burst;
-        send_wanted();
-        runs_.at(runs_.now() + milliseconds{500}, [this] { send_burst(); });
-    }
-    void send_wanted() {
-        while (wanted_ > 0 && !free_.empty()) {
-            --wanted_;
-            const auto sender = free_.front();
-            free_.pop_front();
-            send(sender, false);
-        }
     }
 
     void publish(const Sent& message) {
         const auto partition = static_cast<core::Partition>(random_() % kPartitions);
         if (!wait_) return produce(partition, message);
-        senders_->sent(&connections_[message.sender]);
+        senders_->sent(arrivals_.connection(message.sender));
         auto one = put(std::to_string(next_), partition);
         held_[next_++] = message;
         switch (lingering_.hold(one, linger_.now(), runs_.now())) {
@@ -382,14 +351,9 @@ private:
         for (const auto& one : batch) {
             answers_.push_back(runs_.now() - one.since);
             senders_->answered();
-            if (one.closed) {
-                send(one.sender, true);
-            } else {
-                free_.push_back(one.sender);
-            }
+            arrivals_.answered(one.sender);
             unread_.push_back(runs_.now());
         }
-        send_wanted();
         fetch();
         request();
     }
@@ -415,17 +379,15 @@ private:
     }
 
     const Machine machine_;
-    const Load load_;
     const bool wait_;
     test::SimulatedMachine<kThreads> runs_;
+    Arrivals<kThreads> arrivals_;
     std::mt19937_64 random_{7};
     Linger linger_{LingeringRecords::kWaitMax};
     Linger fetches_linger_{FetchPace::kWaitMax, FetchPace::kWaitLittle};
     const std::shared_ptr<Senders> senders_ = std::make_shared<Senders>();
     LingeringRecords lingering_;
     FetchPace pace_;
-    std::vector<int> connections_;
-    std::deque<std::size_t> free_;        ///< senders at a rate that have no message under way
     std::map<std::uint64_t, Sent> held_;  ///< by the key of their record
     std::uint64_t next_ = 0;
     std::array<std::vector<Sent>, kPartitions> queues_;
@@ -434,7 +396,6 @@ private:
     bool fetching_ = false;
     std::vector<SteadyTime> unread_;
     std::uint64_t sent_ = 0;
-    std::size_t wanted_ = 0;
     std::size_t requests_ = 0;
     std::size_t fetches_ = 0;
     std::vector<SteadyTime::duration> answers_;
