@@ -7,14 +7,16 @@
 # build/bench/<name>.json.
 #
 #   --only LIST       comma-separated: endpoint, embedded (sync = always), embedded-interval,
-#                     embedded-never, kafka, sustained, stored, cluster, reliability, retry, store, tools, console,
-#                     clients; default endpoint,embedded,embedded-never,kafka. sustained: on the embedded log
+#                     embedded-never, kafka, sustained, beside-kafka, stored, cluster, reliability, retry, store, tools,
+#                     console, clients; default endpoint,embedded,embedded-never,kafka. sustained: on the embedded log
 #                     and on Kafka, messages a second, times and the CPU of each process per message: of 1, 8, 64 and
 #                     256 senders that each wait for their 201, at 200, 1,000, 4,000 and 8,000 a second, and at the
 #                     highest rate at which 99 in 100 messages take less than 100 ms from the POST
 #                     to the frame, 30 s each; and how many clients a second connect, say hello and register
-#                     (40 minutes in all; options of `beckon-bench` do not reach it). And the CPU that Kafka alone
-#                     takes for the same records. stored: latency and CPU at 1,000 a second and of 64 senders, on both
+#                     (40 minutes in all; options of `beckon-bench` do not reach it). And by turns with Beckon
+#                     the CPU that Kafka alone takes for the same records, three rounds at each rate and of 256 senders
+#                     (--only beside-kafka: this alone, 10 minutes).
+#                     stored: latency and CPU at 1,000 a second and of 64 senders, on both
 #                     logs, while none, a million and ten million messages wait for other clients (--stored LIST).
 #                     cluster: several edges on Kafka: how long the death or the restart of
 #                     one keeps clients waiting, the cost of a hop over a link, how fast a store is restored. tools:
@@ -61,7 +63,8 @@ sustained_options=(--duration 30 --warm-up 5 --rate-max 64000)
 sustained_rates=(200 1000 4000 8000)
 closed_senders=(1 8 64 256)
 stored_counts=(0 1000000 10000000)
-bare_rates=(15000)  # further ones that Kafka alone is measured at
+beside_options=(--duration 10 --warm-up 5)
+beside_rounds=3
 registering_clients=10000
 broker_warm_up=50  # seconds at 4,000 messages each
 fold_options=()
@@ -81,7 +84,8 @@ while (($#)); do
             sustained_rates=(200 500)
             closed_senders=(1 8)
             stored_counts=(0 2000)
-            bare_rates=(1000)
+            beside_options=(--duration 2 --warm-up 1)
+            beside_rounds=1
             registering_clients=1000
             broker_warm_up=1
             fold_options=(100000)
@@ -99,7 +103,7 @@ for name in "${options[@]}"; do unset "defaults[${name%%=*}]"; done
 for name in "${!defaults[@]}"; do options+=("$name" "${defaults[$name]}"); done
 
 readonly OUT=build/bench RUN=build/bench/run
-rm -rf "$RUN" "$OUT"/sustained-*.json
+rm -rf "$RUN" "$OUT"/{sustained,beside,bare}-*.json
 mkdir -p "$RUN"
 
 pids=()  # what this script started, in order
@@ -196,21 +200,42 @@ bench_embedded() {
 # kafka_cluster NAME [OPTION ...]: a broker, an endpoint with these options and an edge. Sets `kafka`,
 # `endpoint` and `edge` to their pids, `kafka_server` and `edge_port`.
 kafka_cluster() {
-    local name="$1" base
+    local name="$1"
     shift
+    kafka_broker "$name"
+    kafka_services "$name" "$@"
+}
+
+# kafka_broker NAME: a broker with Beckon's topics, and `base`, the first of its ports.
+kafka_broker() {
+    local name="$1"
     base="$(free_ports)"
-    edge_port=$((base + 4))
+    kafka_server="127.0.0.1:$base"
     mkdir -p "$RUN/$name"
-    local common=(--kafka-servers "127.0.0.1:$base" --replication-factor 1
-        --key-ring "$RUN/$name/keys.json" --log-level warn)
-    local url=(--endpoint-url "http://127.0.0.1:$((base + 2))")
     BECKON_KAFKA_FOR=measuring start kafka scripts/kafka/start.sh "$RUN/$name/kafka" "$base" $((base + 1))
     kafka=$started
-    kafka_server="127.0.0.1:$base"
     wait_for_port kafka "$kafka" "$base"
     "$BINARY" keys generate --key-ring "$RUN/$name/keys.json" >/dev/null
-    "$BINARY" topics create "${common[@]}" >"$RUN/topics.log" 2>&1 ||
+    create_topics "$name"
+}
+
+# create_topics NAME [OPTION ...]
+create_topics() {
+    local name="$1"
+    shift
+    "$BINARY" topics create --kafka-servers "$kafka_server" --replication-factor 1 \
+        --key-ring "$RUN/$name/keys.json" --log-level warn "$@" >"$RUN/topics.log" 2>&1 ||
         { cat "$RUN/topics.log" >&2; die "topics create failed"; }
+}
+
+# kafka_services NAME [OPTION ...]: an endpoint with these options and an edge.
+kafka_services() {
+    local name="$1"
+    shift
+    local common=(--kafka-servers "$kafka_server" --replication-factor 1
+        --key-ring "$RUN/$name/keys.json" --log-level warn)
+    local url=(--endpoint-url "http://127.0.0.1:$((base + 2))")
+    edge_port=$((base + 4))
     start endpoint "$BINARY" endpoint "${common[@]}" "${url[@]}" --data "$RUN/$name/endpoint" \
         --endpoint-port $((base + 2)) --ops-port $((base + 3)) "$@"
     endpoint=$started
@@ -223,6 +248,11 @@ kafka_cluster() {
     wait_for edge "$edge" $((base + 5)) /ready
 }
 
+stop_services() {
+    kill -TERM "$endpoint" "$edge"
+    wait "$endpoint" "$edge" || true
+}
+
 # A broker's compiler needs some 200,000 messages until it has done its work.
 warm_broker_up() {
     "$(dirname "$BINARY")/beckon-bench" "ws://127.0.0.1:$edge_port/" --profiles latency --rate 4000 --warm-up 0 \
@@ -230,7 +260,7 @@ warm_broker_up() {
 }
 
 bench_kafka() {
-    local kafka endpoint edge edge_port
+    local base kafka kafka_server endpoint edge edge_port
     kafka_cluster kafka
     measure kafka "$edge_port" --pid "endpoint=$endpoint" --pid "edge=$edge" --pid "broker=$kafka"
 }
@@ -262,7 +292,7 @@ sustained_on() {
 }
 
 bench_sustained() {
-    local standalone kafka kafka_server endpoint edge edge_port result=0
+    local standalone base kafka kafka_server endpoint edge edge_port result=0
     say "load: $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) cores"
     standalone sustained always
     sustained_on embedded "$edge_port" --pid "standalone=$standalone" || result=1
@@ -271,36 +301,87 @@ bench_sustained() {
     warm_broker_up
     sustained_on kafka "$edge_port" --pid "endpoint=$endpoint" --pid "edge=$edge" \
         --pid "broker=$kafka" || result=1
-    bare_kafka || result=1
-    compare_sustained
+    compare_sustained || result=1
+    beside_kafka sustained-kafka || result=1
     return $result
 }
 
-# The CPU that the same broker takes for the same records of librdkafka alone.
-bare_kafka() {
-    local rate
-    kill -TERM "$endpoint" "$edge"
-    wait "$endpoint" "$edge" || true
-    "$BINARY" topics create --kafka-servers "$kafka_server" --replication-factor 1 --kafka-prefix bare. \
-        --key-ring "$RUN/sustained-kafka/keys.json" >"$RUN/topics.log" 2>&1 ||
-        { cat "$RUN/topics.log" >&2; die "topics create failed"; }
-    for rate in "${sustained_rates[@]}" "${bare_rates[@]}"; do
-        "$(dirname "$BINARY")/tests/log/bare_kafka" "$kafka_server" bare.notifications 16 "$rate" \
-            "${sustained_options[1]}" "$kafka" >"$OUT/sustained-bare-$rate.json" || return 1
+bench_beside_kafka() {
+    local base kafka kafka_server endpoint edge edge_port
+    kafka_cluster beside
+    warm_broker_up
+    beside_kafka beside
+}
+
+# beside_kafka NAME: what Beckon costs, and by turns what the same broker and librdkafka alone cost for the same records.
+# While one runs, the other does not: a consumer that waits for records costs the broker a little, too.
+beside_kafka() {
+    local name="$1" round rate senders="${closed_senders[-1]}" result=0
+    create_topics "$name" --kafka-prefix bare.
+    for ((round = 1; round <= beside_rounds; ++round)); do
+        say "Beckon and Kafka alone by turns, round $round of $beside_rounds"
+        ((round == 1)) || kafka_services "$name"
+        local common=("ws://127.0.0.1:$edge_port/" --connections 200 "${beside_options[@]}" --pid "endpoint=$endpoint"
+            --pid "edge=$edge" --pid "broker=$kafka" --label beside)
+        for rate in "${sustained_rates[@]}"; do
+            "$(dirname "$BINARY")/beckon-bench" "${common[@]}" --senders 512 --profiles latency --rate "$rate" \
+                --json-file "$OUT/beside-$rate-$round.json" >"$RUN/beside.log" || result=1
+        done
+        "$(dirname "$BINARY")/beckon-bench" "${common[@]}" --senders "$senders" --profiles saturation --ahead 0 \
+            --json-file "$OUT/beside-saturation-$round.json" >"$RUN/beside.log" || result=1
+        stop_services
+        for rate in "${sustained_rates[@]}"; do
+            bare_kafka "$rate" "$rate-$round" || return 1
+        done
+        bare_kafka "$(python3 -c 'import json, sys
+print(round(json.load(open(sys.argv[1]))["saturation"]["messages_per_s"]))' "$OUT/beside-saturation-$round.json")" \
+            "saturation-$round" || return 1
     done
+    compare_beside
+    return $result
+}
+
+# bare_kafka RATE NAME: the CPU that the broker takes for the same records of librdkafka alone.
+bare_kafka() {
+    "$(dirname "$BINARY")/tests/log/bare_kafka" "$kafka_server" bare.notifications 16 "$1" "${beside_options[1]}" \
+        "$kafka" >"$OUT/bare-$2.json"
+}
+
+compare_beside() {
+    python3 - "$OUT" "$beside_rounds" "${closed_senders[-1]}" "${sustained_rates[*]}" <<'PYTHON'
+import json, statistics, sys
+out, rounds, senders, rates = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4].split()
+def median(load, what):
+    return statistics.median(what(load, turn) for turn in range(1, rounds + 1))
+def read(file):
+    return json.load(open(f"{out}/{file}.json"))
+def beckon(load, turn):
+    return read(f"beside-{load}-{turn}")["saturation" if load == "saturation" else "latency"]
+def bare(load, turn):
+    return read(f"bare-{load}-{turn}")
+def part(name):
+    return lambda load, turn: next(one["us_per_message"] for one in beckon(load, turn)["cpu"]["processes"] if one["name"] == name)
+print(f"Beckon on Kafka and Kafka alone by turns, medians of {rounds}: us of CPU a message (wanted: at most 1.2 x)")
+print(f"{'load':>12} {'messages/s':>10} {'Beckon = endpoint + edge + broker':>36} {'POST to frame':>17} {'Kafka alone = client + broker':>31} {'publish to fetch':>17}")
+for load in rates + ["saturation"]:
+    parts = [median(load, part(name)) for name in ("endpoint", "edge", "broker")]
+    ours = median(load, lambda load, turn: beckon(load, turn)["cpu"]["us_per_message"])
+    theirs = [median(load, lambda load, turn: bare(load, turn)[name]) for name in ("clients_us", "broker_us")]
+    ms = lambda what, p50, p99: f"{median(load, lambda *at: what(*at)[p50]):.1f} / {median(load, lambda *at: what(*at)[p99]):.1f} ms"
+    frame = ms(lambda *at: beckon(*at)["post_to_frame"], "p50_ms", "p99_ms")
+    name = f"{senders} senders" if load == "saturation" else f"{load}/s"
+    print(f"{name:>12} {median(load, lambda *at: beckon(*at)['messages_per_s']):10.0f}"
+          f" {f'{ours:.0f} = ' + ' + '.join(f'{one:.0f}' for one in parts):>36} {frame:>17}"
+          f" {f'{sum(theirs):.0f} = ' + ' + '.join(f'{one:.0f}' for one in theirs):>31} {ms(bare, 'p50_ms', 'p99_ms'):>17}  {ours / sum(theirs):.2f} x")
+PYTHON
 }
 
 # One table of all that was measured.
 compare_sustained() {
-    python3 - "$OUT" "$(nproc)" "${closed_senders[*]}" "${sustained_rates[*]}" "${bare_rates[*]}" <<'PYTHON'
+    python3 - "$OUT" "$(nproc)" "${closed_senders[*]}" "${sustained_rates[*]}" <<'PYTHON'
 import json, sys
 out, cores = sys.argv[1], int(sys.argv[2])
-senders, rates, bare_rates = (one.split() for one in sys.argv[3:])
-bare = {rate: json.load(open(f"{out}/sustained-bare-{rate}.json")) for rate in rates + bare_rates}
-def bare_us(rate):
-    """CPU of Kafka alone at the nearest rate that it was measured at."""
-    nearest = bare[min(bare, key=lambda one: abs(bare[one]["rate"] - rate))]
-    return nearest["clients_us"] + nearest["broker_us"]
+senders, rates = (one.split() for one in sys.argv[3:])
 print(f"{'log':9} {'load':>16} {'messages/s':>10} {'POST to 201':>15} {'POST to frame':>17} {'201 to frame':>15}  idle  CPU us a message")
 print(f"{'':37} {'p50 / p99 ms':>15} {'p50 / p99 ms':>17} {'p50 / p99 ms':>15}")
 for log in ("embedded", "kafka"):
@@ -314,18 +395,12 @@ for log in ("embedded", "kafka"):
         cpu = run["cpu"]
         each = " + ".join(f"{one['name']} {one['us_per_message']:.0f}" for one in cpu["processes"])
         used = sum(one["cores"] for one in cpu["processes"]) + cpu["generator_cores"]
-        if log == "kafka":
-            each += f"; {cpu['us_per_message'] / bare_us(run['messages_per_s']):.2f} x Kafka alone"
         def of(times, width):
             return f"{run[times]['p50_ms']:.1f} / {run[times]['p99_ms']:.1f}".rjust(width)
         print(f"{log:9} {name:>16} {run['messages_per_s']:10.0f} {of('post_to_201', 15)} {of('post_to_frame', 17)} {of('201_to_frame', 15)}"
               f" {max(0, 100 * (1 - used / cores)):4.0f}%  {cpu['us_per_message']:.0f} = {each}")
     idle = json.load(open(f"{out}/sustained-{log}-registering.json"))["idle"]
     print(f"{log:9} {idle['connections'] / idle['opening_s']:.0f} clients a second connect, say hello and register")
-print("Kafka alone: the same records, written and read by a program that does nothing else (publish to fetch)")
-for rate, run in bare.items():
-    print(f"{'bare':9} {rate + '/s':>16} {run['rate']:10.0f} {'':15} {run['p50_ms']:8.1f} / {run['p99_ms']:6.1f}"
-          f"  {run['clients_us'] + run['broker_us']:.0f} = clients {run['clients_us']:.0f} + broker {run['broker_us']:.0f}")
 PYTHON
 }
 
@@ -349,7 +424,7 @@ stored_on() {
 }
 
 bench_stored() {
-    local standalone kafka kafka_server endpoint edge edge_port result=0
+    local standalone base kafka kafka_server endpoint edge edge_port result=0
     say "load: $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) cores"
     standalone stored always
     stored_on embedded "$edge_port" --pid "standalone=$standalone" || result=1
@@ -383,7 +458,7 @@ PYTHON
 # tracked NAME SHARE: SHARE of 100 messages are signed with the key that the endpoint tracks. No process folds their
 # milestones: it measures the cost of endpoint and edge, which deliver without the role.
 bench_tracked() {
-    local name="$1" share="$2" few result=0 kafka endpoint edge edge_port
+    local name="$1" share="$2" few result=0 base kafka kafka_server endpoint edge edge_port
     few=$((${rate_of_all%%.*} * share / 100))
     local keys=()
     ((share == 0)) || keys=(--endpoint-tracking-keys "$tracked_key")
@@ -511,6 +586,7 @@ for log in ${only//,/ }; do
         embedded-never) bench_embedded embedded-never never || failed+=("$log") ;;
         kafka) bench_kafka || failed+=("$log") ;;
         sustained) bench_sustained || failed+=("$log") ;;
+        beside-kafka) bench_beside_kafka || failed+=("$log") ;;
         stored) bench_stored || failed+=("$log") ;;
         retry) bench_retry || failed+=("$log") ;;
         store) bench_store || failed+=("$log") ;;
@@ -519,7 +595,7 @@ for log in ${only//,/ }; do
         console) bench_console || failed+=("$log") ;;
         reliability) bench_reliability || failed+=("$log") ;;
         clients) bench_clients || failed+=("$log") ;;
-        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, sustained, stored, cluster, reliability, retry, store, tools, console, clients" ;;
+        *) die "'$log' is none of endpoint, embedded, embedded-interval, embedded-never, kafka, sustained, beside-kafka, stored, cluster, reliability, retry, store, tools, console, clients" ;;
     esac
     stop_all
 done
