@@ -5,6 +5,7 @@
 #include "rocks/error.hpp"
 #include "rocks/options.hpp"
 #include "store/open_stores_list.hpp"
+#include "store/rows/drained_clients.hpp"
 #include "store/rows/schema.hpp"
 
 #include <algorithm>
@@ -18,7 +19,6 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
-#include <rocksdb/utilities/table_properties_collectors.h>
 
 namespace beckon::store {
 
@@ -248,6 +248,9 @@ rocksdb::ColumnFamilyOptions Database::family_options(FamilyKind kind) const {
     family.level_compaction_dynamic_level_bytes = true;
     if (kind == FamilyKind::plain) return family;
 
+    // A row that was acknowledged before its flush leaves a few bytes in it, and the merge of such
+    // files rewrites what waits of all clients: with sixteen, a quarter as often as with four.
+    family.level0_file_num_compaction_trigger = 16;
     family.compaction_filter_factory = filter_;
     family.periodic_compaction_seconds = kRewriteAfterS;
     family.memtable_prefix_bloom_size_ratio = 0.05;
@@ -257,9 +260,7 @@ rocksdb::ColumnFamilyOptions Database::family_options(FamilyKind kind) const {
         family.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(kPrefixBytes));
     }
     if (kind == FamilyKind::messages) {
-        // A client that was drained leaves a row of tombstones that its next drain must step over.
-        family.table_properties_collector_factories.push_back(
-            rocksdb::NewCompactOnDeletionCollectorFactory(4096, 2048));
+        family.table_properties_collector_factories.push_back(marks_drained_clients());
     }
     return family;
 }
