@@ -65,6 +65,7 @@ closed_senders=(1 8 64 256)
 stored_counts=(0 1000000 10000000)
 beside_options=(--duration 10 --warm-up 5)
 beside_rounds=3
+partitions=12  # of Beckon's topics on Kafka, as a new log has them, and of those of Kafka alone
 registering_clients=10000
 broker_warm_up=50  # seconds at 4,000 messages each
 fold_options=()
@@ -223,7 +224,7 @@ kafka_broker() {
 create_topics() {
     local name="$1"
     shift
-    "$BINARY" topics create --kafka-servers "$kafka_server" --replication-factor 1 \
+    "$BINARY" topics create --kafka-servers "$kafka_server" --replication-factor 1 --partitions "$partitions" \
         --key-ring "$RUN/$name/keys.json" --log-level warn "$@" >"$RUN/topics.log" 2>&1 ||
         { cat "$RUN/topics.log" >&2; die "topics create failed"; }
 }
@@ -343,7 +344,7 @@ print(round(json.load(open(sys.argv[1]))["saturation"]["messages_per_s"]))' "$OU
 
 # bare_kafka RATE NAME: the CPU that the broker takes for the same records of librdkafka alone.
 bare_kafka() {
-    "$(dirname "$BINARY")/tests/log/bare_kafka" "$kafka_server" bare.notifications 16 "$1" "${beside_options[1]}" \
+    "$(dirname "$BINARY")/tests/log/bare_kafka" "$kafka_server" bare.notifications "$partitions" "$1" "${beside_options[1]}" \
         "$kafka" >"$OUT/bare-$2.json"
 }
 
