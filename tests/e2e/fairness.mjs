@@ -30,11 +30,7 @@ async function waits(as, type, came, count) {
 const percentile = (sorted, part) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
 
 before(async () => {
-    await cluster.prepare();
-    await cluster.start();
-    api = new RetryApi(cluster);
-    const anybody = api.token('anybody');
-    await until('the role serves', () => api.serves(anybody), 60000);
+    api = await RetryApi.start(cluster);
 });
 after(async () => {
     api?.close();

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import http from 'node:http';
 import net from 'node:net';
 import { join } from 'node:path';
-import { BECKON, freePort } from './beckon.mjs';
+import { BECKON, freePort, until } from './beckon.mjs';
 
 /** The HTTP API of a cluster's role retry. */
 export class RetryApi {
@@ -14,6 +14,16 @@ export class RetryApi {
         this.url = `http://127.0.0.1:${cluster.ports.retry}`;
         this.agent = new http.Agent({ keepAlive: true, maxSockets: 16 });
         this.events = 0;
+    }
+
+    /** Prepares and starts the cluster; its API, which serves. */
+    static async start(cluster) {
+        await cluster.prepare();
+        await cluster.start();
+        const api = new RetryApi(cluster);
+        const anybody = api.token('anybody');
+        await until('the role serves', () => api.serves(anybody), 60000);
+        return api;
     }
 
     close() {

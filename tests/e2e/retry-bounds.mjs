@@ -25,11 +25,8 @@ let healthy;
 let receiver;
 
 before(async () => {
-    await cluster.prepare();
-    await cluster.start();
-    api = new RetryApi(cluster);
+    api = await RetryApi.start(cluster);
     healthy = api.token('healthy');
-    await until('the role serves', () => api.serves(healthy), 60000);
     receiver = await receivers.quick();
     await api.webhook(healthy, receiver.url, ['tick']);
 });

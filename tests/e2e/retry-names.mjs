@@ -56,11 +56,7 @@ before(async () => {
         writeFileSync(`/etc/${file}`, text);
     }
     await names.listen();
-    await cluster.prepare();
-    await cluster.start();
-    api = new RetryApi(cluster);
-    const anybody = api.token('anybody');
-    await until('the role serves', () => api.serves(anybody), 60000);
+    api = await RetryApi.start(cluster);
 });
 after(async () => {
     api?.close();

@@ -69,6 +69,7 @@ struct World {
                 .keys = keys,
                 .workers = {{&executor, send}},
                 .fan_out = executor,
+                .costly = executor,
                 .ready = [](bool, const std::string&) {}}),
           api({}, node, clock, keys),
           handler(

@@ -31,9 +31,9 @@ namespace {
 
 /// Sockets of one round; then posted tasks have their turn. Each may be an answer to parse.
 constexpr int kEventsMax = 16;
-/// After so long no further event is handled in a turn: steps of TLS handshakes take longer than
-/// answers.
-constexpr core::Duration kTurn = std::chrono::microseconds{500};
+/// After so long no further event is handled in a turn: steps of TLS handshakes, and answers of
+/// many bytes, take longer than others.
+constexpr core::Duration kTurn = std::chrono::microseconds{125};
 constexpr seconds kRetryAfterMax = std::chrono::hours{24 * 7};
 /// A connection whose peer has acknowledged nothing for so long is dead.
 constexpr unsigned kUnackedMs = 20'000;
@@ -68,8 +68,14 @@ std::size_t on_body(char* data, std::size_t, std::size_t size, void* user) noexc
     auto& transfer = *static_cast<Transfer*>(user);
     auto& body = transfer.answer.body;
     body.append(data, std::min(size, transfer.options->body_kept - body.size()));
+    curl_off_t announced = -1;
+    if (transfer.body_bytes == 0) {
+        curl_easy_getinfo(transfer.easy.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &announced);
+    }
     transfer.body_bytes += size;
-    transfer.cut_off |= transfer.body_bytes > HttpSender::kAnswerBytesMax;
+    const auto bytes =
+        std::max(transfer.body_bytes, announced < 0 ? 0 : static_cast<std::size_t>(announced));
+    transfer.cut_off |= bytes > HttpSender::kAnswerBytesMax;
     return transfer.cut_off ? 0 : size;
 }
 

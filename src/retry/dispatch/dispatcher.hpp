@@ -63,7 +63,7 @@ public:
     /// Attempts that are begun in one turn of the thread; some tenths of a millisecond. A turn
     /// that has lasted kTurn begins no more of them: attachments may take long.
     static constexpr std::size_t kStartsPerTurn = 4;
-    static constexpr core::Duration kTurn = std::chrono::microseconds{500};
+    static constexpr core::Duration kTurn = std::chrono::microseconds{125};
     /// The most webhooks that are remembered: so many, or twice as many as there are.
     static constexpr std::size_t kRememberedMin = 1'000;
     static constexpr std::size_t kOwnersMax = 1'000;

@@ -7,8 +7,10 @@
 #include "records/delivery.hpp"
 #include "records/events.hpp"
 #include "retry/event/event.hpp"
+#include "retry/event/event_parser.hpp"
 #include "retry/event/owned_record.hpp"
 #include "retry/event/step_quota.hpp"
+#include "retry/event/thrown_by.hpp"
 #include "retry/tiers/done_tracker.hpp"
 #include "retry/tiers/recent_deliveries.hpp"
 
@@ -40,22 +42,6 @@ Delivery event_name(const Event& event) {
     return {.id = delivery_id(scope_of(event), event.id, ""), .webhook = "", .event = ""};
 }
 
-/// The exception of `work` as the error with which the event ends; nullopt: it threw none.
-template <class Work>
-std::optional<core::Error> thrown_by(Work work) {
-    const auto error = [](const char* what) {
-        return core::Error{Fault::corrupt, std::string{"it could not be fanned out: "} + what};
-    };
-    try {
-        work();
-    } catch (const std::exception& thrown) {
-        return error(thrown.what());
-    } catch (...) {
-        return error("no std::exception");
-    }
-    return std::nullopt;
-}
-
 }  // namespace
 
 struct EventFanOut::Impl {
@@ -74,13 +60,20 @@ struct EventFanOut::Impl {
           state{.open = true, .trial = {}, .set_aside = options.before.set_aside},
           tried_up_to(options.from) {}
 
+    ~Impl() {
+        lifetime.end();
+        for (const auto& one : away) turns.back(one->owner);
+    }
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+
     /// An event as it was read.
     struct Source {
         Offset offset = 0;
         core::Timestamp time;  ///< when it was appended
         Event event;
-        nlohmann::json parsed = nullptr;  ///< while it is evaluated; an event is an object
-        bool failed = false;              ///< its dead letter is written
+        EventParser::ParsedPtr parsed = std::make_shared<EventParser::Parsed>();
+        bool failed = false;  ///< its dead letter is written
     };
     using SourcePtr = std::shared_ptr<Source>;
     /// An event that becomes a dead letter, with the reason.
@@ -103,6 +96,10 @@ struct EventFanOut::Impl {
         std::vector<std::string> rest{};  ///< webhooks that are not evaluated yet
         std::vector<Target> targets{};    ///< deliveries that are not on their way yet
         std::size_t next_target = 0;
+        std::optional<Percolator::Match::Longer> longer{};  ///< to be evaluated aside
+        std::optional<core::Error> thrown{};                ///< aside
+
+        bool needs_parsed() const { return !begun || !rest.empty() || longer; }
     };
     using MatchingPtr = std::shared_ptr<Matching>;
     /// A delivery's part of the owner's share, until the log has it or the fan-out has ended.
@@ -129,9 +126,9 @@ struct EventFanOut::Impl {
     bool turn_posted = false;
     std::size_t ahead = 0;  ///< events that are not matched for all owners
     std::size_t ahead_bytes = 0;
-    std::size_t matchings = 0;     ///< of them, for one owner each
-    std::size_t parsed_bytes = 0;  ///< of events that are parsed
-    std::size_t letters = 0;       ///< dead letters of events, on their way
+    std::size_t matchings = 0;   ///< of them, for one owner each
+    std::size_t letters = 0;     ///< dead letters of events, on their way
+    std::set<MatchingPtr> away;  ///< whose owners' turns wait
     /// Each event that is not fanned out yet: its matchings, deliveries and dead letters on their
     /// way.
     struct Open {
@@ -152,7 +149,8 @@ struct EventFanOut::Impl {
     std::optional<Offset>
         suspects_end;  ///< later events cannot have been begun by a process before
     std::optional<WebhooksChanged> changed;  ///< what the directory is to have first
-    core::Lifetime lifetime{executor};       ///< the log may answer when the executor is gone
+    EventParser parser{executor, turns};
+    core::Lifetime lifetime{executor};  ///< the log may answer when the executor is gone
 
     log::Until again() const { return {lifetime, executor}; }
     bool waits_for_webhooks();
@@ -181,8 +179,14 @@ struct EventFanOut::Impl {
     FanOutTurns::Done next_part(const MatchingPtr& matching);
     bool write_targets(Matching& matching, std::size_t& steps);
     std::size_t match(Matching& matching);
-    std::size_t parse(Source& source);
-    void forget_parsed(Source& source);
+    bool parse(const MatchingPtr& matching, std::size_t& steps);
+    void spend(Matching& matching, std::size_t steps);
+    void take_matched(Matching& matching, std::vector<std::string> ids,
+                      const std::vector<std::string>& too_costly);
+    void evaluate_aside(const MatchingPtr& matching);
+    void was_evaluated(const MatchingPtr& matching, std::optional<bool> matched, std::size_t taken);
+    void come_back(const MatchingPtr& matching);
+    void forget_parsed(Source& source, bool surely);
     void fail(Source& source, const core::Error& why);
     void report_costly(const Source& source, const std::string& webhook);
     void publish(const SourcePtr& source, const std::string& owner, const Target& target);
@@ -428,20 +432,39 @@ void EventFanOut::Impl::write_dead(const std::shared_ptr<const Unreadable>& what
 /// exception ends the event for this owner; deliveries that are written stay.
 FanOutTurns::Done EventFanOut::Impl::next_part(const MatchingPtr& matching) {
     FanOutTurns::Done done;
-    const auto thrown = thrown_by([&] {
-        const bool more = !matching->begun || !matching->rest.empty();
-        if (more && matching->targets.empty()) done.steps += match(*matching);
-        done.over = write_targets(*matching, done.steps) && matching->rest.empty();
-    });
-    auto& source = *matching->source;
+    auto& one = *matching;
+    auto& source = *one.source;
+    auto thrown = std::exchange(one.thrown, {});
+    if (!thrown) {
+        thrown = thrown_by([&] {
+            if (one.needs_parsed() && one.targets.empty()) {
+                done.away = !parse(matching, done.steps);
+                if (!done.away) done.steps += match(one);
+            }
+            if (!done.away) done.over = write_targets(one, done.steps) && !one.needs_parsed();
+        });
+    }
     if (thrown) {
         fail(source, *thrown);
-        done.over = true;
+        done = {.steps = done.steps, .over = true};
+    } else if (!done.away && one.longer && one.targets.empty() && source.parsed->json()) {
+        evaluate_aside(matching);
+        done.away = true;
+    }
+    if (done.away) {
+        done.over = false;
+        away.insert(matching);
+        return done;
     }
     const bool last = done.over && open.at(source.offset).matchings == 1;
-    if (last || parsed_bytes > kParsedBytesMax) forget_parsed(source);
+    // While it waits for the log, perhaps for long, others have the space.
+    forget_parsed(source, last || !turns.has_capacity(one.owner));
     if (done.over) matched(source);
     return done;
+}
+
+void EventFanOut::Impl::come_back(const MatchingPtr& matching) {
+    if (away.erase(matching) > 0) turns.back(matching->owner);
 }
 
 /// False: the owner has its share on the way, or has used this turn.
@@ -458,41 +481,93 @@ bool EventFanOut::Impl::write_targets(Matching& matching, std::size_t& steps) {
 
 /// How many steps that took, of which those of the filters count for the owner's quota.
 std::size_t EventFanOut::Impl::match(Matching& matching) {
+    if (matching.longer) return 0;
     auto& source = *matching.source;
-    const auto parsing = parse(source);
     const auto most = std::min(matching.steps_left, quota.of(matching.owner, source.time).left());
     Steps steps{most};
     const bool first = !std::exchange(matching.begun, true);
-    auto match = first ? webhooks.match(source.parsed, matching.owner, source.time, steps,
+    auto match = first ? webhooks.match(*source.parsed->json(), matching.owner, source.time, steps,
                                         FanOutTurns::kPart)
-                       : webhooks.go_on(std::exchange(matching.rest, {}), source.parsed,
+                       : webhooks.go_on(std::exchange(matching.rest, {}), *source.parsed->json(),
                                         source.time, steps, FanOutTurns::kPart);
     const auto taken = most - steps.left();
-    matching.steps_left -= taken;
-    quota.spend(matching.owner, source.time, taken);
-    counts.filter_steps += taken;
-    counts.too_costly += match.too_costly.size();
+    spend(matching, taken);
     matching.rest = std::move(match.rest);
-    for (auto& id : match.ids) matching.targets.push_back({.webhook = std::move(id)});
-    for (auto& id : match.too_costly) {
-        report_costly(source, id);
-        matching.targets.push_back({.webhook = std::move(id), .dead = true});
+    matching.longer = std::move(match.longer);
+    take_matched(matching, std::move(match.ids), match.too_costly);
+    return taken + match.tried;
+}
+
+void EventFanOut::Impl::spend(Matching& matching, std::size_t steps) {
+    matching.steps_left -= std::min(steps, matching.steps_left);
+    quota.spend(matching.owner, matching.source->time, steps);
+    counts.filter_steps += steps;
+}
+
+void EventFanOut::Impl::take_matched(Matching& matching, std::vector<std::string> ids,
+                                     const std::vector<std::string>& too_costly) {
+    counts.too_costly += too_costly.size();
+    for (auto& id : ids) matching.targets.push_back({.webhook = std::move(id)});
+    for (const auto& id : too_costly) {
+        report_costly(*matching.source, id);
+        matching.targets.push_back({.webhook = id, .dead = true});
     }
-    return parsing + taken;
 }
 
-/// How many steps that took.
-std::size_t EventFanOut::Impl::parse(Source& source) {
-    if (!source.parsed.is_null()) return 0;
-    source.parsed = core::must_parse_json(source.event.json);
-    parsed_bytes += source.event.json.size();
-    return source.event.json.size() / kParsedBytesPerStep;
+/// On the other thread, with all the steps that this filter may take.
+void EventFanOut::Impl::evaluate_aside(const MatchingPtr& matching) {
+    struct Job {
+        Query query;
+        EventParser::Json event;
+        core::Timestamp now;
+        Steps steps;
+        std::optional<bool> matched{};
+        std::optional<core::Error> thrown{};
+    };
+    const auto& source = *matching->source;
+    const auto most = std::min(
+        {matching->steps_left, Steps::kMaxOfFilter, quota.of(matching->owner, source.time).left()});
+    const auto job = std::make_shared<Job>(
+        Job{matching->longer->query, source.parsed->json(), source.time, Steps{most}});
+    turns.do_aside(
+        [job] {
+            job->thrown = thrown_by(
+                [&] { job->matched = job->query.matches(*job->event, job->now, job->steps); });
+        },
+        lifetime.guard([this, matching, job, most] {
+            matching->thrown = std::move(job->thrown);
+            was_evaluated(matching, job->matched, most - job->steps.left());
+        }));
 }
 
-void EventFanOut::Impl::forget_parsed(Source& source) {
-    if (source.parsed.is_null()) return;
-    source.parsed = nullptr;
-    parsed_bytes -= source.event.json.size();
+/// The webhook may have gone, or have been disabled, meanwhile.
+void EventFanOut::Impl::was_evaluated(const MatchingPtr& matching, std::optional<bool> matched,
+                                      std::size_t taken) {
+    const auto id = std::exchange(matching->longer, {})->id;
+    spend(*matching, taken);
+    const auto* entry = webhooks.find(id);
+    if (entry && entry->state.enabled && !matching->thrown) {
+        if (!matched) take_matched(*matching, {}, {id});
+        if (matched.value_or(false)) take_matched(*matching, {id}, {});
+    }
+    come_back(matching);
+}
+
+/// False: it is away until its event is parsed.
+bool EventFanOut::Impl::parse(const MatchingPtr& matching, std::size_t& steps) {
+    const auto& source = matching->source;
+    if (source->parsed->json()) return true;
+    const EventParser::Text text{source, &source->event.json};
+    steps += text->size() > EventParser::kParsedHereMax ? 0 : text->size() / kParsedBytesPerStep;
+    return parser.parse(text, source->parsed, [this, matching](const auto& thrown) {
+        matching->thrown = thrown;
+        come_back(matching);
+    });
+}
+
+void EventFanOut::Impl::forget_parsed(Source& source, bool surely) {
+    surely ? parser.forget(source.event.json, *source.parsed)
+           : parser.may_forget(source.event.json, *source.parsed);
 }
 
 /// Makes one dead letter, for however many owners.

@@ -46,9 +46,6 @@ public:
     static constexpr std::size_t kMatchesMax = 16'384;
     static constexpr std::size_t kAheadBytesMax = std::size_t{4} << 20;
     static constexpr std::size_t kReadBytesPerTurn = std::size_t{1} << 14;  ///< of the thread
-    /// The bytes of events that stay parsed between two parts of their matching; others are parsed
-    /// again.
-    static constexpr std::size_t kParsedBytesMax = std::size_t{1} << 18;
     static constexpr std::size_t kLettersMax = 64;  ///< dead letters of events, on their way
     /// A CostlyFilter of one webhook is written at most so often.
     static constexpr core::Duration kReportCostlyEvery = std::chrono::minutes{1};

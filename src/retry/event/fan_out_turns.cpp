@@ -27,16 +27,18 @@ constexpr core::Duration time_of(std::size_t steps) {
 }  // namespace
 
 struct FanOutTurns::Impl {
-    explicit Impl(core::Executor& x) : executor(x) {}
+    Impl(core::Executor& x, core::Executor& a) : executor(x), aside(a) {}
 
     struct Owner : RoundRobinPlace {
         Owner() : RoundRobinPlace{.credit = time_of(kQuantum)} {}
         std::deque<Work> works;
         std::size_t deliveries = 0;  ///< under way
         std::size_t bytes = 0;
+        bool away = false;
     };
 
     core::Executor& executor;
+    core::Executor& aside;
     std::map<std::string, Owner, std::less<>> all;
     RoundRobin<Owner> line{time_of(kQuantum)};
     FairShare deliveries{kDeliveriesMax};
@@ -81,7 +83,7 @@ void FanOutTurns::Impl::turn() {
     const auto ask = [this](const Owner& one) {
         using Turn = RoundRobin<Owner>::Turn;
         if (one.works.empty()) return Turn::leave;
-        return may_write(one) ? Turn::take : Turn::wait;
+        return !one.away && may_write(one) ? Turn::take : Turn::wait;
     };
     for (std::size_t steps = 0; steps < kPart;) {
         if (paused) return;
@@ -89,6 +91,7 @@ void FanOutTurns::Impl::turn() {
         if (!next) return;  // an owner comes, or a delivery is written
         const auto done = part_of(next->works.front());
         if (done.over) next->works.pop_front();
+        next->away = done.away;
         next->credit -= time_of(kStepsOfPart + done.steps);
         if (next->works.empty()) line.rest(*next);
         steps += kStepsOfPart + done.steps;
@@ -112,7 +115,8 @@ void FanOutTurns::Impl::release(const std::string& name, std::size_t of_bytes) {
     wake();
 }
 
-FanOutTurns::FanOutTurns(core::Executor& executor) : impl_(std::make_unique<Impl>(executor)) {}
+FanOutTurns::FanOutTurns(core::Executor& executor, core::Executor& aside)
+    : impl_(std::make_unique<Impl>(executor, aside)) {}
 
 FanOutTurns::~FanOutTurns() = default;
 
@@ -126,6 +130,19 @@ void FanOutTurns::add(const std::string& owner, Work work) {
     one.works.push_back(std::move(work));
     impl_->line.enter(one);
     impl_->wake();
+}
+
+void FanOutTurns::back(const std::string& owner) {
+    impl_->owner(owner).away = false;
+    impl_->wake();
+}
+
+void FanOutTurns::do_aside(std::function<void()> work, std::function<void()> then) {
+    impl_->aside.post(
+        [work = std::move(work), then = std::move(then), here = impl_->lifetime.remote()] {
+            work();
+            here.post(then);
+        });
 }
 
 FanOutTurns::Release FanOutTurns::hold(const std::string& owner, std::size_t bytes) {

@@ -19,20 +19,25 @@ namespace beckon::retry {
 /// Deliveries on their way to the log, and their bytes, have a bound, since the log writes other
 /// owners' records behind them. Each owner may hold a share of the free capacity (FairShare); an
 /// owner that holds its share waits. On the executor's thread.
+///
+/// What takes long in one piece, a large event that is parsed or a costly filter, is done on a
+/// thread of its own (do_aside()): the owner's own events wait for it there, in the line of all
+/// owners, and those of others are fanned out here meanwhile.
 class FanOutTurns {
 public:
     static constexpr std::size_t kDeliveriesMax = 8'192;
     static constexpr std::size_t kBytesMax = std::size_t{8} << 20;
     /// About so many steps are one part of some work. The thread's other turns come between parts:
-    /// after a quarter of a millisecond.
-    static constexpr std::size_t kPart = Steps::kMaxOfFilter / 8;
+    /// after some fifty microseconds.
+    static constexpr std::size_t kPart = Steps::kMaxOfFilter / 32;
     /// The steps that an owner is given in each round.
     static constexpr std::size_t kQuantum = 4'096;
 
-    /// The cost of a part, and whether the work is over.
+    /// The cost of a part, and whether the work is over; `away`: it is called again after back().
     struct Done {
         std::size_t steps = 0;
         bool over = true;
+        bool away = false;
     };
     /// Does a part of some work. An exception is counted (core/contain.hpp), and the work is called
     /// again in its owner's next turn.
@@ -40,13 +45,19 @@ public:
     /// Call it once, on the executor's thread; it does nothing when the turns are gone.
     using Release = std::function<void()>;
 
-    explicit FanOutTurns(core::Executor& executor);
+    /// `aside`: turns on another thread, for do_aside(); outlives the turns.
+    FanOutTurns(core::Executor& executor, core::Executor& aside);
     ~FanOutTurns();
 
     /// While paused no further part begins; queued work keeps its place.
     void set_paused(bool is);
     /// Appends to this owner's work.
     void add(const std::string& owner, Work work);
+    /// The owner's work goes on, which was away.
+    void back(const std::string& owner);
+    /// Does a piece of work of an owner that is away on the other thread, which throws nothing, and
+    /// calls `then` here. An owner has one at a time, so each waits for one piece of each other.
+    void do_aside(std::function<void()> work, std::function<void()> then);
     /// A delivery of the owner, of an event with so many bytes, is on its way until it is released.
     [[nodiscard]] Release hold(const std::string& owner, std::size_t bytes);
     /// Whether the owner may have more on its way.

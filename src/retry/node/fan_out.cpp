@@ -23,7 +23,7 @@ FanOut::FanOut(Context context, Events events)
       events_(std::move(events)),
       publisher_(context_.log.open_publisher(context_.executor)),
       directory_(SecretBox{context_.keys}),
-      turns_(context_.executor),
+      turns_(context_.executor, context_.costly),
       next_(static_cast<std::size_t>(context_.partitions)),
       lifetime_(context_.executor) {}
 

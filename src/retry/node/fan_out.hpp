@@ -37,6 +37,7 @@ public:
     struct Context {
         log::EventLog& log;
         core::Executor& executor;
+        core::Executor& costly;  ///< of the thread for FanOutTurns::do_aside()
         std::shared_ptr<const core::KeyRing> keys;
         core::Partition partitions = 1;
     };

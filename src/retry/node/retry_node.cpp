@@ -259,6 +259,7 @@ DeliveryShard::Events RetryNode::Impl::events_of_shard(std::size_t index) {
 void RetryNode::Impl::begin_fan_out() {
     fan_out.begin([given = FanOut::Context{.log = context.log,
                                            .executor = context.fan_out,
+                                           .costly = context.costly,
                                            .keys = context.keys,
                                            .partitions = options.partitions},
                    catch_up = here(

@@ -63,6 +63,7 @@ public:
         /// At least one; they outlive the node, and run until it is destroyed.
         std::vector<Worker> workers;
         core::Executor& fan_out;  ///< likewise
+        core::Executor& costly;   ///< likewise: for what its fan-out does aside
         std::function<void(bool ready, const std::string& why)> ready;
         Bridges* bridges = nullptr;  ///< for messages of bridged clients; outlives the node
         /// All executors turn on the thread that destroys the node (in a simulation).

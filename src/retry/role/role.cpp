@@ -116,6 +116,7 @@ struct Role::Impl {
         }
         control.stop();  // ends the node, while the others run
         fan_out.stop();
+        costly.stop();
         for (auto& one : deliverers) one->thread.stop();
     }
 
@@ -156,6 +157,7 @@ struct Role::Impl {
     std::optional<BridgeCredentials> bridge_credentials;  ///< until the bridges are made
     // Loops outlive all that post to them.
     std::vector<std::unique_ptr<Deliverer>> deliverers;
+    net::LoopThread costly{"retry-costly", clock};
     net::LoopThread fan_out{"retry-fan", clock};
     net::LoopThread control{"retry", clock};
     net::IoLoop& loop = control.loop();
@@ -201,6 +203,7 @@ void Role::Impl::raise_descriptors() const {
 void Role::Impl::start_threads() {
     control.loop().measure_turns();
     fan_out.loop().measure_turns();
+    costly.loop().measure_turns();
     for (std::size_t i = 0; i < config.threads; ++i) {
         auto& one = *deliverers.emplace_back(std::make_unique<Deliverer>(i, clock));
         one.thread.loop().measure_turns();
@@ -217,6 +220,8 @@ void Role::Impl::start_threads() {
             one.sender.reset();
         });
     }
+    // Its work takes long in one piece, and only its owners wait: the kernel lets the others first.
+    costly.start();
     fan_out.start([this] {
         core::run_in_short_slices();
         fan_out.run();
@@ -249,6 +254,7 @@ void Role::Impl::run(std::latch& opened) {
             .keys = keys,
             .workers = std::move(workers),
             .fan_out = fan_out.loop(),
+            .costly = costly.loop(),
             .ready = [this](bool ready, const std::string& why) { report_ready(ready, why); },
             .bridges = &bridges->bridges()});
     api = std::make_unique<Api>(
@@ -319,12 +325,14 @@ void Role::Impl::measure_turns() {
     };
     measure(control);
     measure(fan_out);
+    measure(costly);
     for (auto& one : deliverers) measure(one->thread);
 }
 
 /// Whether all loops but this one turn.
 bool Role::Impl::watch_loops() {
     auto why = why_stalled(fan_out);
+    if (auto stalled = why_stalled(costly); !stalled.empty()) why = std::move(stalled);
     for (const auto& one : deliverers) {
         if (auto stalled = why_stalled(one->thread); !stalled.empty()) why = std::move(stalled);
     }

@@ -14,10 +14,10 @@ using core::Offset;
 
 namespace {
 
-/// Records of one turn, some tenths of a millisecond; then others on the thread have theirs. Large
-/// records take longer: after kTurn no more are read.
+/// Records of one turn; then others on the thread have theirs. Large records take longer: after
+/// kTurn no more are read.
 constexpr int kTurnMax = 16;
-constexpr Duration kTurn = std::chrono::microseconds{500};
+constexpr Duration kTurn = std::chrono::microseconds{125};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "retry/api/own_headers.hpp"
 #include "retry/api/webhook_body.hpp"
 #include "retry/webhook/change_quota.hpp"
+#include "support/allocations.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/record_view.hpp"
@@ -39,6 +40,7 @@ struct World {
                 .workers = {{&executor, [this](const HttpRequest& request,
                                                auto done) { send(request, done); }}},
                 .fan_out = executor,
+                .costly = executor,
                 .ready = [](bool, const std::string&) {}}),
           api(std::move(options), node, clock, keys) {
         node.start();
@@ -52,11 +54,11 @@ struct World {
     void send(const HttpRequest& request, const std::function<void(HttpAnswer)>& done) {
         ++received[request.url];
         bodies.push_back(request.body);
-        executor.post_after(5ms, [done, status = answered] {
+        executor.post_after(5ms, [done, status = answered, said = said] {
             HttpAnswer answer;
             answer.end = HttpAnswer::End::answered;
             answer.status = status;
-            answer.body = "said";
+            answer.body = said;
             if (status == 302) answer.location = "https://elsewhere.example/";
             done(std::move(answer));
         });
@@ -101,6 +103,7 @@ struct World {
     std::map<std::string, int> received;
     std::vector<std::string> bodies;
     int answered = 200;  ///< by every receiver
+    std::string said = "said";
     RetryNode node;
     Api api;
 };
@@ -918,6 +921,57 @@ TEST_CASE("an owner sees the attempts at its own webhooks, and at no others", "[
     CHECK(unused["attempts"] == 0);
     CHECK(unused["last"].is_null());
     CHECK(world.ask(Verb::post, "/attempts").status == 405);
+}
+
+// A hundred attempts of each webhook, with a kilobyte of each answer, were copied to be counted.
+TEST_CASE("a summary of attempts does not cost what the attempts hold", "[retry][api][bounds]") {
+    if (!test::allocations_are_counted()) return;
+    constexpr std::size_t kAttempts = 100;
+    World world;
+    world.start();
+    world.said = std::string(1'024, 'x');
+    const auto id = world.make("https://a.example/");
+    const auto cost = [&] {
+        const auto before = test::allocations().in_all;
+        const auto reply = world.ask(Verb::get, "/attempts");
+        CHECK(reply.status == 200);
+        return test::allocations().in_all - before;
+    };
+    const auto without = cost();
+    for (std::size_t i = 0; i < kAttempts; ++i) {
+        REQUIRE(world.ask(Verb::post, "/webhooks/" + id + "/test").status == 202);
+    }
+    const auto with = cost();
+    CHECK(Json::parse(world.ask(Verb::get, "/attempts").body)["webhooks"][0]["attempts"] ==
+          kAttempts);
+    CHECK(with < without + kAttempts * 1'024 / 4);
+}
+
+// Each filter was parsed and printed, of which an owner may have megabytes.
+TEST_CASE("a list of webhooks costs what it has to say", "[retry][api][bounds]") {
+    if (!test::allocations_are_counted()) return;
+    World world;
+    world.start();
+    Json clauses = Json::array();
+    for (int list = 0; list < 100; ++list) {
+        Json terms = Json::array();
+        for (int i = 0; i < 256; ++i) terms.push_back(std::to_string(i));
+        clauses.push_back({{"terms", {{"data.id", terms}}}});
+    }
+    const Json filter{{"bool", {{"should", clauses}}}};
+    const auto made =
+        world.ask(Verb::post, "/webhooks",
+                  {{"url", "https://a.example/"}, {"types", {"t"}}, {"filter", filter}});
+    REQUIRE(made.status == 201);
+    const auto before = test::allocations().in_all;
+    const auto reply = world.ask(Verb::get, "/webhooks");
+    const auto cost = test::allocations().in_all - before;
+    REQUIRE(reply.status == 200);
+    const auto text = filter.dump().size();
+    CHECK(text > 80'000);
+    CHECK(reply.body.size() > text);
+    CHECK(cost < 18 * text);  // the text and its copies; parsed it takes as much again
+    CHECK(Json::parse(reply.body)["webhooks"][0]["filter"] == filter);
 }
 
 TEST_CASE("before all webhooks are read no webhook is answered 404", "[retry][api]") {

@@ -5,7 +5,13 @@
 #include "retry/attempt/request_target.hpp"
 #include "retry/attempt/scripted_server.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <stdexcept>
+#include <thread>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -198,6 +204,19 @@ TEST_CASE("a host that sends without end is cut off", "[retry][http]") {
     CHECK(answer.body.size() == retry::HttpSender::kBodyKept);
 }
 
+TEST_CASE("an answer that says it is too large is not read", "[retry][http]") {
+    test::ScriptedServer server{[](Peer& peer) {
+        peer.read_request();
+        constexpr std::size_t kBytes = std::size_t{64} << 20;
+        peer.write("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(kBytes) + "\r\n\r\n");
+        peer.write(std::string(2'000, 'x'));
+        peer.hang();  // the rest never comes: it is cut off at the first bytes
+    }};
+    const auto answer = send_to(server);
+    CHECK(answer.end == End::too_large);
+    CHECK(answer.body.size() == retry::HttpSender::kBodyKept);
+}
+
 TEST_CASE("headers without end are cut off", "[retry][http]") {
     test::ScriptedServer server{[](Peer& peer) {
         peer.read_request();
@@ -330,6 +349,50 @@ TEST_CASE("many at a time are all answered", "[retry][http]") {
     });
     loop.run("retry");
     CHECK(sender.under_way() == 0);
+}
+
+TEST_CASE("between answers that come at once the loop has other turns", "[retry][http][bounds]") {
+    constexpr int kRequests = 60;
+    const auto each = GENERATE(0us, 400us);  // what the owner of an answer does with it
+    CAPTURE(each.count());
+    std::atomic<int> asked = 0;
+    std::atomic<int> answered = 0;
+    test::ScriptedServer server{[&](Peer& peer) {
+        if (peer.read_request().empty()) return;
+        ++asked;
+        while (asked < kRequests) std::this_thread::yield();
+        peer.answer("200 OK");
+        ++answered;
+        peer.hang();
+    }};
+    net::IoLoop loop;
+    retry::HttpSender sender{{.guard = open_guard()}, loop};
+    int answers = 0;
+    int before = 0;
+    int most = 0;  // between two turns of another task
+    const std::function<void()> other = [&] {
+        most = std::max(most, answers - std::exchange(before, answers));
+        // All answers are there before the loop looks at the first of them.
+        if (asked == kRequests) {
+            while (answered < kRequests) std::this_thread::yield();
+        }
+        if (answers < kRequests) loop.post(other);
+    };
+    loop.post([&] {
+        for (int i = 0; i < kRequests; ++i) {
+            sender.send({.url = server.url(), .headers = {}, .body = "x"},
+                        [&](const HttpAnswer& a) {
+                            CHECK(a.status == 200);
+                            const auto until = std::chrono::steady_clock::now() + each;
+                            while (std::chrono::steady_clock::now() < until) continue;
+                            if (++answers == kRequests) loop.stop();
+                        });
+        }
+        other();
+    });
+    loop.run("retry");
+    CHECK(answers == kRequests);
+    CHECK(most <= (each > 0us ? 2 : 16));
 }
 
 TEST_CASE("an exception of a task, a timer or an answer ends it alone", "[retry][loop]") {

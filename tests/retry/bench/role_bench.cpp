@@ -12,6 +12,7 @@
 #include "retry/bench/waits.hpp"
 #include "retry/event/event.hpp"
 #include "retry/node/retry_node.hpp"
+#include "retry/role/request_queue.hpp"
 
 #include <array>
 #include <atomic>
@@ -23,6 +24,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <utility>
@@ -48,9 +50,10 @@ constexpr core::Partition kRolePartitions = 8;
 /// A loop with its thread.
 class Thread {
 public:
-    explicit Thread(const char* name)
-        : thread_([this] {
-              core::run_in_short_slices();  // as the role's
+    enum class Slices : std::uint8_t { short_ones, ordinary };  // as the role's
+    explicit Thread(const char* name, Slices slices = Slices::short_ones)
+        : thread_([this, slices] {
+              if (slices == Slices::short_ones) core::run_in_short_slices();
               loop_.measure_turns();
               loop_.run("bench");
           }) {
@@ -96,6 +99,7 @@ public:
                                      sender_->send(std::move(request), std::move(done));
                                  }}},
                     .fan_out = fan_out_.loop(),
+                    .costly = costly_.loop(),
                     .ready = [](bool, const std::string&) {}});
             node_->start();
             beat();
@@ -138,11 +142,15 @@ public:
             {"data", data}}.dump();
         return *for_owner(*parse_structured(text), owner);
     }
-    void post(const Event& event) {
-        control_.loop().post([this, event] {
-            if (!node_->may_post(event, event.owner)) return;
-            node_->post_event(event, event.owner, [](const auto&) {});
-        });
+    /// As the API does it: in the owner's turn.
+    void post(Event event) {
+        const auto owner = event.owner;
+        const auto bytes = event.json.size();
+        static_cast<void>(requests_.put(
+            owner, bytes, [this, event = std::move(event)](const RequestQueue::PlacePtr& place) {
+                if (!node_->may_post(event, event.owner)) return;
+                node_->post_event(event, event.owner, [place](const auto&) {});
+            }));
     }
     /// As of now.
     RetryNode::Counts counts() {
@@ -180,7 +188,9 @@ private:
     core::SystemClock clock_;
     Thread control_{"retry"};
     Thread deliveries_{"retry-0"};
+    Thread costly_{"retry-costly", Thread::Slices::ordinary};
     Thread fan_out_{"retry-fan"};
+    RequestQueue requests_{control_.loop(), clock_, {}};
     std::unique_ptr<HttpSender> sender_;  ///< of the deliveries' thread
     std::unique_ptr<RetryNode> node_;     ///< of the control thread
     std::atomic<std::uint64_t> posted_ = 0;
@@ -188,17 +198,20 @@ private:
 
 // -------------------------------------------------------------------------- the healthy owner
 
-/// Posts an event every 10 ms; returns when all have come. Its thread has the priority of the
-/// role's: a wait of the poster for a processor is none of the role.
+/// Posts an event every 10 ms, at no fixed distance from the posts of others; returns when all have
+/// come. Its thread has the priority of the role's: a wait of the poster for a processor is none of
+/// the role.
 void measure_healthy(RoleAtWork& role, Receiver& receiver, Waits& waits, std::size_t count,
                      bool& sound) {
     waits.clear();
     auto next = Clock::now();
+    std::minstd_rand random;
+    std::uniform_int_distribution<int> pause_us{5'000, 15'000};
     for (std::size_t i = 0; i < count; ++i) {
         const auto event = role.event_of("healthy", "good", {{"price", 12}});
         waits.observe(event.id, delivery_id(scope_of(event), event.id, "quiet"));
         role.post(event);
-        std::this_thread::sleep_until(next += 10ms);
+        std::this_thread::sleep_until(next += std::chrono::microseconds{pause_us(random)});
     }
     const auto until = Clock::now() + 20s;
     while (waits.reached(Step::received) < count && Clock::now() < until) {
@@ -245,15 +258,17 @@ public:
             }
         }
     }
-    /// A hundred times a second. Each owner posts ten events a second that six webhooks want, and
-    /// those that flood a hundred.
+    /// A thousand times a second. Each owner posts ten events a second that six webhooks want, or a
+    /// hundred where it floods, ten at once. They do not wait for each other: one comes every 2 ms.
     void make_noise(int round) {
-        role_.post(role_.event_of(name_of(round % kHostileOwners), "costly", costly_));
-        for (int owner = round % 10; owner < kHostileOwners; owner += 10) {
-            const bool floods = owner % kKinds == kKinds - 1;
-            for (int i = 0; i < (floods ? 10 : 1); ++i) {
-                role_.post(role_.event_of(name_of(owner), "noise", {}));
-            }
+        if (round % 10 == 5) {
+            role_.post(role_.event_of(name_of(round / 10 % kHostileOwners), "costly", costly_));
+        }
+        if (round % 2 > 0) return;
+        const int owner = round / 2 % kHostileOwners;
+        const bool floods = owner % kKinds == kKinds - 1;
+        for (int i = 0; i < (floods ? 10 : 1); ++i) {
+            role_.post(role_.event_of(name_of(owner), "noise", {}));
         }
     }
 
@@ -265,7 +280,8 @@ private:
     const Json costly_ = costly_data();
 };
 
-/// The hostile owners post every 10 ms, from another machine, as long as this lasts.
+/// The hostile owners post, each independently of the others, from another machine, as long as this
+/// lasts.
 class Noise {
 public:
     explicit Noise(HostileOwners& owners)
@@ -274,7 +290,7 @@ public:
               auto next = Clock::now();
               for (int round = 0; !over_; ++round) {
                   owners.make_noise(round);
-                  std::this_thread::sleep_until(next += 10ms);
+                  std::this_thread::sleep_until(next += 1ms);
               }
           }) {}
     ~Noise() {
@@ -354,7 +370,7 @@ private:
 };
 
 bool measure(log::EventLog& log, Report& report, bool quick) {
-    const std::size_t count = quick ? 200 : 2'000;
+    const std::size_t count = quick ? 500 : 2'000;
     bool sound = true;
     Waits waits;
     Receiver receiver;

@@ -2,6 +2,7 @@
 
 #include "records/delivery.hpp"
 #include "retry/event/event.hpp"
+#include "retry/event/event_parser.hpp"
 #include "retry/event/step_quota.hpp"
 #include "retry/event/waiting_events.hpp"
 #include "support/manual_clock.hpp"
@@ -98,7 +99,7 @@ struct World {
     WebhookDirectory webhooks{
         SecretBox{std::make_shared<core::KeyRing>(core::KeyRing::generate())}};
     core::Offset fanned_out = 0;
-    FanOutTurns turns{executor};
+    FanOutTurns turns{executor, executor};
     EventFanOut event_fan_out{{}, *log, *publisher, executor, webhooks, turns, progress()};
 };
 
@@ -241,6 +242,149 @@ TEST_CASE("between owners of an event for everybody the thread has other turns",
     CHECK(world.written(log::Topic::kRetryDead).size() == kOwners);
 }
 
+namespace {
+
+/// A filter that takes more than a part and has a result: it matches where `data.x` is 1.
+std::string long_filter() {
+    auto filter = nlohmann::json::parse(costly_filter());
+    filter["bool"]["should"].push_back({{"term", {{"data.x", 1}}}});
+    return filter.dump();
+}
+
+nlohmann::json event_for_long_filter(int x) {
+    auto event = event_of(50, "o");
+    event["data"]["x"] = x;
+    return event;
+}
+
+/// A fan-out whose thread for what takes long (FanOutTurns::do_aside()) turns in run_aside() alone.
+struct AsideWorld : World {
+    AsideWorld() : World(0) { open(); }
+    void open() {
+        fan_out = std::make_unique<EventFanOut>(EventFanOut::Options{}, *log, *publisher, executor,
+                                                webhooks, turns_aside, progress());
+        fan_out->start();
+    }
+    /// How many pieces it has done.
+    int run_aside() {
+        int pieces = 0;
+        while (aside.step()) ++pieces;
+        return pieces;
+    }
+    void run_all() {
+        do {
+            executor.run_for(10s);
+        } while (run_aside() > 0);
+    }
+
+    test::SimExecutor aside{clock};
+    FanOutTurns turns_aside{executor, aside};
+    std::unique_ptr<EventFanOut> fan_out;
+};
+
+}  // namespace
+
+TEST_CASE("other owners' events do not wait for a filter that takes long",
+          "[retry][event][bounds]") {
+    AsideWorld world;
+    world.add("long", "o", long_filter());
+    world.add("all", "o");
+    world.add("foreign", "p");
+    world.post(event_for_long_filter(1), "e1");
+    world.post(event_of(1, "p"), "e2");
+    world.executor.run_for(20s);
+    CHECK(world.written(log::Topic::retry(0)).contains("foreign"));
+    CHECK_FALSE(world.written(log::Topic::retry(0)).contains("long"));
+    CHECK(world.fanned_out == 0);
+    CHECK_FALSE(world.fan_out->has_all_matched());
+    const auto steps = world.fan_out->counts().filter_steps;
+    CHECK(steps < FanOutTurns::kPart);
+
+    SECTION("it matches") {
+        world.run_all();
+        CHECK(world.written(log::Topic::retry(0)).at("long").size() == 1);
+        CHECK(world.fan_out->counts().filter_steps > steps + FanOutTurns::kPart);
+    }
+    SECTION("its webhook is disabled meanwhile") {
+        world.webhooks.apply(*test::ReadBack{encode("long", WebhookState{.enabled = false})});
+        world.run_all();
+        CHECK_FALSE(world.written(log::Topic::retry(0)).contains("long"));
+    }
+    SECTION("its webhook is removed meanwhile") {
+        world.webhooks.apply(*test::ReadBack{encode_removed("long")});
+        world.run_all();
+        CHECK_FALSE(world.written(log::Topic::retry(0)).contains("long"));
+    }
+    CHECK(world.written(log::Topic::retry(0)).at("all").size() == 1);
+    CHECK(world.written(log::Topic::kRetryDead).empty());
+    CHECK(world.fanned_out == 2);
+    world.post(event_for_long_filter(2), "e3");
+    world.run_all();
+    CHECK(world.fanned_out == 3);
+    CHECK(world.written(log::Topic::retry(0)).at("all").size() == 2);
+}
+
+TEST_CASE("large events are parsed elsewhere, a bounded number of bytes at a time",
+          "[retry][event][bounds]") {
+    constexpr std::size_t kBytes = 100'000;
+    constexpr int kOwners = 10;
+    AsideWorld world;
+    nlohmann::json event{{"data", std::string(kBytes, 'x')}};
+    for (int i = 0; i < kOwners; ++i) {
+        const auto owner = "o" + std::to_string(i);
+        world.add("w" + std::to_string(i), owner, R"({"exists": {"field": "data"}})");
+        event["beckonowner"] = owner;
+        world.post(event, std::to_string(i));
+    }
+    world.executor.run_for(20s);
+    CHECK(world.deliveries() == 0);
+    int pieces = 0;
+    for (int left = kOwners; left > 0 && world.fanned_out < kOwners; --left) {
+        const auto at_once = world.run_aside();
+        CHECK(at_once <= static_cast<int>(EventParser::kParsedBytesMax / kBytes));
+        pieces += at_once;
+        world.executor.run_for(20s);
+    }
+    CHECK(world.fanned_out == kOwners);
+    CHECK(world.deliveries() == kOwners);
+    CHECK(pieces == kOwners);
+}
+
+TEST_CASE("an event for everybody is parsed elsewhere once, for all owners",
+          "[retry][event][bounds]") {
+    AsideWorld world;
+    for (int i = 0; i < 10; ++i) world.add("w" + std::to_string(i), "o" + std::to_string(i));
+    world.post({{"data", std::string(100'000, 'x')}}, "e");
+    world.executor.run_for(20s);
+    CHECK(world.run_aside() == 1);
+    world.executor.run_for(20s);
+    CHECK(world.run_aside() == 0);
+    CHECK(world.fanned_out == 1);
+    CHECK(world.deliveries() == 10);
+}
+
+TEST_CASE("an owner whose event was elsewhere when its fan-out ended has its turns again",
+          "[retry][event]") {
+    AsideWorld world;
+    const bool large = GENERATE(false, true);
+    CAPTURE(large);
+    world.add("long", "o", long_filter());
+    auto event = event_for_long_filter(1);
+    if (large) event["data"]["text"] = std::string(100'000, 'x');
+    world.post(event, "e1");
+    world.executor.run_for(20s);
+    CHECK(world.deliveries() == 0);
+    const bool late = GENERATE(false, true);  // the answer is on its way
+    if (late) REQUIRE(world.run_aside() == 1);
+    world.fan_out.reset();
+    world.run_all();
+    CHECK(world.deliveries() == 0);
+    world.open();
+    world.run_all();
+    CHECK(world.fanned_out == 1);
+    CHECK(world.deliveries() == 1);
+}
+
 // 4,096 deliveries of 256 KiB were a gigabyte.
 TEST_CASE("the bytes of deliveries under way are bounded too, and all are written in the end",
           "[retry][event][bounds]") {
@@ -260,6 +404,35 @@ TEST_CASE("the bytes of deliveries under way are bounded too, and all are writte
     CHECK(most <= FanOutTurns::kBytesMax / 2 / kBytes + 1);
     CHECK(world.fanned_out == 3);
     CHECK(world.deliveries() == 3 * kWebhooks);
+}
+
+TEST_CASE("the deliveries of all owners on their way have bounds together",
+          "[retry][event][bounds]") {
+    constexpr int kOwners = 30;
+    constexpr int kWebhooks = 20;
+    const std::size_t bytes = GENERATE(0, 100'000);
+    CAPTURE(bytes);
+    World world{0};
+    nlohmann::json event{{"data", std::string(bytes, 'x')}};
+    for (int o = 0; o < kOwners; ++o) {
+        const auto owner = "o" + std::to_string(o);
+        for (int i = 0; i < kWebhooks; ++i) world.add(owner + "." + std::to_string(i), owner);
+        event["beckonowner"] = owner;
+        const int events = bytes > 0 ? 1 : 20;
+        for (int i = 0; i < events; ++i) world.post(event, owner + "." + std::to_string(i));
+    }
+    const int events = bytes > 0 ? kOwners : 20 * kOwners;
+    world.event_fan_out.start();
+    std::size_t most = 0;
+    for (int i = 0; i < 20'000 && world.fanned_out < events; ++i) {
+        world.executor.run_for(10ms);
+        most = std::max(most, world.publisher->unanswered());
+    }
+    const auto bound = bytes > 0 ? FanOutTurns::kBytesMax / bytes : FanOutTurns::kDeliveriesMax;
+    CHECK(most <= bound + bound / 20);  // one delivery goes beyond a share
+    CHECK(most >= bound * 3 / 4);
+    CHECK(world.fanned_out == events);
+    CHECK(world.deliveries() == static_cast<std::size_t>(events) * kWebhooks);
 }
 
 namespace {

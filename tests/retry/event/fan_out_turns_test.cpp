@@ -33,7 +33,7 @@ struct TurnsWorld {
 
     test::ManualClock clock;
     test::SimExecutor executor{clock};
-    FanOutTurns turns{executor};
+    FanOutTurns turns{executor, executor};
     std::vector<std::string> done;
     std::map<std::string, std::size_t> took;
 };
@@ -188,7 +188,7 @@ TEST_CASE("of owners who have nothing to do a bounded number is remembered",
 TEST_CASE("a delivery may be released when the turns are gone", "[retry][event]") {
     test::ManualClock clock;
     test::SimExecutor executor{clock};
-    auto turns = std::make_unique<FanOutTurns>(executor);
+    auto turns = std::make_unique<FanOutTurns>(executor, executor);
     const auto release = turns->hold("o", 10);
     bool ran = false;
     turns->add("o", [&] {

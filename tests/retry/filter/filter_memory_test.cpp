@@ -1,45 +1,22 @@
-// Compares the computed memory of filters with the bytes of operator new, which counts for the
-// whole test program.
+// Compares the computed memory of filters with the bytes of operator new.
 #include "retry/filter/percolator.hpp"
+#include "support/allocations.hpp"
 
-#include <cstdlib>
-#include <new>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+namespace test = beckon::test;
 using beckon::retry::Percolator;
 using beckon::retry::Query;
 using Json = nlohmann::json;
 
-namespace {
-
-/// Bytes that operator new has handed out and not got back.
-std::size_t allocated = 0;
-
-}  // namespace
-
-/// The size stands in front of each block.
-void* operator new(std::size_t size) {
-    auto* block = static_cast<std::size_t*>(std::malloc(size + 16));
-    if (block == nullptr) throw std::bad_alloc{};
-    *block = size;
-    allocated += size + 16;
-    return reinterpret_cast<char*>(block) + 16;
-}
-void operator delete(void* at) noexcept {
-    if (at == nullptr) return;
-    auto* block = reinterpret_cast<std::size_t*>(static_cast<char*>(at) - 16);
-    allocated -= *block + 16;
-    std::free(block);
-}
-void operator delete(void* at, std::size_t) noexcept { operator delete(at); }
-
 // 255 KB of request held 350 MB, before: each of 36,000 terms for each of 64 types.
 TEST_CASE("a filter holds each of its terms once, and what it holds is known beforehand",
           "[retry][filter][bounds]") {
+    if (!test::allocations_are_counted()) return;
     Json should = Json::array();
     for (int list = 0; list < 140; ++list) {
         Json terms = Json::array();
@@ -58,7 +35,7 @@ TEST_CASE("a filter holds each of its terms once, and what it holds is known bef
     for (const auto& query : queries) {
         CAPTURE(query.dump().substr(0, 60));
         Percolator all;
-        const auto before = allocated;
+        const auto before = test::allocations().held;
         std::size_t known = 0;
         {
             Percolator::Entry one{.id = "w", .owner = "o", .types = types, .query = std::nullopt};
@@ -66,7 +43,7 @@ TEST_CASE("a filter holds each of its terms once, and what it holds is known bef
             known = Percolator::bytes_of(one);
             all.put(std::move(one));
         }
-        const auto held = allocated - before;
+        const auto held = test::allocations().held - before;
         CHECK(held <= known);
         CHECK(known <= 2 * held + 4'096);
         CHECK(held < 16 * std::size_t{255'000});

@@ -63,17 +63,18 @@ struct FanOutWorld {
     std::map<core::Partition, core::Offset> done;
     std::uint64_t written_at_trial = 0;
     int trials = 0;
-    FanOut fan_out{{.log = *log, .executor = executor, .keys = keys, .partitions = 2},
-                   {.done_up_to = [this](core::Partition p, core::Epoch,
-                                         core::Offset next) { done[p] = next; },
-                    .failed = [](core::Partition, core::Epoch, const core::Error&) {},
-                    .record =
-                        [this](core::Partition p, core::Epoch epoch, const FanOutState& state) {
-                            if (state.trial && trials++ == 0) {
-                                written_at_trial = fan_out.counts().deliveries;
-                            }
-                            executor.post([this, p, epoch] { fan_out.recorded(p, epoch); });
-                        }}};
+    FanOut fan_out{
+        {.log = *log, .executor = executor, .costly = executor, .keys = keys, .partitions = 2},
+        {.done_up_to = [this](core::Partition p, core::Epoch,
+                              core::Offset next) { done[p] = next; },
+         .failed = [](core::Partition, core::Epoch, const core::Error&) {},
+         .record =
+             [this](core::Partition p, core::Epoch epoch, const FanOutState& state) {
+                 if (state.trial && trials++ == 0) {
+                     written_at_trial = fan_out.counts().deliveries;
+                 }
+                 executor.post([this, p, epoch] { fan_out.recorded(p, epoch); });
+             }}};
 };
 
 }  // namespace

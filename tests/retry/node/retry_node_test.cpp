@@ -131,6 +131,7 @@ struct Process {
                 .workers = {{&w.executor,
                              [this](HttpRequest request, auto done) { send(request, done); }}},
                 .fan_out = w.executor,
+                .costly = w.executor,
                 .ready = [this](bool is, const std::string& why) {
                     ready = is;
                     why_not = why;

@@ -4,6 +4,7 @@
 #include "retry/webhook/directory.hpp"
 #include "retry/webhook/request_builder.hpp"
 #include "support/record_view.hpp"
+#include "support/turn_watch.hpp"
 
 #include <algorithm>
 
@@ -354,6 +355,30 @@ TEST_CASE("the memory of webhooks is counted for each owner and in all",
     directory.clear();
     CHECK(directory.memory_bytes() == 0);
     CHECK(directory.usage_of("shop") == Usage{});
+}
+
+// They were found among those of all owners.
+TEST_CASE("the webhooks of one owner are found however many others have",
+          "[retry][webhook][bounds]") {
+    constexpr int kOthers = 20'000;
+    constexpr int kLists = 2'000;
+    const SecretBox box{a_ring()};
+    WebhookDirectory directory{box, WebhookDirectory::Filters::dropped};
+    auto webhook = a_webhook();
+    webhook.secrets.clear();
+    webhook.owner = "others";
+    for (int i = 0; i < kOthers; ++i) {
+        webhook.id = "w" + std::to_string(i);
+        directory.apply(*ReadBack{encode(webhook, box)});
+    }
+    webhook.id = "mine";
+    webhook.owner = "few";
+    directory.apply(*ReadBack{encode(webhook, box)});
+    const test::Turn turn;  // fails where it takes long
+    for (int i = 0; i < kLists; ++i) {
+        REQUIRE(directory.of_owner("few").size() == 1);
+        REQUIRE(directory.count_of("few") == 1);
+    }
 }
 
 TEST_CASE("a directory without filters knows the rest of a webhook", "[retry][webhook][bounds]") {

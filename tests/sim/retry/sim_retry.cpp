@@ -38,6 +38,7 @@ SimRetry::SimRetry(const Surroundings& around, Options options)
                                   .keys = around_.keys,
                                   .workers = std::move(workers),
                                   .fan_out = fan_out_,
+                                  .costly = fan_out_,
                                   .ready =
                                       [this](bool ready, const std::string& why) {
                                           ready_ = ready;
