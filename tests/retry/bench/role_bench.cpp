@@ -199,20 +199,29 @@ private:
 // -------------------------------------------------------------------------- the healthy owner
 
 /// Posts an event every 10 ms, at no fixed distance from the posts of others; returns when all have
-/// come. Its thread has the priority of the role's: a wait of the poster for a processor is none of
-/// the role.
+/// come. The poster's thread is as one of the API's: its own waits for a processor are none of the
+/// role.
 void measure_healthy(RoleAtWork& role, Receiver& receiver, Waits& waits, std::size_t count,
                      bool& sound) {
-    waits.clear();
-    auto next = Clock::now();
-    std::minstd_rand random;
-    std::uniform_int_distribution<int> pause_us{5'000, 15'000};
+    std::vector<Event> events;
+    std::vector<Waits::Names> names;
     for (std::size_t i = 0; i < count; ++i) {
-        const auto event = role.event_of("healthy", "good", {{"price", 12}});
-        waits.observe(event.id, delivery_id(scope_of(event), event.id, "quiet"));
-        role.post(event);
-        std::this_thread::sleep_until(next += std::chrono::microseconds{pause_us(random)});
+        const auto& event = events.emplace_back(role.event_of("healthy", "good", {{"price", 12}}));
+        names.push_back({event.id, delivery_id(scope_of(event), event.id, "quiet")});
     }
+    waits.observe(names);
+    std::thread poster{[&] {
+        core::run_in_short_slices();
+        auto next = Clock::now();
+        std::minstd_rand random;
+        std::uniform_int_distribution<int> pause_us{5'000, 15'000};
+        for (const auto& event : events) {
+            waits.note(Step::posted, event.id);
+            role.post(event);
+            std::this_thread::sleep_until(next += std::chrono::microseconds{pause_us(random)});
+        }
+    }};
+    poster.join();
     const auto until = Clock::now() + 20s;
     while (waits.reached(Step::received) < count && Clock::now() < until) {
         for (const auto& [id, at] : receiver.take_quiet()) waits.note(Step::received, id, at);
@@ -280,13 +289,13 @@ private:
     const Json costly_ = costly_data();
 };
 
-/// The hostile owners post, each independently of the others, from another machine, as long as this
-/// lasts.
+/// The hostile owners post, each independently of the others, as long as this lasts. Its thread is
+/// as one of the API's: a lower priority would hold up the role while it has a lock of the role's.
 class Noise {
 public:
     explicit Noise(HostileOwners& owners)
         : thread_([this, &owners] {
-              stand_for_another_machine();
+              core::run_in_short_slices();
               auto next = Clock::now();
               for (int round = 0; !over_; ++round) {
                   owners.make_noise(round);

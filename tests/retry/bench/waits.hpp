@@ -3,12 +3,13 @@
 #include "retry/bench/report.hpp"
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <map>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,44 +31,44 @@ inline constexpr std::array kStepNames{"posted",     "published",     "stored", 
                                        "fanned out", "delivery read", "attempted", "received"};
 inline constexpr std::size_t kSteps = kStepNames.size();
 
-/// The times at which the observed events reached each step. Any thread.
+/// The times at which the observed events reached each step. Any thread; notes take no lock, since
+/// a thread that holds one and loses its processor would hold up all others that are measured.
 class Waits {
 public:
     using Clock = std::chrono::steady_clock;
 
-    /// Observes an event, by the key of its record, and its delivery, by its id.
-    void observe(const std::string& event, const std::string& delivery) {
-        const std::scoped_lock lock{mutex_};
-        names_[event] = names_[delivery] = times_.size();
-        times_.emplace_back()[0] = Clock::now();
+    /// An event, by the key of its record, and its delivery, by its id.
+    struct Names {
+        std::string event;
+        std::string delivery;
+    };
+    /// Observes these from now on, and the former ones no more.
+    void observe(const std::vector<Names>& events) {
+        auto& next = *all_.emplace_back(std::make_unique<Observed>(events.size()));
+        for (std::size_t i = 0; i < events.size(); ++i) {
+            next.names[events[i].event] = next.names[events[i].delivery] = i;
+        }
+        now_ = &next;
     }
     void note(Step step, std::string_view name, Clock::time_point at = Clock::now()) {
-        const std::scoped_lock lock{mutex_};
-        const auto found = names_.find(name);
-        if (found == names_.end()) return;
-        auto& time = times_[found->second][static_cast<std::size_t>(step)];
-        if (time == Clock::time_point{}) time = at;
-    }
-    /// Forgets all of them.
-    void clear() {
-        const std::scoped_lock lock{mutex_};
-        names_.clear();
-        times_.clear();
-    }
-    std::size_t observed() const {
-        const std::scoped_lock lock{mutex_};
-        return times_.size();
+        auto* const observed = now_.load();
+        if (!observed) return;
+        const auto found = observed->names.find(name);
+        if (found == observed->names.end()) return;
+        Clock::rep none = 0;
+        observed->times[found->second][static_cast<std::size_t>(step)].compare_exchange_strong(
+            none, at.time_since_epoch().count());
     }
     std::size_t reached(Step step) const { return between(Step::posted, step).size(); }
     /// Of each event that has reached both, the milliseconds from one to the other.
     std::vector<double> between(Step from, Step to) const {
-        const std::scoped_lock lock{mutex_};
         std::vector<double> ms;
-        for (const auto& times : times_) {
-            const auto begin = times[static_cast<std::size_t>(from)];
-            const auto end = times[static_cast<std::size_t>(to)];
-            if (begin == Clock::time_point{} || end == Clock::time_point{}) continue;
-            ms.push_back(std::chrono::duration<double, std::milli>{end - begin}.count());
+        for (const auto& times : now_.load()->times) {
+            const auto begin = times[static_cast<std::size_t>(from)].load();
+            const auto end = times[static_cast<std::size_t>(to)].load();
+            if (begin == 0 || end == 0) continue;
+            ms.push_back(
+                std::chrono::duration<double, std::milli>{Clock::duration{end - begin}}.count());
         }
         return ms;
     }
@@ -81,9 +82,13 @@ public:
     }
 
 private:
-    mutable std::mutex mutex_;
-    std::map<std::string, std::size_t, std::less<>> names_;     ///< under mutex_
-    std::vector<std::array<Clock::time_point, kSteps>> times_;  ///< under mutex_
+    struct Observed {
+        explicit Observed(std::size_t events) : times(events) {}
+        std::map<std::string, std::size_t, std::less<>> names;
+        std::vector<std::array<std::atomic<Clock::rep>, kSteps>> times;  ///< 0: not reached
+    };
+    std::vector<std::unique_ptr<Observed>> all_;  ///< of the observing thread
+    std::atomic<Observed*> now_ = nullptr;
 };
 
 }  // namespace beckon::test
