@@ -5,6 +5,7 @@
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
 #include "support/locked_log.hpp"
+#include "support/temp_dir.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -31,7 +32,9 @@ TEST_CASE("the role may open a descriptor for each of its attempts and connectio
     ops::Health health;
     rlimit now{};
     {
+        const test::TempDir directory;
         retry::RoleConfig config;
+        config.directory = directory.path();
         config.port = 0;
         config.connections_max = 500;
         config.workers = 1'000;
