@@ -68,16 +68,6 @@ void mark_hot(std::vector<PartitionOverview>& partitions) {
 
 }  // namespace
 
-std::string_view to_string(PartitionState state) {
-    switch (state) {
-        case PartitionState::unplaced: return "unplaced";
-        case PartitionState::moving: return "moving";
-        case PartitionState::restoring: return "restoring";
-        case PartitionState::serving: return "serving";
-    }
-    return "unplaced";
-}
-
 RoleOverview overview_of(const OwnershipFold& fold) {
     RoleOverview out{.role = fold.role(),
                      .controller_epoch = fold.controller_epoch(),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cluster/ownership_fold.hpp"
+#include "core/enum_names.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +38,7 @@ enum class PartitionState : std::uint8_t {
     restoring,  ///< its home does not report that it serves it
     serving,
 };
-std::string_view to_string(PartitionState state);
+inline std::string_view to_string(PartitionState state) { return core::name_of(state); }
 
 struct PartitionOverview {
     core::Partition partition = 0;

@@ -1,5 +1,6 @@
 #include "core/logger.hpp"
 
+#include "core/enum_names.hpp"
 #include "core/json_text.hpp"
 
 #include <atomic>
@@ -16,16 +17,6 @@ namespace {
 
 std::atomic<LogLevel> g_least{LogLevel::info};
 std::atomic<LogFormat> g_format{LogFormat::text};
-
-std::string_view name_of(LogLevel level) {
-    switch (level) {
-        case LogLevel::debug: return "debug";
-        case LogLevel::info: return "info";
-        case LogLevel::warn: return "warn";
-        case LogLevel::error: return "error";
-    }
-    return "error";
-}
 
 std::string now_text() {
     const auto now = std::chrono::system_clock::now();

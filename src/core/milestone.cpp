@@ -4,34 +4,6 @@
 
 namespace beckon::core {
 
-std::string_view to_string(Milestone milestone) {
-    switch (milestone) {
-        case Milestone::received: return "received";
-        case Milestone::stored: return "stored";
-        case Milestone::retrieved: return "retrieved";
-        case Milestone::int_transmitted: return "int_transmitted";
-        case Milestone::int_accepted: return "int_accepted";
-        case Milestone::bridge_transmitted: return "bridge_transmitted";
-        case Milestone::transmitted: return "transmitted";
-        case Milestone::accepted: return "accepted";
-        case Milestone::delivered: return "delivered";
-        case Milestone::decryption_error: return "decryption_error";
-        case Milestone::not_delivered: return "not_delivered";
-        case Milestone::expired: return "expired";
-        case Milestone::errored: return "errored";
-        case Milestone::replaced: return "replaced";
-        case Milestone::deleted: return "deleted";
-    }
-    return {};
-}
-
-std::optional<Milestone> parse_milestone(std::string_view text) {
-    const auto* const found = std::find_if(kAllMilestones.begin(), kAllMilestones.end(),
-                                           [&](Milestone m) { return to_string(m) == text; });
-    if (found == kAllMilestones.end()) return std::nullopt;
-    return *found;
-}
-
 bool is_terminal(Milestone milestone) {
     switch (milestone) {
         case Milestone::received:

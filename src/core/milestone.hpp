@@ -1,8 +1,8 @@
 #pragma once
 
+#include "core/by_enum.hpp"
 #include "core/clock.hpp"
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -33,34 +33,23 @@ enum class Milestone : std::uint8_t {
     deleted,             ///< its sender deleted it
 };
 
-inline constexpr std::size_t kMilestones = 15;
-inline constexpr std::array<Milestone, kMilestones> kAllMilestones = {
-    Milestone::received,         Milestone::stored,        Milestone::retrieved,
-    Milestone::int_transmitted,  Milestone::int_accepted,  Milestone::bridge_transmitted,
-    Milestone::transmitted,      Milestone::accepted,      Milestone::delivered,
-    Milestone::decryption_error, Milestone::not_delivered, Milestone::expired,
-    Milestone::errored,          Milestone::replaced,      Milestone::deleted};
+inline constexpr std::size_t kMilestones = kCountOf<Milestone>;
+inline constexpr auto kAllMilestones = kValuesOf<Milestone>;
 
 constexpr std::size_t index_of(Milestone milestone) { return static_cast<std::size_t>(milestone); }
 
 /// The name in JSON, counters and logs.
-std::string_view to_string(Milestone milestone);
-std::optional<Milestone> parse_milestone(std::string_view text);
+inline std::string_view to_string(Milestone milestone) { return name_of(milestone); }
+inline std::optional<Milestone> parse_milestone(std::string_view text) {
+    return value_named<Milestone>(text);
+}
 
 /// Nothing follows it.
 bool is_terminal(Milestone milestone);
 
 /// One number for each milestone.
 template <class Number>
-class ByMilestone {
-public:
-    Number& operator[](Milestone milestone) { return numbers_[index_of(milestone)]; }
-    const Number& operator[](Milestone milestone) const { return numbers_[index_of(milestone)]; }
-    bool operator==(const ByMilestone&) const = default;
-
-private:
-    std::array<Number, kMilestones> numbers_{};
-};
+using ByMilestone = ByEnum<Milestone, Number>;
 
 inline constexpr std::size_t kReliabilityIdBytesMax = 128;
 

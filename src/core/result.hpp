@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/enum_names.hpp"
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,7 +26,7 @@ enum class Fault {
 };
 
 /// The fault's name as it stands in logs and metric labels.
-std::string_view to_string(Fault fault);
+inline std::string_view to_string(Fault fault) { return name_of(fault); }
 
 /// A failure that the caller handles: its kind, and a text for the log without secrets.
 struct Error {

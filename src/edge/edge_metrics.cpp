@@ -63,27 +63,17 @@ EdgeMetrics::EdgeMetrics(ops::Metrics& metrics) : homes(metrics) {
         "measured by the controller.");
     sockets.connections =
         &metrics.gauge(metric::kEdgeConnections, "Open sockets on the WebSocket port.");
-    for (std::size_t i = 0; i < kClosedByCount; ++i) {
-        sockets.closed[i] =
-            &metrics.counter(metric::kEdgeClosed, "WebSocket connections that ended, by reason.",
-                             {{"reason", std::string{to_string(static_cast<ClosedBy>(i))}}});
-    }
-    sockets.refused_full = &metrics.counter(
-        metric::kEdgeRefused, "Connections that ended before they became WebSockets, by reason.",
-        {{"reason", "full"}});
-    sockets.refused_origin = &metrics.counter(
-        metric::kEdgeRefused, "Connections that ended before they became WebSockets, by reason.",
-        {{"reason", "origin"}});
-    for (std::size_t i = 0; i < net::kProxyFaults; ++i) {
-        const auto reason = net::to_string(static_cast<net::ProxyFault>(i));
-        sockets.refused_proxy_header[i] =
-            &metrics.counter(metric::kEdgeRefused,
-                             "Connections that ended before they became WebSockets, by reason.",
-                             {{"reason", std::string{reason}}});
-    }
-    sockets.handshake_timeouts = &metrics.counter(
-        metric::kEdgeRefused, "Connections that ended before they became WebSockets, by reason.",
-        {{"reason", "handshake_timeout"}});
+    sockets.closed = metrics.counters<ClosedBy>(
+        metric::kEdgeClosed, "WebSocket connections that ended, by reason.", "reason");
+    constexpr std::string_view kRefused =
+        "Connections that ended before they became WebSockets, by reason.";
+    sockets.refused_full = &metrics.counter(metric::kEdgeRefused, kRefused, {{"reason", "full"}});
+    sockets.refused_origin =
+        &metrics.counter(metric::kEdgeRefused, kRefused, {{"reason", "origin"}});
+    sockets.refused_proxy_header =
+        metrics.counters<net::ProxyFault>(metric::kEdgeRefused, kRefused, "reason");
+    sockets.handshake_timeouts =
+        &metrics.counter(metric::kEdgeRefused, kRefused, {{"reason", "handshake_timeout"}});
     sockets.accept_pauses = &metrics.counter(metric::kEdgeAcceptPauses,
                                              "Times that the edge stopped accepting connections, "
                                              "for want of file descriptors or memory.");

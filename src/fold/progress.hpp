@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/enum_names.hpp"
 #include "core/ids.hpp"
 #include "log/topic.hpp"
 
@@ -18,7 +19,7 @@ enum class Phase : std::uint8_t {
     restoring,  ///< folds; that it has reached the end is not proven yet
     following,  ///< read barriers have passed since the (re)start
 };
-std::string_view to_string(Phase phase);
+inline std::string_view to_string(Phase phase) { return core::name_of(phase); }
 
 struct InputProgress {
     log::TopicPartition where;

@@ -29,7 +29,6 @@ enum class ProxyFault : std::uint8_t {
     late,       ///< it was not complete in time
     ended,      ///< the connection ended, or broke, before it was complete
 };
-inline constexpr std::size_t kProxyFaults = 5;
 /// For log lines and metric labels.
 std::string_view to_string(ProxyFault fault);
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/by_enum.hpp"
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,6 +32,26 @@ public:
     /// Buckets of latencies in seconds, 100 µs to 10 s.
     prometheus::Histogram& seconds(std::string_view name, std::string_view help,
                                    const Labels& labels = {});
+
+    /// One metric for each value of an enum, whose to_string() is the value of `label`.
+    template <class Enum>
+    core::ByEnum<Enum, prometheus::Counter*> counters(std::string_view name, std::string_view help,
+                                                      const std::string& label) {
+        core::ByEnum<Enum, prometheus::Counter*> all;
+        for (const Enum value : core::kValuesOf<Enum>) {
+            all[value] = &counter(name, help, {{label, std::string{to_string(value)}}});
+        }
+        return all;
+    }
+    template <class Enum>
+    core::ByEnum<Enum, prometheus::Gauge*> gauges(std::string_view name, std::string_view help,
+                                                  const std::string& label) {
+        core::ByEnum<Enum, prometheus::Gauge*> all;
+        for (const Enum value : core::kValuesOf<Enum>) {
+            all[value] = &gauge(name, help, {{label, std::string{to_string(value)}}});
+        }
+        return all;
+    }
 
     /// Prometheus text format.
     std::string text() const;

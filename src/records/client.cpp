@@ -16,21 +16,6 @@ constexpr std::string_view kClient = "beckon.client.v1";
 
 }  // namespace
 
-std::string_view to_string(RouterType type) {
-    switch (type) {
-        case RouterType::webpush: return "webpush";
-        case RouterType::fcm: return "fcm";
-        case RouterType::apns: return "apns";
-        case RouterType::webhook: return "webhook";
-    }
-    return "unknown";
-}
-
-std::optional<RouterType> parse_router_type(std::string_view text) {
-    return by_name(text,
-                   {RouterType::webpush, RouterType::fcm, RouterType::apns, RouterType::webhook});
-}
-
 Record encode(const ClientRecorded& event) {
     Json value{{"router_type", to_string(event.router_type)},
                {"created", to_ms(event.created)},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/enum_names.hpp"
 #include "core/ids.hpp"
 #include "core/record.hpp"
 #include "records/write_stamp.hpp"
@@ -15,8 +16,10 @@
 namespace beckon::core {
 
 enum class RouterType : std::uint8_t { webpush, fcm, apns, webhook };
-std::string_view to_string(RouterType type);
-std::optional<RouterType> parse_router_type(std::string_view text);
+inline std::string_view to_string(RouterType type) { return name_of(type); }
+inline std::optional<RouterType> parse_router_type(std::string_view text) {
+    return value_named<RouterType>(text);
+}
 
 /// beckon.client.v1: key <uaid>.
 struct ClientRecorded {

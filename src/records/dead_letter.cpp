@@ -14,14 +14,6 @@ constexpr std::string_view kSettledHop = "ce_hop";
 
 }  // namespace
 
-std::string_view to_string(Settlement settlement) {
-    switch (settlement) {
-        case Settlement::redriven: return "redriven";
-        case Settlement::dropped: return "dropped";
-    }
-    return "unknown";
-}
-
 core::Record encode(const Settled& settled) {
     core::Record record{.key = settled.webhook, .value = "", .headers = {}};
     record.headers.push_back({core::header::kSpecVersion, "1.0"});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/enum_names.hpp"
 #include "core/record.hpp"
 #include "core/result.hpp"
 #include "records/delivery.hpp"
@@ -14,7 +15,7 @@ namespace beckon::retry {
 
 /// How a dead letter was settled.
 enum class Settlement : std::uint8_t { redriven, dropped };
-std::string_view to_string(Settlement settlement);
+inline std::string_view to_string(Settlement settlement) { return core::name_of(settlement); }
 
 /// A dead letter was settled: redriven or dropped. The record follows the letter in its partition.
 struct Settled {

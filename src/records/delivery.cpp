@@ -28,21 +28,6 @@ constexpr std::string_view kStep = "ce_step";
 constexpr std::string_view kAccepted = "ce_accepted";
 constexpr std::string_view kHistory = "ce_history";
 
-constexpr std::array kOutcomes = {
-    std::pair{Outcome::delivered, std::string_view{"delivered"}},
-    std::pair{Outcome::gone, std::string_view{"gone"}},
-    std::pair{Outcome::refused, std::string_view{"refused"}},
-    std::pair{Outcome::throttled, std::string_view{"throttled"}},
-    std::pair{Outcome::timed_out, std::string_view{"timed_out"}},
-    std::pair{Outcome::unreachable, std::string_view{"unreachable"}},
-    std::pair{Outcome::forbidden, std::string_view{"forbidden"}},
-    std::pair{Outcome::too_large, std::string_view{"too_large"}},
-    std::pair{Outcome::undeliverable, std::string_view{"undeliverable"}},
-    std::pair{Outcome::expired, std::string_view{"expired"}},
-    std::pair{Outcome::filter_too_costly, std::string_view{"filter_too_costly"}},
-    std::pair{Outcome::crashed, std::string_view{"crashed"}},
-};
-
 /// The most bytes of a record that cannot be read: as base64, a record of the log has space for
 /// them.
 constexpr std::size_t kKeptBytesMax = 600'000;
@@ -119,20 +104,6 @@ core::Record encode_as(const Delivery& delivery, std::string_view type) {
 }
 
 }  // namespace
-
-std::string_view to_string(Outcome outcome) {
-    for (const auto& [known, text] : kOutcomes) {
-        if (known == outcome) return text;
-    }
-    return "unknown";
-}
-
-std::optional<Outcome> parse_outcome(std::string_view text) {
-    for (const auto& [outcome, known] : kOutcomes) {
-        if (known == text) return outcome;
-    }
-    return std::nullopt;
-}
 
 std::string delivery_id(std::string_view event_source, std::string_view event_id,
                         std::string_view webhook) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/enum_names.hpp"
 #include "core/partition.hpp"
 #include "core/record.hpp"
 #include "core/result.hpp"
@@ -30,8 +31,10 @@ enum class Outcome : std::uint8_t {
     filter_too_costly,
     crashed,  ///< two processes ended while they attempted it; no other one is to
 };
-std::string_view to_string(Outcome outcome);
-std::optional<Outcome> parse_outcome(std::string_view text);
+inline std::string_view to_string(Outcome outcome) { return core::name_of(outcome); }
+inline std::optional<Outcome> parse_outcome(std::string_view text) {
+    return core::value_named<Outcome>(text);
+}
 
 /// A former death of a delivery, before it was redriven.
 struct PastDeadLetter {

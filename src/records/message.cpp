@@ -37,24 +37,6 @@ std::optional<Urgency> parse_urgency(std::string_view text) {
     return by_name(text, {Urgency::very_low, Urgency::low, Urgency::normal, Urgency::high});
 }
 
-std::string_view to_string(FinishReason reason) {
-    switch (reason) {
-        case FinishReason::acked: return "acked";
-        case FinishReason::expired: return "expired";
-        case FinishReason::replaced: return "replaced";
-        case FinishReason::dropped: return "dropped";
-        case FinishReason::deleted: return "deleted";
-        case FinishReason::unregistered: return "unregistered";
-    }
-    return "unknown";
-}
-
-std::optional<FinishReason> parse_finish_reason(std::string_view text) {
-    return by_name(text,
-                   {FinishReason::acked, FinishReason::expired, FinishReason::replaced,
-                    FinishReason::dropped, FinishReason::deleted, FinishReason::unregistered});
-}
-
 Record encode(const NotificationAccepted& event) {
     Record record{.key = message_log_key(event.uaid, event.key),
                   .value = std::string{event.body},

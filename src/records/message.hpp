@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/enum_names.hpp"
 #include "core/ids.hpp"
 #include "core/record.hpp"
 
@@ -42,8 +43,10 @@ struct NotificationAccepted {
 
 /// Why a message is finished (`ce_reason`).
 enum class FinishReason : std::uint8_t { acked, expired, replaced, dropped, deleted, unregistered };
-std::string_view to_string(FinishReason reason);
-std::optional<FinishReason> parse_finish_reason(std::string_view text);
+inline std::string_view to_string(FinishReason reason) { return name_of(reason); }
+inline std::optional<FinishReason> parse_finish_reason(std::string_view text) {
+    return value_named<FinishReason>(text);
+}
 
 /// beckon.notification.finished.v1: a tombstone. Only its key matters to a fold, as to compaction;
 /// one without a reason that we know decodes as `dropped`.

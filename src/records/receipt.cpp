@@ -50,15 +50,6 @@ std::optional<std::string> owner_name_of_hash(std::string_view vapid_sha256) {
     return owner_name(SenderId{*first});
 }
 
-std::string_view to_string(Outcome outcome) {
-    switch (outcome) {
-        case Outcome::acknowledged: return "acknowledged";
-        case Outcome::expired: return "expired";
-        case Outcome::gone: return "gone";
-    }
-    return "gone";
-}
-
 Outcome outcome_of(FinishReason reason) {
     switch (reason) {
         case FinishReason::acked: return Outcome::acknowledged;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/enum_names.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "core/receipt_tokens.hpp"
@@ -34,7 +35,7 @@ std::optional<std::string> owner_name_of_hash(std::string_view vapid_sha256);
 
 /// The outcome of a message, as its sender receives it.
 enum class Outcome : std::uint8_t { acknowledged, expired, gone };
-std::string_view to_string(Outcome outcome);
+inline std::string_view to_string(Outcome outcome) { return name_of(outcome); }
 Outcome outcome_of(FinishReason reason);
 /// The status of RFC 8030 §6.3: 204 for an acknowledged message, 410 for any other outcome.
 int status_of(Outcome outcome);

@@ -20,15 +20,6 @@ std::string gone_name_of(const SubscriptionGone& gone) {
 
 }  // namespace
 
-std::string_view to_string(GoneReason reason) {
-    switch (reason) {
-        case GoneReason::unregistered: return "unregistered";
-        case GoneReason::client_removed: return "client_removed";
-        case GoneReason::answered_410: return "answered_410";
-    }
-    return "unregistered";
-}
-
 OwnEvent event_of(const SubscriptionGone& gone) {
     const auto name = gone_name_of(gone);
     return {.id = name + "/gone",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/enum_names.hpp"
 #include "core/ids.hpp"
 #include "records/own_event.hpp"
 
@@ -16,7 +17,7 @@ enum class GoneReason : std::uint8_t {
     client_removed,  ///< its client was removed
     answered_410,    ///< a message for it was refused
 };
-std::string_view to_string(GoneReason reason);
+inline std::string_view to_string(GoneReason reason) { return name_of(reason); }
 
 inline constexpr std::string_view kSubscriptionGoneType = "beckon.subscription.gone";
 

@@ -37,31 +37,19 @@ struct RoleMetrics {
         : partitions(metrics.gauge(ops::metric::kReliabilityPartitions,
                                    "Partitions of `reliability` that this process serves.")),
           lag(metrics.gauge(ops::metric::kReliabilityLag,
-                            "Records of the log topic reliability that are not folded yet.")) {
-        for (const auto milestone : core::kAllMilestones) {
-            messages.push_back(&metrics.gauge(
-                ops::metric::kReliabilityMessages,
-                "Tracked messages by milestone, of the partitions that this process serves.",
-                {{"milestone", std::string{core::to_string(milestone)}}}));
-        }
-        for (std::size_t i = 0; i < kEffects; ++i) {
-            const auto effect = std::string{to_string(static_cast<Effect>(i))};
-            effects.push_back(&metrics.gauge(ops::metric::kReliabilityFolded,
-                                             "Milestones by their effect on the history of their "
-                                             "message, since it was first folded.",
-                                             {{"effect", effect}}));
-        }
-    }
-    void set(const core::MilestoneCounts& counts, const std::vector<double>& by_effect) const {
-        for (const auto milestone : core::kAllMilestones) {
-            messages[core::index_of(milestone)]->Set(static_cast<double>(counts[milestone]));
-        }
-        for (std::size_t i = 0; i < kEffects; ++i) effects[i]->Set(by_effect[i]);
-    }
+                            "Records of the log topic reliability that are not folded yet.")),
+          messages(metrics.gauges<core::Milestone>(
+              ops::metric::kReliabilityMessages,
+              "Tracked messages by milestone, of the partitions that this process serves.",
+              "milestone")),
+          effects(metrics.gauges<Effect>(ops::metric::kReliabilityFolded,
+                                         "Milestones by their effect on the history of their "
+                                         "message, since it was first folded.",
+                                         "effect")) {}
     prometheus::Gauge& partitions;
     prometheus::Gauge& lag;
-    std::vector<prometheus::Gauge*> messages;  ///< by milestone
-    std::vector<prometheus::Gauge*> effects;   ///< by effect
+    core::ByMilestone<prometheus::Gauge*> messages;
+    core::ByEnum<Effect, prometheus::Gauge*> effects;
 };
 
 }  // namespace
@@ -189,7 +177,7 @@ struct Role::Impl {
 
     void measure() {
         core::MilestoneCounts counts;
-        std::vector<double> effects(kEffects);
+        core::ByEnum<Effect, std::uint64_t> effects;
         double lag = 0;
         int serving = 0;
         for (const auto& [partition, home] : homes) {
@@ -199,8 +187,8 @@ struct Role::Impl {
             for (const auto milestone : core::kAllMilestones) {
                 counts[milestone] += reported.counts[milestone];
             }
-            for (std::size_t i = 0; i < kEffects; ++i) {
-                effects[i] += static_cast<double>(home->tally().effects[i]);
+            for (const auto effect : core::kValuesOf<Effect>) {
+                effects[effect] += home->tally().effects[effect];
             }
             for (const auto& input : home->progress().inputs) {
                 lag += static_cast<double>(input.lag_records());
@@ -208,7 +196,12 @@ struct Role::Impl {
         }
         metrics.partitions.Set(serving);
         metrics.lag.Set(lag);
-        metrics.set(counts, effects);
+        for (const auto milestone : core::kAllMilestones) {
+            metrics.messages[milestone]->Set(static_cast<double>(counts[milestone]));
+        }
+        for (const auto effect : core::kValuesOf<Effect>) {
+            metrics.effects[effect]->Set(static_cast<double>(effects[effect]));
+        }
     }
 
     const RoleConfig config;

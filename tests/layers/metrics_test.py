@@ -29,10 +29,12 @@ KINDS = {"counter": "counter", "gauge": "gauge", "seconds": "histogram"}
 
 NAME = re.compile(r'(k\w+) =\s*"((?:beckon|process|kafka|kminion)_\w+)"')
 SECTION = re.compile(r"^// --- (.+)$", re.M)
-CALL = re.compile(r"\b(counter|gauge|seconds)\(\s*(?:ops::)?metric::(k\w+),")
+# Also `counters<Enum>(…, "label")`: one for each value of an enum.
+CALL = re.compile(r"\b(counter|gauge|seconds)(s<[\w:]+>)?\(\s*(?:ops::)?metric::(k\w+),")
 TEXTS = re.compile(r'\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
 VARIABLE = re.compile(r"\s*(\w+)")
 LABEL = re.compile(r'\{\s*"(\w+)",')
+LABEL_OF_ENUM = re.compile(r',\s*"(\w+)"$')
 ROW = re.compile(r"^\| `(\w+)(?:\{[\w,]*\})?` \| \w+ \| .* \| (.*) \|$", re.M)
 
 
@@ -59,10 +61,10 @@ def registered() -> dict:
         for call in CALL.finditer(text):
             arguments = to_closing(text, call.end())
             help_text = literal(arguments) or literal_of_variable(arguments, text)
-            labels = tuple(LABEL.findall(arguments))
-            known = found.setdefault(call.group(2), (KINDS[call.group(1)], labels, help_text))
+            labels = tuple((LABEL_OF_ENUM if call.group(2) else LABEL).findall(arguments))
+            known = found.setdefault(call.group(3), (KINDS[call.group(1)], labels, help_text))
             if known != (KINDS[call.group(1)], labels, help_text):
-                sys.exit(f"{path.relative_to(ROOT)}: {call.group(2)} is registered in two ways")
+                sys.exit(f"{path.relative_to(ROOT)}: {call.group(3)} is registered in two ways")
     return found
 
 

@@ -212,7 +212,7 @@ public:
         return total;
     }
     double closed(edge::ClosedBy why) const {
-        return counters.sockets.closed[static_cast<std::size_t>(why)]->Value();
+        return counters.sockets.closed[why]->Value();
     }
 
     /// True as soon as `condition` holds; false after five seconds.

@@ -1,5 +1,7 @@
 #include "console/canary/canary_stats.hpp"
 
+#include "core/enum_names.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -16,15 +18,6 @@ json ms_or_null(const std::optional<core::Duration>& time) {
     if (!time) return nullptr;
     const auto ms = std::chrono::duration<double, std::milli>{*time}.count();
     return std::round(ms * 100) / 100;
-}
-
-const char* word_of(CanaryFacts::State state) {
-    switch (state) {
-        case CanaryFacts::State::starting: return "starting";
-        case CanaryFacts::State::well: return "well";
-        case CanaryFacts::State::failing: return "failing";
-    }
-    return "starting";
 }
 
 }  // namespace
@@ -72,7 +65,7 @@ json CanaryStats::json() const {
                           {"why", push.why}});
     }
     return {{"edge", edge_},
-            {"state", word_of(state())},
+            {"state", core::name_of(state())},
             {"p50_ms", ms_or_null(percentile(0.5))},
             {"p99_ms", ms_or_null(percentile(0.99))},
             {"sent", sent_},

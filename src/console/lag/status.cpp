@@ -69,15 +69,6 @@ std::optional<core::Duration> time_to_drain(const Facts& facts) {
     return std::chrono::duration_cast<core::Duration>(std::chrono::duration<double>{seconds});
 }
 
-std::string_view to_string(Loss loss) {
-    switch (loss) {
-        case Loss::none: return "none";
-        case Loss::near: return "near";
-        case Loss::now: return "now";
-    }
-    return "none";
-}
-
 std::optional<core::Duration> time_left(const Retention& retention, const Facts& facts) {
     if (retention.kept <= core::Duration::zero() || facts.lag <= 0) return std::nullopt;
     return std::max(core::Duration::zero(), retention.kept - facts.behind);

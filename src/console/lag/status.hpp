@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/enum_names.hpp"
 #include "core/ids.hpp"
 
 #include <chrono>
@@ -54,7 +55,7 @@ enum class Loss : std::uint8_t {
     near,  ///< kRetentionLeft of the retention is left, and it will not be drained by then
     now,   ///< the log begins above the position: records are gone unread
 };
-std::string_view to_string(Loss loss);
+inline std::string_view to_string(Loss loss) { return core::name_of(loss); }
 struct Retention {
     core::Offset start = 0;     ///< of the log
     core::Offset position = 0;  ///< of the group

@@ -50,29 +50,6 @@ void add_canary(const CanaryFacts& canary, Point& point) {
 
 }  // namespace
 
-const char* name_of(Series series) {
-    switch (series) {
-        case Series::clients: return "clients";
-        case Series::accepted: return "accepted";
-        case Series::delivered: return "delivered";
-        case Series::acked: return "acked";
-        case Series::refused_4xx: return "refused_4xx";
-        case Series::refused_5xx: return "refused_5xx";
-        case Series::p50_ms: return "p50_ms";
-        case Series::p99_ms: return "p99_ms";
-        case Series::waiting: return "waiting";
-        case Series::oldest_seconds: return "oldest_seconds";
-        case Series::tier_waiting: return "tier_waiting";
-        case Series::tier_overdue_seconds: return "tier_overdue_seconds";
-        case Series::webhooks_failing: return "webhooks_failing";
-        case Series::dead: return "dead";
-        case Series::canary_ms: return "canary_ms";
-        case Series::canary_failing: return "canary_failing";
-        case Series::disk_free_percent: return "disk_free_percent";
-    }
-    return "";
-}
-
 double quantile_ms(const std::map<std::string, double>& rates, double part) {
     std::vector<double> cumulative;
     for (std::size_t i = 0; i <= kBucketsMs.size(); ++i) {
@@ -94,7 +71,7 @@ double quantile_ms(const std::map<std::string, double>& rates, double part) {
 
 Point point_of(const Installation& facts, core::Timestamp now) {
     Point point{.at = now};
-    point.values.fill(kUnknown);
+    point.values.values.fill(kUnknown);
     const auto add = [&point](Series series, double value) {
         auto& sum = point[series];
         sum = std::isnan(sum) ? value : sum + value;
@@ -154,8 +131,8 @@ nlohmann::json History::json(std::size_t most) const {
     for (std::size_t i = first; i < points_.size(); ++i) {
         at.push_back(points_[i].at.time_since_epoch().count());
     }
-    for (std::size_t s = 0; s < kSeries; ++s) {
-        auto& values = out[name_of(static_cast<Series>(s))] = nlohmann::json::array();
+    for (const auto s : core::kValuesOf<Series>) {
+        auto& values = out[core::name_of(s)] = nlohmann::json::array();
         for (std::size_t i = first; i < points_.size(); ++i) {
             const double value = points_[i].values[s];
             if (std::isnan(value)) {

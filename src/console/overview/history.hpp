@@ -1,6 +1,7 @@
 #pragma once
 
 #include "console/overview/facts.hpp"
+#include "core/by_enum.hpp"
 #include "core/clock.hpp"
 
 #include <array>
@@ -34,15 +35,13 @@ enum class Series : std::uint8_t {
     canary_failing,
     disk_free_percent,  ///< of the disk with the least
 };
-inline constexpr std::size_t kSeries = static_cast<std::size_t>(Series::disk_free_percent) + 1;
-const char* name_of(Series series);
 
 /// One value of each; not a number: not known.
 struct Point {
     core::Timestamp at{};
-    std::array<double, kSeries> values{};
-    double& operator[](Series series) { return values[static_cast<std::size_t>(series)]; }
-    double operator[](Series series) const { return values[static_cast<std::size_t>(series)]; }
+    core::ByEnum<Series, double> values{};
+    double& operator[](Series series) { return values[series]; }
+    double operator[](Series series) const { return values[series]; }
 };
 
 /// The sums over all processes at one moment. Pure.

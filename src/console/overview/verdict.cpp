@@ -400,15 +400,6 @@ std::string head_of(const Installation& facts, const Findings& findings) {
 
 }  // namespace
 
-std::string_view to_string(Level level) {
-    switch (level) {
-        case Level::ok: return "ok";
-        case Level::warning: return "warning";
-        case Level::bad: return "bad";
-    }
-    return "ok";
-}
-
 Level disk_level(const ProcessFacts& one) {
     const auto free = one.gauges.find("disk_free");
     const auto size = one.gauges.find("disk_size");

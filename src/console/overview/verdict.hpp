@@ -1,6 +1,7 @@
 #pragma once
 
 #include "console/overview/facts.hpp"
+#include "core/enum_names.hpp"
 
 #include <cstdint>
 #include <string>
@@ -11,7 +12,7 @@
 namespace beckon::console {
 
 enum class Level : std::uint8_t { ok, warning, bad };
-std::string_view to_string(Level level);
+inline std::string_view to_string(Level level) { return core::name_of(level); }
 
 /// Something that is wrong.
 struct Finding {

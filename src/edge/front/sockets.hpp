@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/enum_names.hpp"
 #include "core/ids.hpp"
 #include "edge/protocol/broadcasts.hpp"
 #include "edge/protocol/closings.hpp"
@@ -37,8 +38,7 @@ enum class ClosedBy : std::uint8_t {
     shutdown,       ///< Shutdown
     failed,         ///< Internal: serving it threw
 };
-inline constexpr std::size_t kClosedByCount = 16;
-std::string_view to_string(ClosedBy cause);
+inline std::string_view to_string(ClosedBy cause) { return core::name_of(cause); }
 
 /// A front's state of one connection. The socket's owner embeds it.
 struct Client {

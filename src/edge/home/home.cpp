@@ -338,7 +338,7 @@ Home::State Home::state() const {
 
 Home::Counters& Home::Counters::operator+=(const Counters& other) {
     const auto add = [](auto& to, const auto& from) {
-        for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+        std::transform(to.begin(), to.end(), from.begin(), to.begin(), std::plus<>{});
     };
     delivered += other.delivered;
     acked += other.acked;

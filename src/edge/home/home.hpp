@@ -104,11 +104,7 @@ public:
     void front_lost(const core::NodeId& front);
 
     enum class State { starting, restoring, standby, claiming, serving };
-    static constexpr std::size_t kStates = 5;
     State state() const;
-
-    static constexpr std::size_t kFinishReasons =
-        static_cast<std::size_t>(core::FinishReason::unregistered) + 1;
 
     /// What a home has counted since the process started.
     struct Counters {
@@ -117,9 +113,9 @@ public:
         std::uint64_t messages_read = 0;    ///< waiting messages read in the store
         std::uint64_t unknown_records = 0;  ///< of a type or key form that this build does not know
         std::uint64_t refused_frames = 0;   ///< connections closed for a client's fault
-        std::array<std::uint64_t, Removals::kReasons> removed{};  ///< clients, by Removals::Why
-        /// Tombstones read while this home served, by FinishReason.
-        std::array<std::uint64_t, kFinishReasons> finished{};
+        core::ByEnum<Removals::Why, std::uint64_t> removed{};  ///< clients
+        /// Tombstones read while this home served.
+        core::ByEnum<core::FinishReason, std::uint64_t> finished{};
         std::array<std::uint64_t, kAnswerCodes.size()> codes{};  ///< that clients gave
         std::array<std::uint64_t, kCommands.size()> commands{};  ///< well-formed ones, by kind
         Counters& operator+=(const Counters& other);

@@ -14,28 +14,17 @@ double difference(std::size_t now, std::size_t before) {
     return static_cast<double>(now) - static_cast<double>(before);
 }
 
-template <std::size_t N>
-void report_each(const std::array<prometheus::Counter*, N>& counters,
-                 const std::array<std::uint64_t, N>& now,
-                 const std::array<std::uint64_t, N>& before) {
-    for (std::size_t i = 0; i < N; ++i) counters[i]->Increment(difference(now[i], before[i]));
+/// All three in the same order.
+void report_each(const auto& metrics, const auto& now, const auto& before) {
+    auto is = now.begin();
+    auto was = before.begin();
+    for (auto* metric : metrics) metric->Increment(difference(*is++, *was++));
 }
 
 }  // namespace
 
-std::string_view to_string(Home::State state) {
-    switch (state) {
-        case Home::State::starting: return "starting";
-        case Home::State::restoring: return "restoring";
-        case Home::State::standby: return "standby";
-        case Home::State::claiming: return "claiming";
-        case Home::State::serving: return "serving";
-    }
-    return "standby";
-}
-
 void HomeTotals::add(const Home::Status& status) {
-    ++in_state[static_cast<std::size_t>(status.state)];
+    ++in_state[status.state];
     sessions += status.sessions;
     pending_tombstones += status.pending_tombstones;
     *this += status;
@@ -48,6 +37,10 @@ HomeMetrics::HomeMetrics(ops::Metrics& metrics)
                  "Time from a message's append to the log to its frame, for attached clients."),
              &metrics.seconds(metric::kEdgeAckSeconds,
                               "Time from a notification frame to the client's ack.")},
+      finished_(metrics.counters<core::FinishReason>(
+          metric::kEdgeFinished, "Messages that were finished, by reason.", "reason")),
+      states_(metrics.gauges<Home::State>(metric::kEdgePartitions,
+                                          "Partitions by the state of their home.", "state")),
       sessions_(
           metrics.gauge(metric::kEdgeSessions, "Sessions of this edge's homes: attached clients.")),
       pending_tombstones_(
@@ -61,13 +54,10 @@ HomeMetrics::HomeMetrics(ops::Metrics& metrics)
                                        "Log records of a type that this build does not know.")),
       refused_frames_(
           metrics.counter(metric::kEdgeRefusedFrames,
-                          "Connections that were closed because a client broke the protocol.")) {
-    for (std::size_t i = 0; i < Home::kFinishReasons; ++i) {
-        const auto reason = core::to_string(static_cast<core::FinishReason>(i));
-        finished_[i] =
-            &metrics.counter(metric::kEdgeFinished, "Messages that were finished, by reason.",
-                             {{"reason", std::string{reason}}});
-    }
+                          "Connections that were closed because a client broke the protocol.")),
+      removed_(metrics.counters<Removals::Why>(
+          metric::kEdgeClientsRemoved,
+          "Clients that were removed with their channels and messages, by reason.", "reason")) {
     for (std::size_t i = 0; i < kCommands.size(); ++i) {
         commands_[i] = &metrics.counter(metric::kEdgeCommands, "Frames from clients, by command.",
                                         {{"command", std::string{kCommands[i]}}});
@@ -77,23 +67,10 @@ HomeMetrics::HomeMetrics(ops::Metrics& metrics)
                                      "Codes that clients gave in acks, nacks and unregisters.",
                                      {{"answer", std::string{kAnswerCodes[i]}}});
     }
-    for (std::size_t i = 0; i < Removals::kReasons; ++i) {
-        removed_[i] = &metrics.counter(
-            metric::kEdgeClientsRemoved,
-            "Clients that were removed with their channels and messages, by reason.",
-            {{"reason", std::string{to_string(static_cast<Removals::Why>(i))}}});
-    }
-    for (std::size_t i = 0; i < Home::kStates; ++i) {
-        states_[i] =
-            &metrics.gauge(metric::kEdgePartitions, "Partitions by the state of their home.",
-                           {{"state", std::string{to_string(static_cast<Home::State>(i))}}});
-    }
 }
 
 void HomeMetrics::report(const HomeTotals& now, const HomeTotals& before) const {
-    for (std::size_t i = 0; i < Home::kStates; ++i) {
-        states_[i]->Increment(difference(now.in_state[i], before.in_state[i]));
-    }
+    report_each(states_, now.in_state, before.in_state);
     sessions_.Increment(difference(now.sessions, before.sessions));
     pending_tombstones_.Increment(difference(now.pending_tombstones, before.pending_tombstones));
     delivered_.Increment(difference(now.delivered, before.delivered));

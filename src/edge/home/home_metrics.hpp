@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/enum_names.hpp"
 #include "edge/home/home.hpp"
 #include "ops/metrics.hpp"
 
@@ -11,11 +12,11 @@
 namespace beckon::edge {
 
 /// The name of a state in metrics, readiness and log lines.
-std::string_view to_string(Home::State state);
+inline std::string_view to_string(Home::State state) { return core::name_of(state); }
 
 /// The homes of one shard, added up.
 struct HomeTotals : Home::Counters {
-    std::array<std::size_t, Home::kStates> in_state{};
+    core::ByEnum<Home::State, std::size_t> in_state{};
     std::size_t sessions = 0;
     std::size_t pending_tombstones = 0;
 
@@ -49,8 +50,8 @@ public:
 private:
     ops::Metrics& metrics_;
     DeliveryTimes times_;
-    std::array<prometheus::Counter*, Home::kFinishReasons> finished_{};
-    std::array<prometheus::Gauge*, Home::kStates> states_{};
+    core::ByEnum<core::FinishReason, prometheus::Counter*> finished_;
+    core::ByEnum<Home::State, prometheus::Gauge*> states_;
     prometheus::Gauge& sessions_;
     prometheus::Gauge& pending_tombstones_;
     prometheus::Counter& delivered_;
@@ -58,7 +59,7 @@ private:
     prometheus::Counter& unknown_records_;
     prometheus::Counter& refused_frames_;
     std::array<prometheus::Counter*, kCommands.size()> commands_{};
-    std::array<prometheus::Counter*, Removals::kReasons> removed_{};
+    core::ByEnum<Removals::Why, prometheus::Counter*> removed_;
     std::array<prometheus::Counter*, kAnswerCodes.size()> codes_{};
 };
 

@@ -43,7 +43,7 @@ bool Replay::is_repeated(const core::NotificationFinished& done) {
 /// Each node with a copy of the partition reads the tombstone; the one that serves counts it.
 void Replay::count_finished(const core::NotificationFinished& done) {
     if (!context_.leadership.serving()) return;
-    ++counts_.finished[static_cast<std::size_t>(done.reason)];
+    ++counts_.finished[done.reason];
     if (!core::log_enabled(core::LogLevel::debug)) return;
     core::log_debug("edge", "message_finished",
                     {{"message", core::log_name(done.key)},

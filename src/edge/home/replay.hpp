@@ -21,9 +21,6 @@ namespace beckon::edge {
 /// messages.
 class Replay {
 public:
-    static constexpr std::size_t kFinishReasons =
-        static_cast<std::size_t>(core::FinishReason::unregistered) + 1;
-
     /// All of it outlives this.
     struct Context {
         store::PartitionStore& store;
@@ -44,8 +41,8 @@ public:
     /// Since the home was made.
     struct Counts {
         std::uint64_t unknown = 0;  ///< of a type or key form that this build does not know
-        /// Tombstones read while this home served, by FinishReason.
-        std::array<std::uint64_t, kFinishReasons> finished{};
+        /// Tombstones read while this home served.
+        core::ByEnum<core::FinishReason, std::uint64_t> finished{};
     };
     const Counts& counts() const { return counts_; }
 

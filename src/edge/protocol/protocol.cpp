@@ -244,21 +244,6 @@ std::size_t bytes_of(const ClientCommand& command) {
     return bytes;
 }
 
-std::string_view to_string(FrameFault fault) {
-    switch (fault) {
-        case FrameFault::not_json: return "not_json";
-        case FrameFault::not_an_object: return "not_an_object";
-        case FrameFault::no_message_type: return "no_message_type";
-        case FrameFault::unknown_type: return "unknown_type";
-        case FrameFault::missing_field: return "missing_field";
-        case FrameFault::mistyped_field: return "mistyped_field";
-        case FrameFault::duplicate_field: return "duplicate_field";
-        case FrameFault::bad_uuid: return "bad_uuid";
-        case FrameFault::bad_channel_id: return "bad_channel_id";
-    }
-    return "";
-}
-
 namespace {
 
 /// Three codes in a row, and the rest.

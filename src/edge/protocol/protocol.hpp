@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/enum_names.hpp"
 #include "core/ids.hpp"
 #include "core/milestone.hpp"
 #include "core/result.hpp"
@@ -113,7 +114,7 @@ enum class FrameFault : std::uint8_t {
 };
 
 /// For log lines and metric labels.
-std::string_view to_string(FrameFault fault);
+inline std::string_view to_string(FrameFault fault) { return core::name_of(fault); }
 
 /// How a message ended, by the code of its client's ack or nack.
 core::Milestone end_of_ack(std::uint16_t code);

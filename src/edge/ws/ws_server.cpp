@@ -165,7 +165,7 @@ void WsServer::Impl::socket_gone(const net::Peer& peer) {
 void WsServer::Impl::introduced(net::Descriptor socket, const net::Peer& proxy,
                                 const ProxyIntake::Header& header) {
     if (!header) {
-        metrics.refused_proxy_header[static_cast<std::size_t>(header.error())]->Increment();
+        metrics.refused_proxy_header[header.error()]->Increment();
         if (loop.now() >= proxy_fault_logged + kLogProxyFaultEvery) {
             proxy_fault_logged = loop.now();
             core::log_warn("edge", "proxy_header_refused",

@@ -60,11 +60,11 @@ struct WsServerOptions {
 };
 
 struct WsServerMetrics {
-    std::array<prometheus::Counter*, kClosedByCount> closed{};
+    core::ByEnum<ClosedBy, prometheus::Counter*> closed{};
     prometheus::Gauge* connections = nullptr;  ///< sockets, clients or not
     prometheus::Counter* refused_full = nullptr;
     prometheus::Counter* refused_origin = nullptr;
-    std::array<prometheus::Counter*, net::kProxyFaults> refused_proxy_header{};
+    core::ByEnum<net::ProxyFault, prometheus::Counter*> refused_proxy_header{};
     prometheus::Counter* handshake_timeouts = nullptr;
     prometheus::Counter* accept_pauses = nullptr;
 };

@@ -149,7 +149,7 @@ int WsServer::Impl::closed(Connection& c) {
     if (!c.established) return 0;
     c.established = false;
     front->gone(c);
-    metrics.closed[static_cast<std::size_t>(c.why)]->Increment();
+    metrics.closed[c.why]->Increment();
     if (c.why != ClosedBy::lost) return 0;
     if (const auto age = cuts.lost(loop.now() - c.opened, loop.now())) {
         core::log_warn("edge", "cut_at_same_age",

@@ -137,32 +137,6 @@ Route route_of(std::string_view target) {
 
 }  // namespace
 
-std::string_view to_string(RouteName name) {
-    switch (name) {
-        case RouteName::send: return "send";
-        case RouteName::message: return "message";
-        case RouteName::receipt: return "receipt";
-        case RouteName::matrix: return "matrix";
-        case RouteName::openapi: return "openapi";
-        case RouteName::registrations: return "registrations";
-        case RouteName::registration: return "registration";
-        case RouteName::subscriptions: return "subscriptions";
-        case RouteName::subscription: return "subscription";
-        case RouteName::status: return "status";
-        case RouteName::health: return "health";
-        case RouteName::heartbeat: return "heartbeat";
-        case RouteName::lb_heartbeat: return "lb_heartbeat";
-        case RouteName::version: return "version";
-        case RouteName::errors: return "errors";
-        case RouteName::milestones: return "milestones";
-        case RouteName::milestone_metrics: return "milestone_metrics";
-        case RouteName::deliberate_error: return "deliberate_error";
-        case RouteName::preflight: return "preflight";
-        case RouteName::unknown: return "unknown";
-    }
-    return "unknown";
-}
-
 Route find_route(Method method, std::string_view target) {
     auto route = route_of(target);
     if (route.name != RouteName::unknown) route.method_allowed = allows(route.allow, method);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/enum_names.hpp"
 #include "core/tokens.hpp"
 #include "ingest/api/http.hpp"
 
@@ -31,8 +32,7 @@ enum class RouteName : std::uint8_t {
     preflight,  ///< OPTIONS with Access-Control-Request-Method, any path
     unknown,
 };
-inline constexpr int kRoutes = static_cast<int>(RouteName::unknown) + 1;
-std::string_view to_string(RouteName name);
+inline std::string_view to_string(RouteName name) { return core::name_of(name); }
 
 struct Route {
     RouteName name = RouteName::unknown;

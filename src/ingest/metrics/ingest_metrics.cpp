@@ -1,5 +1,6 @@
 #include "ingest/metrics/ingest_metrics.hpp"
 
+#include "core/enum_names.hpp"
 #include "ops/metric_names.hpp"
 
 #include <algorithm>
@@ -10,17 +11,6 @@ namespace beckon::ingest {
 namespace metric = ops::metric;
 
 namespace {
-
-std::string_view label(VapidOutcome outcome) {
-    switch (outcome) {
-        case VapidOutcome::hit: return "hit";
-        case VapidOutcome::verified: return "verified";
-        case VapidOutcome::refused: return "refused";
-        case VapidOutcome::forged: return "forged";
-        case VapidOutcome::limited: return "limited";
-    }
-    return "refused";
-}
 
 /// Two threads may both look it up: they get the same counter.
 template <class Make>
@@ -64,64 +54,51 @@ IngestMetrics::IngestMetrics(ops::Metrics& metrics)
       barrier_seconds(
           metrics.seconds(metric::kIngestReadBarrierSeconds,
                           "Time from a barrier query to the read barrier that answered it.")),
-      metrics_(metrics) {
-    for (int i = 0; i < kRoutes; ++i) {
-        const auto route = to_string(static_cast<RouteName>(i));
-        seconds_[static_cast<std::size_t>(i)] = &metrics.seconds(
-            metric::kIngestRequestSeconds, "Time from a complete request to its reply.",
-            {{"route", std::string{route}}});
+      metrics_(metrics),
+      vapid_(metrics.counters<VapidOutcome>(
+          metric::kIngestVapid, "VAPID checks, by outcome; hit: the token was verified before.",
+          "outcome")),
+      closed_(metrics.counters<net::CloseReason>(
+          metric::kIngestClosed, "Connections of the endpoint's public port that ended, by reason.",
+          "reason")),
+      barriers_(metrics.counters<BarrierOutcome>(
+          metric::kIngestReadBarriers,
+          "Read barriers requested before a negative answer, by outcome.", "outcome")) {
+    for (const auto route : core::kValuesOf<RouteName>) {
+        seconds_[route] = &metrics.seconds(metric::kIngestRequestSeconds,
+                                           "Time from a complete request to its reply.",
+                                           {{"route", std::string{to_string(route)}}});
     }
-    for (int i = 0; i < kVapidOutcomes; ++i) {
-        vapid_[static_cast<std::size_t>(i)] = &metrics.counter(
-            metric::kIngestVapid, "VAPID checks, by outcome; hit: the token was verified before.",
-            {{"outcome", std::string{label(static_cast<VapidOutcome>(i))}}});
-    }
-    for (int i = 0; i < net::kCloseReasons; ++i) {
-        closed_[static_cast<std::size_t>(i)] = &metrics.counter(
-            metric::kIngestClosed,
-            "Connections of the endpoint's public port that ended, by reason.",
-            {{"reason", std::string{to_string(static_cast<net::CloseReason>(i))}}});
-    }
-    const char* help = "Read barriers requested before a negative answer, by outcome.";
-    barriers_ = {&metrics.counter(metric::kIngestReadBarriers, help, {{"outcome", "passed"}}),
-                 &metrics.counter(metric::kIngestReadBarriers, help, {{"outcome", "failed"}})};
 }
 
 void IngestMetrics::answered(RouteName route, int status, double seconds) {
     const auto found = std::find(kStatuses.begin(), kStatuses.end() - 1, status);
     const auto at = static_cast<std::size_t>(found - kStatuses.begin());
-    const auto row = static_cast<std::size_t>(route);
-    made_once(answered_[row][at], [&]() -> prometheus::Counter& {
+    made_once(answered_[route][at], [&]() -> prometheus::Counter& {
         return metrics_.counter(
             metric::kIngestRequests, "HTTP requests that were answered, by route and status.",
             {{"route", std::string{to_string(route)}},
              {"status", kStatuses[at] == 0 ? std::string{"other"} : std::to_string(status)}});
     }).Increment();
-    seconds_[row]->Observe(seconds);
+    seconds_[route]->Observe(seconds);
 }
 
 void IngestMetrics::refused(Problem problem) {
-    made_once(refused_[static_cast<std::size_t>(problem)], [&]() -> prometheus::Counter& {
+    made_once(refused_[problem], [&]() -> prometheus::Counter& {
         return metrics_.counter(metric::kIngestRefused, "Requests that were refused, by problem.",
                                 {{"problem", std::string{to_string(problem)}}});
     }).Increment();
 }
 
-void IngestMetrics::vapid(VapidOutcome outcome) {
-    vapid_[static_cast<std::size_t>(outcome)]->Increment();
-}
+void IngestMetrics::vapid(VapidOutcome outcome) { vapid_[outcome]->Increment(); }
 
 void IngestMetrics::closed(net::CloseReason reason) {
     connections.Decrement();
-    closed_[static_cast<std::size_t>(reason)]->Increment();
+    closed_[reason]->Increment();
 }
 
-void IngestMetrics::turned_away(net::CloseReason reason) {
-    closed_[static_cast<std::size_t>(reason)]->Increment();
-}
+void IngestMetrics::turned_away(net::CloseReason reason) { closed_[reason]->Increment(); }
 
-void IngestMetrics::count_barrier(BarrierOutcome outcome) {
-    barriers_[static_cast<std::size_t>(outcome)]->Increment();
-}
+void IngestMetrics::count_barrier(BarrierOutcome outcome) { barriers_[outcome]->Increment(); }
 
 }  // namespace beckon::ingest

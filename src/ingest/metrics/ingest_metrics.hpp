@@ -13,6 +13,7 @@
 namespace beckon::ingest {
 
 enum class BarrierOutcome : std::uint8_t { passed, failed };
+inline std::string_view to_string(BarrierOutcome outcome) { return core::name_of(outcome); }
 
 /// The metrics of ingest, looked up once; the HTTP server notifies it of connections. Thread-safe.
 class IngestMetrics final : public net::HttpObserver {
@@ -47,13 +48,13 @@ private:
                                                    413, 418, 429, 431, 500, 502, 503, 0};
     ops::Metrics& metrics_;
     /// Made at first use: most pairs of route and status never occur.
-    std::array<std::array<std::atomic<prometheus::Counter*>, kStatuses.size()>, kRoutes>
-        answered_{};
-    std::array<std::atomic<prometheus::Counter*>, kProblems> refused_{};
-    std::array<prometheus::Histogram*, kRoutes> seconds_{};
-    std::array<prometheus::Counter*, kVapidOutcomes> vapid_{};
-    std::array<prometheus::Counter*, net::kCloseReasons> closed_{};
-    std::array<prometheus::Counter*, 2> barriers_{};
+    core::ByEnum<RouteName, std::array<std::atomic<prometheus::Counter*>, kStatuses.size()>>
+        answered_;
+    core::ByEnum<Problem, std::atomic<prometheus::Counter*>> refused_;
+    core::ByEnum<RouteName, prometheus::Histogram*> seconds_;
+    core::ByEnum<VapidOutcome, prometheus::Counter*> vapid_;
+    core::ByEnum<net::CloseReason, prometheus::Counter*> closed_;
+    core::ByEnum<BarrierOutcome, prometheus::Counter*> barriers_;
 };
 
 }  // namespace beckon::ingest

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/enum_names.hpp"
 #include "ingest/api/errors.hpp"
 #include "ingest/api/http.hpp"
 #include "ingest/vapid/es256.hpp"
@@ -54,7 +55,7 @@ enum class VapidOutcome : std::uint8_t {
     forged,    ///< the signature was checked and does not fit its key
     limited,   ///< not checked: this peer has sent too many forged ones
 };
-inline constexpr int kVapidOutcomes = static_cast<int>(VapidOutcome::limited) + 1;
+inline std::string_view to_string(VapidOutcome outcome) { return core::name_of(outcome); }
 
 /// Step 4 of the order of checks, with the cache (docs/design.md#vapid-cache). One instance per
 /// thread.

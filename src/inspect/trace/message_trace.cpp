@@ -173,16 +173,6 @@ core::Result<void> add_milestones(log::EventLog& log, const TraceOptions& option
 
 }  // namespace
 
-std::string_view to_string(TraceOutcome outcome) {
-    switch (outcome) {
-        case TraceOutcome::unknown: return "unknown";
-        case TraceOutcome::waiting: return "waiting";
-        case TraceOutcome::overdue: return "overdue";
-        case TraceOutcome::finished: return "finished";
-    }
-    return "unknown";
-}
-
 Timestamp made_at(const core::MessageKey& key) {
     std::int64_t ms = 0;
     for (std::size_t i = 0; i < 6; ++i) ms = ms << 8 | key.bytes[i];

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/enum_names.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
@@ -37,7 +38,7 @@ enum class TraceOutcome : std::uint8_t {
     overdue,   ///< its TTL is over, and the log has no end of it yet
     finished,  ///< the log has its reason
 };
-std::string_view to_string(TraceOutcome outcome);
+inline std::string_view to_string(TraceOutcome outcome) { return core::name_of(outcome); }
 
 struct MessageTrace {
     core::MessageRef message;

@@ -22,25 +22,6 @@ struct Io {
 
 }  // namespace
 
-std::string_view to_string(CloseReason reason) {
-    switch (reason) {
-        case CloseReason::by_peer: return "by_peer";
-        case CloseReason::keep_alive: return "keep_alive";
-        case CloseReason::deadline: return "deadline";
-        case CloseReason::finished: return "finished";
-        case CloseReason::bad_request: return "bad_request";
-        case CloseReason::header_too_large: return "header_too_large";
-        case CloseReason::body_too_large: return "body_too_large";
-        case CloseReason::tls: return "tls";
-        case CloseReason::proxy_header: return "proxy_header";
-        case CloseReason::connections: return "connections";
-        case CloseReason::address: return "address";
-        case CloseReason::stopping: return "stopping";
-        case CloseReason::broken: return "broken";
-    }
-    return "broken";
-}
-
 struct HttpServer::Impl {
     Impl(HttpServerOptions o, HttpObserver& obs)
         : options(std::move(o)), observer(obs), connections(options.connections) {}

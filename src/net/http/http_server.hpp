@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/enum_names.hpp"
 #include "core/executor.hpp"
 #include "net/connection_limiter.hpp"
 #include "net/http/http_message.hpp"
@@ -58,9 +59,8 @@ enum class CloseReason : std::uint8_t {
     stopping,
     broken,  ///< reset, an I/O error, or no memory for it
 };
-inline constexpr int kCloseReasons = static_cast<int>(CloseReason::broken) + 1;
 /// The label in metrics.
-std::string_view to_string(CloseReason reason);
+inline std::string_view to_string(CloseReason reason) { return core::name_of(reason); }
 
 /// Why a request gets its reply without its handler.
 enum class Rejection : std::uint8_t {

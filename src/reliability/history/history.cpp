@@ -25,16 +25,6 @@ Timestamp to_time(std::uint64_t number) {
 
 }  // namespace
 
-std::string_view to_string(Effect effect) {
-    switch (effect) {
-        case Effect::advanced: return "advanced";
-        case Effect::filled: return "filled";
-        case Effect::repeated: return "repeated";
-        case Effect::refused: return "refused";
-    }
-    return {};
-}
-
 bool History::fits(Milestone milestone) const {
     return std::all_of(kAllMilestones.begin(), kAllMilestones.end(), [&](Milestone known) {
         return !has(known) || go_together(known, milestone);

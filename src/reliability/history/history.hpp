@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/by_enum.hpp"
 #include "reliability/history/diagram.hpp"
 
 #include <chrono>
@@ -27,8 +28,7 @@ enum class Effect : std::uint8_t {
     repeated,  ///< known already
     refused,   ///< the diagram does not allow it beside the known milestones: not applied
 };
-inline constexpr std::size_t kEffects = 4;
-std::string_view to_string(Effect effect);
+inline std::string_view to_string(Effect effect) { return core::name_of(effect); }
 
 /// The life of one tracked message. Only add() builds it. Milestones that the diagram allows give
 /// the same history in any order and with any repetition; of milestones that contradict each other

@@ -140,7 +140,7 @@ void Totals::subtract(const History& history) {
 }
 
 void Totals::count(Effect effect) {
-    ++tally_.effects[static_cast<std::size_t>(effect)];
+    ++tally_.effects[effect];
     dirty_.insert({kTally, 0});
 }
 

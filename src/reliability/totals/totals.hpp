@@ -17,7 +17,7 @@ namespace beckon::reliability {
 
 /// Milestones that went through a fold, by outcome.
 struct Tally {
-    std::array<std::uint64_t, kEffects> effects{};
+    core::ByEnum<Effect, std::uint64_t> effects{};
     std::uint64_t unknown_records = 0;  ///< records without a readable milestone
     /// A step that the diagram does not allow: from the message's furthest milestone to the refused
     /// one.

@@ -15,18 +15,6 @@ using std::chrono::seconds;
 
 namespace {
 
-constexpr std::array kNames{
-    std::pair{BridgeOutcome::accepted, std::string_view{"accepted"}},
-    std::pair{BridgeOutcome::gone, std::string_view{"gone"}},
-    std::pair{BridgeOutcome::foreign, std::string_view{"foreign"}},
-    std::pair{BridgeOutcome::refused, std::string_view{"refused"}},
-    std::pair{BridgeOutcome::throttled, std::string_view{"throttled"}},
-    std::pair{BridgeOutcome::unauthorized, std::string_view{"unauthorized"}},
-    std::pair{BridgeOutcome::failed, std::string_view{"failed"}},
-    std::pair{BridgeOutcome::timed_out, std::string_view{"timed_out"}},
-    std::pair{BridgeOutcome::unreachable, std::string_view{"unreachable"}},
-};
-
 constexpr std::size_t kWordMax = 64;
 /// FCM's message about a text that is no token, where its details name no field
 /// (docs/facts/bridges.md#fcm).
@@ -125,13 +113,6 @@ bool is_about_provider(const std::string& reason) {
 }
 
 }  // namespace
-
-std::string_view to_string(BridgeOutcome outcome) {
-    for (const auto& [known, text] : kNames) {
-        if (known == outcome) return text;
-    }
-    return "unknown";
-}
 
 BridgeVerdict judge_fcm(const HttpAnswer& answer) {
     if (answer.end != HttpAnswer::End::answered) return not_answered(answer);

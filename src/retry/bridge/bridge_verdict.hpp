@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/enum_names.hpp"
 #include "retry/attempt/http_sender.hpp"
 
 #include <array>
@@ -22,11 +23,7 @@ enum class BridgeOutcome : std::uint8_t {
     timed_out,     ///< no complete answer before the deadline
     unreachable,   ///< no address, no connection, reset, TLS failed
 };
-inline constexpr std::array kBridgeOutcomes{
-    BridgeOutcome::accepted, BridgeOutcome::gone,      BridgeOutcome::foreign,
-    BridgeOutcome::refused,  BridgeOutcome::throttled, BridgeOutcome::unauthorized,
-    BridgeOutcome::failed,   BridgeOutcome::timed_out, BridgeOutcome::unreachable};
-std::string_view to_string(BridgeOutcome outcome);
+inline std::string_view to_string(BridgeOutcome outcome) { return core::name_of(outcome); }
 
 /// The meaning of a bridge's answer for the message (docs/bridges.md#answers). Pure.
 struct BridgeVerdict {

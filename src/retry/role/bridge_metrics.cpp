@@ -24,7 +24,7 @@ BridgeMetrics::BridgeMetrics(ops::Metrics& metrics)
     for (const auto bridge : kBridges) {
         const std::string name{core::to_string(bridge)};
         auto& of = bridges_[bridge];
-        for (const auto outcome : kBridgeOutcomes) {
+        for (const auto outcome : core::kValuesOf<BridgeOutcome>) {
             of.attempts[outcome] =
                 &metrics.counter(metric::kRetryBridgeAttempts, "Attempts at a bridge, by outcome.",
                                  {{"bridge", name}, {"outcome", std::string{to_string(outcome)}}});

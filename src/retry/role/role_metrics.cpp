@@ -36,12 +36,8 @@ RoleMetrics::RoleMetrics(ops::Metrics& metrics)
         replies_[i] = &metrics.counter(metric::kRetryReplies, "Replies of the API.",
                                        {{"status", std::to_string(i + 2) + "xx"}});
     }
-    for (int i = 0; i < net::kCloseReasons; ++i) {
-        const auto reason = std::string{to_string(static_cast<net::CloseReason>(i))};
-        closed_[static_cast<std::size_t>(i)] =
-            &metrics.counter(metric::kRetryClosed, "Connections of the API that ended, by reason.",
-                             {{"reason", reason}});
-    }
+    closed_ = metrics.counters<net::CloseReason>(
+        metric::kRetryClosed, "Connections of the API that ended, by reason.", "reason");
     for (const auto outcome : kOutcomes) {
         attempts_[outcome].counter =
             &metrics.counter(metric::kRetryAttempts, "Attempts to deliver, by outcome.",
@@ -194,11 +190,9 @@ void RoleMetrics::replied(int status) {
 
 void RoleMetrics::closed(net::CloseReason reason) {
     connections_.Decrement();
-    closed_[static_cast<std::size_t>(reason)]->Increment();
+    closed_[reason]->Increment();
 }
 
-void RoleMetrics::turned_away(net::CloseReason reason) {
-    closed_[static_cast<std::size_t>(reason)]->Increment();
-}
+void RoleMetrics::turned_away(net::CloseReason reason) { closed_[reason]->Increment(); }
 
 }  // namespace beckon::retry

@@ -45,7 +45,7 @@ private:
     prometheus::Gauge& connections_;
     prometheus::Counter& accept_pauses_;
     std::array<prometheus::Counter*, 4> replies_{};  ///< 2xx to 5xx
-    std::array<prometheus::Counter*, net::kCloseReasons> closed_{};
+    core::ByEnum<net::CloseReason, prometheus::Counter*> closed_;
     std::map<Outcome, Follower> attempts_;
     std::map<std::string, Follower> deliveries_;
     std::map<std::string, Follower> events_;

@@ -122,7 +122,7 @@ TEST_CASE("a point sums what living processes report; unknown values are null", 
     CHECK(json["delivered"] == nlohmann::json{1.5});
     CHECK(json["disk_free_percent"] == nlohmann::json{25});
     CHECK(json["webhooks_failing"][0].is_null());
-    CHECK(json.size() == kSeries + 1);
+    CHECK(json.size() == core::kCountOf<Series> + 1);
 }
 
 TEST_CASE("the history keeps an hour, and says how much a series grew", "[console]") {

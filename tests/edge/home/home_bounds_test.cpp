@@ -147,7 +147,7 @@ TEST_CASE("a bounded number of clients is being removed at a time, and in the en
     }
     for (const auto client : clients) world.hang_up(client);
     world.run(1s);
-    const auto removed = [&] { return world.home->status().removed[0]; };
+    const auto removed = [&] { return world.home->status().removed[edge::Removals::Why::absent]; };
     CHECK(removed() == 0);
     world.run(2h);
     world.log->hold_readers(kSubscriptions,

@@ -124,8 +124,8 @@ TEST_CASE("with the policy reset the client is removed and gets a new UAID",
     for (std::size_t i = 0; i < 2 * kMax; ++i) world.push(uaid, channel);
     world.run(5s);
     CHECK(world.unfinished_in_log() == 0);
-    CHECK(world.home->status().removed ==
-          std::array<std::uint64_t, 2>{0, 1});  // absent, max_pending
+    CHECK(world.home->status().removed[edge::Removals::Why::absent] == 0);
+    CHECK(world.home->status().removed[edge::Removals::Why::max_pending] == 1);
     CHECK(world.uaid(world.connect(uaid)) != uaid);
 }
 

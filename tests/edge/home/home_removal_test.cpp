@@ -139,7 +139,7 @@ TEST_CASE("nothing of a client that stayed away is left in any topic", "[edge][h
     world.run(kGone);
     CHECK(left_in_log(world, uaid).empty());
     CHECK(world.reasons() == std::vector<std::string>{"unregistered", "unregistered"});
-    CHECK(world.home->status().removed == std::array<std::uint64_t, 2>{1, 0});
+    CHECK(world.home->status().removed[edge::Removals::Why::absent] == 1);
     CHECK(world.uaid(world.connect(uaid)) != uaid);
 }
 

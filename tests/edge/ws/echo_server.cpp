@@ -35,8 +35,8 @@ struct Echo final : edge::ClientEvents {
 edge::WsServerMetrics metrics_in(ops::Metrics& metrics) {
     edge::WsServerMetrics out;
     auto& counter = metrics.counter("echo_total", "All that is counted.");
-    out.closed.fill(&counter);
-    out.refused_proxy_header.fill(&counter);
+    out.closed.values.fill(&counter);
+    out.refused_proxy_header.values.fill(&counter);
     out.refused_full = out.refused_origin = out.handshake_timeouts = out.accept_pauses = &counter;
     out.connections = &metrics.gauge("echo_connections", "Open sockets.");
     return out;

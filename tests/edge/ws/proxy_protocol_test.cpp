@@ -35,7 +35,7 @@ struct World : FrontWorld {
         return client;
     }
     bool refused(ProxyFault why) {
-        const auto& counter = *counters.sockets.refused_proxy_header[static_cast<std::size_t>(why)];
+        const auto& counter = *counters.sockets.refused_proxy_header[why];
         return soon([&] { return counter.Value() == 1; });
     }
     bool nobody_is_left() {

@@ -162,7 +162,7 @@ TEST_CASE("after a restart the counts are those of before", "[reliability][home]
     world.start("store");
     world.run_for(seconds{5});
     CHECK(texts(world.home->counts().counts) == before);
-    CHECK(world.home->tally().effects[static_cast<std::size_t>(Effect::advanced)] == 40);
+    CHECK(world.home->tally().effects[Effect::advanced] == 40);
 }
 
 TEST_CASE("crashes at any point, then a rebuild from the topic: the same counts",

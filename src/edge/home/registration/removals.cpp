@@ -8,14 +8,6 @@
 
 namespace beckon::edge {
 
-std::string_view to_string(Removals::Why why) {
-    switch (why) {
-        case Removals::Why::absent: return "absent";
-        case Removals::Why::max_pending: return "max_pending";
-    }
-    return "absent";
-}
-
 Removals::Removals(core::Duration client_ttl, Context context)
     : client_ttl_(client_ttl), context_(std::move(context)), lifetime_(context_.executor) {}
 
@@ -81,7 +73,7 @@ void Removals::folded(const core::Uaid& client, bool is_folded) {
         under_way_.erase(client);
         return context_.flush_or_turn();
     }
-    ++removed_[static_cast<std::size_t>(why)];
+    ++removed_[why];
     core::log_info("edge", "client_removed",
                    {{"client", core::log_name(client)}, {"why", to_string(why)}});
     context_.purges.begin_all(client,

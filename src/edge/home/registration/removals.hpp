@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/enum_names.hpp"
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
 #include "edge/home/delivery/purges.hpp"
@@ -34,7 +35,6 @@ public:
         absent,       ///< not seen for client_ttl
         max_pending,  ///< more messages waited than max_pending, and the policy is `reset`
     };
-    static constexpr std::size_t kReasons = 2;
 
     /// Removals under way.
     static constexpr std::size_t kUnderWayMax = 256;
@@ -70,7 +70,7 @@ public:
     /// True if the client is being removed: it may not attach.
     bool holds(const core::Uaid& client) const { return under_way_.contains(client); }
     /// Clients removed since this was made.
-    const std::array<std::uint64_t, kReasons>& removed() const { return removed_; }
+    const core::ByEnum<Why, std::uint64_t>& removed() const { return removed_; }
 
 private:
     bool is_absent(const core::Uaid& client, const store::StoredClient& stored) const;
@@ -82,10 +82,10 @@ private:
     std::map<core::Uaid, Why> under_way_;
     std::optional<core::Uaid> searched_;  ///< up to here
     core::MonoTime search_again_{};
-    std::array<std::uint64_t, kReasons> removed_{};
+    core::ByEnum<Why, std::uint64_t> removed_{};
     core::Lifetime lifetime_;  ///< renewed by stop()
 };
 
-std::string_view to_string(Removals::Why why);
+inline std::string_view to_string(Removals::Why why) { return core::name_of(why); }
 
 }  // namespace beckon::edge
