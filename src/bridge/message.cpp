@@ -1,9 +1,9 @@
 #include "bridge/message.hpp"
 
 #include "core/base64url.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/whole_number.hpp"
-#include "records/events.hpp"
 
 #include <utility>
 
@@ -20,15 +20,9 @@ constexpr std::string_view kDeliveryType = "beckon.delivery.v1";
 constexpr std::string_view kEventType = "beckon.message.bridged.v1";
 constexpr std::string_view kIdPrefix = "msg_";
 
-std::string text_in(const json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
-
 std::optional<std::string> optional_in(const json& object, const char* name) {
-    const auto found = object.find(name);
-    if (found == object.end() || !found->is_string()) return std::nullopt;
-    return found->get<std::string>();
+    const auto* found = core::find_text(object, name);
+    return found ? std::optional{*found} : std::nullopt;
 }
 
 template <class Text>
@@ -53,16 +47,15 @@ json data_of(const BridgedMessage& message) {
 }
 
 core::Result<Recipient> read_recipient(const json& data) {
-    const auto type = core::parse_router_type(text_in(data, "bridge"));
+    const auto type = core::parse_router_type(core::text_member(data, "bridge"));
     Recipient to{.type = type.value_or(core::RouterType::webpush),
-                 .app = text_in(data, "app"),
-                 .token = text_in(data, "token")};
+                 .app = core::text_member(data, "app"),
+                 .token = core::text_member(data, "token")};
     const bool bridge = to.type == core::RouterType::fcm || to.type == core::RouterType::apns;
     if (!bridge || to.app.empty() || to.token.empty()) {
         return core::fail(Fault::corrupt, "a bridged message without bridge, app or token");
     }
-    const auto aps = data.find("aps");
-    if (aps != data.end() && aps->is_object()) to.aps = core::json_text(*aps);
+    if (const auto* aps = core::find_object(data, "aps")) to.aps = core::json_text(*aps);
     return to;
 }
 
@@ -83,7 +76,7 @@ core::Result<void> read_data(const json& data, BridgedMessage& message) {
     message.encryption = optional_in(data, "encryption");
     message.crypto_key = optional_in(data, "crypto_key");
     message.reliability_id = optional_in(data, "reliability_id");
-    auto body = core::parse_base64url(text_in(data, "body"));
+    auto body = core::parse_base64url(core::text_member(data, "body"));
     if (!body) return core::fail(Fault::corrupt, "a bridged message with a broken body");
     message.body = std::move(*body);
     return {};
@@ -101,13 +94,13 @@ core::Result<Recipient> recipient_of(core::RouterType type, std::string_view rou
     if (!data.is_object()) return core::fail(Fault::not_found, "no router data");
     const bool apns = type == core::RouterType::apns;
     Recipient to{.type = type,
-                 .app = text_in(data, apns ? "rel_channel" : "app_id"),
-                 .token = text_in(data, "token")};
+                 .app = core::text_member(data, apns ? "rel_channel" : "app_id"),
+                 .token = core::text_member(data, "token")};
     if (to.app.empty() || to.token.empty()) {
         return core::fail(Fault::not_found, "router data without token or app");
     }
-    const auto aps = data.find("aps");
-    if (apns && aps != data.end() && aps->is_object()) to.aps = core::json_text(*aps);
+    const auto* aps = core::find_object(data, "aps");
+    if (apns && aps) to.aps = core::json_text(*aps);
     return to;
 }
 
@@ -160,19 +153,19 @@ core::Result<BridgedMessage> parse_bridged(std::string_view delivery_id, std::st
                          : std::nullopt;
     if (!client || !key) return core::fail(Fault::corrupt, "a bridged message without client");
     const auto object = core::parse_json(event);
-    if (!object.is_object() || text_in(object, "type") != kEventType || !object.contains("data") ||
-        !object["data"].is_object()) {
+    const auto* data = core::find_object(object, "data");
+    if (!data || core::text_member(object, "type") != kEventType) {
         return core::fail(Fault::corrupt, "the event is no bridged message");
     }
-    const auto channel = core::parse_dashed(text_in(object, "subject"));
+    const auto channel = core::parse_dashed(core::text_member(object, "subject"));
     if (!channel) return core::fail(Fault::corrupt, "a bridged message without channel");
     BridgedMessage message{.uaid = core::Uaid{*client},
                            .key = core::MessageKey{*key},
-                           .message_id = text_in(object, "id"),
+                           .message_id = core::text_member(object, "id"),
                            .channel = core::ChannelId{*channel},
                            .traceparent = optional_in(object, "traceparent"),
-                           .source = text_in(object, "source")};
-    if (auto read = read_data(object["data"], message); !read) return core::fail(read.error());
+                           .source = core::text_member(object, "source")};
+    if (auto read = read_data(*data, message); !read) return core::fail(read.error());
     return message;
 }
 

@@ -2,6 +2,7 @@
 
 #include "client/url.hpp"
 #include "core/base64url.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 
 #include <nlohmann/json.hpp>
@@ -19,12 +20,12 @@ struct KeyField {
 };
 
 core::Result<std::string> key_of(const json& keys, KeyField field) {
-    const auto found = keys.find(field.name);
+    const auto* text = core::find_text(keys, field.name);
     const std::string name = std::string{"keys."} + field.name;
-    if (found == keys.end() || !found->is_string()) {
+    if (!text) {
         return core::fail(Fault::invalid, "the subscription has no text '" + name + "'");
     }
-    auto bytes = core::parse_base64_any(found->get<std::string>());
+    auto bytes = core::parse_base64_any(*text);
     if (!bytes || bytes->size() != field.size) {
         return core::fail(Fault::invalid, "'" + name + "' of the subscription must be " +
                                               std::to_string(field.size) + " bytes in base64url");
@@ -45,16 +46,14 @@ std::string to_json(const Subscription& subscription) {
 core::Result<Subscription> parse_subscription(std::string_view text) {
     const json object = core::parse_json(text);
     if (!object.is_object()) return core::fail(Fault::invalid, "the subscription is not JSON");
-    const auto endpoint = object.find("endpoint");
-    if (endpoint == object.end() || !endpoint->is_string()) {
+    const auto* endpoint = core::find_text(object, "endpoint");
+    if (!endpoint) {
         return core::fail(Fault::invalid, "the subscription has no text 'endpoint'");
     }
-    Subscription subscription{endpoint->get<std::string>(), {}};
+    Subscription subscription{*endpoint, {}};
     if (auto url = parse_url(subscription.endpoint); !url) return core::fail(url.error());
-    const auto keys = object.find("keys");
-    if (keys == object.end() || !keys->is_object()) {
-        return core::fail(Fault::invalid, "the subscription has no object 'keys'");
-    }
+    const auto* keys = core::find_object(object, "keys");
+    if (!keys) return core::fail(Fault::invalid, "the subscription has no object 'keys'");
     auto p256dh = key_of(*keys, {"p256dh", kPointBytes});
     if (!p256dh) return core::fail(p256dh.error());
     auto auth = key_of(*keys, {"auth", kAuthBytes});

@@ -234,16 +234,6 @@ Result<Sealed> parse_aesgcm(std::string_view body, std::string_view encryption,
 
 ReceiverKeys ReceiverKeys::generate() { return {P256Key::generate(), random_bytes(kAuthBytes)}; }
 
-std::string_view to_string(Encoding encoding) {
-    return encoding == Encoding::aes128gcm ? "aes128gcm" : "aesgcm";
-}
-
-std::optional<Encoding> parse_encoding(std::string_view name) {
-    if (name == "aes128gcm") return Encoding::aes128gcm;
-    if (name == "aesgcm") return Encoding::aesgcm;
-    return std::nullopt;
-}
-
 std::size_t plaintext_bytes_max(Encoding encoding) {
     // A full aesgcm record means that another follows, so its text stops one byte short.
     return encoding == Encoding::aes128gcm ? kBodyBytesMax - kHeaderBytes - kTagBytes - 1

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "client/p256_key.hpp"
+#include "core/enum_names.hpp"
 #include "core/result.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,11 +37,13 @@ struct ReceiverKeys {
     SubscriptionKeys subscription() const { return {key.public_point(), auth}; }
 };
 
-enum class Encoding { aes128gcm, aesgcm };
+enum class Encoding : std::uint8_t { aes128gcm, aesgcm };
 
 /// The name in `Content-Encoding`.
-std::string_view to_string(Encoding encoding);
-std::optional<Encoding> parse_encoding(std::string_view name);
+inline std::string_view to_string(Encoding encoding) { return core::name_of(encoding); }
+inline std::optional<Encoding> parse_encoding(std::string_view name) {
+    return core::value_named<Encoding>(name);
+}
 
 struct EncryptOptions {
     Encoding encoding = Encoding::aes128gcm;

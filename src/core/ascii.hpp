@@ -35,6 +35,23 @@ inline bool equals_ignoring_case(std::string_view a, std::string_view b) {
                                               [&](char x, char y) { return small(x) == small(y); });
 }
 
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_lower_letter(char c) { return c >= 'a' && c <= 'z'; }
+constexpr bool is_letter(char c) { return is_lower_letter(c) || (c >= 'A' && c <= 'Z'); }
+
+/// True if all characters are letters, digits or of `others`.
+constexpr bool is_alphanumeric(std::string_view text, std::string_view others = {}) {
+    return std::all_of(text.begin(), text.end(), [others](char c) {
+        return is_letter(c) || is_digit(c) || others.find(c) != std::string_view::npos;
+    });
+}
+/// The same without capitals.
+constexpr bool is_lower_alphanumeric(std::string_view text, std::string_view others = {}) {
+    return std::all_of(text.begin(), text.end(), [others](char c) {
+        return is_lower_letter(c) || is_digit(c) || others.find(c) != std::string_view::npos;
+    });
+}
+
 /// `Authorization`, taken apart at its first blank (RFC 9110 §11.4): views into it.
 struct Authorization {
     std::string_view scheme;

@@ -4,14 +4,15 @@
 #include "core/base64url.hpp"
 #include "core/clock.hpp"
 #include "core/handle.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
+#include "core/time_text.hpp"
 #include "core/tokens.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <iterator>
 #include <optional>
 #include <stdexcept>
@@ -42,16 +43,6 @@ Secret32 random_secret() {
 
 std::string_view as_text(const Secret32& secret) {
     return {reinterpret_cast<const char*>(secret.data()), secret.size()};
-}
-
-std::string now_rfc3339() {
-    const auto ms = SystemClock{}.wall().time_since_epoch();
-    const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(ms).count();
-    std::tm utc{};
-    gmtime_r(&seconds, &utc);
-    std::array<char, 32> text{};
-    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return text.data();
 }
 
 // ----------------------------------------------------------------------------------- files
@@ -232,10 +223,8 @@ Result<KeyRing::Key> read_key(const Json& item, const std::string& where, const 
         id->get<std::uint64_t>() >= KeyRing::kKeysMax) {
         return in.corrupt(where + ".id must be a number from 0 to 31");
     }
-    const auto secret = item.find("secret");
-    const auto bytes = secret != item.end() && secret->is_string()
-                           ? parse_secret(secret->get_ref<const std::string&>())
-                           : std::nullopt;
+    const auto* secret = find_text(item, "secret");
+    const auto bytes = secret ? parse_secret(*secret) : std::nullopt;
     if (!bytes) return in.corrupt(where + ".secret must be base64url of 32 bytes");
     const auto created = item.find("created");
     if (created != item.end() && !created->is_string()) {
@@ -377,7 +366,9 @@ const std::string* KeyRing::auth_key() const {
 }
 
 KeyRing KeyRing::generate() {
-    return KeyRing{{Key{.id = 0, .secret = random_secret(), .created = now_rfc3339()}},
+    return KeyRing{{Key{.id = 0,
+                        .secret = random_secret(),
+                        .created = time_text_in_seconds(SystemClock{}.wall())}},
                    {},
                    {base64url(as_text(random_secret()))}};
 }
@@ -405,7 +396,7 @@ Result<KeyRing> KeyRing::rotated() const {
     auto keys = this->keys();
     keys.push_back(Key{.id = static_cast<std::uint8_t>(newest().id + 1),
                        .secret = random_secret(),
-                       .created = now_rfc3339()});
+                       .created = time_text_in_seconds(SystemClock{}.wall())});
     return KeyRing{std::move(keys), crypto_keys(), auth_keys()};
 }
 

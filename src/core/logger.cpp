@@ -2,11 +2,9 @@
 
 #include "core/enum_names.hpp"
 #include "core/json_text.hpp"
+#include "core/time_text.hpp"
 
 #include <atomic>
-#include <chrono>
-#include <cstdio>
-#include <ctime>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -18,21 +16,6 @@ namespace {
 std::atomic<LogLevel> g_least{LogLevel::info};
 std::atomic<LogFormat> g_format{LogFormat::text};
 
-std::string now_text() {
-    const auto now = std::chrono::system_clock::now();
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-    const auto ms =
-        std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() %
-        1000;
-    std::tm utc{};
-    gmtime_r(&seconds, &utc);
-    char date[24];
-    std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc);
-    char text[40];
-    std::snprintf(text, sizeof text, "%s.%03dZ", date, static_cast<int>(ms));
-    return text;
-}
-
 nlohmann::json to_json(const LogField& field) {
     return std::visit([](const auto& v) { return nlohmann::json(v); }, field.value);
 }
@@ -40,7 +23,7 @@ nlohmann::json to_json(const LogField& field) {
 std::string json_line(LogLevel level, std::string_view folder, std::string_view event,
                       std::initializer_list<LogField> fields) {
     nlohmann::ordered_json line;
-    line["time"] = now_text();
+    line["time"] = time_text(SystemClock{}.wall());
     line["level"] = name_of(level);
     line["folder"] = folder;
     line["event"] = event;
@@ -50,7 +33,7 @@ std::string json_line(LogLevel level, std::string_view folder, std::string_view 
 
 std::string text_line(LogLevel level, std::string_view folder, std::string_view event,
                       std::initializer_list<LogField> fields) {
-    std::string out = now_text();
+    std::string out = time_text(SystemClock{}.wall());
     out.append(" ").append(name_of(level)).append(level == LogLevel::info ? "  " : " ");
     if (level == LogLevel::warn) out.append(" ");
     out.append(folder).append(" ").append(event);

@@ -1,6 +1,6 @@
 #include "core/milestone.hpp"
 
-#include <algorithm>
+#include "core/ascii.hpp"
 
 namespace beckon::core {
 
@@ -26,12 +26,8 @@ bool is_terminal(Milestone milestone) {
 }
 
 bool is_reliability_id(std::string_view text) {
-    static constexpr std::string_view kOthers = "-_.:~+/=@";
-    if (text.empty() || text.size() > kReliabilityIdBytesMax) return false;
-    return std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               kOthers.find(c) != std::string_view::npos;
-    });
+    return !text.empty() && text.size() <= kReliabilityIdBytesMax &&
+           is_alphanumeric(text, "-_.:~+/=@");
 }
 
 }  // namespace beckon::core

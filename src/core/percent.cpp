@@ -1,23 +1,16 @@
 #include "core/percent.hpp"
 
+#include "core/ascii.hpp"
+
 #include <charconv>
 
 namespace beckon::core {
-
-namespace {
-
-bool is_unreserved(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
-}
-
-}  // namespace
 
 std::string percent_encoded(std::string_view text) {
     constexpr const char* kDigits = "0123456789ABCDEF";
     std::string out;
     for (const char c : text) {
-        if (is_unreserved(c)) {
+        if (is_alphanumeric({&c, 1}, "-._~")) {
             out.push_back(c);
             continue;
         }

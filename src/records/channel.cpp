@@ -1,5 +1,6 @@
 #include "records/channel.hpp"
 
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "records/fields.hpp"
 #include "records/log_key.hpp"
@@ -45,8 +46,8 @@ std::string_view read_record(const RecordView& record, std::string& scratch,
     const auto created = read_time(json, "created");
     if (!created) return "channel lacks created";
     into.created = *created;
-    if (member(json, "vapid_sha256")) {
-        const std::string* sha = read_text(json, "vapid_sha256");
+    if (find_member(json, "vapid_sha256")) {
+        const std::string* sha = find_text(json, "vapid_sha256");
         if (!sha || !is_sha256_hex(*sha)) return "vapid_sha256 is not 64 hex digits";
         scratch = *sha;
         into.vapid_sha256 = scratch;

@@ -1,6 +1,7 @@
 #include "records/client.hpp"
 
 #include "core/assert.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "records/fields.hpp"
 
@@ -38,7 +39,7 @@ std::string_view read_record(const RecordView& record, std::string& scratch, Cli
     if (const auto why = read_stamp(headers, into.stamp); !why.empty()) return why;
     const auto [json, why] = parse_object(*record.value);
     if (!why.empty()) return why;
-    const std::string* type_text = read_text(json, "router_type");
+    const std::string* type_text = find_text(json, "router_type");
     const auto type = type_text ? parse_router_type(*type_text) : std::nullopt;
     const auto created = read_time(json, "created");
     const auto last_seen = read_time(json, "last_seen");
@@ -47,7 +48,7 @@ std::string_view read_record(const RecordView& record, std::string& scratch, Cli
     into.router_type = *type;
     into.created = *created;
     into.last_seen = *last_seen;
-    if (const Json* data = member(json, "router_data")) {
+    if (const Json* data = find_member(json, "router_data")) {
         if (!data->is_object()) return "router_data is not a JSON object";
         scratch = core::json_text(*data);
         into.router_data = scratch;

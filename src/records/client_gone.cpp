@@ -1,6 +1,7 @@
 #include "records/client_gone.hpp"
 
 #include "core/base64url.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/tokens.hpp"
 #include "records/fields.hpp"
@@ -26,8 +27,7 @@ std::string hash_of_token(std::string_view token) {
 
 std::optional<std::string> hash_of_token_in(std::string_view router_data) {
     const auto data = parse_json(router_data);
-    if (!data.is_object()) return std::nullopt;
-    const auto* token = read_text(data, "token");
+    const auto* token = find_text(data, "token");
     return token ? std::optional{hash_of_token(*token)} : std::nullopt;
 }
 

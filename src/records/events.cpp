@@ -8,28 +8,23 @@ namespace beckon::core {
 
 namespace {
 
+/// `event`, which has the key's ids, filled by read_record(); Unknown if that fails.
+template <class AnyEvent, class Event, class... Scratch>
+AnyEvent completed(const RecordView& record, Event event, Scratch&... scratch) {
+    if (const auto why = read_record(record, scratch..., event); !why.empty()) return Unknown{why};
+    return event;
+}
+
 /// Records that stand in both log topics. `record.key` begins with '!'.
 template <class Event>
 Event decode_control(const RecordView& record, DecodeScratch& scratch) {
     if (record.key.starts_with(kBarrierPrefix)) {
-        BarrierRecord barrier;
-        if (const auto why = read_record(record, barrier); !why.empty()) return Unknown{why};
-        return barrier;
+        return completed<Event>(record, BarrierRecord{});
     }
     if (record.key.starts_with(kLeasePrefix)) {
-        Lease lease;
-        if (const auto why = read_record(record, scratch.role, lease); !why.empty())
-            return Unknown{why};
-        return lease;
+        return completed<Event>(record, Lease{}, scratch.role);
     }
     return Unknown{"unknown control key"};
-}
-
-/// `event`, which has the key's ids, filled by read_record(); Unknown if that fails.
-template <class Event, class... Scratch>
-SubscriptionsEvent completed(const RecordView& record, Event event, Scratch&... scratch) {
-    if (const auto why = read_record(record, scratch..., event); !why.empty()) return Unknown{why};
-    return event;
 }
 
 }  // namespace
@@ -47,11 +42,7 @@ NotificationsEvent decode_notification(const RecordView& record, DecodeScratch& 
         read_record(record, event);
         return event;
     }
-    NotificationAccepted event;
-    event.uaid = *uaid;
-    event.key = *key;
-    if (const auto why = read_record(record, event); !why.empty()) return Unknown{why};
-    return event;
+    return completed<NotificationsEvent>(record, NotificationAccepted{.uaid = *uaid, .key = *key});
 }
 
 SubscriptionsEvent decode_subscription(const RecordView& record, DecodeScratch& scratch) {
@@ -60,14 +51,18 @@ SubscriptionsEvent decode_subscription(const RecordView& record, DecodeScratch& 
     if (!uaid) return Unknown{"key does not begin with a uaid"};
     const std::string_view tail = record.key.substr(kHexSize);
     if (tail.empty()) {
-        if (!record.value) return completed(record, ClientRemoved{.uaid = *uaid});
-        return completed(record, ClientRecorded{.uaid = *uaid}, scratch.router_data);
+        if (!record.value)
+            return completed<SubscriptionsEvent>(record, ClientRemoved{.uaid = *uaid});
+        return completed<SubscriptionsEvent>(record, ClientRecorded{.uaid = *uaid},
+                                             scratch.router_data);
     }
     const auto channel = tail.front() == '/' ? parse_dashed(tail.substr(1)) : std::nullopt;
     if (!channel) return Unknown{"key is neither <uaid> nor <uaid>/<channel id>"};
     const ChannelId id{*channel};
-    if (!record.value) return completed(record, ChannelRemoved{.uaid = *uaid, .channel = id});
-    return completed(record, ChannelRecorded{.uaid = *uaid, .channel = id}, scratch.vapid_sha256);
+    if (!record.value)
+        return completed<SubscriptionsEvent>(record, ChannelRemoved{.uaid = *uaid, .channel = id});
+    return completed<SubscriptionsEvent>(record, ChannelRecorded{.uaid = *uaid, .channel = id},
+                                         scratch.vapid_sha256);
 }
 
 }  // namespace beckon::core

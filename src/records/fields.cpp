@@ -1,6 +1,7 @@
 #include "records/fields.hpp"
 
 #include "core/json_depth.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "records/log_key.hpp"
 
@@ -56,23 +57,13 @@ ParsedObject parse_object(std::string_view text) {
     return {std::move(json), {}};
 }
 
-const Json* member(const Json& object, const char* name) {
-    const auto at = object.find(name);
-    return at == object.end() ? nullptr : &*at;
-}
-
 std::optional<Timestamp> read_time(const Json& object, const char* name) {
-    const Json* at = member(object, name);
+    const Json* at = find_member(object, name);
     if (!at || !at->is_number_unsigned()) return std::nullopt;
     const auto ms = at->get<std::uint64_t>();
     constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     if (ms > kMax) return std::nullopt;
     return Timestamp{std::chrono::milliseconds{static_cast<std::int64_t>(ms)}};
-}
-
-const std::string* read_text(const Json& object, const char* name) {
-    const Json* at = member(object, name);
-    return at ? at->get_ptr<const std::string*>() : nullptr;
 }
 
 std::string_view read_stamp(const HeaderScan& headers, std::optional<WriteStamp>& into) {

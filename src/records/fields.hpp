@@ -7,11 +7,8 @@
 #include "records/headers.hpp"
 #include "records/write_stamp.hpp"
 
-#include <charconv>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,15 +21,6 @@
 namespace beckon::core {
 
 inline constexpr std::string_view kSpecVersionValue = "1.0";
-
-/// The value whose name is `text`; `values` are all of its enum.
-template <class Enum, std::size_t N>
-std::optional<Enum> by_name(std::string_view text, const Enum (&values)[N]) {
-    for (const Enum value : values) {
-        if (to_string(value) == text) return value;
-    }
-    return std::nullopt;
-}
 
 std::string decimal(std::uint64_t number);
 std::int64_t to_ms(Timestamp time);
@@ -138,9 +126,7 @@ struct ParsedObject {
     std::string_view why;  ///< empty if `json` is an object
 };
 ParsedObject parse_object(std::string_view text);
-/// A member of an object that was parsed; nullopt or nullptr: it is missing, or of another kind.
+/// A member of an object that was parsed; nullopt: it is missing, or of another kind.
 std::optional<Timestamp> read_time(const Json& object, const char* name);
-const std::string* read_text(const Json& object, const char* name);
-const Json* member(const Json& object, const char* name);
 
 }  // namespace beckon::core

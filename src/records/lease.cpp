@@ -1,5 +1,6 @@
 #include "records/lease.hpp"
 
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "records/fields.hpp"
 #include "records/log_key.hpp"
@@ -42,9 +43,9 @@ std::string_view read_record(const RecordView& record, std::string& scratch, Lea
     if (into.removed) return {};
     const auto [json, why] = parse_object(*record.value);
     if (!why.empty()) return why;
-    const Json* written_epoch = member(json, "epoch");
-    const std::string* written_node = read_text(json, "node");
-    const std::string* role = read_text(json, "role");
+    const Json* written_epoch = find_member(json, "epoch");
+    const std::string* written_node = find_text(json, "node");
+    const std::string* role = find_text(json, "role");
     if (!written_epoch || !written_node || !role) return "lease lacks epoch, node or role";
     if (*written_epoch != into.epoch || *written_node != into.node)
         return "lease differs from its key";

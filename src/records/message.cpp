@@ -34,7 +34,10 @@ std::string_view to_string(Urgency urgency) {
 }
 
 std::optional<Urgency> parse_urgency(std::string_view text) {
-    return by_name(text, {Urgency::very_low, Urgency::low, Urgency::normal, Urgency::high});
+    for (const auto urgency : kValuesOf<Urgency>) {
+        if (to_string(urgency) == text) return urgency;
+    }
+    return std::nullopt;
 }
 
 Record encode(const NotificationAccepted& event) {

@@ -1,5 +1,6 @@
 #include "records/own_event.hpp"
 
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "records/fields.hpp"
 #include "records/headers.hpp"
@@ -42,7 +43,7 @@ std::optional<std::string> owner_wanting(const RecordView& webhook, std::string_
     if (webhook.header(header::kType) != kWebhookType || !webhook.value) return std::nullopt;
     const auto value = parse_json(*webhook.value);
     if (!value.is_object()) return std::nullopt;
-    const auto* owner = read_text(value, "owner");
+    const auto* owner = find_text(value, "owner");
     if (!owner) return std::nullopt;
     const auto types = value.find("types");
     const bool every = types == value.end() || !types->is_array() || types->empty();

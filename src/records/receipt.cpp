@@ -1,5 +1,6 @@
 #include "records/receipt.hpp"
 
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "records/fields.hpp"
 #include "records/log_key.hpp"
@@ -88,10 +89,10 @@ std::optional<ReceiptOutcome> decode_receipt(const RecordView& record) {
     const auto to = header ? parse_receipt(*header) : std::nullopt;
     if (!to || !record.value) return std::nullopt;
     const auto event = parse_json(*record.value);
-    const auto data = event.is_object() ? event.find("data") : event.end();
-    if (data == event.end() || !data->is_object()) return std::nullopt;
-    const auto* message = read_text(*data, "message");
-    const auto* reason = read_text(*data, "reason");
+    const auto* data = find_object(event, "data");
+    if (!data) return std::nullopt;
+    const auto* message = find_text(*data, "message");
+    const auto* reason = find_text(*data, "reason");
     const auto known = reason ? parse_finish_reason(*reason) : std::nullopt;
     if (!message || message->empty() || !known) return std::nullopt;
     return ReceiptOutcome{.to = *to, .message_id = *message, .reason = *known};

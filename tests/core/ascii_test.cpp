@@ -31,3 +31,12 @@ TEST_CASE("a bearer's token is found in any case, behind any blanks", "[ascii]")
     CHECK_FALSE(bearer_token(" Bearer abc"));
     CHECK_FALSE(bearer_token(""));
 }
+
+TEST_CASE("letters and digits are those of ASCII alone", "[ascii]") {
+    CHECK(core::is_alphanumeric("azAZ09"));
+    CHECK(core::is_alphanumeric("a-b_c", "-_"));
+    CHECK_FALSE(core::is_alphanumeric("a-b", "_"));
+    CHECK_FALSE(core::is_alphanumeric("\xc3\xa4"));
+    CHECK(core::is_lower_alphanumeric("az09.", "."));
+    CHECK_FALSE(core::is_lower_alphanumeric("aZ"));
+}

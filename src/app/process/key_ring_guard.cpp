@@ -122,15 +122,6 @@ std::shared_ptr<core::KeyRing> make_key_ring(const Config& config, bool log_has_
     return std::make_shared<core::KeyRing>(std::move(fresh));
 }
 
-std::string now_text() {
-    const std::time_t now = std::time(nullptr);
-    std::tm utc{};
-    gmtime_r(&now, &utc);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return text;
-}
-
 bool is_older_than_log(const core::KeyRing& ring, const std::string& log_created) {
     const auto made = parse_time(ring.keys().front().created);
     const auto log_made = parse_time(log_created);

@@ -42,9 +42,6 @@ std::shared_ptr<core::KeyRing> find_key_ring(const Config& config, bool new_log)
 /// a ring belongs to the log, which is missing; this throws.
 std::shared_ptr<core::KeyRing> make_key_ring(const Config& config, bool log_has_ring);
 
-/// Now, as Control::created has it.
-std::string now_text();
-
 /// A ring may be used with a younger log only with the operator's consent. `log_created` is
 /// Control::created.
 bool is_older_than_log(const core::KeyRing& ring, const std::string& log_created);

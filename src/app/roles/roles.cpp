@@ -21,6 +21,7 @@
 #include "core/pause.hpp"
 #include "core/setup_error.hpp"
 #include "core/time_guard.hpp"
+#include "core/time_text.hpp"
 #include "edge/broadcast_pages.hpp"
 #include "edge/edge.hpp"
 #include "ingest/endpoint.hpp"
@@ -296,7 +297,7 @@ struct OnKafka {
 log::Control write_first_control(log::EmbeddedLog& log, const Config& config,
                                  const core::KeyRing& keys) {
     log::Control control{.log_id = core::to_hex(core::random_uuid4()),
-                         .created = now_text(),
+                         .created = core::time_text_in_seconds(core::SystemClock{}.wall()),
                          .partitions = log.partitions(),
                          .tiers = config.layout.tiers,
                          .keyring_fingerprint = keys.fingerprint()};

@@ -1,5 +1,6 @@
 #include "console/lag/lag_text.hpp"
 
+#include "core/by_enum.hpp"
 #include "core/json_text.hpp"
 
 #include <algorithm>
@@ -17,8 +18,8 @@ using nlohmann::json;
 using std::chrono::duration;
 using std::chrono::milliseconds;
 
-constexpr std::array<const char*, kStatuses> kColors{"\033[32m", "\033[36m", "\033[33m", "\033[31m",
-                                                     "\033[31m"};
+constexpr core::ByEnum<Status, const char*> kColors{
+    {"\033[32m", "\033[36m", "\033[33m", "\033[31m", "\033[31m"}};
 constexpr const char* kPlain = "\033[0m";
 
 double seconds_of(core::Duration time) {
@@ -65,19 +66,18 @@ std::optional<core::Duration> from_seconds_or_null(const json& value) {
     return value.is_null() ? std::nullopt : std::optional{from_seconds(value)};
 }
 
-template <class Enum>
-Enum named(const std::string& name, int count) {
-    for (int i = 0; i < count; ++i) {
-        if (to_string(static_cast<Enum>(i)) == name) return static_cast<Enum>(i);
+Status status_named(const std::string& name) {
+    for (const auto status : core::kValuesOf<Status>) {
+        if (to_string(status) == name) return status;
     }
-    return Enum{};
+    return Status::ok;
 }
 
 LagRow row_of(const json& reported) {
     LagRow row;
     row.group = reported.at("group");
     row.where = {reported.at("topic"), reported.at("partition")};
-    row.status = named<Status>(reported.at("status"), kStatuses);
+    row.status = status_named(reported.at("status"));
     row.why = reported.at("why");
     row.owner = reported.at("owner");
     row.position = reported.at("position");
@@ -88,7 +88,8 @@ LagRow row_of(const json& reported) {
     row.facts.position_rate = reported.at("read_rate");
     row.facts.append_rate = reported.at("append_rate");
     row.drain = from_seconds_or_null(reported.at("drain_seconds"));
-    row.loss = named<Loss>(reported.at("loss"), static_cast<int>(Loss::now) + 1);
+    row.loss = core::value_named<Loss>(reported.at("loss").get_ref<const std::string&>())
+                   .value_or(Loss::none);
     row.left = from_seconds_or_null(reported.at("left_seconds"));
     row.history = reported.at("history").get<std::vector<core::Offset>>();
     return row;
@@ -228,8 +229,7 @@ std::string table_of(std::vector<Row> rows, const Cells& titles, const TextOptio
     std::string out;
     for (std::size_t i = 0; i < lines.size(); ++i) {
         const bool colored = options.color && i > 0;
-        append_line(out, lines[i], titles, widths,
-                    colored ? kColors[static_cast<std::size_t>(rows[i - 1].status)] : nullptr);
+        append_line(out, lines[i], titles, widths, colored ? kColors[rows[i - 1].status] : nullptr);
     }
     return out;
 }
@@ -249,7 +249,7 @@ std::string summary(const std::vector<LagRow>& rows) {
         behind = std::max(behind, group.behind);
     }
     std::string bad;
-    for (int i = kStatuses - 1; i > 0; --i) {
+    for (auto i = core::kCountOf<Status> - 1; i > 0; --i) {
         const auto status = static_cast<Status>(i);
         const auto count = std::count_if(groups.begin(), groups.end(),
                                          [&](const auto& one) { return one.status == status; });

@@ -20,7 +20,6 @@ enum class Status : std::uint8_t {
     stalled,    ///< records wait, a member reads the partition, and the position does not move
     stopped,    ///< records wait, and no member is known to read the partition
 };
-inline constexpr int kStatuses = static_cast<int>(Status::stopped) + 1;
 /// "OK", "RESTORING", "SLOW", "STALLED", "STOPPED".
 std::string_view to_string(Status status);
 

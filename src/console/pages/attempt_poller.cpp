@@ -20,16 +20,16 @@ constexpr std::chrono::milliseconds kTimeout{2'000};
 
 template <class Value>
 Value whole_member(const Json& json, const char* name) {
-    const auto found = json.find(name);
-    return found != json.end() ? core::find_whole_number<Value>(*found).value_or(Value{}) : Value{};
+    const auto* found = core::find_member(json, name);
+    return found ? core::find_whole_number<Value>(*found).value_or(Value{}) : Value{};
 }
 
 AttemptSummary summary_of(const Json& json) {
     AttemptSummary out;
     out.attempts = whole_member<std::uint64_t>(json, "attempts");
     out.delivered = whole_member<std::uint64_t>(json, "delivered");
-    const auto last = json.find("last");
-    if (last == json.end() || !last->is_object()) return out;
+    const auto* last = core::find_object(json, "last");
+    if (!last) return out;
     out.at = core::text_member(*last, "at");
     out.outcome = core::text_member(*last, "outcome");
     out.status = whole_member<std::int64_t>(*last, "status");
@@ -43,9 +43,9 @@ AttemptSummary summary_of(const Json& json) {
 std::map<std::string, AttemptSummary> parse_attempts(const std::string& json) {
     std::map<std::string, AttemptSummary> out;
     const auto page = core::parse_json(json);
-    if (!page.is_object() || !page.contains("webhooks")) return out;
-    for (const auto& one : page["webhooks"]) {
-        if (!one.is_object()) continue;
+    const auto* webhooks = core::find_member(page, "webhooks");
+    if (!webhooks) return out;
+    for (const auto& one : *webhooks) {
         auto id = core::text_member(one, "webhook");
         if (!id.empty()) out.emplace(std::move(id), summary_of(one));
     }
@@ -54,7 +54,7 @@ std::map<std::string, AttemptSummary> parse_attempts(const std::string& json) {
 
 std::optional<DeadCounts> parse_dead_counts(const std::string& json) {
     const auto page = core::parse_json(json);
-    if (!page.is_object() || !page.contains("all")) return std::nullopt;
+    if (!core::find_member(page, "all")) return std::nullopt;
     return DeadCounts{.letters = whole_member<std::uint64_t>(page, "all"),
                       .passed_over = whole_member<std::uint64_t>(page, "passed_over")};
 }

@@ -2,6 +2,7 @@
 
 #include "client/url.hpp"
 #include "console/pages/waiting_deliveries.hpp"
+#include "core/ascii.hpp"
 #include "core/ids.hpp"
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
@@ -33,12 +34,7 @@ std::optional<std::string> name_in(const Parameters& asked, const char* which) {
     if (found == asked.end() || found->second.empty() || found->second.size() > kNameMax) {
         return std::nullopt;
     }
-    const auto plain = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '-' || c == '_';
-    };
-    const auto& text = found->second;
-    return std::all_of(text.begin(), text.end(), plain) ? std::optional{text} : std::nullopt;
+    return core::is_alphanumeric(found->second, "-_") ? std::optional{found->second} : std::nullopt;
 }
 
 /// The answer for a request that the API refused, with the API's own reason.

@@ -2,8 +2,6 @@
 
 #include "core/ascii.hpp"
 
-#include <algorithm>
-
 namespace beckon::ingest {
 
 namespace {
@@ -26,11 +24,7 @@ std::string_view next_part(std::optional<std::string_view>& rest, char separator
 bool is_base64url_value(std::string_view value) {
     const auto end = value.find_last_not_of('=');
     if (end == std::string_view::npos) return false;
-    return std::all_of(value.begin(), value.begin() + static_cast<std::ptrdiff_t>(end) + 1,
-                       [](char c) {
-                           return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                                  (c >= '0' && c <= '9') || c == '-' || c == '_';
-                       });
+    return core::is_alphanumeric(value.substr(0, end + 1), "-_");
 }
 
 tl::unexpected<Failure> broken(std::string_view detail) {

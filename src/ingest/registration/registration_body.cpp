@@ -2,6 +2,7 @@
 
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 
 #include <algorithm>
@@ -97,11 +98,9 @@ Checked<RegistrationBody> parse_registration(const HttpRequest& request) {
     const auto object = parse_object(request);
     if (!object) return fail(object.error());
     RegistrationBody body;
-    const auto token = object->find("token");
-    if (token == object->end() || !token->is_string()) {
-        return bad_json("token is required, as text.");
-    }
-    body.token = token->get<std::string>();
+    const auto* token = core::find_text(*object, "token");
+    if (!token) return bad_json("token is required, as text.");
+    body.token = *token;
     if (const auto aps = object->find("aps"); aps != object->end() && !aps->is_null()) {
         if (!aps->is_string()) return bad_json("aps must be text that holds a JSON object.");
         body.aps = aps->get<std::string>();

@@ -1,5 +1,7 @@
 #include "ingest/send/send_message.hpp"
 
+#include "core/ascii.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -44,11 +46,7 @@ bool is_topic(std::string_view text) {
     if (text.empty() || text.size() > 32) return false;
     const auto letters = text.find_last_not_of('=');
     if (letters == std::string_view::npos) return false;
-    return std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(letters) + 1,
-                       [](char c) {
-                           return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                                  (c >= '0' && c <= '9') || c == '-' || c == '_';
-                       });
+    return core::is_alphanumeric(text.substr(0, letters + 1), "-_");
 }
 
 /// RFC 8030 §5.3; its ABNF is case-insensitive, as all literal text there.

@@ -2,6 +2,7 @@
 
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "fetch/url.hpp"
 #include "ingest/api/encryption_headers.hpp"
@@ -150,9 +151,7 @@ Checked<Jwt> parse_jwt(std::string_view token) {
     jwt.signed_part = token.substr(0, last);
     const auto header = parse_object(token.substr(0, first));
     if (!header) return unauthorized(kForm);
-    const auto alg = header->find("alg");
-    if (alg == header->end() || !alg->is_string() ||
-        alg->get_ref<const std::string&>() != "ES256") {
+    if (core::text_member(*header, "alg") != "ES256") {
         return unauthorized("The VAPID token's alg must be ES256.");
     }
     auto signature = decode_part(token.substr(last + 1));

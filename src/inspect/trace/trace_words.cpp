@@ -2,10 +2,10 @@
 
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"
+#include "core/time_text.hpp"
 
 #include <array>
 #include <cstdio>
-#include <ctime>
 
 #include <nlohmann/json.hpp>
 
@@ -28,7 +28,8 @@ std::string quoted_list(const core::NotificationAccepted& message) {
 
 std::string client_words(const core::ClientRecorded& client) {
     return "The client was recorded: " + std::string{to_string(client.router_type)} + ", made at " +
-           time_text(client.created) + ", last seen at " + time_text(client.last_seen) + ".";
+           core::time_text(client.created) + ", last seen at " + core::time_text(client.last_seen) +
+           ".";
 }
 
 std::string channel_words(const core::ChannelRecorded& channel) {
@@ -50,7 +51,7 @@ std::string since_text(Timestamp at, Timestamp first) {
 
 Json json_of(const TraceStep& step) {
     Json out{{"at", step.at.time_since_epoch().count()},
-             {"time", time_text(step.at)},
+             {"time", core::time_text(step.at)},
              {"topic", step.topic},
              {"partition", step.partition}};
     out["offset"] = step.offset ? Json(*step.offset) : Json(nullptr);
@@ -77,7 +78,7 @@ std::string accepted_words(const core::NotificationAccepted& message, Timestamp 
     if (message.ttl_s == 0) {
         return text + "It is delivered if the client is connected now, and not kept.";
     }
-    return text + "It waits for the client until " + time_text(expires) + " at most.";
+    return text + "It waits for the client until " + core::time_text(expires) + " at most.";
 }
 
 std::string_view finished_words_of(FinishReason reason) {
@@ -157,9 +158,9 @@ std::string verdict_words(TraceOutcome outcome, std::string_view reason, Timesta
         case TraceOutcome::unknown: break;
         case TraceOutcome::waiting:
             return "It waits: the client has not acknowledged it. Its TTL ends at " +
-                   time_text(expires) + ".";
+                   core::time_text(expires) + ".";
         case TraceOutcome::overdue:
-            return "Its TTL ended at " + time_text(expires) +
+            return "Its TTL ended at " + core::time_text(expires) +
                    " and its home has not finished it yet: it is not delivered any more, and the "
                    "home finishes it when it next drains the client's messages.";
         case TraceOutcome::finished:
@@ -173,31 +174,18 @@ std::string verdict_words(TraceOutcome outcome, std::string_view reason, Timesta
 
 std::string unknown_words(Timestamp made, Timestamp now) {
     const auto age = std::chrono::duration_cast<std::chrono::hours>(now - made).count();
-    return "The log has nothing of it. It was made at " + time_text(made) + " (" +
+    return "The log has nothing of it. It was made at " + core::time_text(made) + " (" +
            std::to_string(age) +
            " h ago): either its sender was not answered 201, or it is finished and the log's "
            "compaction has removed it since (history_window).";
-}
-
-std::string time_text(Timestamp time) {
-    const auto since = time.time_since_epoch();
-    const auto whole = std::chrono::floor<std::chrono::seconds>(since);
-    const std::time_t since_epoch = whole.count();
-    std::tm utc{};
-    gmtime_r(&since_epoch, &utc);
-    std::array<char, 64> text{};
-    const auto size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
-    std::snprintf(text.data() + size, text.size() - size, ".%03dZ",
-                  static_cast<int>((since - whole).count()));
-    return text.data();
 }
 
 std::string steps_text(const MessageTrace& trace) {
     std::string out;
     const auto made = made_at(trace.message.key);
     for (const auto& step : trace.steps) {
-        out += "\n" + time_text(step.at) + since_text(step.at, made) + "  " + step.topic + "/" +
-               std::to_string(step.partition) +
+        out += "\n" + core::time_text(step.at) + since_text(step.at, made) + "  " + step.topic +
+               "/" + std::to_string(step.partition) +
                (step.offset ? "@" + std::to_string(*step.offset) : "") + "  " + step.what +
                "\n    " + step.why;
     }

@@ -27,9 +27,6 @@ std::string verdict_words(TraceOutcome outcome, std::string_view reason, core::T
 /// The sentence for a message made at that time of which the log has no record.
 std::string unknown_words(core::Timestamp made, core::Timestamp now);
 
-/// "2026-11-22T10:00:00.123Z"
-std::string time_text(core::Timestamp time);
-
 /// The steps in lines for people, an empty one before each.
 std::string steps_text(const MessageTrace& trace);
 /// One JSON object in one line.

@@ -1,11 +1,11 @@
 #include "reliability/totals/report.hpp"
 
 #include "core/json_text.hpp"
+#include "core/time_text.hpp"
 #include "core/whole_number.hpp"
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 
 #include <nlohmann/json.hpp>
 
@@ -29,18 +29,6 @@ double seconds_of(milliseconds duration) { return static_cast<double>(duration.c
 
 milliseconds mean_of(milliseconds total, std::uint64_t count) {
     return count == 0 ? milliseconds{0} : total / static_cast<std::int64_t>(count);
-}
-
-std::string utc_text(Timestamp time) {
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-    const std::time_t at = seconds.time_since_epoch().count();
-    std::tm utc{};
-    gmtime_r(&at, &utc);
-    char text[64];
-    const auto size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-    char fraction[16];
-    std::snprintf(fraction, sizeof fraction, ".%03dZ", static_cast<int>((time - seconds).count()));
-    return std::string{text, size} + fraction;
 }
 
 std::string fixed3(double number) {
@@ -146,7 +134,7 @@ std::string Report::json() const {
             {"average_time", seconds_of(mean_of(stay.total, stay.count))}};
     }
     const Json report = {
-        {"since", since_ ? Json(utc_text(*since_)) : Json()},
+        {"since", since_ ? Json(core::time_text(*since_)) : Json()},
         {"longest", seconds_of(longest_.value_or(milliseconds{0}))},
         {"shortest", seconds_of(shortest_.value_or(milliseconds{0}))},
         {"mean_time", seconds_of(mean_of(total_time_, total_count()))},
@@ -165,7 +153,7 @@ std::string Report::markdown(Day day) const {
     const auto line = [&text](const char* what, const std::string& value) {
         text.append("* ").append(what).append(": ").append(value).append("\n");
     };
-    line("Since", since_ ? utc_text(*since_) : "no tracked message ended on this day");
+    line("Since", since_ ? core::time_text(*since_) : "no tracked message ended on this day");
     line("Messages", std::to_string(total_count()));
     line("Succeeded", std::to_string(success_));
     line("Failed", std::to_string(fail_));

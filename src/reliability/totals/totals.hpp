@@ -1,8 +1,8 @@
 #pragma once
 
+#include "core/by_enum.hpp"
 #include "reliability/history/flow.hpp"
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 #include "retry/api/attempt_pages.hpp"
 
 #include "core/json_text.hpp"
-#include "retry/api/webhook_body.hpp"
+#include "core/time_text.hpp"
 
 #include <chrono>
 #include <utility>
@@ -17,7 +17,7 @@ namespace {
 Json attempt_json(const Attempt& one) {
     return {{"delivery", one.delivery},
             {"number", one.number},
-            {"at", time_text(one.at)},
+            {"at", core::time_text(one.at)},
             {"took_ms", std::chrono::duration_cast<std::chrono::milliseconds>(one.took).count()},
             {"outcome", to_string(one.outcome)},
             {"status", one.status},
@@ -50,7 +50,7 @@ std::string attempts_page(const WebhookAttempts& attempts) {
     for (const auto& one : attempts.last) list.push_back(attempt_json(one));
     Json hours = Json::array();
     for (const auto& one : attempts.hours) {
-        hours.push_back({{"begins", time_text(one.begins)},
+        hours.push_back({{"begins", core::time_text(one.begins)},
                          {"attempts", one.attempts},
                          {"delivered", one.delivered}});
     }

@@ -2,15 +2,14 @@
 
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
+#include "core/time_text.hpp"
 #include "net/http/query.hpp"
 #include "retry/api/dead_query.hpp"
 #include "retry/api/dead_selection.hpp"
 #include "retry/api/problem.hpp"
 #include "retry/api/route.hpp"
-#include "retry/api/webhook_body.hpp"
 
 #include <chrono>
-#include <memory>
 #include <unordered_map>
 
 #include <nlohmann/json.hpp>
@@ -134,7 +133,7 @@ void DeadApi::settle(std::string_view body, Settlement how, const Caller& caller
         page["sample"] = sample_of(selection.letters);
         // An order with this `before` leaves out letters that come after this reply.
         if (const auto newest = node_.dead_letters().newest()) {
-            page["before"] = time_text(*newest + std::chrono::milliseconds{1});
+            page["before"] = core::time_text(*newest + std::chrono::milliseconds{1});
         }
         return reply(json_reply(200, core::json_text(page)));
     }

@@ -2,8 +2,8 @@
 
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
+#include "core/time_text.hpp"
 #include "retry/api/dead_api.hpp"
-#include "retry/api/webhook_body.hpp"
 #include "retry/filter/date.hpp"
 
 #include <algorithm>
@@ -107,8 +107,8 @@ Json json_of(const DeadLetter& letter) {
             {"type", letter.type},
             {"reason", to_string(letter.why)},
             {"attempts", letter.attempts},
-            {"accepted", time_text(letter.accepted)},
-            {"died", time_text(letter.place.died)},
+            {"accepted", core::time_text(letter.accepted)},
+            {"died", core::time_text(letter.place.died)},
             {"redriven", letter.redriven}};
 }
 
@@ -168,7 +168,7 @@ std::string letter_page(const DeadLetter& letter, const Delivery& delivery) {
     auto page = json_of(letter);
     page["history"] = Json::array();
     for (const auto& one : delivery.history) {
-        page["history"].push_back({{"died", time_text(one.at)},
+        page["history"].push_back({{"died", core::time_text(one.at)},
                                    {"reason", to_string(one.why)},
                                    {"attempts", one.attempts}});
     }

@@ -29,11 +29,7 @@ tl::unexpected<core::Error> bad_header(std::string why) {
 
 /// RFC 9110 §5.6.2.
 bool is_token(std::string_view text) {
-    static constexpr std::string_view kSymbols = "!#$%&'*+-.^_`|~";
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               kSymbols.find(c) != std::string_view::npos;
-    });
+    return !text.empty() && core::is_alphanumeric(text, "!#$%&'*+-.^_`|~");
 }
 
 bool is_reserved(std::string_view name) {

@@ -4,8 +4,6 @@
 #include "core/base64url.hpp"
 #include "core/hmac.hpp"
 
-#include <algorithm>
-
 namespace beckon::retry {
 
 using core::Fault;
@@ -40,9 +38,7 @@ tl::unexpected<core::Error> unauthorized(const char* why) {
 
 bool is_owner_name(std::string_view text) {
     return !text.empty() && text.size() <= kOwnerBytesMax &&
-           std::all_of(text.begin(), text.end(), [](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-           });
+           core::is_lower_alphanumeric(text, "-_");
 }
 
 core::Result<std::string> make_token(const core::KeyRing& keys, const Caller& caller) {

@@ -2,6 +2,7 @@
 
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
+#include "core/time_text.hpp"
 #include "fetch/url.hpp"
 #include "retry/api/own_headers.hpp"
 #include "retry/attachment/attachments.hpp"
@@ -10,8 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <ctime>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -373,7 +372,7 @@ std::string webhook_page(const WebhookDirectory::Entry& entry) {
               {"at_a_time", webhook.at_a_time},
               {"timeout_s", webhook.timeout.count()},
               {"description", webhook.description},
-              {"created", time_text(webhook.created)},
+              {"created", core::time_text(webhook.created)},
               {"secrets", webhook.secrets.size()},
               {"shared_key", nullptr},
               {"enabled", entry.state.enabled},
@@ -383,9 +382,10 @@ std::string webhook_page(const WebhookDirectory::Entry& entry) {
               {"memory_bytes", entry.memory_bytes}};
     for (const auto& [name, value] : webhook.headers) page["headers"].push_back(name);
     if (webhook.shared_key) page["shared_key"] = {{"id", webhook.shared_key->id}};
-    if (entry.state.failing_since) page["failing_since"] = time_text(*entry.state.failing_since);
+    if (entry.state.failing_since)
+        page["failing_since"] = core::time_text(*entry.state.failing_since);
     if (entry.costly) {
-        page["filter_too_costly"] = {{"at", time_text(entry.costly->at)},
+        page["filter_too_costly"] = {{"at", core::time_text(entry.costly->at)},
                                      {"source", entry.costly->source},
                                      {"id", entry.costly->event}};
     }
@@ -411,20 +411,6 @@ std::string webhooks_page(const std::vector<const WebhookDirectory::Entry*>& ent
         {"under_way", used.under_way},
         {"waiting", used.waiting}};
     return core::with_json_member(core::json_text(Json{{"usage", usage}}), "webhooks", list);
-}
-
-std::string time_text(core::Timestamp time) {
-    const auto ms = time.time_since_epoch();
-    const auto whole = std::chrono::floor<seconds>(ms);
-    const std::time_t at = whole.count();
-    std::tm utc{};
-    gmtime_r(&at, &utc);
-    std::array<char, 32> text{};
-    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
-    std::array<char, 8> fraction{};
-    std::snprintf(fraction.data(), fraction.size(), ".%03dZ",
-                  static_cast<int>((ms - whole).count()));
-    return std::string{text.data()} + fraction.data();
 }
 
 }  // namespace beckon::retry

@@ -35,7 +35,4 @@ std::string webhook_page(const WebhookDirectory::Entry& entry);
 std::string webhooks_page(const std::vector<const WebhookDirectory::Entry*>& entries,
                           const OwnerUsage& used);
 
-/// `2026-11-20T08:30:00.125Z`.
-std::string time_text(core::Timestamp time);
-
 }  // namespace beckon::retry

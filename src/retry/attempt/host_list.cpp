@@ -10,11 +10,9 @@ namespace beckon::retry {
 namespace {
 
 bool is_host_name(std::string_view name) {
-    const bool has_names_alone = std::all_of(name.begin(), name.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-    });
-    return !name.empty() && name.size() <= 253 && has_names_alone && name.front() != '.' &&
-           name.find("..") == std::string_view::npos && !parse_address(std::string{name});
+    return !name.empty() && name.size() <= 253 && core::is_lower_alphanumeric(name, "-_.") &&
+           name.front() != '.' && name.find("..") == std::string_view::npos &&
+           !parse_address(std::string{name});
 }
 
 std::string normal(std::string_view host) {

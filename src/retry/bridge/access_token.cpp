@@ -1,5 +1,6 @@
 #include "retry/bridge/access_token.hpp"
 
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/whole_number.hpp"
 
@@ -25,9 +26,8 @@ constexpr seconds kAssertionLife{3'600};
 
 /// `error` of RFC 6749 §5.2, as far as it is a plain word.
 std::string error_word(const std::string& body) {
-    const auto object = core::parse_json(body);
-    if (!object.is_object() || !object.contains("error") || !object["error"].is_string()) return "";
-    const auto word = object["error"].get<std::string>();
+    const auto word = core::text_member(core::parse_json(body), "error");
+    if (word.empty()) return "";
     const bool plain = std::all_of(word.begin(), word.end(),
                                    [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
     return plain && word.size() <= 64 ? " " + word : "";
@@ -94,11 +94,9 @@ core::Result<void> AccessToken::learn(const HttpAnswer& answer) {
         return core::fail(error_of(answer));
     }
     const auto object = core::parse_json(answer.body);
-    const bool good = object.is_object() && object.contains("access_token") &&
-                      object["access_token"].is_string() && object.contains("expires_in");
-    const auto expires_in =
-        good ? core::find_whole_number<std::uint64_t>(object["expires_in"]) : std::nullopt;
-    const auto text = expires_in ? object["access_token"].get<std::string>() : std::string{};
+    const auto* life_s = core::find_member(object, "expires_in");
+    const auto expires_in = life_s ? core::find_whole_number<std::uint64_t>(*life_s) : std::nullopt;
+    const auto text = expires_in ? core::text_member(object, "access_token") : std::string{};
     const bool printable =
         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
     if (text.empty() || !printable) {

@@ -1,8 +1,8 @@
 #include "retry/bridge/apns_app.hpp"
 
 #include "bridge/payload.hpp"
+#include "core/ascii.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace beckon::retry {
@@ -49,12 +49,7 @@ void ApnsApp::send(const Attempt& attempt, Done done) {
 }
 
 bool is_device_token(std::string_view token) {
-    const auto good = [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               c == '-' || c == '_' || c == ':';
-    };
-    return !token.empty() && token.size() <= kDeviceTokenMax &&
-           std::all_of(token.begin(), token.end(), good);
+    return !token.empty() && token.size() <= kDeviceTokenMax && core::is_alphanumeric(token, "-_:");
 }
 
 HttpRequest apns_request(const ApnsApp::Options& options, const std::string& topic,

@@ -1,5 +1,6 @@
 #include "retry/bridge/bridge_verdict.hpp"
 
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 
 #include <algorithm>
@@ -23,10 +24,7 @@ constexpr std::string_view kNoFcmToken =
 
 /// A bridge's code for a fault, if it is a plain word; any other text is left out.
 std::string word_in(const Json& object, const char* name) {
-    if (!object.is_object()) return {};
-    const auto found = object.find(name);
-    if (found == object.end() || !found->is_string()) return {};
-    const auto& word = found->get_ref<const std::string&>();
+    const auto word = core::text_member(object, name);
     const bool plain = std::all_of(word.begin(), word.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
     });
@@ -44,33 +42,26 @@ struct FcmError {
 /// The fields that a detail of type `google.rpc.BadRequest` names.
 std::vector<std::string> invalid_fields(const Json& detail) {
     std::vector<std::string> fields;
-    if (!detail.is_object() || !detail.contains("fieldViolations")) return fields;
-    const auto& violations = detail["fieldViolations"];
-    if (!violations.is_array()) return fields;
-    for (const auto& one : violations) {
-        const auto field = one.is_object() ? one.find("field") : one.end();
-        const bool named = one.is_object() && field != one.end() && field->is_string();
-        fields.push_back(named ? field->get<std::string>() : std::string{});
-    }
+    const auto* violations = core::find_member(detail, "fieldViolations");
+    if (!violations || !violations->is_array()) return fields;
+    for (const auto& one : *violations) fields.push_back(core::text_member(one, "field"));
     return fields;
 }
 
 FcmError fcm_error(const std::string& body) {
     const auto object = core::parse_json(body);
-    if (!object.is_object() || !object.contains("error")) return {};
-    const auto& error = object["error"];
-    FcmError out{.code = {}, .status = word_in(error, "status")};
-    if (!error.is_object() || !error.contains("details") || !error["details"].is_array())
-        return out;
+    const auto* error = core::find_member(object, "error");
+    if (!error) return {};
+    FcmError out{.code = {}, .status = word_in(*error, "status")};
+    const auto* details = core::find_member(*error, "details");
+    if (!details || !details->is_array()) return out;
     std::vector<std::string> fields;
-    for (const auto& detail : error["details"]) {
+    for (const auto& detail : *details) {
         if (out.code.empty()) out.code = word_in(detail, "errorCode");
         for (auto& field : invalid_fields(detail)) fields.push_back(std::move(field));
     }
     const auto is_token = [](const auto& field) { return field == "message.token"; };
-    const auto message = error.find("message");
-    const bool names_token = message != error.end() && message->is_string() &&
-                             message->get_ref<const std::string&>() == kNoFcmToken;
+    const bool names_token = core::text_member(*error, "message") == kNoFcmToken;
     out.token_is_invalid = fields.empty() ? names_token && !out.code.empty()
                                           : std::all_of(fields.begin(), fields.end(), is_token);
     return out;

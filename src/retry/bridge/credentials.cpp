@@ -1,5 +1,6 @@
 #include "retry/bridge/credentials.hpp"
 
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 
 #include <filesystem>
@@ -55,12 +56,9 @@ core::Result<Json> read_object(const std::filesystem::path& file) {
 }
 
 core::Result<std::string> member(const Json& object, const char* name) {
-    const auto found = object.find(name);
-    if (found == object.end() || !found->is_string() ||
-        found->get_ref<const std::string&>().empty()) {
-        return core::fail(Fault::invalid, std::string{"has no text `"} + name + "`");
-    }
-    return found->get<std::string>();
+    auto text = core::text_member(object, name);
+    if (text.empty()) return core::fail(Fault::invalid, std::string{"has no text `"} + name + "`");
+    return text;
 }
 
 /// Reads several members; the first that is missing decides.

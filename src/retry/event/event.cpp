@@ -1,5 +1,6 @@
 #include "retry/event/event.hpp"
 
+#include "core/ascii.hpp"
 #include "core/base64url.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
@@ -43,8 +44,7 @@ tl::unexpected<core::Error> invalid(const std::string& name, std::string_view wh
 
 bool is_attribute_name(std::string_view name) {
     return !name.empty() && name.size() <= kAttributeNameBytesMax &&
-           std::all_of(name.begin(), name.end(),
-                       [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+           core::is_lower_alphanumeric(name);
 }
 
 /// The attributes of an event's text, without its data.

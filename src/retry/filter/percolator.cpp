@@ -1,5 +1,6 @@
 #include "retry/filter/percolator.hpp"
 
+#include "core/json_member.hpp"
 #include "retry/filter/field_path.hpp"
 #include "retry/filter/heap.hpp"
 #include "retry/filter/scalars.hpp"
@@ -38,9 +39,8 @@ bool is_longer_than_terms(const Json& value) {
 }
 
 std::string_view type_of(const Json& event) {
-    const auto found = event.find("type");
-    if (found == event.end() || !found->is_string()) return {};
-    return found->get_ref<const std::string&>();
+    const auto* found = core::find_text(event, "type");
+    return found ? std::string_view{*found} : std::string_view{};
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "retry/webhook/binary_message.hpp"
 
+#include "core/ascii.hpp"
 #include "core/base64url.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
@@ -11,8 +12,6 @@
 #include <nlohmann/json.hpp>
 
 namespace beckon::retry {
-
-using BinaryJson = nlohmann::json;
 
 namespace {
 
@@ -44,11 +43,6 @@ std::string plain_text(std::string_view value) {
     return core::must_parse_json(value).get<std::string>();
 }
 
-bool is_header_name(std::string_view name) {
-    return std::all_of(name.begin(), name.end(),
-                       [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
-}
-
 /// The body of `data`, for the type that the event names.
 std::optional<std::string> body_of_data(std::string_view value, const core::MediaType& type) {
     if (!type.is_utf8()) return std::nullopt;
@@ -78,7 +72,7 @@ struct Parts {
         auto header = "ce-" + name + ": " + percent_encoded(plain_text(value));
         header_bytes += header.size();
         message.headers.push_back(std::move(header));
-        return is_header_name(name);
+        return core::is_lower_alphanumeric(name);
     }
 };
 

@@ -6,7 +6,7 @@
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/percent.hpp"
-#include "inspect/trace/trace_words.hpp"
+#include "core/time_text.hpp"
 #include "tools/api/api_command.hpp"
 #include "tools/commands.hpp"
 
@@ -58,7 +58,7 @@ std::vector<std::pair<std::string, std::string>> fields_of(const DeadWanted& wan
          {std::pair{"since", &wanted.since}, std::pair{"before", &wanted.before}}) {
         if (value->empty()) continue;
         const auto moment = app::moment_of(std::string{"--"} + name, *value);
-        fields.emplace_back(name, inspect::time_text(moment));
+        fields.emplace_back(name, core::time_text(moment));
     }
     return fields;
 }

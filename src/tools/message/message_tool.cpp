@@ -8,6 +8,7 @@
 #include "core/log_names.hpp"
 #include "core/milestone.hpp"
 #include "core/percent.hpp"
+#include "core/time_text.hpp"
 #include "core/tokens.hpp"
 #include "core/whole_number.hpp"
 #include "inspect/trace/named.hpp"
@@ -43,7 +44,7 @@ std::string route_to_client(const EdgeAnswer& edge) {
         return "not known: the edge at the ops port does not serve its client. `beckon cluster` "
                "shows the edge that does; name its ops port with --ops-host and --ops-port";
     }
-    if (now->sent) return inspect::time_text(*now->sent) + ", and the client has not answered yet";
+    if (now->sent) return core::time_text(*now->sent) + ", and the client has not answered yet";
     if (now->connected)
         return "not yet: the client is connected, and has not answered earlier ones";
     return "not yet: the client is not connected";
@@ -98,7 +99,7 @@ std::optional<EdgeAnswer> edge_answer(const app::Config& config, core::Tokens& t
 std::string sent_line(const inspect::MessageTrace& trace, const std::optional<EdgeAnswer>& edge) {
     if (edge) return line("sent", route_to_client(*edge));
     const auto* sent = step(trace, to_string(core::Milestone::transmitted));
-    return sent ? line("sent", inspect::time_text(sent->at)) : "";
+    return sent ? line("sent", core::time_text(sent->at)) : "";
 }
 
 }  // namespace
@@ -107,11 +108,11 @@ std::string message_text(const inspect::MessageTrace& trace,
                          const std::optional<EdgeAnswer>& edge) {
     auto text = trace.verdict + "\n";
     if (const auto* accepted = step(trace, "accepted")) {
-        text += line("accepted", inspect::time_text(accepted->at));
+        text += line("accepted", core::time_text(accepted->at));
     }
     text += sent_line(trace, edge);
     if (const auto* finished = step(trace, "finished")) {
-        text += line("finished", inspect::time_text(finished->at));
+        text += line("finished", core::time_text(finished->at));
     }
     if (trace.reliability_id) text += line("tracked", *trace.reliability_id);
     return text;

@@ -1,7 +1,7 @@
 #include "app/command_line.hpp"
 #include "core/json_text.hpp"
+#include "core/time_text.hpp"
 #include "fetch/transfer.hpp"
-#include "reliability/totals/report.hpp"
 #include "tools/commands.hpp"
 
 #include <chrono>
@@ -28,17 +28,11 @@ std::string padded(std::string text, std::size_t width) {
     return text;
 }
 
+/// "2026-11-20 08:30:00.125"
 std::string report_time_text(std::int64_t ms) {
-    const core::Timestamp at{std::chrono::milliseconds{ms}};
-    const auto day = reliability::day_of(at);
-    const auto of_day = at - core::Timestamp{day};
-    char text[32];
-    std::snprintf(text, sizeof text, " %02d:%02d:%02d.%03d",
-                  static_cast<int>(of_day / std::chrono::hours{1}),
-                  static_cast<int>(of_day / std::chrono::minutes{1} % 60),
-                  static_cast<int>(of_day / std::chrono::seconds{1} % 60),
-                  static_cast<int>(of_day.count() % 1000));
-    return reliability::to_string(day) + text;
+    auto text = core::time_text(core::Timestamp{std::chrono::milliseconds{ms}});
+    text.pop_back();
+    return text.replace(text.find('T'), 1, " ");
 }
 
 std::string step_text(const Json& step) {

@@ -5,8 +5,8 @@
 #include "app/process/process.hpp"
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"
+#include "core/time_text.hpp"
 #include "core/tokens.hpp"
-#include "inspect/trace/trace_words.hpp"
 #include "tools/running/ops_client.hpp"
 #include "tools/running/tool_log.hpp"
 
@@ -52,13 +52,13 @@ std::string client_line(const std::optional<store::StoredClient>& client) {
         return "The log has no such client: it never registered, was removed, or is purged.\n";
     }
     return "It speaks " + std::string{to_string(client->router_type)} + ", was made at " +
-           inspect::time_text(client->created) + " and last seen at " +
-           inspect::time_text(client->last_seen) + ".\n";
+           core::time_text(client->created) + " and last seen at " +
+           core::time_text(client->last_seen) + ".\n";
 }
 
 std::string channel_line(const store::StoredChannel& channel, bool asked) {
     return "  channel " + core::to_dashed(channel.channel) + ", made at " +
-           inspect::time_text(channel.created) +
+           core::time_text(channel.created) +
            (channel.vapid_sha256.empty() ? "" : ", for one VAPID key only") +
            (asked ? "  <- the endpoint's\n" : "\n");
 }
@@ -132,14 +132,14 @@ std::string connection_text(const nlohmann::json& page, const std::string& why_n
     }
     if (!page.value("connected", false)) return "It is not connected now.\n";
     auto text = "It is connected, at least since " +
-                inspect::time_text(time_in(page, "attached_since")) + ", at the edge " +
+                core::time_text(time_in(page, "attached_since")) + ", at the edge " +
                 page.value("edge", std::string{"?"});
     const auto unanswered = page.value("unanswered", std::size_t{0});
     if (unanswered == 0) return text + ".\n";
     text += ", and has not answered " + std::to_string(unanswered) + " messages that were sent";
     const auto sent = page.find("sent");
     if (sent != page.end() && sent->is_array() && !sent->empty()) {
-        text += ", the first at " + inspect::time_text(time_in(sent->front(), "at"));
+        text += ", the first at " + core::time_text(time_in(sent->front(), "at"));
     }
     return text + ".\n";
 }

@@ -3,6 +3,7 @@
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "core/key_ring.hpp"
+#include "core/time_text.hpp"
 #include "tools/commands.hpp"
 #include "tools/topics/topic_forms.hpp"
 #include "tools/topics/topics_tool.hpp"
@@ -77,7 +78,8 @@ int topics_create(app::Config config, const CreateOptions& create) {
     const auto file = config.key_ring_file().string();
     Topics topics{std::move(config), create.dry_run};
     if (ring) topics.options.keyring_fingerprint = ring->fingerprint();
-    if (ring && !create.new_log && app::is_older_than_log(*ring, app::now_text())) {
+    if (ring && !create.new_log &&
+        app::is_older_than_log(*ring, core::time_text_in_seconds(core::SystemClock{}.wall()))) {
         topics.options.no_new_log =
             "there are no log topics with this prefix, but the key ring " + file +
             " is older than a new log would be: on an empty log every sender would get 410, as if "

@@ -1,8 +1,8 @@
 #include "tools/topics/topics_tool.hpp"
 
 #include "app/process/installation.hpp"
-#include "app/process/key_ring_guard.hpp"
 #include "core/ids.hpp"
+#include "core/time_text.hpp"
 #include "log/control.hpp"
 
 #include <utility>
@@ -113,7 +113,7 @@ core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
             "existing log topics are not as Beckon needs them, nothing is changed: " + text);
     }
     Control control{.log_id = core::to_hex(core::random_uuid4()),
-                    .created = app::now_text(),
+                    .created = core::time_text_in_seconds(core::SystemClock{}.wall()),
                     .partitions = layout.partitions,
                     .tiers = layout.tiers,
                     .keyring_fingerprint = options.keyring_fingerprint};

@@ -1,6 +1,7 @@
 #include "app/process/key_ring_guard.hpp"
 #include "client/vapid.hpp"
 #include "core/base64url.hpp"
+#include "core/time_text.hpp"
 #include "core/tokens.hpp"
 #include "support/memory_log.hpp"
 #include "tools/new_installation.hpp"
@@ -212,7 +213,7 @@ TEST_CASE("the first role publishes the fingerprint, and the next one is held to
     const core::SystemClock clock;
     const auto log = log::make_memory_log({.partitions = 4, .clock = &clock});
     log::Control control{.log_id = "a",
-                         .created = now_text(),
+                         .created = core::time_text_in_seconds(core::SystemClock{}.wall()),
                          .partitions = 4,
                          .tiers = {},
                          .keyring_fingerprint = {}};
