@@ -16,15 +16,6 @@ namespace {
 using nlohmann::json;
 using ops::Page;
 
-Page refusal(int status, std::string_view why) {
-    return {.status = status, .body = core::json_text(json{{"error", why}})};
-}
-
-std::string member(const ops::Query& query, std::string_view name) {
-    const auto found = query.find(name);
-    return found == query.end() ? std::string{} : found->second;
-}
-
 Page list(const edge::Edge& edge) {
     const auto now = edge.broadcasts();
     return {.body =
@@ -33,15 +24,15 @@ Page list(const edge::Edge& edge) {
 
 Page change(edge::Edge& edge, const core::KeyRing& keys, const ops::Query& query,
             edge::BroadcastSet broadcast) {
-    if (!is_broadcast_token(keys, member(query, "token"))) {
-        return refusal(401, "the token is not the one that `beckon broadcasts token` prints");
+    if (!is_broadcast_token(keys, ops::value_in(query, "token"))) {
+        return ops::refusal(401, "the token is not the one that `beckon broadcasts token` prints");
     }
-    if (const auto good = check(broadcast); !good) return refusal(400, good.error().message);
+    if (const auto good = check(broadcast); !good) return ops::refusal(400, good.error().message);
     const auto now = edge.broadcasts();
     const bool is_new = broadcast.version && now->version_of(broadcast.id).empty();
     if (is_new && now->versions.size() >= edge::kBroadcastsMax) {
-        return refusal(409, "there are " + std::to_string(edge::kBroadcastsMax) +
-                                " broadcasts, and no more are allowed: delete one");
+        return ops::refusal(409, "there are " + std::to_string(edge::kBroadcastsMax) +
+                                     " broadcasts, and no more are allowed: delete one");
     }
     edge.set_broadcast(std::move(broadcast));
     return {.status = 202, .body = "{}"};
@@ -54,14 +45,16 @@ ops::Mount mount_broadcast_pages(ops::OpsServer& ops, edge::Edge& edge,
     return ops.mount("/broadcasts", [&edge, keys = std::move(keys)](std::string_view path,
                                                                     const ops::Query& query) {
         if (path == "/list") return list(edge);
-        const auto id = member(query, "id");
+        const std::string id{ops::value_in(query, "id")};
         if (path == "/set") {
-            return change(edge, *keys, query, {.id = id, .version = member(query, "version")});
+            return change(edge, *keys, query,
+                          {.id = id, .version = std::string{ops::value_in(query, "version")}});
         }
         if (path == "/delete") {
             return change(edge, *keys, query, {.id = id, .version = std::nullopt});
         }
-        return refusal(404, "there are /broadcasts/list, /broadcasts/set and /broadcasts/delete");
+        return ops::refusal(404,
+                            "there are /broadcasts/list, /broadcasts/set and /broadcasts/delete");
     });
 }
 

@@ -9,10 +9,7 @@ namespace beckon::ingest {
 namespace {
 
 HttpReply json_reply(const nlohmann::json& body) {
-    HttpReply reply;
-    reply.add("Content-Type", "application/json");
-    reply.body = core::json_text(body);
-    return reply;
+    return net::json_reply(200, core::json_text(body));
 }
 
 nlohmann::json table(bool good, std::string_view cause) {
@@ -81,19 +78,18 @@ HttpReply milestone_counts_reply(const std::optional<core::MilestoneCounts>& cou
 }
 
 HttpReply milestone_metrics_reply(const std::optional<core::MilestoneCounts>& counts) {
-    HttpReply reply;
-    reply.add("Content-Type", "application/openmetrics-text; version=1.0.0; charset=utf-8");
+    std::string text;
     if (counts) {
-        reply.body =
+        text =
             "# HELP autopush_reliability Count of messages at given states.\n"
             "# TYPE autopush_reliability gauge\n";
         for_original_counts(*counts, [&](std::string_view name, std::uint64_t count) {
-            reply.body.append("autopush_reliability{state=\"").append(name);
-            reply.body.append("\"} ").append(std::to_string(count)).append("\n");
+            text.append("autopush_reliability{state=\"").append(name);
+            text.append("\"} ").append(std::to_string(count)).append("\n");
         });
     }
-    reply.body += "# EOF\n";
-    return reply;
+    return net::reply_of(200, "application/openmetrics-text; version=1.0.0; charset=utf-8",
+                         text + "# EOF\n");
 }
 
 HttpReply status_reply(std::string_view version) {

@@ -215,15 +215,15 @@ HttpReply Service::monitor(const Call& call) const {
 void Service::preflight(const CallPtr& call) {
     const auto& headers = call->request().headers;
     const auto wanted = parse_method(*headers.get(HeaderName::request_method));
-    HttpReply reply;
     if (wanted != Method::del && wanted != Method::get && wanted != Method::post &&
         wanted != Method::put) {
-        reply.status = 400;
-        reply.add("Content-Type", "text/plain; charset=utf-8");
-        reply.body = "The requested method is not allowed; DELETE, GET, POST and PUT are.";
-        responder_.finish(call, std::move(reply));
+        responder_.finish(
+            call,
+            net::reply_of(400, "text/plain; charset=utf-8",
+                          "The requested method is not allowed; DELETE, GET, POST and PUT are."));
         return;
     }
+    HttpReply reply;
     reply.add("Access-Control-Allow-Methods", "DELETE, GET, POST, PUT");
     if (const auto names = headers.get(HeaderName::request_headers)) {
         reply.add("Access-Control-Allow-Headers", std::string{*names});

@@ -18,19 +18,11 @@ using net::HttpReply;
 using net::Method;
 
 HttpReply text_reply(int status, std::string body) {
-    HttpReply reply;
-    reply.status = status;
-    reply.add("Content-Type", "text/plain; charset=utf-8");
-    reply.body = std::move(body);
-    return reply;
+    return net::reply_of(status, "text/plain; charset=utf-8", std::move(body));
 }
 
 HttpReply json_reply(int status, const nlohmann::ordered_json& body) {
-    HttpReply reply;
-    reply.status = status;
-    reply.add("Content-Type", "application/json");
-    reply.body = core::json_text(body);
-    return reply;
+    return net::json_reply(status, core::json_text(body));
 }
 
 HttpReply report_reply(bool good, const Health::Report& report, const std::string& version) {
@@ -70,11 +62,7 @@ void append_failures(std::string& out) {
 HttpReply not_found_reply() { return text_reply(404, "there is nothing at this path\n"); }
 
 HttpReply page_reply(Page page) {
-    HttpReply reply;
-    reply.status = page.status;
-    reply.add("Content-Type", std::move(page.type));
-    reply.body = std::move(page.body);
-    return reply;
+    return net::reply_of(page.status, std::move(page.type), std::move(page.body));
 }
 
 }  // namespace
@@ -153,9 +141,7 @@ HttpReply OpsHandler::route(std::string_view target) const {
 
 HttpReply OpsHandler::metrics_reply() const {
     mounts_.before_metrics();
-    HttpReply reply;
-    reply.add("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
-    reply.body = metrics_.text();
+    auto reply = net::reply_of(200, "text/plain; version=0.0.4; charset=utf-8", metrics_.text());
     reply.body.append("# HELP ").append(metric::kReady);
     reply.body.append(
         " 1 while this part of the process is ready, 0 while it is not; /ready says why.\n");

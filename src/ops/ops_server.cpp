@@ -1,10 +1,13 @@
 #include "ops/ops_server.hpp"
 
+#include "core/json_text.hpp"
 #include "net/http/http_server.hpp"
 #include "ops/mounts.hpp"
 #include "ops/ops_handler.hpp"
 
 #include <stdexcept>
+
+#include <nlohmann/json.hpp>
 
 namespace beckon::ops {
 
@@ -39,6 +42,15 @@ net::HttpServerOptions options_of(const OpsConfig& config) {
 }
 
 }  // namespace
+
+Page refusal(int status, std::string_view why) {
+    return {.status = status, .body = core::json_text(nlohmann::json{{"error", why}})};
+}
+
+std::string_view value_in(const Query& query, std::string_view name) {
+    const auto found = query.find(name);
+    return found == query.end() ? std::string_view{} : std::string_view{found->second};
+}
 
 struct OpsServer::Impl {
     explicit Impl(const OpsConfig& config) : server(options_of(config), observer) {}

@@ -25,7 +25,13 @@ struct Page {
     std::string type = "application/json";
     std::string body;
 };
+/// A page {"error": `why`}.
+Page refusal(int status, std::string_view why);
+
 using Query = std::map<std::string, std::string, std::less<>>;
+/// Empty if the query has no such name.
+std::string_view value_in(const Query& query, std::string_view name);
+
 /// `path` is the part behind the prefix, percent-decoded like the query. Called on the port's one
 /// thread: it answers from memory and never blocks, since `/live` waits for it.
 using PageMaker = std::function<Page(std::string_view path, const Query& query)>;

@@ -221,8 +221,7 @@ TEST_CASE("every problem has a status, an errno, a text and a label of its own",
     CHECK(page.status == 200);
     CHECK(page.header("Content-Type") == "text/plain; charset=utf-8");
     std::set<std::string> labels;
-    for (int i = 0; i < ingest::kProblems; ++i) {
-        const auto problem = static_cast<ingest::Problem>(i);
+    for (const auto problem : core::kValuesOf<ingest::Problem>) {
         CAPTURE(to_string(problem));
         CHECK(labels.insert(std::string{to_string(problem)}).second);
         const auto reply = ingest::error_reply({problem, {}, 0});

@@ -16,7 +16,7 @@ FOLDER_ROW = re.compile(r"^\| `(?:src/)?((?<=src/)\w+|bench)` \|.*\| ([^|]+) \|$
 CLOSING = re.compile(r'Closing k\w+\{CloseCode::(\w+), "(\w+)"\}')
 CLOSE_CODE = re.compile(r"^    (\w+) = (\d{4}),", re.M)
 CLOSE_ROW = re.compile(r"^\| (\d{4}) \| `(\w+)` \|", re.M)
-PROBLEM = re.compile(r'return \{(\d{3}), (\d+), "(\w+)",')
+PROBLEM = re.compile(r'case Problem::(\w+):\s+return \{(\d{3}), (\d+),')
 PROBLEM_ROW = re.compile(r"^\| (\d{3}) \| (\d+|null|–) \| `(\w+)` \|", re.M)
 DECISION_ROW = re.compile(r"^\| \[(\d{4})\]\(([\w-]+\.md)\) \| (.+?) \| \d{4}-\d\d-\d\d \| .+ \|$", re.M)
 MERGED_ROW = re.compile(r"^\| (\d{4}) \| .+ \| \[(.+?)\]\((.+?)\) \|$", re.M)
@@ -92,7 +92,8 @@ def close_codes_in_tests():
 
 
 def http_errors():
-    coded = set(PROBLEM.findall(text_of("src/ingest/api/errors.cpp")))
+    coded = {(status, errno, label)
+             for label, status, errno in PROBLEM.findall(text_of("src/ingest/api/errors.cpp"))}
     documented = {(status, "0" if errno in ("null", "–") else errno, label)
                   for status, errno, label in PROBLEM_ROW.findall(text_of("docs/protocol/errors.md"))}
     yield from differences("docs/protocol/errors.md, HTTP errors", documented, coded)

@@ -59,17 +59,14 @@ std::string page_list() {
     return list;
 }
 
-HttpReply json_reply(int status, std::string text) {
-    HttpReply reply;
-    reply.status = status;
-    reply.add("Content-Type", std::string{kJsonType});
+HttpReply fresh_json(int status, std::string text) {
+    auto reply = net::json_reply(status, std::move(text));
     reply.add("Cache-Control", "no-store");
-    reply.body = std::move(text);
     return reply;
 }
 
 HttpReply error_reply(int status, std::string_view why) {
-    return json_reply(status, refused(status, why).json);
+    return fresh_json(status, refused(status, why).json);
 }
 
 HttpReply wrong_method(const char* allowed) {
@@ -334,7 +331,7 @@ HttpReply WebHandler::log_in(const HttpRequest& request) {
         case Login::Answer::good: break;
     }
     const bool tls = header(request, HeaderName::forwarded_proto) == "https";
-    auto reply = json_reply(kOk, "{}");
+    auto reply = fresh_json(kOk, "{}");
     reply.add("Set-Cookie", session_cookie(login_.new_session(), Login::kSession, tls));
     return reply;
 }
@@ -342,14 +339,14 @@ HttpReply WebHandler::log_in(const HttpRequest& request) {
 HttpReply WebHandler::log_out(const HttpRequest& request) {
     if (const auto session = cookie_of(request)) login_.end_session(*session);
     loop_.post(lifetime_.guard([this] { notify_streams(); }));  // those of the session end
-    auto reply = json_reply(kOk, "{}");
+    auto reply = fresh_json(kOk, "{}");
     reply.add("Set-Cookie", session_cookie("", std::chrono::seconds{0}, false));
     return reply;
 }
 
 HttpReply WebHandler::page(std::string_view name) const {
     const auto text = context_.pages.get(std::string{name});
-    if (text) return json_reply(kOk, *text);
+    if (text) return fresh_json(kOk, *text);
     if (std::find(kPageNames.begin(), kPageNames.end(), name) == kPageNames.end()) {
         return error_reply(404, "there is no such page; there are " + page_list());
     }
@@ -368,8 +365,7 @@ HttpReply WebHandler::stream(const HttpRequest& request, std::string_view query)
             return login_.is_session(session);
         };
     }
-    HttpReply reply;
-    reply.add("Content-Type", "text/event-stream");
+    auto reply = net::reply_of(kOk, "text/event-stream", {});
     reply.add("Cache-Control", "no-store");
     reply.add("X-Accel-Buffering", "no");  // nginx would keep events back
     const auto made = std::make_shared<LiveStream>(context_.pages, std::move(options));
@@ -413,9 +409,9 @@ void WebHandler::check(const Act& act, net::ExchangePtr exchange) {
 }
 
 HttpReply WebHandler::shown(const Plan& plan, const std::string& session) const {
-    if (plan.answer.status != kOk) return json_reply(plan.answer.status, plan.answer.json);
+    if (plan.answer.status != kOk) return fresh_json(plan.answer.status, plan.answer.json);
     const auto confirmation = plan.order ? Json(login_.confirmation(session, *plan.order)) : Json();
-    return json_reply(kOk, R"({"plan":)" + plan.answer.json + R"(,"confirmation":)" +
+    return fresh_json(kOk, R"({"plan":)" + plan.answer.json + R"(,"confirmation":)" +
                                core::json_text(confirmation) + "}");
 }
 
@@ -442,7 +438,7 @@ Reply WebHandler::reply_to(std::uint64_t kept) {
     return pledged<Answer>(
         lifetime_,
         [this, kept](Answer answer) {
-            finish(kept, json_reply(answer.status, std::move(answer.json)));
+            finish(kept, fresh_json(answer.status, std::move(answer.json)));
         },
         not_answered());
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "net/http/http_message.hpp"
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -15,13 +17,7 @@ struct MonitorStatus {
     std::size_t connections = 0;
 };
 
-struct HttpReply {
-    int status = 200;
-    std::string_view content_type{};  ///< empty: no body
-    std::string headers{};            ///< further ones, each with its CRLF
-    std::string body{};
-    bool operator==(const HttpReply&) const = default;
-};
+using net::HttpReply;
 
 /// The answer to a request without an upgrade.
 HttpReply monitor_reply(std::string_view path, const MonitorStatus& status);

@@ -12,90 +12,71 @@ namespace {
 struct Wire {
     int status;
     int code;  ///< `errno` of the JSON body; 0: null
-    std::string_view label;
     std::string_view message;
 };
 
 Wire wire(Problem problem) {
     switch (problem) {
-        case Problem::unknown_route:
-            return {404, 0, "unknown_route", "There is nothing at this path."};
+        case Problem::unknown_route: return {404, 0, "There is nothing at this path."};
         case Problem::method_not_allowed:
-            return {405, 0, "method_not_allowed", "See Allow for the methods of this path."};
+            return {405, 0, "See Allow for the methods of this path."};
         case Problem::bad_endpoint:
-            return {404, 102, "bad_endpoint", "This is not a push endpoint of this service."};
-        case Problem::no_such_client: return {410, 103, "no_such_client", "No such client."};
-        case Problem::body_too_large:
-            return {413, 104, "body_too_large", "The message body is larger than allowed."};
-        case Problem::json_too_large:
-            return {413, 0, "json_too_large", "The JSON body is larger than allowed."};
+            return {404, 102, "This is not a push endpoint of this service."};
+        case Problem::no_such_client: return {410, 103, "No such client."};
+        case Problem::body_too_large: return {413, 104, "The message body is larger than allowed."};
+        case Problem::json_too_large: return {413, 0, "The JSON body is larger than allowed."};
         case Problem::no_such_subscription:
-            return {410, 106, "no_such_subscription",
-                    "No such subscription: it has ended, do not send to it again."};
+            return {410, 106, "No such subscription: it has ended, do not send to it again."};
         case Problem::unknown_app_id:
-            return {400, 106, "unknown_app_id", "The application id is not configured here."};
+            return {400, 106, "The application id is not configured here."};
         case Problem::unknown_channel:
-            return {400, 0, "unknown_channel", "The release channel is not configured here."};
-        case Problem::bad_router_type:
-            return {400, 108, "bad_router_type", "The router type must be fcm or apns."};
-        case Problem::unauthorized:
-            return {401, 109, "unauthorized", "The request is not authorized."};
+            return {400, 0, "The release channel is not configured here."};
+        case Problem::bad_router_type: return {400, 108, "The router type must be fcm or apns."};
+        case Problem::unauthorized: return {401, 109, "The request is not authorized."};
         case Problem::wrong_secret:
-            return {401, 109, "wrong_secret",
+            return {401, 109,
                     "Authorization must be 'Bearer <secret>' with the secret of this "
                     "registration."};
-        case Problem::bad_encryption:
-            return {400, 110, "bad_encryption", "The encryption headers are not valid."};
-        case Problem::bad_ttl:
-            return {400, 111, "bad_ttl", "TTL is required: whole seconds, 0 or more."};
+        case Problem::bad_encryption: return {400, 110, "The encryption headers are not valid."};
+        case Problem::bad_ttl: return {400, 111, "TTL is required: whole seconds, 0 or more."};
         case Problem::bad_topic:
-            return {400, 113, "bad_topic",
+            return {400, 113,
                     "Topic must be 1 to 32 characters from A-Z a-z 0-9 - _ (RFC 8030 5.4)."};
-        case Problem::negative_ttl: return {400, 114, "negative_ttl", "TTL must be 0 or more."};
+        case Problem::negative_ttl: return {400, 114, "TTL must be 0 or more."};
         case Problem::bad_urgency:
-            return {400, 0, "bad_urgency",
-                    "Urgency must be one of very-low, low, normal, high (RFC 8030 5.3)."};
-        case Problem::bad_message_id:
-            return {400, 0, "bad_message_id", "This is not a message id of this service."};
+            return {400, 0, "Urgency must be one of very-low, low, normal, high (RFC 8030 5.3)."};
+        case Problem::bad_message_id: return {400, 0, "This is not a message id of this service."};
         case Problem::bad_receipt:
-            return {400, 0, "bad_receipt",
+            return {400, 0,
                     "Push-Receipt must be the URL of a receipt subscription of this service "
                     "(RFC 8030 5.1)."};
         case Problem::bad_receipt_query:
-            return {400, 0, "bad_receipt_query",
-                    "The query of a receipt subscription may be after=<number> alone."};
+            return {400, 0, "The query of a receipt subscription may be after=<number> alone."};
         case Problem::no_such_receipt:
-            return {404, 0, "no_such_receipt",
-                    "This is not a receipt subscription of this service."};
-        case Problem::bad_json: return {400, 0, "bad_json", "The JSON body is not valid."};
-        case Problem::bad_request:
-            return {400, 0, "bad_request", "The request is not valid HTTP/1.1."};
+            return {404, 0, "This is not a receipt subscription of this service."};
+        case Problem::bad_json: return {400, 0, "The JSON body is not valid."};
+        case Problem::bad_request: return {400, 0, "The request is not valid HTTP/1.1."};
         case Problem::header_too_large:
-            return {431, 0, "header_too_large", "The request's header is larger than allowed."};
-        case Problem::request_too_slow:
-            return {408, 0, "request_too_slow", "The request did not arrive in time."};
-        case Problem::too_many_requests:
-            return {429, 0, "too_many_requests", "Too many requests from this address."};
+            return {431, 0, "The request's header is larger than allowed."};
+        case Problem::request_too_slow: return {408, 0, "The request did not arrive in time."};
+        case Problem::too_many_requests: return {429, 0, "Too many requests from this address."};
         case Problem::not_saved:
-            return {503, 201, "not_saved", "The message could not be saved; try again later."};
-        case Problem::not_saved_for_good:
-            return {500, 201, "not_saved_for_good", "The message could not be saved."};
+            return {503, 201, "The message could not be saved; try again later."};
+        case Problem::not_saved_for_good: return {500, 201, "The message could not be saved."};
         case Problem::not_ready:
-            return {503, 0, "not_ready",
-                    "Whether this exists cannot be decided at present; try again later."};
+            return {503, 0, "Whether this exists cannot be decided at present; try again later."};
         case Problem::busy:
-            return {503, 0, "busy", "The service is not available at present; try again later."};
+            return {503, 0, "The service is not available at present; try again later."};
         case Problem::disk_full:
-            return {503, 201, "disk_full",
+            return {503, 201,
                     "The service's disk is full: nothing can be saved until there is space."};
         case Problem::not_bridged:
-            return {503, 0, "not_bridged",
+            return {503, 0,
                     "Messages of this client are not delivered at present: no bridge is running."};
-        case Problem::internal: return {500, 0, "internal", "Something unforeseen happened."};
-        case Problem::deliberate:
-            return {418, 999, "deliberate", "An error on purpose, to test alerting."};
+        case Problem::internal: return {500, 0, "Something unforeseen happened."};
+        case Problem::deliberate: return {418, 999, "An error on purpose, to test alerting."};
     }
-    return {500, 0, "internal", "Something unforeseen happened."};
+    return {500, 0, "Something unforeseen happened."};
 }
 
 /// Short where waiting helps, long where a person must do something first.
@@ -109,8 +90,6 @@ int standard_retry_after_s(Problem problem) {
 }
 
 }  // namespace
-
-std::string_view to_string(Problem problem) { return wire(problem).label; }
 
 HttpReply error_reply(const Failure& failure) {
     const auto facts = wire(failure.problem);
@@ -143,11 +122,9 @@ HttpReply error_reply(const Failure& failure) {
 }
 
 HttpReply error_page() {
-    HttpReply reply;
-    reply.add("Content-Type", "text/plain; charset=utf-8");
-    reply.body = "status  errno  meaning\n";
-    for (int i = 0; i < kProblems; ++i) {
-        const auto facts = wire(static_cast<Problem>(i));
+    auto reply = net::reply_of(200, "text/plain; charset=utf-8", "status  errno  meaning\n");
+    for (const auto problem : core::kValuesOf<Problem>) {
+        const auto facts = wire(problem);
         auto code = facts.code == 0 ? std::string{"null"} : std::to_string(facts.code);
         code.resize(7, ' ');
         reply.body += std::to_string(facts.status);

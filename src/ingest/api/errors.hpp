@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/enum_names.hpp"
 #include "core/result.hpp"
 #include "ingest/api/http.hpp"
 
@@ -47,10 +48,8 @@ enum class Problem : std::uint8_t {
     internal,              ///< 500
     deliberate,            ///< 418/999
 };
-inline constexpr int kProblems = static_cast<int>(Problem::deliberate) + 1;
-
 /// The label in metrics.
-std::string_view to_string(Problem problem);
+inline std::string_view to_string(Problem problem) { return core::name_of(problem); }
 
 /// A refusal. `detail` names for a person the fault and what is allowed: text that outlives the
 /// reply and needs no escapes in JSON, never input of the peer.

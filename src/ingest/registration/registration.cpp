@@ -5,7 +5,6 @@
 #include "core/json_text.hpp"
 #include "ingest/registration/registration_body.hpp"
 #include "ingest/registration/registration_secret.hpp"
-#include "records/events.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -21,12 +20,7 @@ namespace {
 
 constexpr core::Duration kSeenInterval = std::chrono::hours{24};
 
-HttpReply json_reply(const json& body) {
-    HttpReply reply;
-    reply.add("Content-Type", "application/json");
-    reply.body = core::json_text(body);
-    return reply;
-}
+HttpReply json_reply(const json& body) { return net::json_reply(200, core::json_text(body)); }
 
 /// SHA-256 as hex; empty without a key.
 std::string hash_of(const std::optional<std::string>& key) {

@@ -74,17 +74,11 @@ void MatrixReplies::add(const std::string& pushkey, int status) {
 
 HttpReply MatrixReplies::reply() const {
     if (later_) return error_reply({Problem::busy, {}, 0});
-    HttpReply reply;
-    reply.add("Content-Type", "application/json");
-    reply.body = core::json_text(Json{{"rejected", rejected_}});
-    return reply;
+    return net::json_reply(200, core::json_text(Json{{"rejected", rejected_}}));
 }
 
 HttpReply matrix_discovery() {
-    HttpReply reply;
-    reply.add("Content-Type", "application/json");
-    reply.body = R"({"unifiedpush":{"gateway":"matrix"}})";
-    return reply;
+    return net::json_reply(200, R"({"unifiedpush":{"gateway":"matrix"}})");
 }
 
 MatrixExchange::MatrixExchange(MatrixPush push, const net::PeerAddress& peer,

@@ -36,17 +36,18 @@ struct BackupService::Impl {
 
     ops::Page answer(const ops::LateRequest& request) {
         if (!proofs.admits(request.authorization)) {
-            return refusal(kUnauthorized, "copies need a proof of this installation's key ring");
+            return ops::refusal(kUnauthorized,
+                                "copies need a proof of this installation's key ring");
         }
         if (request.path == "/start") return start();
         if (request.path == "/state") return {.body = state_text()};
-        return refusal(kNotFound, "there are /backup/start and /backup/state");
+        return ops::refusal(kNotFound, "there are /backup/start and /backup/state");
     }
 
     ops::Page start() {
         {
             const std::scoped_lock lock{mutex};
-            if (state == "running") return refusal(kBusy, "another backup is being made");
+            if (state == "running") return ops::refusal(kBusy, "another backup is being made");
             state = "running";
             error.clear();
         }

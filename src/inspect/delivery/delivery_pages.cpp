@@ -49,9 +49,8 @@ struct Keys {
 };
 
 void answer_client(const edge::Edge& edge, const ops::LateRequest& request, ops::PageDone done) {
-    const auto id = request.query.find("uaid");
-    const auto uaid = id == request.query.end() ? std::nullopt : core::parse_uuid(id->second);
-    if (!uaid) return done(refusal(kBadRequest, "uaid must be a UUID"));
+    const auto uaid = core::parse_uuid(ops::value_in(request.query, "uaid"));
+    if (!uaid) return done(ops::refusal(kBadRequest, "uaid must be a UUID"));
     edge.client_now(core::Uaid{*uaid},
                     [done = std::move(done)](const auto& now) { done(page_of(now)); });
 }
@@ -60,17 +59,17 @@ void answer(const edge::Edge& edge, Keys& keys, const ops::LateRequest& request,
             ops::PageDone done) {
     const bool of_client = request.path == "/client";
     if (request.path != "/now" && !of_client) {
-        return done(refusal(kNotFound, "there are /delivery/now and /delivery/client"));
+        return done(ops::refusal(kNotFound, "there are /delivery/now and /delivery/client"));
     }
     if (!keys.proofs.admits(request.authorization)) {
         return done(
-            refusal(kUnauthorized, "this page needs a proof of this installation's key ring"));
+            ops::refusal(kUnauthorized, "this page needs a proof of this installation's key ring"));
     }
     if (of_client) return answer_client(edge, request, std::move(done));
-    const auto id = request.query.find("message");
-    if (id == request.query.end()) return done(refusal(kBadRequest, "which message?"));
-    const auto message = keys.tokens.open_message(id->second);
-    if (!message) return done(refusal(kBadRequest, "not a message of this installation"));
+    const auto id = ops::value_in(request.query, "message");
+    if (id.empty()) return done(ops::refusal(kBadRequest, "which message?"));
+    const auto message = keys.tokens.open_message(id);
+    if (!message) return done(ops::refusal(kBadRequest, "not a message of this installation"));
     edge.delivery_now(*message, [done = std::move(done)](const auto& now) { done(page_of(now)); });
 }
 

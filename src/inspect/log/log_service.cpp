@@ -58,15 +58,8 @@ Page error_page(const core::Error& error) {
 
 /// A number of the query; nullopt if it is missing or none.
 std::optional<std::int64_t> number(const ops::Query& query, std::string_view name) {
-    const auto found = query.find(name);
-    if (found == query.end()) return std::nullopt;
-    const auto value = core::parse_decimal<std::int64_t>(found->second);
+    const auto value = core::parse_decimal<std::int64_t>(ops::value_in(query, name));
     return value && *value >= 0 ? value : std::nullopt;
-}
-
-std::string text(const ops::Query& query, std::string_view name) {
-    const auto found = query.find(name);
-    return found == query.end() ? std::string{} : found->second;
 }
 
 /// "3,4,17" of a topic; empty where that is no such list.
@@ -83,10 +76,6 @@ std::vector<log::TopicPartition> partitions_of(log::Topic topic, std::string_vie
 }
 
 }  // namespace
-
-ops::Page refusal(int status, std::string_view why) {
-    return {.status = status, .body = core::json_text(json{{"error", why}})};
-}
 
 std::string log_proof(const core::KeyRing::Key& key) {
     const auto derived = core::KeyRing::derive(key, kPurpose);
@@ -147,11 +136,12 @@ struct LogService::Impl {
 
     Page answer(const ops::LateRequest& request) {
         const auto& query = request.query;
-        const auto topic = log::Topic::parse(text(query, "topic"));
+        const auto topic = log::Topic::parse(ops::value_in(query, "topic"));
         if (!topic) return error_page({Fault::invalid, "topic= names no log topic"});
-        const auto partitions = partitions_of(*topic, text(query, "partitions"));
+        const auto partitions = partitions_of(*topic, ops::value_in(query, "partitions"));
         if (request.path == "/ends") return ends(partitions);
-        if (request.path == "/committed") return committed(text(query, "group"), partitions);
+        if (request.path == "/committed")
+            return committed(std::string{ops::value_in(query, "group")}, partitions);
         if (request.path == "/records") return records(*topic, query);
         return error_page({Fault::not_found, "there is no such page"});
     }

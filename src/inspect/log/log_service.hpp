@@ -20,9 +20,6 @@ std::string log_proof(const core::KeyRing::Key& key);
 /// rotation.
 std::string log_proof(const core::KeyRing& keys);
 
-/// A page {"error": `why`}.
-ops::Page refusal(int status, std::string_view why);
-
 /// Checks the proofs of callers of these pages. Any thread.
 class LogProofs {
 public:

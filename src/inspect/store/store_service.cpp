@@ -40,10 +40,11 @@ struct StoreService::Impl {
         fs::remove_all(copies, ignored);
         thread = std::jthread{[this] { work(); }};
         mount.emplace(ops.mount_late("/store", [this](const ops::LateRequest& request, auto done) {
-            if (request.path != "/copy") return done(refusal(kNotFound, "there is no such page"));
+            if (request.path != "/copy")
+                return done(ops::refusal(kNotFound, "there is no such page"));
             if (!proofs.admits(request.authorization)) {
-                return done(
-                    refusal(kUnauthorized, "copies need a proof of this installation's key ring"));
+                return done(ops::refusal(kUnauthorized,
+                                         "copies need a proof of this installation's key ring"));
             }
             tasks.post([this, done = std::move(done)] { done(copy()); });
         }));
@@ -63,14 +64,14 @@ struct StoreService::Impl {
         std::error_code failed;
         fs::create_directories(copies, failed);
         if (failed) {
-            return refusal(kUnavailable,
-                           "cannot make " + copies.string() + ": " + failed.message());
+            return ops::refusal(kUnavailable,
+                                "cannot make " + copies.string() + ": " + failed.message());
         }
         const auto there =
             std::distance(fs::directory_iterator{copies, failed}, fs::directory_iterator{});
         if (static_cast<std::size_t>(there) >= kCopiesMax) {
-            return refusal(kConflict, copies.string() + " has " + std::to_string(there) +
-                                          " copies: remove the unused ones");
+            return ops::refusal(kConflict, copies.string() + " has " + std::to_string(there) +
+                                               " copies: remove the unused ones");
         }
         return copy_to(copies / std::to_string(next++));
     }
@@ -78,7 +79,7 @@ struct StoreService::Impl {
     Page copy_to(const fs::path& directory) const {
         if (const auto copied = store::copy_open_store(edge_store, directory); !copied) {
             core::log_error("inspect", "store_not_copied", {{"error", copied.error().message}});
-            return refusal(kUnavailable, copied.error().message);
+            return ops::refusal(kUnavailable, copied.error().message);
         }
         core::log_info("inspect", "store_copied", {{"directory", directory.string()}});
         return {.body = core::json_text(nlohmann::json{{"directory", directory.string()}})};

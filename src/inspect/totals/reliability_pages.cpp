@@ -16,13 +16,9 @@ using ops::Page;
 
 constexpr std::string_view kHistory = "/history/";
 
-Page not_found(std::string_view why) {
-    return {.status = 404, .body = reliability::error_page(why)};
-}
-
 Page counts_of(const reliability::TotalsView& totals) {
     const auto counts = totals.counts();
-    if (!counts) return {.status = 503, .body = reliability::error_page("No data")};
+    if (!counts) return ops::refusal(503, "No data");
     return {.body = reliability::counts_page(*counts, totals.refused())};
 }
 
@@ -32,35 +28,31 @@ Page days_of(const reliability::TotalsView& totals) {
     return {.body = core::json_text(nlohmann::json{{"days", days}})};
 }
 
-std::string_view member(const ops::Query& query, std::string_view name) {
-    const auto found = query.find(name);
-    return found == query.end() ? std::string_view{} : std::string_view{found->second};
-}
-
 Page shown(const reliability::Report& report, reliability::Day day, const ops::Query& query) {
-    if (member(query, "format") == "md") {
+    if (ops::value_in(query, "format") == "md") {
         return {.type = "text/markdown; charset=utf-8", .body = report.markdown(day)};
     }
     return {.body = report.json()};
 }
 
 Page report_of(reliability::Role& role, const ops::Query& query) {
-    const auto day = reliability::parse_day(member(query, "day"));
-    if (!day) return {.status = 400, .body = reliability::error_page("day=YYYY-MM-DD is missing")};
-    if (member(query, "from") != "log") {
+    const auto day = reliability::parse_day(ops::value_in(query, "day"));
+    if (!day) return ops::refusal(400, "day=YYYY-MM-DD is missing");
+    if (ops::value_in(query, "from") != "log") {
         const auto report = role.totals().report(*day);
-        return report ? shown(*report, *day, query) : not_found("there is no report of this day");
+        return report ? shown(*report, *day, query)
+                      : ops::refusal(404, "there is no report of this day");
     }
     const auto made = role.report_from_log(*day);
     if (!made) return {.status = 202, .body = R"({"reading":true})"};
-    if (!*made) return {.status = 503, .body = reliability::error_page(made->error().message)};
+    if (!*made) return ops::refusal(503, made->error().message);
     return shown(**made, *day, query);
 }
 
 Page history_of(const reliability::Role& role, std::string_view id) {
     const auto found = role.find(id);
-    if (!found) return {.status = 503, .body = reliability::error_page(found.error().message)};
-    if (!*found) return not_found("no message with this id is known");
+    if (!found) return ops::refusal(503, found.error().message);
+    if (!*found) return ops::refusal(404, "no message with this id is known");
     return {.body = reliability::history_page(id, **found)};
 }
 
@@ -73,7 +65,7 @@ ops::Mount mount_reliability_pages(ops::OpsServer& ops, reliability::Role& role)
         if (path == "/days") return days_of(role.totals());
         if (path == "/report") return report_of(role, query);
         if (path.starts_with(kHistory)) return history_of(role, path.substr(kHistory.size()));
-        return not_found("there is no such page");
+        return ops::refusal(404, "there is no such page");
     });
 }
 

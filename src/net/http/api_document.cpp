@@ -5,10 +5,8 @@
 namespace beckon::net {
 
 HttpReply api_document_reply(std::string_view document) {
-    HttpReply reply;
-    reply.add("Content-Type", "application/yaml");  // RFC 9512
+    auto reply = reply_of(200, "application/yaml", std::string{document});  // RFC 9512
     reply.add("Cache-Control", "no-cache");
-    reply.body = std::string{document};
     return reply;
 }
 

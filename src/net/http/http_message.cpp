@@ -104,6 +104,16 @@ std::optional<std::string_view> HttpReply::header(std::string_view name) const {
     return std::nullopt;
 }
 
+HttpReply reply_of(int status, std::string type, std::string body) {
+    HttpReply reply{.status = status, .headers = {}, .body = std::move(body)};
+    reply.add("Content-Type", std::move(type));
+    return reply;
+}
+
+HttpReply json_reply(int status, std::string text) {
+    return reply_of(status, "application/json", std::move(text));
+}
+
 std::string_view reason_phrase(int status) {
     switch (status) {
         case 200: return "OK";

@@ -147,6 +147,10 @@ struct HttpReply {
     bool operator==(const HttpReply&) const = default;
 };
 
+/// A reply with a body of that media type.
+HttpReply reply_of(int status, std::string type, std::string body);
+HttpReply json_reply(int status, std::string text);
+
 /// "Created", "I'm a teapot", …
 std::string_view reason_phrase(int status);
 

@@ -73,6 +73,4 @@ std::string history_page(std::string_view id, const History& history) {
                                 {"steps", std::move(steps)}});
 }
 
-std::string error_page(std::string_view why) { return core::json_text(Json{{"error", why}}); }
-
 }  // namespace beckon::reliability

@@ -23,7 +23,5 @@ std::string day_page(const Report& report);
 /// {"id", "current", "expires", "ended", "steps": [{"milestone", "at"}, …]}; times in milliseconds
 /// since the Unix epoch.
 std::string history_page(std::string_view id, const History& history);
-/// {"error": …}
-std::string error_page(std::string_view why);
 
 }  // namespace beckon::reliability

@@ -10,50 +10,42 @@ using core::Fault;
 
 namespace {
 
-struct Wire {
-    int status;
-    std::string_view code;
-};
-
-Wire wire(Problem problem) {
+int status_of(Problem problem) {
     switch (problem) {
-        case Problem::bad_request: return {400, "bad_request"};
-        case Problem::bad_json: return {400, "bad_json"};
-        case Problem::invalid: return {400, "invalid"};
-        case Problem::unauthorized: return {401, "unauthorized"};
-        case Problem::forbidden: return {403, "forbidden"};
-        case Problem::not_found: return {404, "not_found"};
-        case Problem::unknown_route: return {404, "unknown_route"};
-        case Problem::method_not_allowed: return {405, "method_not_allowed"};
-        case Problem::limit: return {409, "limit"};
-        case Problem::too_large: return {413, "too_large"};
-        case Problem::unsupported_type: return {415, "unsupported_type"};
-        case Problem::too_many_requests: return {429, "too_many_requests"};
-        case Problem::header_too_large: return {431, "header_too_large"};
-        case Problem::too_slow: return {408, "too_slow"};
-        case Problem::not_ready: return {503, "not_ready"};
-        case Problem::not_saved: return {503, "not_saved"};
-        case Problem::served_elsewhere: return {503, "served_elsewhere"};
-        case Problem::internal: return {500, "internal"};
+        case Problem::bad_request: return 400;
+        case Problem::bad_json: return 400;
+        case Problem::invalid: return 400;
+        case Problem::unauthorized: return 401;
+        case Problem::forbidden: return 403;
+        case Problem::not_found: return 404;
+        case Problem::unknown_route: return 404;
+        case Problem::method_not_allowed: return 405;
+        case Problem::limit: return 409;
+        case Problem::too_large: return 413;
+        case Problem::unsupported_type: return 415;
+        case Problem::too_many_requests: return 429;
+        case Problem::header_too_large: return 431;
+        case Problem::too_slow: return 408;
+        case Problem::not_ready: return 503;
+        case Problem::not_saved: return 503;
+        case Problem::served_elsewhere: return 503;
+        case Problem::internal: return 500;
     }
-    return {500, "internal"};
+    return 500;
 }
 
 }  // namespace
 
-std::string_view to_string(Problem problem) { return wire(problem).code; }
-
 net::HttpReply problem_reply(Problem problem, std::string_view detail, std::chrono::seconds again) {
-    const auto [status, code] = wire(problem);
-    net::HttpReply reply;
-    reply.status = status;
-    reply.add("Content-Type", "application/problem+json");
+    const auto status = status_of(problem);
+    auto reply =
+        net::reply_of(status, "application/problem+json",
+                      core::json_text(nlohmann::ordered_json{{"status", status},
+                                                             {"title", net::reason_phrase(status)},
+                                                             {"code", to_string(problem)},
+                                                             {"detail", detail}}));
     if (status == 503 || status == 429) reply.add("Retry-After", std::to_string(again.count()));
     if (status == 401) reply.add("WWW-Authenticate", "Bearer");
-    reply.body = core::json_text(nlohmann::ordered_json{{"status", status},
-                                                        {"title", net::reason_phrase(status)},
-                                                        {"code", code},
-                                                        {"detail", detail}});
     return reply;
 }
 
@@ -93,14 +85,6 @@ net::HttpReply rejection_reply(net::Rejection why) {
                                  "this request failed at the server, whose log says why");
     }
     return problem_reply(Problem::not_ready, "try again later");
-}
-
-net::HttpReply json_reply(int status, std::string body) {
-    net::HttpReply reply;
-    reply.status = status;
-    reply.add("Content-Type", "application/json");
-    reply.body = std::move(body);
-    return reply;
 }
 
 }  // namespace beckon::retry

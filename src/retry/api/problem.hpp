@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/enum_names.hpp"
 #include "core/result.hpp"
 #include "net/http/http_message.hpp"
 #include "net/http/http_server.hpp"
@@ -33,7 +34,7 @@ enum class Problem : std::uint8_t {
     internal           ///< an exception while it was served: the fault is ours
 };
 /// The `code` in the body.
-std::string_view to_string(Problem problem);
+inline std::string_view to_string(Problem problem) { return core::name_of(problem); }
 
 /// `detail`: the fault of this request and what is allowed; for people. `again`: where a later
 /// request may be served, after how long.
@@ -46,6 +47,6 @@ net::HttpReply wrong_method(const std::string& allowed);
 /// The reply to a request that the server refuses by itself.
 net::HttpReply rejection_reply(net::Rejection why);
 
-net::HttpReply json_reply(int status, std::string body);
+using net::json_reply;
 
 }  // namespace beckon::retry

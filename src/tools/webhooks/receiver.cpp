@@ -24,13 +24,6 @@ constexpr std::string_view kPrefix = "webhook-";
 /// An older or newer request is refused: an attacker could otherwise repeat a copied one for ever.
 constexpr seconds kTolerance{300};
 
-struct NoObserver final : net::HttpObserver {
-    void opened() override {}
-    void closed(net::CloseReason) override {}
-    void turned_away(net::CloseReason) override {}
-    void accept_paused() override {}
-};
-
 std::string_view header(const net::HttpRequest& request, std::string_view name) {
     for (const auto& one : request.extra) {
         if (one.name == name) return one.value;
@@ -94,7 +87,7 @@ struct WebhookReceiver::Impl {
 
     const Answer answer;
     std::string secret;  ///< set before the server starts
-    NoObserver observer;
+    net::NobodyCounts observer;
     net::HttpServer server;
     const std::string url;
 };

@@ -25,22 +25,17 @@ struct Options {
     bool publishes_to_all = false;
 };
 
-CLI::App& add_asking(app::CommandLine& line, CLI::App& parent, const char* name, const char* help,
-                     Options& o, const std::function<int(client::ApiClient&)>& run) {
-    return add_api_command(line, parent, {name, help}, o.access, run);
-}
-
 CLI::App& add_for_one(app::CommandLine& line, CLI::App& parent, const char* name, const char* help,
                       Options& o, const std::function<int(client::ApiClient&)>& run) {
-    auto& command = add_asking(line, parent, name, help, o, run);
+    auto& command = add_api_command(line, parent, {name, help}, o.access, run);
     command.add_option("ID", o.id, "Of the webhook")->required();
     return command;
 }
 
 void add_create(app::CommandLine& line, CLI::App& group, Options& o) {
-    auto& command =
-        add_asking(line, group, "create", "Make a webhook; prints it and its secret", o,
-                   [&o](client::ApiClient& api) { return create_webhook(api, o.create); });
+    auto& command = add_api_command(
+        line, group, {"create", "Make a webhook; prints it and its secret"}, o.access,
+        [&o](client::ApiClient& api) { return create_webhook(api, o.create); });
     command.add_option("RECEIVER", o.create.url, "URL to which events are sent, http or https")
         ->required();
     command.add_option("--type", o.create.types,
@@ -85,7 +80,8 @@ void add_webhooks(app::CommandLine& line, Options& o) {
     auto& group =
         line.add_group("webhooks", "Make and manage webhooks, which get events as HTTP requests");
     add_create(line, group, o);
-    add_asking(line, group, "list", "One line for each webhook of the owner", o, list_webhooks);
+    add_api_command(line, group, {"list", "One line for each webhook of the owner"}, o.access,
+                    list_webhooks);
     add_for_one(line, group, "show", "Show a webhook without its secret", o,
                 [&o](client::ApiClient& api) { return show_webhook(api, o.id); });
     add_for_one(line, group, "change", "Change the fields that a JSON object names", o,
@@ -121,8 +117,8 @@ void add_webhooks(app::CommandLine& line, Options& o) {
 
 void add_events(app::CommandLine& line, Options& o) {
     auto& group = line.add_group("events", "Post the events that webhooks get");
-    auto& send = add_asking(line, group, "send", "Post one event", o,
-                            [&o](client::ApiClient& api) { return send_event(api, o.event); });
+    auto& send = add_api_command(line, group, {"send", "Post one event"}, o.access,
+                                 [&o](client::ApiClient& api) { return send_event(api, o.event); });
     send.add_option("TYPE", o.event.type, "For example order.created")->required();
     send.add_option("DATA", o.event.data, "JSON; other data are sent as text");
     send.add_option("--source", o.event.source, "The source of the event")->capture_default_str();
