@@ -1,9 +1,6 @@
 #include "client/api_client.hpp"
 
-#include "fetch/transfer.hpp"
-
 #include <thread>
-#include <utility>
 
 namespace beckon::client {
 
@@ -18,26 +15,19 @@ constexpr const char* kStarting = R"("code":"not_ready")";
 
 }  // namespace
 
-struct ApiClient::Impl {
-    Options options;
-    fetch::Easy handle = fetch::make_easy();
-
-    core::Result<ApiAnswer> ask_once(const Query& query);
-};
-
-core::Result<ApiAnswer> ApiClient::Impl::ask_once(const Query& query) {
-    CURL* curl = handle.get();
+core::Result<ApiAnswer> ApiClient::ask_once(const Query& query) {
+    CURL* curl = handle_.get();
     curl_easy_reset(curl);
     fetch::HeaderLines headers;
-    headers.add("Authorization: Bearer " + options.token);
+    headers.add("Authorization: Bearer " + options_.token);
     headers.add("Content-Type: " + query.content_type);
     headers.add("Expect:");
     fetch::Transfer transfer{curl,
-                             {.url = options.origin + query.path,
-                              .timeout = options.timeout,
+                             {.url = options_.origin + query.path,
+                              .timeout = options_.timeout,
                               .body_bytes_max = kAnswerBytesMax}};
     transfer.headers(headers);
-    transfer.trust({.insecure = options.insecure, .ca_file = options.ca_file});
+    transfer.trust({.insecure = options_.insecure, .ca_file = options_.ca_file});
     if (query.method != "GET" && query.method != "DELETE") {
         curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, static_cast<long>(query.body.size()));
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, query.body.data());
@@ -45,21 +35,15 @@ core::Result<ApiAnswer> ApiClient::Impl::ask_once(const Query& query) {
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, query.method.c_str());
     auto answer = transfer.perform();
     if (!answer) {
-        return core::fail(answer.error().fault, options.origin + ": " + answer.error().message);
+        return core::fail(answer.error().fault, options_.origin + ": " + answer.error().message);
     }
     return ApiAnswer{.status = answer->status, .body = std::move(answer->body)};
 }
 
-ApiClient::ApiClient(Options options) : impl_(std::make_unique<Impl>()) {
-    impl_->options = std::move(options);
-}
-
-ApiClient::~ApiClient() = default;
-
 core::Result<ApiAnswer> ApiClient::ask(const Query& query) {
-    const auto until = steady_clock::now() + impl_->options.patience;
+    const auto until = steady_clock::now() + options_.patience;
     for (;;) {
-        auto answer = impl_->ask_once(query);
+        auto answer = ask_once(query);
         const bool starting = answer && answer->status == kUnavailable &&
                               answer->body.find(kStarting) != std::string::npos;
         if (!starting || steady_clock::now() >= until) return answer;

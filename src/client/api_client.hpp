@@ -1,10 +1,11 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "fetch/transfer.hpp"
 
 #include <chrono>
-#include <memory>
 #include <string>
+#include <utility>
 
 namespace beckon::client {
 
@@ -27,10 +28,7 @@ public:
         /// A role that is just starting is asked again for so long.
         std::chrono::milliseconds patience{15'000};
     };
-    explicit ApiClient(Options options);
-    ~ApiClient();
-    ApiClient(const ApiClient&) = delete;
-    ApiClient& operator=(const ApiClient&) = delete;
+    explicit ApiClient(Options options) : options_(std::move(options)) {}
 
     struct Query {
         std::string method = "GET";
@@ -42,8 +40,10 @@ public:
     core::Result<ApiAnswer> ask(const Query& query);
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    core::Result<ApiAnswer> ask_once(const Query& query);
+
+    const Options options_;
+    const fetch::Easy handle_ = fetch::make_easy();
 };
 
 }  // namespace beckon::client

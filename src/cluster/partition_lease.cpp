@@ -2,14 +2,11 @@
 
 #include "core/assert.hpp"
 #include "core/lifetime.hpp"
-#include "records/events.hpp"
 #include "records/ownership.hpp"
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -183,7 +180,5 @@ void PartitionLease::release() { impl_->state = State::following; }
 PartitionLease::State PartitionLease::state() const { return impl_->state; }
 
 core::Epoch PartitionLease::epoch() const { return impl_->epoch; }
-
-core::Epoch PartitionLease::highest_seen() const { return impl_->highest; }
 
 }  // namespace beckon::cluster

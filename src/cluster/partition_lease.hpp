@@ -64,8 +64,6 @@ public:
     State state() const;
     /// The epoch of the claim or of the serving lease; 0 before the first claim.
     core::Epoch epoch() const;
-    /// The highest epoch seen, of any node.
-    core::Epoch highest_seen() const;
 
 private:
     struct Impl;

@@ -18,7 +18,6 @@
 #include "ops/loop_watch.hpp"
 #include "records/subscription_gone.hpp"
 
-#include <algorithm>
 #include <csignal>
 #include <future>
 #include <mutex>
@@ -48,7 +47,7 @@ std::unique_ptr<store::EdgeStore> open_store(const EdgeConfig& config) {
     options.memory = config.store_memory;
     options.env = config.store_env;
     options.rotation = rotation_of(config.rotation);
-    auto opened = store::open_edge_store(options);
+    auto opened = store::EdgeStore::open(options);
     if (!opened) throw std::runtime_error(opened.error().message);
     return std::move(*opened);
 }

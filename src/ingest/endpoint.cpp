@@ -68,7 +68,7 @@ std::unique_ptr<store::SubscriptionStore> open_store_or_throw(const EndpointConf
     options.log_id = config.log_id;
     options.partitions = config.partitions;
     options.memory = config.store_memory;
-    auto opened = store::open_subscription_store(options);
+    auto opened = store::SubscriptionStore::open(options);
     if (!opened) throw std::runtime_error("endpoint view: " + opened.error().message);
     return std::move(*opened);
 }

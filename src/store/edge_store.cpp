@@ -17,8 +17,6 @@
 
 namespace beckon::store {
 
-namespace {}  // namespace
-
 struct EdgeStore::Impl {
     Impl(std::unique_ptr<Database> opened, CheckpointTable read, Rotation rotation)
         : database(std::move(opened)),

@@ -63,9 +63,4 @@ private:
     const std::unique_ptr<Impl> impl_;
 };
 
-/// Calls EdgeStore::open().
-inline core::Result<std::unique_ptr<EdgeStore>> open_edge_store(const EdgeStoreOptions& options) {
-    return EdgeStore::open(options);
-}
-
 }  // namespace beckon::store

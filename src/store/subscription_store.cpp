@@ -12,7 +12,6 @@
 #include <atomic>
 #include <map>
 #include <utility>
-#include <vector>
 
 namespace beckon::store {
 

@@ -89,10 +89,4 @@ private:
     const std::unique_ptr<Impl> impl_;
 };
 
-/// Calls SubscriptionStore::open().
-inline core::Result<std::unique_ptr<SubscriptionStore>> open_subscription_store(
-    const SubscriptionStoreOptions& options) {
-    return SubscriptionStore::open(options);
-}
-
 }  // namespace beckon::store

@@ -139,7 +139,7 @@ public:
           vapid_(client::P256Key::generate()) {
         core::configure_logging(core::LogLevel::error, core::LogFormat::text);
         health_.set_ready("endpoint", false, "reading");
-        auto opened = store::open_subscription_store({.directory = directory_ / "view",
+        auto opened = store::SubscriptionStore::open({.directory = directory_ / "view",
                                                       .log_id = "log-1",
                                                       .partitions = options.partitions,
                                                       .cache_bytes = 1U << 20,

@@ -43,7 +43,7 @@ std::shared_ptr<rocks::Memory> memory_for(Buffers buffers) {
 std::unique_ptr<store::EdgeStore> open_store(const std::filesystem::path& directory,
                                              const test::MemoryDisk& disk, store::Rotation rotation,
                                              Buffers buffers) {
-    auto opened = store::open_edge_store({.directory = directory,
+    auto opened = store::EdgeStore::open({.directory = directory,
                                           .log_id = kLogId,
                                           .memory = memory_for(buffers),
                                           .rotation = rotation,

@@ -21,7 +21,7 @@ ingest::IngestMetrics& counters() {
 
 std::unique_ptr<store::SubscriptionStore> open_view(const SimEndpoint::Surroundings& around) {
     static const auto memory = std::make_shared<rocks::Memory>(kStoreMemory, kStoreMemory);
-    auto opened = store::open_subscription_store({.directory = around.directory,
+    auto opened = store::SubscriptionStore::open({.directory = around.directory,
                                                   .log_id = "sim",
                                                   .partitions = around.partitions,
                                                   .memory = memory,

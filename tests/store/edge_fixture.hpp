@@ -74,7 +74,7 @@ public:
     const beckon::test::TempDir& dir() const { return dir_; }
 
     void open() {
-        auto opened = open_edge_store(options_);
+        auto opened = EdgeStore::open(options_);
         if (!opened) throw std::runtime_error(opened.error().message);
         store_ = std::move(*opened);
         part_ = store_->open_partition(3);

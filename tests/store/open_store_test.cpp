@@ -59,7 +59,7 @@ TEST_CASE("a directory in use is a conflict, and stays as it is", "[store]") {
     const auto directory = f.options().directory.string();
 
     SECTION("by this process") {
-        const auto again = open_edge_store(f.options());
+        const auto again = EdgeStore::open(f.options());
         REQUIRE_FALSE(again);
         CHECK(again.error().fault == core::Fault::conflict);
         CHECK_THAT(again.error().message, Catch::Contains(directory));
@@ -68,7 +68,7 @@ TEST_CASE("a directory in use is a conflict, and stays as it is", "[store]") {
         const pid_t child = fork();
         REQUIRE(child >= 0);
         if (child == 0) {
-            const auto again = open_edge_store(f.options());
+            const auto again = EdgeStore::open(f.options());
             _exit(!again && again.error().fault == core::Fault::conflict ? 0 : 1);
         }
         int status = -1;
@@ -78,7 +78,7 @@ TEST_CASE("a directory in use is a conflict, and stays as it is", "[store]") {
     SECTION("even for another log: it is not pulled away from under its owner") {
         auto options = f.options();
         options.log_id = "log-2";
-        const auto again = open_edge_store(options);
+        const auto again = EdgeStore::open(options);
         REQUIRE_FALSE(again);
         CHECK(again.error().fault == core::Fault::conflict);
         CHECK_FALSE(fs::exists(f.dir() / "edge.set-aside-1"));
@@ -99,7 +99,7 @@ TEST_CASE("a directory that cannot be made or written is unavailable, with its p
         options.directory = dir / "edge";
     }
     SECTION("the file system takes no files") { options.directory = "/proc/beckon-edge"; }
-    const auto opened = open_edge_store(options);
+    const auto opened = EdgeStore::open(options);
     REQUIRE_FALSE(opened);
     CHECK(opened.error().fault == core::Fault::unavailable);
     CHECK_THAT(opened.error().message, Catch::Contains(options.directory.string()));
@@ -162,7 +162,7 @@ TEST_CASE("a store that looks damaged and is in use stays where it is", "[store]
     f.put(1, "m1");
     f.commit();
     damage(f.options().directory, Damage::manifest);
-    const auto again = open_edge_store(f.options());
+    const auto again = EdgeStore::open(f.options());
     REQUIRE_FALSE(again);
     CHECK(again.error().fault == core::Fault::conflict);
     CHECK(f.drain() == "m1");
@@ -204,7 +204,7 @@ TEST_CASE("a full disk fails the commit, loses nothing, and recovers when there 
     options.directory = dir / "disk" / "edge";
     options.log_id = "log-1";
     options.write_buffer_bytes = 16U << 20;
-    auto store = open_edge_store(options);
+    auto store = EdgeStore::open(options);
     REQUIRE(store);
     auto part = (*store)->open_partition(0);
     const auto uaid = uaid_of("client-1");
@@ -243,7 +243,7 @@ TEST_CASE("a full disk fails the commit, loses nothing, and recovers when there 
     REQUIRE(recovered);
     part.reset();
     store->reset();
-    store = open_edge_store(options);
+    store = EdgeStore::open(options);
     REQUIRE(store);
     part = (*store)->open_partition(0);
     CHECK(part->pending_count(uaid) == kLast - 2);

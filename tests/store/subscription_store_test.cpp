@@ -21,7 +21,7 @@ struct View {
     View() { open(); }
     void open() {
         store.reset();
-        auto opened = open_subscription_store(options);
+        auto opened = SubscriptionStore::open(options);
         if (!opened) throw std::runtime_error(opened.error().message);
         store = std::move(*opened);
     }

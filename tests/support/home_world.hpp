@@ -316,7 +316,7 @@ private:
     static edge::SessionId session(std::uint64_t number) { return {{"front"}, 0, number}; }
     void open_store() {
         if (store) return;
-        auto opened = store::open_edge_store({.directory = dir_ / "edge",
+        auto opened = store::EdgeStore::open({.directory = dir_ / "edge",
                                               .log_id = log_id,
                                               .cache_bytes = options_.cache_bytes,
                                               .write_buffer_bytes = options_.write_buffer_bytes,

@@ -81,7 +81,6 @@ public:
 
     std::vector<LagRow> rows() const;
     const std::vector<std::string>& problems() const { return snapshot_.problems; }
-    core::Timestamp taken_at() const { return now_; }
 
 private:
     struct Sample {

@@ -33,7 +33,7 @@ core::Result<void> ScratchStore::open_store(const std::string& log_id, store::Ro
     options.directory = directory_;
     options.log_id = log_id;
     options.rotation = rotation;
-    auto opened = store::open_edge_store(options);
+    auto opened = store::EdgeStore::open(options);
     if (!opened) return core::fail(opened.error());
     store_ = std::move(*opened);
     return {};

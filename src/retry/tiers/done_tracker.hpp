@@ -28,7 +28,6 @@ public:
 
     Finished finished() const;
     core::Offset low() const;
-    std::size_t open_count() const { return open_.size(); }
     /// True if finished() may have changed since the last clear_changed().
     bool changed() const { return changed_; }
     void clear_changed() { changed_ = false; }

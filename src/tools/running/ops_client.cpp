@@ -4,7 +4,6 @@
 #include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "core/json_text.hpp"
-#include "fetch/transfer.hpp"
 #include "inspect/log/log_service.hpp"
 
 #include <chrono>
@@ -20,37 +19,24 @@ constexpr std::size_t kReplyBytesMax = 16U << 20;
 
 }  // namespace
 
-struct OpsConnection::Impl {
-    Impl(const ops::OpsConfig& ops, const std::string& bearer)
-        : origin("http://" + app::authority(ops.host, ops.port)) {
-        if (!bearer.empty()) headers.add("Authorization: Bearer " + bearer);
-    }
-
-    const std::string origin;
-    fetch::HeaderLines headers;
-    fetch::Easy curl = fetch::make_easy();
-};
-
 OpsConnection::OpsConnection(const ops::OpsConfig& ops, const std::string& bearer)
-    : impl_(std::make_unique<Impl>(ops, bearer)) {}
-
-OpsConnection::~OpsConnection() = default;
-OpsConnection::OpsConnection(OpsConnection&&) noexcept = default;
+    : origin_("http://" + app::authority(ops.host, ops.port)) {
+    if (!bearer.empty()) headers_.add("Authorization: Bearer " + bearer);
+}
 
 core::Result<OpsConnection::Raw> OpsConnection::get(const std::string& target) {
-    fetch::Transfer transfer{impl_->curl.get(),
-                             {.url = impl_->origin + target,
-                              .timeout = kOpsReplyTimeout,
-                              .body_bytes_max = kReplyBytesMax}};
-    transfer.headers(impl_->headers);
+    fetch::Transfer transfer{
+        curl_.get(),
+        {.url = origin_ + target, .timeout = kOpsReplyTimeout, .body_bytes_max = kReplyBytesMax}};
+    transfer.headers(headers_);
     auto answer = transfer.perform();
     if (!answer) {
         return core::fail(core::Fault::unavailable,
-                          "no Beckon answers at its ops port " + impl_->origin + " (" +
+                          "no Beckon answers at its ops port " + origin_ + " (" +
                               answer.error().message +
                               "): name the port of the running process with --ops-port");
     }
-    return Raw{.status = answer->status, .body = std::move(answer->body)};
+    return answer;
 }
 
 EdgePage ask_edge(const app::Config& config, const std::string& target) {

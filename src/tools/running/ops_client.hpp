@@ -2,9 +2,9 @@
 
 #include "app/config/config.hpp"
 #include "core/result.hpp"
+#include "fetch/transfer.hpp"
 #include "ops/ops_server.hpp"
 
-#include <memory>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -34,22 +34,18 @@ EdgePage ask_edge(const app::Config& config, const std::string& target);
 /// One connection to an ops port, kept open between requests. Blocks; one thread.
 class OpsConnection {
 public:
-    struct Raw {
-        long status = 0;
-        std::string body;
-    };
+    using Raw = fetch::Transfer::Answer;
 
     /// `bearer`: the proof that some pages ask for; empty: none.
     OpsConnection(const ops::OpsConfig& ops, const std::string& bearer);
-    ~OpsConnection();
-    OpsConnection(OpsConnection&&) noexcept;
 
     /// GET of `target`. Errors: unavailable (no process answers; the text names the address).
     core::Result<Raw> get(const std::string& target);
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    std::string origin_;
+    fetch::HeaderLines headers_;
+    fetch::Easy curl_ = fetch::make_easy();
 };
 
 }  // namespace beckon::tools

@@ -18,7 +18,7 @@ using nlohmann::json;
 namespace {
 
 std::unique_ptr<store::EdgeStore> opened(const std::filesystem::path& directory) {
-    auto store = store::open_edge_store({.directory = directory,
+    auto store = store::EdgeStore::open({.directory = directory,
                                          .log_id = "log",
                                          .cache_bytes = 1U << 20,
                                          .write_buffer_bytes = 1U << 20,

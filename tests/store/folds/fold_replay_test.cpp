@@ -414,7 +414,7 @@ std::unique_ptr<EdgeStore> open_at(const std::filesystem::path& directory) {
     EdgeStoreOptions options;
     options.directory = directory;
     options.log_id = "log-1";
-    auto opened = open_edge_store(options);
+    auto opened = EdgeStore::open(options);
     if (!opened) throw std::runtime_error(opened.error().message);
     return std::move(*opened);
 }

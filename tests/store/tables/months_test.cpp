@@ -176,7 +176,7 @@ TEST_CASE("months come and go while other threads fold, read and commit", "[stor
     f.close();
     EdgeStoreOptions options = f.options();
     options.memory = std::make_shared<rocks::Memory>(8U << 20, 2U << 20);
-    auto store = open_edge_store(options);
+    auto store = EdgeStore::open(options);
     REQUIRE(store);
     constexpr int kMonths = 24;
     std::atomic<int> month = 0;  ///< since 2026-01; what is older is being dropped
