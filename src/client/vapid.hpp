@@ -6,7 +6,6 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 /// Voluntary application server identification: ES256 tokens in the form of RFC 8292 and of the
 /// older "WebPush" scheme.

@@ -6,7 +6,6 @@
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "fold/memory_state.hpp"
-#include "records/ownership.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -1,7 +1,6 @@
 #include "cluster/overview.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace beckon::cluster {
 

@@ -3,7 +3,6 @@
 #include "core/clock.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <vector>
 
 namespace beckon::core {

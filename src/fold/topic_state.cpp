@@ -2,9 +2,6 @@
 
 #include "core/assert.hpp"
 #include "core/contain.hpp"
-#include "core/partition.hpp"
-
-#include <utility>
 
 namespace beckon::fold {
 

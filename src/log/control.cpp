@@ -5,7 +5,6 @@
 #include "log/blocking_executor.hpp"
 #include "log/read_partition.hpp"
 
-#include <map>
 #include <utility>
 
 #include <nlohmann/json.hpp>

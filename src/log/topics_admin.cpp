@@ -7,7 +7,6 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <utility>

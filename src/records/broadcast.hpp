@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 
 /// Records of `broadcasts` (docs/formats/records.md#broadcasts). Pure, any thread.
 namespace beckon::edge {

@@ -7,7 +7,6 @@
 #include "records/headers.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "core/clock.hpp"
 #include "core/enum_names.hpp"
 #include "core/ids.hpp"
 #include "core/record.hpp"

@@ -8,7 +8,6 @@
 #include "reliability/home/report_maker.hpp"
 #include "reliability/totals/totals_view.hpp"
 
-#include <algorithm>
 #include <map>
 #include <mutex>
 #include <set>

@@ -6,12 +6,9 @@
 #include "rocks/options.hpp"
 #include "store/open_stores_list.hpp"
 #include "store/rows/drained_clients.hpp"
-#include "store/rows/schema.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <mutex>
-#include <string>
 #include <system_error>
 #include <utility>
 

@@ -6,8 +6,6 @@
 #include "store/tables/row_changes.hpp"
 
 #include <algorithm>
-#include <string>
-#include <utility>
 
 #include <rocksdb/write_batch.h>
 

@@ -1,7 +1,5 @@
 #include "app/config/reader.hpp"
 
-#include <array>
-
 namespace beckon::app {
 
 namespace {

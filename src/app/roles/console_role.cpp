@@ -1,9 +1,7 @@
 #include "app/roles/console_role.hpp"
 
-#include "app/config/config.hpp"
 #include "client/private_file.hpp"
 #include "console/canary/canary.hpp"
-#include "console/console.hpp"
 #include "console/pages/attempt_poller.hpp"
 #include "console/pages/client_presence.hpp"
 #include "console/pages/dead_letters.hpp"
@@ -22,8 +20,6 @@
 #include "core/shown_clock.hpp"
 #include "log/read_partition.hpp"
 
-#include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>

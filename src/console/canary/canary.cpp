@@ -3,7 +3,6 @@
 #include "client/application_server.hpp"
 #include "client/user_agent.hpp"
 #include "console/canary/canary_edges.hpp"
-#include "console/canary/canary_stats.hpp"
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "core/pause.hpp"

@@ -4,7 +4,6 @@
 #include "core/by_enum.hpp"
 #include "core/clock.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>

@@ -10,8 +10,6 @@
 #include "records/events.hpp"
 #include "store/edge_store.hpp"
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 
 namespace beckon::edge {

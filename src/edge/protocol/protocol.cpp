@@ -1,9 +1,7 @@
 #include "edge/protocol/protocol.hpp"
 
-#include <array>
 #include <cstring>
 #include <limits>
-#include <string>
 
 #include <simdjson.h>
 

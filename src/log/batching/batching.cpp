@@ -1,7 +1,5 @@
 #include "log/batching/batching.hpp"
 
-#include <algorithm>
-
 namespace beckon::log {
 
 void BatchSize::waited(SteadyTime::duration took, bool early) {

@@ -2,7 +2,6 @@
 
 #include "core/bytes.hpp"
 #include "core/logger.hpp"
-#include "log/embedded/record_format.hpp"
 
 #include <algorithm>
 #include <utility>

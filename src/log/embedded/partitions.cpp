@@ -3,7 +3,6 @@
 #include "log/local/layout.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace beckon::log::embedded {
 

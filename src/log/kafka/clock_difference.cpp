@@ -1,7 +1,5 @@
 #include "log/kafka/clock_difference.hpp"
 
-#include <chrono>
-
 namespace beckon::log::kafka {
 
 using std::chrono::milliseconds;

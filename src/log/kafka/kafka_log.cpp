@@ -11,7 +11,6 @@
 #include "log/kafka/reader.hpp"
 #include "log/kafka/reader_clients.hpp"
 
-#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>

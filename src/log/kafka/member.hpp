@@ -6,9 +6,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>

@@ -3,13 +3,11 @@
 #include "core/assert.hpp"
 #include "core/logger.hpp"
 #include "log/kafka/ends.hpp"
-#include "log/kafka/fetch_pace.hpp"
 #include "log/kafka/report.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 namespace beckon::log::kafka {
 

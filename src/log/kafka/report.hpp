@@ -3,7 +3,6 @@
 #include "core/result.hpp"
 #include "log/event_log.hpp"
 
-#include <chrono>
 #include <string>
 #include <string_view>
 

@@ -20,9 +20,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstdint>
-#include <memory>
 #include <set>
 #include <utility>
 #include <vector>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 
 namespace beckon::retry {
 

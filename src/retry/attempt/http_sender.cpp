@@ -13,7 +13,6 @@
 #include <charconv>
 #include <map>
 #include <stdexcept>
-#include <string_view>
 
 #include <curl/curl.h>
 #include <netinet/in.h>

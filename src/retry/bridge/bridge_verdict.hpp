@@ -3,7 +3,6 @@
 #include "core/enum_names.hpp"
 #include "retry/attempt/http_sender.hpp"
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
-#include <utility>
 
 namespace beckon::retry {
 

@@ -1,7 +1,6 @@
 #include "retry/dispatch/recent_attempts.hpp"
 
 #include <chrono>
-#include <utility>
 
 namespace beckon::retry {
 

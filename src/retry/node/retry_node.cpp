@@ -19,7 +19,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
 #include <set>
 #include <utility>
 

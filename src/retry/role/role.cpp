@@ -20,7 +20,6 @@
 #include "retry/role/role_metrics.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <future>
 #include <latch>
 #include <map>

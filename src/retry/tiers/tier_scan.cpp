@@ -1,7 +1,6 @@
 #include "retry/tiers/tier_scan.hpp"
 
 #include "log/until.hpp"
-#include "records/delivery.hpp"
 #include "records/events.hpp"
 
 #include <utility>

@@ -3,7 +3,6 @@
 #include "core/assert.hpp"
 #include "store/partition_store.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 

@@ -1,7 +1,6 @@
 #include "store/folds/postponed_acks.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace beckon::store {

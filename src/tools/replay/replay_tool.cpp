@@ -5,7 +5,6 @@
 #include "log/read_partition.hpp"
 #include "records/events.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <thread>
 #include <vector>

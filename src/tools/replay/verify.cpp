@@ -1,18 +1,14 @@
 #include "tools/replay/verify.hpp"
 
-#include "core/clock.hpp"
 #include "core/json_text.hpp"
 #include "log/read_partition.hpp"
 #include "store/partition_store.hpp"
 
 #include <array>
-#include <cstddef>
 #include <functional>
 #include <initializer_list>
 #include <limits>
 #include <map>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 

@@ -3,7 +3,6 @@
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
 #include "log/until.hpp"
-#include "records/events.hpp"
 
 #include <algorithm>
 #include <utility>

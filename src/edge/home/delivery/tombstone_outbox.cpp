@@ -1,7 +1,6 @@
 #include "edge/home/delivery/tombstone_outbox.hpp"
 
 #include "core/client_code.hpp"
-#include "records/events.hpp"
 
 #include <optional>
 

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <string>
 #include <string_view>
 
 namespace beckon::edge {

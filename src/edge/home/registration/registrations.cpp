@@ -3,12 +3,7 @@
 #include "core/base64url.hpp"
 #include "core/client_code.hpp"
 #include "edge/protocol/frames.hpp"
-#include "records/events.hpp"
 #include "records/receipt.hpp"
-
-#include <algorithm>
-#include <optional>
-#include <utility>
 
 namespace beckon::edge {
 

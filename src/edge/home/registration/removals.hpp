@@ -10,7 +10,6 @@
 #include "fold/fold.hpp"
 #include "store/edge_store.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
