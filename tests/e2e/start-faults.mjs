@@ -3,7 +3,7 @@
 //   node start-faults.mjs
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -146,6 +146,34 @@ test('a data directory that cannot be made is named', async () => {
     const { code, text } = run(['standalone', '--data', join(file, 'below'), ...(await ports())]);
     assert.equal(code, 2);
     assert.match(text, /cannot make the data directory .*a-file/);
+});
+
+test('files of another user are named, with both users, and need not be started again', async (t) => {
+    if (process.getuid() !== 0) return t.skip('only root makes files of another user');
+    const data = fresh();
+    const program = join(directory, 'beckon'); // where everybody may run it
+    copyFileSync(BECKON, program);
+    const as = (...args) => {
+        const { status, stdout, stderr } = spawnSync('setpriv', ['--reuid', 'nobody', '--clear-groups', '--no-new-privs', program, ...args], { encoding: 'utf8', timeout: 30000, cwd: '/' });
+        return { code: status, text: stdout + stderr };
+    };
+    chmodSync(directory, 0o755);
+    mkdirSync(data, { mode: 0o700 });
+    const of = async (file) => {
+        const { code, text } = as('standalone', '--data', data, ...(await ports()));
+        assert.match(text, new RegExp(`^beckon: ${file} belongs to the user root, and nobody, as which this runs, may not use it: chown -R nobody ${data}$`, 'm'));
+        assert.equal(code, 2, text);
+    };
+    await of(data);
+    // (as after a start as root: sudo beckon standalone --data …)
+    mkdirSync(join(data, 'log'), { mode: 0o700 });
+    writeFileSync(join(data, 'log', 'CURRENT'), '', { mode: 0o600 });
+    const nobody = Number(spawnSync('id', ['-u', 'nobody'], { encoding: 'utf8' }).stdout);
+    chownSync(data, nobody, -1);
+    await of(join(data, 'log'));
+    chownSync(join(data, 'log'), nobody, -1);
+    await of(join(data, 'log', 'CURRENT'));
+    assert.match(as('doctor', '--data', data).text, /^BAD +data directory +.*CURRENT belongs to the user root/m);
 });
 
 test('without the plugin of libwebsockets it says which package is missing, and need not be started again', (t) => {

@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <system_error>
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,9 +44,48 @@ bool is_full(const std::error_code& error) {
     throw core::SetupError(why);
 }
 
+std::string name_of_user(::uid_t user) {
+    const auto* known = ::getpwuid(user);
+    return known ? known->pw_name : std::to_string(user);
+}
+
+/// Whether this user can use a file of the data directory as it must.
+bool is_usable(const std::filesystem::directory_entry& file) {
+    int wanted = R_OK;
+    if (file.is_directory()) wanted |= W_OK | X_OK;
+    // Of the other files new ones are written.
+    const auto name = file.path().filename();
+    if (name == "lock" || name == "LOCK") wanted |= W_OK;
+    return ::faccessat(AT_FDCWD, file.path().c_str(), wanted, AT_EACCESS) == 0 || errno != EACCES;
+}
+
 extern "C" void leave_now(int signal) { _exit(128 + signal); }
 
 }  // namespace
+
+std::optional<std::string> foreign_file(const std::filesystem::path& data) {
+    constexpr int kDepth = 1;  // <data>/log/CURRENT
+    std::error_code error;
+    const std::filesystem::directory_entry top{data, error};
+    if (error || !top.exists(error)) return std::nullopt;
+    const auto judge = [&](const auto& file) -> std::optional<std::string> {
+        if (is_usable(file)) return std::nullopt;
+        struct stat found {};
+        ::stat(file.path().c_str(), &found);
+        const auto self = name_of_user(::geteuid());
+        return file.path().string() + " belongs to the user " + name_of_user(found.st_uid) +
+               ", and " + self + ", as which this runs, may not use it: chown -R " + self + " " +
+               data.string();
+    };
+    if (auto found = judge(top)) return found;
+    auto files = std::filesystem::recursive_directory_iterator{data, error};
+    for (; !error && files != std::filesystem::recursive_directory_iterator{};
+         files.increment(error)) {
+        if (auto found = judge(*files)) return found;
+        if (files.depth() >= kDepth) files.disable_recursion_pending();
+    }
+    return std::nullopt;
+}
 
 DataDirectory::DataDirectory(const std::filesystem::path& path) {
     std::error_code error;

@@ -4,6 +4,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -20,6 +21,10 @@ private:
     std::string why_;
     int exit_code_;
 };
+
+/// Names a file of a data directory, or of a directory in it, that this user may not use as a
+/// process must, with both users and the command that mends it. nullopt: there is none.
+std::optional<std::string> foreign_file(const std::filesystem::path& data);
 
 /// Makes the directory with mode 0700 if it is not there and locks it for this process as long as
 /// the object lives. Throws StartupError: not writable, or in use by another process.

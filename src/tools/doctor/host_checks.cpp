@@ -75,6 +75,9 @@ Finding check_data(const std::filesystem::path& data) {
         return {Verdict::bad, kWhat, data.string() + " is open to other users",
                 "chmod 0700 " + data.string()};
     }
+    if (const auto foreign = app::foreign_file(data)) {
+        return {Verdict::bad, kWhat, *foreign, "or run this as the user of the service"};
+    }
     struct statvfs disk {};
     const bool known = ::statvfs(data.c_str(), &disk) == 0;
     const auto free = known ? std::uintmax_t{disk.f_bavail} * disk.f_frsize : 0;
