@@ -1,7 +1,10 @@
 #include "edge/assignments.hpp"
 
+#include "fold/restored.hpp"
+
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -86,14 +89,19 @@ std::string Assignments::why_unready(bool placement_is_current) const {
 
 std::string Assignments::unserved() const {
     Described missing;
+    std::optional<fold::Restored> restored;
     for (const auto& [partition, assignment] : placed_) {
         const auto at = reports_.find(partition);
         const auto state = at == reports_.end() ? Home::State::starting : at->second.state;
-        if (assignment == Assignment::home && state != Home::State::serving) {
-            missing.emplace_back(partition, to_string(state));
-        }
+        if (assignment != Assignment::home || state == Home::State::serving) continue;
+        missing.emplace_back(partition, to_string(state));
+        if (at == reports_.end() || !at->second.restored) continue;
+        if (!restored) restored.emplace();
+        *restored += *at->second.restored;
     }
-    return missing.empty() ? std::string{} : describe(missing) + " not served yet";
+    if (missing.empty()) return {};
+    return describe(missing) + " not served yet" +
+           (restored ? ": " + fold::to_string(*restored) : std::string{});
 }
 
 std::string Assignments::served_late() const {

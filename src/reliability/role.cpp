@@ -1,6 +1,7 @@
 #include "reliability/role.hpp"
 
 #include "cluster/cluster.hpp"
+#include "fold/restored.hpp"
 #include "net/loop_thread.hpp"
 #include "ops/metric_names.hpp"
 #include "reliability/home/milestone_home.hpp"
@@ -125,11 +126,21 @@ struct Role::Impl {
         if (closed || !cluster) return;
         std::set<core::Partition> ready;
         std::string why;
+        std::string stuck;
+        std::optional<fold::Restored> restored;
         for (const auto& [partition, home] : homes) {
+            const auto progress = home->progress();
+            const auto one = meters[partition].measure(progress, clock.mono());
             if (home->following()) ready.insert(partition);
-            if (home->serves() && !home->following()) why = "it still reads the log";
-            if (const auto stuck = home->progress().stuck) why = stuck->why;
+            if (home->serves() && !home->following()) {
+                why = "it still reads the log";
+                if (one && !restored) restored.emplace();
+                if (one) *restored += *one;
+            }
+            if (progress.stuck) stuck = progress.stuck->why;
         }
+        if (restored) why += ": " + fold::to_string(*restored);
+        if (!stuck.empty()) why = stuck;
         if (!cluster->placement_is_current()) why = "its partitions are not placed yet";
         if (announced != ready) cluster->set_ready(ready);
         announced = ready;
@@ -216,6 +227,7 @@ struct Role::Impl {
     std::unique_ptr<TotalsView> totals;
     std::unique_ptr<cluster::Cluster> cluster;
     std::map<core::Partition, std::unique_ptr<MilestoneHome>> homes;
+    std::map<core::Partition, fold::RestoreMeter> meters;
     std::set<core::Partition> announced;
 
     std::unique_ptr<ReportMaker> maker;

@@ -1,5 +1,6 @@
 #include "edge/assignments.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include <catch2/catch.hpp>
@@ -38,6 +39,22 @@ TEST_CASE("a node is ready once it serves what is placed on it", "[assignments]"
     CHECK(node.why_unready(true) == "partition 1 (restoring) not served yet");
     report(node, {{0, in(Home::State::serving)}, {1, in(Home::State::serving)}});
     CHECK(node.why_unready(true).empty());
+}
+
+TEST_CASE("how far the homes are restored is said, and how long it will take", "[assignments]") {
+    auto node = two_of_four();
+    auto first = in(Home::State::restoring);
+    first.restored = fold::Restored{.folded = 100, .left = 900, .passed = std::chrono::seconds{5}};
+    auto second = first;
+    second.restored =
+        fold::Restored{.folded = 400, .left = 600, .passed = std::chrono::seconds{10}};
+    auto standby = in(Home::State::restoring);
+    standby.restored = fold::Restored{.folded = 1, .left = 999, .passed = std::chrono::seconds{9}};
+    report(node, {{0, first}, {1, second}, {2, standby}});
+    CHECK(node.why_unready(true) ==
+          "partitions 0 (restoring), 1 (restoring) not served yet: 25 % restored, 31 s left");
+    report(node, {{0, in(Home::State::serving)}, {1, in(Home::State::serving)}, {2, standby}});
+    CHECK(node.why_unready(true).empty());  // nobody waits for a standby
 }
 
 TEST_CASE("a node whose homes fall behind is not ready until they have caught up",

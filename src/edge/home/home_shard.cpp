@@ -183,25 +183,21 @@ void HomeShard::report() {
 void HomeShard::report_lag() {
     lag_reported_ = noticed_;
     HomeLag lag;
+    bool restoring = false;
     for (auto& [partition, entry] : homes_) {
         const auto progress = entry.home->progress();
-        core::Offset folded = 0;
-        core::Offset left = 0;
         for (const auto& input : progress.inputs) {
-            folded += input.position;
-            left += input.lag_records();
+            lag.records += input.lag_records();
             lag.age = std::max(lag.age, input.lag);
         }
-        lag.records += left;
-        if (progress.phase != fold::Phase::restoring) {
-            entry.restoring_from.reset();
-            continue;
-        }
-        if (!entry.restoring_from) entry.restoring_from = folded;
-        lag.restored += folded - *entry.restoring_from;
-        lag.to_restore += left;
+        entry.restored = entry.restore.measure(progress, noticed_);
+        if (!entry.restored) continue;
+        restoring = true;
+        lag.restored += entry.restored->folded;
+        lag.to_restore += entry.restored->left;
     }
     context_.metrics.report_lag(context_.loop.name(), lag);
+    if (restoring) context_.changed();
 }
 
 std::map<core::Partition, HomeShard::Report> HomeShard::reports() const {
@@ -210,7 +206,8 @@ std::map<core::Partition, HomeShard::Report> HomeShard::reports() const {
         const auto& stuck = entry.home->stuck();
         out[partition] = {.state = entry.home->state(),
                           .behind = entry.behind,
-                          .stuck = stuck ? std::optional{stuck->why} : std::nullopt};
+                          .stuck = stuck ? std::optional{stuck->why} : std::nullopt,
+                          .restored = entry.restored};
     }
     return out;
 }

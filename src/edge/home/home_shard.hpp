@@ -6,6 +6,7 @@
 #include "edge/home/home_metrics.hpp"
 #include "edge/loop/loop.hpp"
 #include "edge/switchboard/switchboard.hpp"
+#include "fold/restored.hpp"
 #include "store/edge_store.hpp"
 
 #include <functional>
@@ -62,6 +63,8 @@ public:
         /// Its fold has fallen back: it could not take the partition over at once.
         bool behind = false;
         std::optional<std::string> stuck;  ///< the fold cannot go on, and why
+        /// As last measured, while its store is being restored from the log.
+        std::optional<fold::Restored> restored{};
     };
     std::map<core::Partition, Report> reports() const;
     /// The next offset of `notifications` of each partition that is served here.
@@ -82,8 +85,8 @@ private:
         core::Duration lag{};                       ///< of its fold, as last noticed
         bool behind = false;                        ///< its fold has fallen back
         bool unwanted = false;  ///< to be forgotten once the next home has taken over
-        /// Records, of all inputs, that were folded when its restore was first measured.
-        std::optional<core::Offset> restoring_from;
+        fold::RestoreMeter restore;
+        std::optional<fold::Restored> restored;  ///< as last measured
     };
 
     Entry& entry_of(core::Partition partition);

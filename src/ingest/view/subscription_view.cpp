@@ -15,7 +15,7 @@ using core::Fault;
 namespace {
 
 constexpr std::size_t kTurnRecords = 512;
-constexpr core::Duration kMeasureEvery = std::chrono::seconds{10};
+constexpr core::Duration kMeasureEvery = std::chrono::seconds{2};
 /// Positions are reported under it, for lag tools.
 constexpr const char* kGroup = "endpoint";
 
@@ -118,6 +118,7 @@ SubscriptionView::SubscriptionView(ViewConfig config, log::EventLog& log, core::
     for (core::Partition p = 0; p < config_.partitions; ++p) {
         partitions_.push_back(std::make_unique<PartitionState>(*this, log, p));
     }
+    meters_.resize(partitions_.size());
 }
 
 SubscriptionView::~SubscriptionView() { lifetime_.end(); }
@@ -147,7 +148,8 @@ ViewReadiness SubscriptionView::readiness() const {
             return {false, "subscriptions/" + std::to_string(p) + " is stuck: " + now.stuck->why};
         }
         if (now.phase != fold::Phase::following) {
-            out = {false, "the subscriptions are being read"};
+            out = {false, "the subscriptions are being read" +
+                              (restored_.empty() ? std::string{} : ": " + restored_)};
         }
     }
     return out;
@@ -165,7 +167,13 @@ void SubscriptionView::measure() {
     core::Offset records = 0;
     core::Duration oldest{};
     int stuck = 0;
-    for (const auto& now : progress()) {
+    std::optional<fold::Restored> restored;
+    for (core::Partition p = 0; p < config_.partitions; ++p) {
+        const auto now = fold_of(p).progress();
+        if (const auto one = meters_[static_cast<std::size_t>(p)].measure(now, clock_.mono())) {
+            if (!restored) restored.emplace();
+            *restored += *one;
+        }
         records += now.inputs.front().lag_records();
         oldest = std::max(oldest, now.inputs.front().lag);
         stuck += now.stuck ? 1 : 0;
@@ -173,6 +181,8 @@ void SubscriptionView::measure() {
     metrics_.view_lag_records.Set(static_cast<double>(records));
     metrics_.view_lag_seconds.Set(std::chrono::duration<double>(oldest).count());
     metrics_.view_stuck.Set(stuck);
+    restored_ = restored ? fold::to_string(*restored) : std::string{};
+    update_readiness();
     executor_.post_after(kMeasureEvery, lifetime_.guard([this] { measure(); }));
 }
 

@@ -7,6 +7,7 @@
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "fold/fold.hpp"
+#include "fold/restored.hpp"
 #include "ingest/metrics/ingest_metrics.hpp"
 #include "log/event_log.hpp"
 #include "store/subscription_store.hpp"
@@ -98,7 +99,9 @@ private:
 
     std::unique_ptr<log::Publisher> publisher_;
     std::vector<std::unique_ptr<PartitionState>> partitions_;
-    std::size_t queries_ = 0;  ///< without an answer
+    std::vector<fold::RestoreMeter> meters_;  ///< by partition
+    std::string restored_;                    ///< as last measured; empty: nothing is restored
+    std::size_t queries_ = 0;                 ///< without an answer
     ViewReadiness notified_;
     std::atomic<bool> ready_ = false;
 
