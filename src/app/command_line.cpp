@@ -271,7 +271,7 @@ CLI::App& CommandLine::add_configured(CLI::App& parent, const std::string& name,
                                       const std::string& help, Reader reader, RunConfigured run) {
     auto& command = *parent.add_subcommand(name, help);
     add_settings(command, impl_->configured, reader);
-    if (asks_ops_port(reader)) add_server(command, impl_->configured);
+    if (asks_ops_port(reader)) add_server(command);
     command.callback([this, &command, reader, run = std::move(run)] {
         if (!command.get_subcommands().empty()) return;  // `beckon reliability counts`
         impl_->chosen = [this, &command, reader, run] {
@@ -280,6 +280,8 @@ CLI::App& CommandLine::add_configured(CLI::App& parent, const std::string& name,
     });
     return command;
 }
+
+void CommandLine::add_server(CLI::App& command) { app::add_server(command, impl_->configured); }
 
 int CommandLine::run(int argc, const char* const* argv) {
     if (const auto unknown = unknown_command(impl_->app, {argv + 1, argv + argc})) {

@@ -36,6 +36,9 @@ public:
     CLI::App& add_configured(CLI::App& parent, const std::string& name, const std::string& help,
                              Reader reader, RunConfigured run);
 
+    /// Lets a configured command that other readers share take `--server` too.
+    void add_server(CLI::App& command);
+
     /// Parses, runs the command that was named, and returns its exit code; 2 for a wrong command
     /// line or configuration, with every fault on a line of its own.
     int run(int argc, const char* const* argv);

@@ -106,7 +106,7 @@ test('an endpoint URL that autopush made takes a message, and it waits for its c
     const shown = must(withTheirs(next()));
     assert.match(shown, /^HTTP\/1\.1 201 /m);
     assert.match(shown, new RegExp(`channel ${one.channels[0].channelID}, .* <- the endpoint's$`, 'm'));
-    assert.match(shown, /^1 messages wait for it:$/m);
+    assert.match(shown, /^1 message waits for it:$/m);
     assert.equal(steps[0].length, 0, `${PAGE}: this test runs every block`);
 });
 

@@ -41,7 +41,9 @@ test('standalone: a rotation beside the running process', async (t) => {
     assert.equal(rotated.code, 0, rotated.text);
     assert.equal(await post(agent.endpoint), 201);
     const sent = await fetch(agent.endpoint, { method: 'POST', body: 'x', headers: { TTL: '60', 'Content-Encoding': 'aes128gcm' } });
-    const message = sent.headers.get('location');
+    agent.mute = true;
+    const message = (await fetch(agent.endpoint, { method: 'POST', body: 'waits', headers: { TTL: '60', 'Content-Encoding': 'aes128gcm' } })).headers.get('location');
+    assert.equal(sent.status, 201);
     const here = ['--data', data, '--ops-port', String(cluster.ports.ops)];
     const retry = ['--data', data, '--url', `http://127.0.0.1:${cluster.ports.retry}`];
     for (const tool of [
@@ -50,12 +52,14 @@ test('standalone: a rotation beside the running process', async (t) => {
         ['replay', 'verify', ...here],
         ['subscriptions', 'show', agent.endpoint, ...here],
         ['cluster', ...here],
+        ['doctor', '--data', data, '--server', `127.0.0.1:${cluster.ports.ops}`, '--endpoint-url', cluster.endpoint],
         ['broadcasts', 'set', 'news', '1', ...here],
         ['webhooks', 'list', ...retry],
         ['dead', 'list', ...retry],
     ]) {
         const { code, text } = run(tool);
         assert.equal(code, 0, `${tool.join(' ')}: ${text}`);
+        assert.doesNotMatch(text, /not known|answers 4\d\d/, tool.join(' '));
     }
     await cluster.stop();
     await cluster.start();

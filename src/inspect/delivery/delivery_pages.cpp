@@ -2,9 +2,11 @@
 
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"
-#include "core/tokens.hpp"
 #include "inspect/log/log_service.hpp"
 
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -41,45 +43,40 @@ Page page_of(const edge::ClientNow& now) {
     return {.body = core::json_text(body)};
 }
 
-/// The proofs and tokens that the page makes from the ring; of the port's thread.
-struct Keys {
-    explicit Keys(const std::shared_ptr<const core::KeyRing>& ring) : proofs(*ring), tokens(ring) {}
-    const LogProofs proofs;
-    core::Tokens tokens;
-};
-
-void answer_client(const edge::Edge& edge, const ops::LateRequest& request, ops::PageDone done) {
-    const auto uaid = core::parse_uuid(ops::value_in(request.query, "uaid"));
-    if (!uaid) return done(ops::refusal(kBadRequest, "uaid must be a UUID"));
-    edge.client_now(core::Uaid{*uaid},
-                    [done = std::move(done)](const auto& now) { done(page_of(now)); });
+std::optional<core::Bytes16> id_in(const ops::LateRequest& request, std::string_view name) {
+    return core::parse_uuid(ops::value_in(request.query, name));
 }
 
-void answer(const edge::Edge& edge, Keys& keys, const ops::LateRequest& request,
+void answer(const edge::Edge& edge, const LogProofs& proofs, const ops::LateRequest& request,
             ops::PageDone done) {
     const bool of_client = request.path == "/client";
     if (request.path != "/now" && !of_client) {
         return done(ops::refusal(kNotFound, "there are /delivery/now and /delivery/client"));
     }
-    if (!keys.proofs.admits(request.authorization)) {
+    if (!proofs.admits(request.authorization)) {
         return done(
             ops::refusal(kUnauthorized, "this page needs a proof of this installation's key ring"));
     }
-    if (of_client) return answer_client(edge, request, std::move(done));
-    const auto id = ops::value_in(request.query, "message");
-    if (id.empty()) return done(ops::refusal(kBadRequest, "which message?"));
-    const auto message = keys.tokens.open_message(id);
-    if (!message) return done(ops::refusal(kBadRequest, "not a message of this installation"));
-    edge.delivery_now(*message, [done = std::move(done)](const auto& now) { done(page_of(now)); });
+    const auto uaid = id_in(request, "uaid");
+    if (!uaid) return done(ops::refusal(kBadRequest, "uaid must be a UUID"));
+    if (of_client) {
+        return edge.client_now(core::Uaid{*uaid},
+                               [done = std::move(done)](const auto& now) { done(page_of(now)); });
+    }
+    // Not the id of the 201: the newest key of a ring may be unknown here yet.
+    const auto key = id_in(request, "message");
+    if (!key) return done(ops::refusal(kBadRequest, "message must be a message's key in hex"));
+    edge.delivery_now({core::Uaid{*uaid}, core::MessageKey{*key}},
+                      [done = std::move(done)](const auto& now) { done(page_of(now)); });
 }
 
 }  // namespace
 
 ops::Mount mount_delivery_pages(ops::OpsServer& ops, const edge::Edge& edge,
                                 const std::shared_ptr<const core::KeyRing>& keys) {
-    return ops.mount_late("/delivery", [&edge, ours = std::make_shared<Keys>(keys)](
+    return ops.mount_late("/delivery", [&edge, proofs = std::make_shared<LogProofs>(*keys)](
                                            const ops::LateRequest& request, ops::PageDone done) {
-        answer(edge, *ours, request, std::move(done));
+        answer(edge, *proofs, request, std::move(done));
     });
 }
 

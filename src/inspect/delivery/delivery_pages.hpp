@@ -7,13 +7,14 @@
 #include <memory>
 
 /// The state of a message and of a client at an edge, at the ops port of its process:
-///   /delivery/now?message=ID   {"served": bool, "connected": bool, "sent": ms since the epoch or
-///                              null}; ID as in the `Location` of a 201
+///   /delivery/now?uaid=UAID&message=KEY
+///                              {"served": bool, "connected": bool, "sent": ms since the epoch or
+///                              null}; KEY: the message's, in hex
 ///   /delivery/client?uaid=UAID {"served": bool, "connected": bool, "attached_since": ms or null,
 ///                              "edge": the node that holds the connection or null, "unanswered":
 ///                              number of messages, "sent": [{"message": as log lines name it,
 ///                              "at": ms}, …], the oldest first, at most 100}
-/// 400 where ID is no message of this installation, or UAID is none; 401 without `Authorization:
+/// 400 where KEY or UAID is none; 401 without `Authorization:
 /// Bearer <log_proof()>`.
 namespace beckon::inspect {
 

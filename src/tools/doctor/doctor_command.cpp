@@ -73,6 +73,7 @@ void add_doctor_command(app::CommandLine& line) {
         ->check(CLI::IsMember(
             std::vector<std::string>{app::kRoleNames.begin(), app::kRoleNames.end()}));
     command.add_flag("--json", asked.json, "One JSON array in a line");
+    line.add_server(command);
 }
 
 }  // namespace beckon::tools

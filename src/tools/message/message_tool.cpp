@@ -86,11 +86,12 @@ std::string names_text(const inspect::Named& named) {
 }
 
 /// The answer of an edge about a message that waits.
-std::optional<EdgeAnswer> edge_answer(const app::Config& config, core::Tokens& tokens,
+std::optional<EdgeAnswer> edge_answer(const app::Config& config,
                                       const inspect::MessageTrace& trace) {
     if (trace.outcome != inspect::TraceOutcome::waiting) return std::nullopt;
-    const auto token = core::percent_encoded(tokens.seal_message(trace.message));
-    auto [page, why_not] = ask_edge(config, "/delivery/now?message=" + token);
+    const auto& [client, key] = trace.message;
+    auto [page, why_not] = ask_edge(
+        config, "/delivery/now?uaid=" + core::to_hex(client) + "&message=" + core::to_hex(key));
     return EdgeAnswer{page.is_object() ? std::optional{parse(page)} : std::nullopt,
                       std::move(why_not)};
 }
@@ -156,8 +157,7 @@ int run_message(app::Config config, const MessageOptions& asked, std::ostream& o
     if (asked.json) {
         out << inspect::trace_json(*trace) << "\n";
     } else {
-        out << message_text(*trace, edge_answer(config, tokens, *trace))
-            << inspect::steps_text(*trace);
+        out << message_text(*trace, edge_answer(config, *trace)) << inspect::steps_text(*trace);
     }
     return trace->outcome == inspect::TraceOutcome::unknown ? app::kNothingFound : app::kDone;
 }

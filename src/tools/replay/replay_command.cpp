@@ -17,7 +17,10 @@
 #include "tools/subscriptions/subscriptions_show.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
+#include <iostream>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -150,8 +153,8 @@ int run_state(app::Config config, const ReplayFlags& asked) {
         inspect::state_of_client(log.log(), *selection.client, app::moment_of("--at", asked.at),
                                  log.control().partitions, {.timeout = kReplayTimeout});
     if (!state) throw app::StartupError(state.error().message);
-    app::print_line(asked.json ? inspect::state_json(*selection.client, *state)
-                               : state_text(*selection.client, selection.channel, *state));
+    std::cout << (asked.json ? inspect::state_json(*selection.client, *state) + "\n"
+                             : state_text(*selection.client, selection.channel, *state));
     return state->client ? app::kDone : app::kNothingFound;
 }
 
@@ -199,17 +202,27 @@ int run_verify(app::Config config, const ReplayFlags& asked) {
     // Before this tool itself uses the directory, to read a log that is in it.
     const auto store = app::DataDirectory::in_use(config.data) ? Store::in_use : Store::at_rest;
     ToolLog log{config};
-    const VerifyOptions options{.now = core::SystemClock{}.wall(), .timeout = kReplayTimeout};
     const auto copy = copy_of_store(config, store, log.control().log_id);
     if (!copy) throw app::StartupError(copy.error().message);
     std::size_t differ = 0;
     std::size_t verified = 0;
-    app::Progress progress{"verifying", "partitions",
-                           static_cast<std::uint64_t>(log.control().partitions)};
+    std::vector<core::Partition> partitions;
     for (core::Partition p = 0; p < log.control().partitions; ++p) {
-        if (asked.partition >= 0 && asked.partition != p) continue;
-        progress.at(p);
+        if (asked.partition < 0 || asked.partition == p) partitions.push_back(p);
+    }
+    const auto sizes = log_sizes(log.log(), partitions, kReplayTimeout);
+    if (!sizes) throw app::StartupError(sizes.error().message);
+    std::uint64_t total = 0;
+    for (const auto& [p, size] : *sizes) total += size;
+    std::uint64_t before = 0;
+    app::Progress progress{"verifying", "records", total};
+    const VerifyOptions options{
+        .now = core::SystemClock{}.wall(),
+        .timeout = kReplayTimeout,
+        .progress = [&](std::uint64_t passed) { progress.at(before + passed); }};
+    for (const auto p : partitions) {
         const auto found = verify_partition(log.log(), **copy, p, options);
+        if (const auto size = sizes->find(p); size != sizes->end()) before += size->second;
         if (!found) throw app::StartupError(found.error().message);
         if (!*found) continue;
         ++verified;

@@ -123,14 +123,19 @@ core::Result<EndOffsets> ends_now(log::EventLog& log, core::Partition partition,
     return out;
 }
 
-/// From the store's checkpoints to these ends.
+/// From the store's checkpoints to these ends. `folded` is called with the number of offsets since
+/// its last call.
 core::Result<void> fold_rest(log::EventLog& log, core::Partition partition,
                              inspect::ScratchStore& store, const EndOffsets& ends,
-                             std::chrono::milliseconds timeout) {
+                             std::chrono::milliseconds timeout,
+                             const std::function<void(std::uint64_t)>& folded) {
     for (const auto& [topic, source] : kInputs) {
         const auto checkpoint = store.partition().checkpoint(source);
         core::Result<void> committed;
+        std::optional<core::Offset> next;
         const auto sink = [&, topic = topic](const core::RecordView& record) {
+            folded(static_cast<std::uint64_t>(record.offset + 1 - next.value_or(record.offset)));
+            next = record.offset + 1;
             store.fold(topic, record);
             if (store.partition().commit_due()) committed = store.partition().commit();
             return committed ? log::Next::go_on : log::Next::stop;
@@ -194,6 +199,22 @@ nlohmann::ordered_json json_of(const Difference& one) {
 
 }  // namespace
 
+core::Result<std::map<core::Partition, std::uint64_t>> log_sizes(
+    log::EventLog& log, const std::vector<core::Partition>& partitions,
+    std::chrono::milliseconds timeout) {
+    std::vector<log::TopicPartition> inputs;
+    for (const auto partition : partitions) {
+        for (const auto& input : kInputs) inputs.push_back({input.topic, partition});
+    }
+    const auto ends = log::ends_of(log, inputs, timeout);
+    if (!ends) return core::fail(ends.error());
+    std::map<core::Partition, std::uint64_t> sizes;
+    for (const auto& [where, one] : *ends) {
+        sizes[where.partition] += static_cast<std::uint64_t>(one.end - one.start);
+    }
+    return sizes;
+}
+
 core::Result<std::optional<Verified>> verify_partition(log::EventLog& log,
                                                        inspect::ScratchStore& copy,
                                                        core::Partition partition,
@@ -204,8 +225,14 @@ core::Result<std::optional<Verified>> verify_partition(log::EventLog& log,
     if (!rebuilt) return core::fail(rebuilt.error());
     const auto ends = ends_now(log, partition, options.timeout);
     if (!ends) return core::fail(ends.error());
+    std::uint64_t passed = 0;
+    const std::function<void(std::uint64_t)> none = [](std::uint64_t) {};
+    const std::function<void(std::uint64_t)> count = [&](std::uint64_t offsets) {
+        options.progress(passed += offsets);
+    };
     for (auto* store : {&copy, rebuilt->get()}) {
-        const auto folded = fold_rest(log, partition, *store, *ends, options.timeout);
+        const auto folded = fold_rest(log, partition, *store, *ends, options.timeout,
+                                      store == &copy ? none : count);
         if (!folded) return core::fail(folded.error());
     }
     Verified out{.partition = partition, .stored = {}, .rebuilt = {}, .differences = {}};

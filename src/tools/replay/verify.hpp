@@ -8,6 +8,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +21,14 @@ namespace beckon::tools {
 struct VerifyOptions {
     core::Timestamp now{};
     std::chrono::milliseconds timeout{10'000};
+    /// Called at each record of the log, in its order, with how many of log_sizes() are folded.
+    std::function<void(std::uint64_t passed)> progress = [](std::uint64_t) {};
 };
+
+/// The offsets, of both topics, that verify_partition() folds of these partitions, by partition.
+core::Result<std::map<core::Partition, std::uint64_t>> log_sizes(
+    log::EventLog& log, const std::vector<core::Partition>& partitions,
+    std::chrono::milliseconds timeout);
 
 /// A row that differs between the store and the log.
 struct Difference {

@@ -73,12 +73,14 @@ std::string message_line(const inspect::WaitingMessage& message, core::Timestamp
 
 std::string waiting_lines(const inspect::ClientState& state) {
     if (state.waiting.empty()) return "Nothing waits for it.\n";
-    std::string text = std::to_string(state.waiting.size()) + " messages wait for it:\n";
+    std::string text = state.waiting.size() == 1
+                           ? "1 message waits for it:\n"
+                           : std::to_string(state.waiting.size()) + " messages wait for it:\n";
     const auto shown = std::min(state.waiting.size(), kMessagesShown);
     for (std::size_t i = 0; i < shown; ++i) text += message_line(state.waiting[i], state.at);
     if (shown < state.waiting.size()) {
         text += "  and " + std::to_string(state.waiting.size() - shown) +
-                " more: beckon replay state shows all\n";
+                " more: beckon replay state --json shows all\n";
     }
     return text;
 }
@@ -91,7 +93,8 @@ std::string state_text(const core::Uaid& client, const std::optional<core::Chann
         "Log lines call this client " + core::log_name(client) + ".\n" + client_line(state.client);
     if (!state.client) return text;
     bool found = false;
-    text += "It has " + std::to_string(state.channels.size()) + " channels" +
+    text += "It has " + std::to_string(state.channels.size()) +
+            (state.channels.size() == 1 ? " channel" : " channels") +
             (state.channels.empty() ? ".\n" : ":\n");
     for (const auto& channel : state.channels) {
         const bool is_asked = asked == channel.channel;

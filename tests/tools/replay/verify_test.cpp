@@ -7,7 +7,10 @@
 #include "support/record_view.hpp"
 #include "support/temp_dir.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -90,6 +93,24 @@ TEST_CASE("a store that folded the log agrees with it, however far it has come",
     const auto found = world.verify();
     CHECK(found.agree());
     CHECK(found.differences.empty());
+}
+
+TEST_CASE("the progress of a verification counts the records of the log up to all", "[verify]") {
+    World world;
+    for (int i = 0; i < 9; ++i) world.write(world.message("one of nine"));
+    const auto sizes = tools::log_sizes(*world.log, {kPartition}, 5'000ms);
+    REQUIRE(sizes);
+    CHECK(sizes->at(kPartition) == 10);  // and the client
+    std::vector<std::uint64_t> passed;
+    const auto found = tools::verify_partition(
+        *world.log, *world.stored, kPartition,
+        {.now = world.clock.wall(), .timeout = 5'000ms, .progress = [&](std::uint64_t records) {
+             passed.push_back(records);
+         }});
+    REQUIRE(found);
+    CHECK(passed.size() == 10);
+    CHECK(std::is_sorted(passed.begin(), passed.end()));
+    CHECK(passed.back() == 10);
 }
 
 TEST_CASE("rows that only the store has, or only the log, are named", "[verify]") {
