@@ -80,8 +80,8 @@ listener.name.mutual.ssl.principal.mapping.rules=RULE:^CN=(.*)$/$1/
         }
     }
 
-    /** The options with which a role logs in as `user`; `mechanism` may be `certificate` too. */
-    lockedOptions(user, { password = this.users[user], mechanism = 'PLAIN' } = {}) {
+    /** The options with which a role logs in as `user`; `mechanism` may be `certificate` too, `servers` a proxy before the broker. */
+    lockedOptions(user, { password = this.users[user], mechanism = 'PLAIN', servers } = {}) {
         const mutual = mechanism === 'certificate';
         const own = mutual && this.certificates.of(user);
         const librdkafka = {
@@ -91,7 +91,7 @@ listener.name.mutual.ssl.principal.mapping.rules=RULE:^CN=(.*)$/$1/
                 : { 'security.protocol': 'sasl_ssl', 'sasl.mechanism': mechanism, 'sasl.username': user, 'sasl.password': password }),
         };
         return [
-            ...this.kafkaOptions(mutual ? `localhost:${this.mutualPort}` : this.locked),
+            ...this.kafkaOptions(servers ?? (mutual ? `localhost:${this.mutualPort}` : this.locked)),
             ...Object.entries(librdkafka).flatMap(([name, value]) => ['--kafka-librdkafka', `${name}=${value}`]),
         ];
     }

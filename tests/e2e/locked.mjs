@@ -9,11 +9,22 @@ import { after, before, test } from 'node:test';
 import { BECKON, until } from './beckon.mjs';
 import { LockedCluster } from './locked-broker.mjs';
 import { LockedRoles, ROLES } from './locked-roles.mjs';
+import { Proxy } from './proxy.mjs';
 
 const users = { nobody: 'nothing', learner: 'later', ...Object.fromEntries(ROLES.map((role) => [role, `password-of-${role}`])) };
 const cluster = new LockedCluster({ plain: true, retry: [], reliability: true, console: [], users });
 const roles = new LockedRoles(cluster);
 const begin = (...how) => roles.begin(...how);
+let known; // a message that waits, and its subscription
+
+/** A command that ends by itself: its exit code, and all that it has said. */
+async function tool(args) {
+    const child = spawn(BECKON, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data));
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    return { code, output };
+}
 
 before(() => cluster.prepare(), { timeout: 240000 });
 after(async () => {
@@ -76,10 +87,7 @@ test('missing rights are named one after the other, and a right that is granted 
 });
 
 test('a topic that is missing and may not be made', { timeout: 120000 }, async () => {
-    const [tool] = [spawn(BECKON, ['topics', 'create', ...cluster.lockedOptions('learner'), '--kafka-prefix', 'beckon.other.'], { stdio: ['ignore', 'pipe', 'pipe'] })];
-    let output = '';
-    for (const stream of [tool.stdout, tool.stderr]) stream.on('data', (data) => (output += data));
-    const code = await new Promise((resolve) => tool.once('exit', resolve));
+    const { code, output } = await tool(['topics', 'create', ...cluster.lockedOptions('learner'), '--kafka-prefix', 'beckon.other.']);
     assert.equal(code, 1, output);
     assert.match(output, /cannot create beckon\.other\.\S+ at localhost:\d+: .*(authoriz)/i, output);
     const one = await begin('endpoint', 'learner', {}, ['--kafka-prefix', 'beckon.other.']);
@@ -90,6 +98,21 @@ test('a topic that is missing and may not be made', { timeout: 120000 }, async (
 test('each role works with the rights that the documents name for it: a push, an event and a report', { timeout: 400000 }, async () => {
     await roles.grant();
     await roles.start();
-    await roles.use();
+    known = await roles.use();
     await roles.stop();
+});
+
+test('tools wait for a connection that takes seconds, as TLS and a login do at a busy broker', { timeout: 180000 }, async () => {
+    const slow = new Proxy(() => cluster.lockedPort, { delayMs: 2000 });
+    const servers = `localhost:${await slow.open()}`;
+    try {
+        for (const command of [['topics', 'describe'], ['cluster'], ['lag'], ['replay', 'state', '--endpoint', known.endpoint],
+            ['doctor', '--role', 'console']]) {
+            const { code, output } = await tool([...command, ...cluster.lockedOptions('console', { servers })]);
+            assert.doesNotMatch(output, /brokers? (connections? )?(is|are) down|^BAD +(log|rights)/m, `${command.join(' ')}: ${output}`);
+            if (command[0] !== 'doctor') assert.equal(code, 0, `${command.join(' ')}: ${output}`);
+        }
+    } finally {
+        slow.close();
+    }
 });

@@ -2,8 +2,11 @@
 import { connect, createServer } from 'node:net';
 
 export class Proxy {
-    /** @param {() => number} target the port behind it, asked for each connection */
-    constructor(target) {
+    /**
+     * @param {() => number} target the port behind it, asked for each connection
+     * @param {{delayMs?: number}} options `delayMs`: how long a new connection waits before a byte passes
+     */
+    constructor(target, { delayMs = 0 } = {}) {
         this.pairs = new Set();
         this.isCut = false;
         this.isSilent = false;
@@ -20,6 +23,9 @@ export class Proxy {
                 one.pipe(other);
             }
             if (this.isSilent) for (const socket of pair) socket.pause();
+            if (delayMs === 0) return;
+            near.pause();
+            setTimeout(() => this.isSilent || near.resume(), delayMs);
         });
     }
 

@@ -5,9 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <map>
 #include <stdexcept>
+#include <string>
+#include <system_error>
 
 #include <sys/prctl.h>
+#include <unistd.h>
 
 namespace beckon::log::kafka {
 
@@ -112,17 +117,38 @@ void set(rd_kafka_conf_t* conf, const std::string& name, const std::string& valu
     throw core::SetupError("kafka.librdkafka." + name + ": " + why.data());
 }
 
+/// librdkafka says of a file that it cannot use only that OpenSSL failed.
+void check_files(const std::map<std::string, std::string>& options) {
+    constexpr std::array kFiles = {"ssl.ca.location", "ssl.certificate.location",
+                                   "ssl.key.location", "ssl.keystore.location"};
+    for (const char* name : kFiles) {
+        const auto found = options.find(name);
+        if (found == options.end() || found->second.empty() || found->second == "probe") continue;
+        if (::access(found->second.c_str(), R_OK) == 0) continue;
+        throw core::SetupError("kafka.librdkafka: " + std::string{name} + ": cannot read " +
+                               found->second + ": " + std::generic_category().message(errno));
+    }
+    const bool certificate =
+        options.contains("ssl.certificate.location") || options.contains("ssl.certificate.pem");
+    const bool key = options.contains("ssl.key.location") || options.contains("ssl.key.pem");
+    if (certificate == key) return;
+    throw core::SetupError(std::string{"kafka.librdkafka: "} +
+                           (key ? "ssl.key.location is set, and ssl.certificate.location is not"
+                                : "ssl.certificate.location is set, and ssl.key.location is not"));
+}
+
 }  // namespace
 
 ConfHandle make_conf(const KafkaConfig& config, KafkaEvents& events,
                      const ClientSettings& settings) {
+    check_files(config.librdkafka);
     ConfHandle conf{rd_kafka_conf_new()};
     rd_kafka_conf_set_opaque(conf.get(), &events);
     rd_kafka_conf_set_log_cb(conf.get(), KafkaEvents::log_callback);
     const std::initializer_list<Setting> common = {
         {"bootstrap.servers", config.bootstrap_servers},
         {"client.id", config.client_id.empty() ? "beckon" : config.client_id},
-        {"log.connection.close", "false"},  // a broker closed an idle connection, which is no fault
+        {"log.connection.close", "true"},  // KafkaEvents chooses those that are a fault
         {"socket.nagle.disable", "true"},
         {"socket.keepalive.enable", "true"},
         {"socket.connection.setup.timeout.ms", "3000"},
@@ -158,7 +184,11 @@ ClientHandle make_client(rd_kafka_type_t type, ConfHandle conf) {
     if (!client) {  // conf is still ours and is freed here
         // Options that do not fit together, or a file that one names.
         if (rd_kafka_last_error() == RD_KAFKA_RESP_ERR__INVALID_ARG) {
-            throw core::SetupError(std::string{"kafka.librdkafka: "} + why.data());
+            auto text = std::string{"kafka.librdkafka: "} + why.data();
+            if (text.find("ssl.key.location failed") != std::string::npos) {
+                text += "; is ssl.key.password the password of this key, if it has one?";
+            }
+            throw core::SetupError(text);
         }
         throw std::runtime_error(why.data());
     }

@@ -2,6 +2,7 @@
 
 #include "log/kafka/handles.hpp"
 #include "log/kafka/leaders.hpp"
+#include "log/kafka/patience.hpp"
 #include "log/kafka/report.hpp"
 
 #include <chrono>
@@ -14,14 +15,19 @@ namespace {
 /// One request waits so long for a silent broker; a stop waits for two of them at most.
 constexpr int kEndsTimeoutMs = 500;
 /// All requests of one query together wait so long.
-constexpr int kSilenceMs = 5000;
-constexpr int kAttempts = 20;
+constexpr std::chrono::milliseconds kEndsAnswerMax{3500};
+constexpr int kMovesTried = 20;
 constexpr std::chrono::milliseconds kEndsRetryAfter{50};
 
 /// A moment after a topic was made, or a broker was lost.
 bool leader_moves(rd_kafka_resp_err_t error) {
     return error == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION ||
            error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || error == RD_KAFKA_RESP_ERR__TRANSPORT;
+}
+
+/// A broker that hangs, or none to which a connection stands (yet).
+bool no_answer(rd_kafka_resp_err_t error) {
+    return error == RD_KAFKA_RESP_ERR__TIMED_OUT || error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
 }
 
 /// Where a partition begins (RD_KAFKA_OFFSET_BEGINNING) or ends (RD_KAFKA_OFFSET_END). Not with
@@ -47,18 +53,20 @@ rd_kafka_resp_err_t query_both(rd_kafka_t* client, const std::string& topic,
 
 }  // namespace
 
-core::Result<Ends> query_ends(rd_kafka_t* client, const std::string& topic,
-                              core::Partition partition, const std::stop_token& stop) {
+core::Result<Ends> query_ends(rd_kafka_t* client, const KafkaEvents& events,
+                              const std::string& topic, core::Partition partition,
+                              const std::stop_token& stop) {
+    const core::SystemClock clock;
+    Patience patience{events, kEndsAnswerMax, stop, clock};
     Ends ends;
-    int silence_ms = 0;
     auto error = RD_KAFKA_RESP_ERR__TIMED_OUT;
-    for (int attempt = 0; attempt < kAttempts && !stop.stop_requested(); ++attempt) {
+    int moves = 0;
+    do {
+        if (stop.stop_requested()) break;
         error = query_both(client, topic, partition, ends);
         if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return ends;
-        if (error == RD_KAFKA_RESP_ERR__TIMED_OUT) silence_ms += kEndsTimeoutMs;
-        if (stop.stop_requested() || silence_ms >= kSilenceMs) break;
+        if (!patience.again()) break;
         const auto learned = learn_leaders(client, topic, kEndsTimeoutMs);
-        if (learned == RD_KAFKA_RESP_ERR__TIMED_OUT) silence_ms += kEndsTimeoutMs;
         if (learned == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) error = learned;
         // librdkafka says "unknown partition" of a topic that does not exist, but also of one whose
         // broker has just come back. Every topic has a partition 0.
@@ -66,16 +74,20 @@ core::Result<Ends> query_ends(rd_kafka_t* client, const std::string& topic,
             error = learned != RD_KAFKA_RESP_ERR_NO_ERROR ? learned
                                                           : RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
         }
-        if (error == RD_KAFKA_RESP_ERR__TIMED_OUT) continue;
-        if (!leader_moves(error)) break;
+        if (no_answer(error)) continue;  // which took kEndsTimeoutMs
+        if (!leader_moves(error) || ++moves == kMovesTried) break;
         std::this_thread::sleep_for(kEndsRetryAfter);
-    }
+    } while (patience.again());
     if (error == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) {
         return core::fail(refusal("Describe", "the topic " + topic));
     }
+    if (auto why = events.login_refusal(); !why.empty()) {
+        return core::fail(core::Fault::unauthorized, std::move(why));
+    }
+    const auto away = no_answer(error) ? events.why_away() : std::string{};
     return core::fail(fault_of(error), "cannot ask for the ends of " + topic + "/" +
                                            std::to_string(partition) + ": " +
-                                           rd_kafka_err2str(error));
+                                           (away.empty() ? rd_kafka_err2str(error) : away));
 }
 
 }  // namespace beckon::log::kafka

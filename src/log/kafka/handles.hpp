@@ -25,6 +25,7 @@ using HeadersHandle = Handle<rd_kafka_headers_t, rd_kafka_headers_destroy>;
 using MessageHandle = Handle<rd_kafka_message_t, rd_kafka_message_destroy>;
 using PartitionList =
     Handle<rd_kafka_topic_partition_list_t, rd_kafka_topic_partition_list_destroy>;
+using MetadataHandle = Handle<const rd_kafka_metadata_t, rd_kafka_metadata_destroy>;
 using AdminOptionsHandle = Handle<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy>;
 
 }  // namespace beckon::log::kafka

@@ -1,6 +1,7 @@
 #include "log/kafka/client_conf.hpp"
 #include "log/kafka/handles.hpp"
 #include "log/kafka/kafka_events.hpp"
+#include "log/kafka/metadata.hpp"
 #include "log/kafka/report.hpp"
 #include "log/topics_admin.hpp"
 
@@ -28,7 +29,6 @@ constexpr int kClusterIdMs = 1000;
 constexpr seconds kPropagation{30};
 constexpr milliseconds kPollAgain{50};
 
-using MetadataHandle = Handle<const rd_kafka_metadata_t, rd_kafka_metadata_destroy>;
 using NewTopicHandle = Handle<rd_kafka_NewTopic_t, rd_kafka_NewTopic_destroy>;
 using DeleteTopicHandle = Handle<rd_kafka_DeleteTopic_t, rd_kafka_DeleteTopic_destroy>;
 using ConfigResourceHandle = Handle<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
@@ -187,16 +187,8 @@ private:
     }
 
     core::Result<MetadataHandle> ask_metadata() const {
-        const rd_kafka_metadata_t* metadata = nullptr;
-        const auto error = rd_kafka_metadata(client_.get(), 1, nullptr, &metadata, kAdminTimeoutMs);
-        if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-            if (auto why = events_.login_refusal(); !why.empty()) {
-                return core::fail(Fault::unauthorized, std::move(why));
-            }
-            return core::fail(
-                failed(fault_of(error), "ask for the log topics", rd_kafka_err2str(error)));
-        }
-        return MetadataHandle{metadata};
+        return kafka::ask_metadata(client_.get(), events_, milliseconds{kAdminTimeoutMs},
+                                   "ask for the log topics");
     }
 
     core::Result<void> read_settings(Existing& existing) const {

@@ -2,6 +2,7 @@
 
 #include "core/logger.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace beckon::log::kafka {
@@ -25,16 +26,19 @@ bool is_away(std::string_view facility) {
 
 bool is_away(rd_kafka_resp_err_t code) {
     return code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || code == RD_KAFKA_RESP_ERR__TRANSPORT ||
-           code == RD_KAFKA_RESP_ERR__RESOLVE || code == RD_KAFKA_RESP_ERR__TIMED_OUT;
+           code == RD_KAFKA_RESP_ERR__RESOLVE || code == RD_KAFKA_RESP_ERR__TIMED_OUT ||
+           code == RD_KAFKA_RESP_ERR__SSL;
 }
 
 /// A broker's answer to a wrong name or password, or to a mechanism that it does not have; not
 /// librdkafka's error of a connection that ended meanwhile.
 bool is_login_refused(std::string_view text) {
-    const auto at = text.find("SASL authentication error: ");
-    const auto handshake = text.find("SASL handshake failed: ");
-    if (at == std::string_view::npos && handshake == std::string_view::npos) return false;
-    return text.find("Local: ") == std::string_view::npos;
+    constexpr std::array<std::string_view, 3> kRefusals = {
+        "SASL authentication error: ", "SASL handshake failed: ", "mechanism handshake failed: "};
+    const bool refused = std::any_of(kRefusals.begin(), kRefusals.end(), [&](auto refusal) {
+        return text.find(refusal) != std::string_view::npos;
+    });
+    return refused && text.find("Local: ") == std::string_view::npos;
 }
 
 /// Before 2.6.1 librdkafka repeats its own part of the nonce, which Kafka 4 takes for a forgery.
@@ -42,8 +46,42 @@ constexpr int kScramSince = 0x02060100;
 
 /// Lines that are certain to come and mean nothing: every client gets the user's options, and
 /// librdkafka complains where one is for the other kind of client.
-/// A fatal error is logged elsewhere too.
-bool is_noise(std::string_view facility) { return facility == "CONFWARN" || facility == "FATAL"; }
+/// A fatal error is logged elsewhere too, and so is the last of several errors of OpenSSL.
+bool is_noise(std::string_view facility) {
+    return facility == "CONFWARN" || facility == "FATAL" || facility == "SSL";
+}
+
+/// A broker has ended a connection. That is no fault in itself: it may have been idle, or the
+/// broker stops.
+bool is_closed(std::string_view text) {
+    return text.find(": Disconnected") != std::string_view::npos;
+}
+
+/// librdkafka takes the end of a connection for a client with the wrong protocol.
+bool is_about_protocol(std::string_view text) {
+    return text.find("security.protocol") != std::string_view::npos;
+}
+
+/// A port without TLS ends a handshake of TLS at once, or answers with something else.
+bool is_no_tls(std::string_view text) {
+    return text.find("SSL handshake failed") != std::string_view::npos &&
+           (text.find("unexpected eof") != std::string_view::npos ||
+            text.find("wrong version number") != std::string_view::npos ||
+            text.find("Disconnected") != std::string_view::npos);
+}
+
+/// That all are down follows from what was said of each.
+bool is_of_one_broker(std::string_view text) {
+    return text.find("brokers are down") == std::string_view::npos;
+}
+
+/// Without the thread that librdkafka names in log lines: "[thrd:…]: ".
+std::string_view without_thread(std::string_view text) {
+    constexpr std::string_view kEnd = "]: ";
+    const auto end = text.find(kEnd);
+    if (!text.starts_with("[thrd:") || end == std::string_view::npos) return text;
+    return text.substr(end + kEnd.size());
+}
 
 /// What a client says of its connections while it is destroyed.
 bool is_ending(std::string_view text) {
@@ -54,7 +92,9 @@ bool is_ending(std::string_view text) {
 
 void KafkaEvents::line(int level, std::string_view facility, std::string_view text) {
     if (is_noise(facility) || is_ending(text)) return;
-    if (level > kWarning) {
+    text = without_thread(text);
+    const bool wrong_protocol = is_closed(text) && is_about_protocol(text);
+    if (!wrong_protocol && (level > kWarning || is_closed(text))) {
         core::log_debug("log", "librdkafka", {{"facility", facility}, {"text", text}});
         return;
     }
@@ -65,6 +105,7 @@ void KafkaEvents::line(int level, std::string_view facility, std::string_view te
 }
 
 void KafkaEvents::error(rd_kafka_resp_err_t code, std::string_view text) {
+    if (is_closed(text) && !is_about_protocol(text)) return;
     if (is_login_refused(text)) return login_refused(text);
     if (code == RD_KAFKA_RESP_ERR__AUTHENTICATION && !login_refusal().empty()) return;
     if (is_away(code)) return no_broker(text);
@@ -98,8 +139,19 @@ void KafkaEvents::refused(const std::string& why) {
     if (is_due(why)) core::log_warn("log", "not_authorized", {{"why", why}});
 }
 
-void KafkaEvents::no_broker(std::string_view why) {
+std::string KafkaEvents::why_away() const {
+    const std::scoped_lock lock{mutex_};
+    return why_away_;
+}
+
+void KafkaEvents::no_broker(std::string_view text) {
     away_ = true;
+    auto why = std::string{text};
+    if (is_no_tls(text)) why += "; is this a port without TLS (see security.protocol)?";
+    if (is_of_one_broker(why)) {
+        const std::scoped_lock lock{mutex_};
+        why_away_ = why;
+    }
     if (!login_refusal().empty()) return;  // which is logged
     if (!is_due("no_broker")) return;
     core::log_warn("log", "no_broker", {{"servers", servers_}, {"state", "trying"}, {"why", why}});
@@ -119,6 +171,7 @@ void KafkaEvents::back() {
     {
         const std::scoped_lock lock{mutex_};
         login_refusal_.clear();
+        why_away_.clear();
     }
     core::log_info("log", "broker_answers", {{"servers", servers_}});
 }

@@ -28,6 +28,9 @@ public:
     void refused(const std::string& why);
     /// Why the broker refuses this user's login; empty: it does not, or no broker has answered.
     std::string login_refusal() const;
+    const std::string& servers() const { return servers_; }
+    /// Why no connection stands, as far as librdkafka says; empty: one does, or nothing is known.
+    std::string why_away() const;
     /// A record came back or was read: the broker answers.
     void broker_answers() {
         if (away_.load(std::memory_order_relaxed)) back();
@@ -40,7 +43,7 @@ public:
                              const char* text) noexcept;
 
 private:
-    void no_broker(std::string_view why);
+    void no_broker(std::string_view text);
     void login_refused(std::string_view why);
     bool is_due(const std::string& kind);
     void back();
@@ -51,6 +54,7 @@ private:
     std::atomic<bool> away_ = false;
     mutable std::mutex mutex_;
     std::string login_refusal_;                                          ///< under mutex_
+    std::string why_away_;                                               ///< under mutex_
     std::map<std::string, std::chrono::steady_clock::time_point> last_;  ///< by kind; under mutex_
 };
 

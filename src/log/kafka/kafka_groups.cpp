@@ -5,6 +5,7 @@
 #include "log/kafka/handles.hpp"
 #include "log/kafka/kafka_events.hpp"
 #include "log/kafka/leaders.hpp"
+#include "log/kafka/metadata.hpp"
 #include "log/kafka/report.hpp"
 
 #include <algorithm>
@@ -30,6 +31,8 @@ namespace {
 /// One request waits so long; a stop waits for two of them at most.
 constexpr int kGroupsTimeoutMs = 1000;
 constexpr int kAttempts = 5;
+/// While no connection stands.
+constexpr milliseconds kConnectMax{5000};
 /// The partitions of a group, and the retention of topics, change seldom.
 constexpr std::chrono::seconds kDiscoverEvery{60};
 /// Partitions begin later once segments are removed, which brokers check every few minutes.
@@ -39,7 +42,6 @@ constexpr std::chrono::seconds kStartsEvery{30};
 constexpr std::size_t kAskedAtOnce = 200;
 constexpr std::string_view kInternal = "__";
 
-using MetadataHandle = Handle<const rd_kafka_metadata_t, rd_kafka_metadata_destroy>;
 using GroupListHandle = Handle<const rd_kafka_group_list, rd_kafka_group_list_destroy>;
 using ConfigResourceHandle = Handle<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
 
@@ -122,7 +124,7 @@ public:
     core::Result<GroupsSnapshot> poll(const std::stop_token& stop) override {
         GroupsSnapshot found;
         if (const auto now = steady_clock::now(); now >= discover_at_) {
-            if (const auto known = discover(); !known) return core::fail(known.error());
+            if (const auto known = discover(stop); !known) return core::fail(known.error());
             discover_at_ = now + kDiscoverEvery;
         }
         auto groups = list_groups();
@@ -169,13 +171,11 @@ private:
                                      rd_kafka_err2str(error)};
     }
 
-    core::Result<void> discover() {
-        const rd_kafka_metadata_t* raw = nullptr;
-        const auto error = rd_kafka_metadata(client_.get(), 1, nullptr, &raw, kGroupsTimeoutMs);
-        if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-            return core::fail(failed("ask for the topics", error));
-        }
-        const MetadataHandle metadata{raw};
+    core::Result<void> discover(const std::stop_token& stop) {
+        const auto asked =
+            ask_metadata(client_.get(), *events_, kConnectMax, "ask for the topics", stop);
+        if (!asked) return core::fail(asked.error());
+        const auto& metadata = *asked;
         all_.clear();
         std::vector<std::string> topics;
         for (int t = 0; t < metadata->topic_cnt; ++t) {

@@ -70,15 +70,9 @@ public:
         ask(queries_, executor, std::move(done), [this, where]() -> core::Result<Ends> {
             const auto client = queries_.client();
             if (!client) return core::fail(client.error());
-            auto ends = kafka::query_ends(*client, config_.prefix + where.topic.name(),
+            auto ends = kafka::query_ends(*client, *events_, config_.prefix + where.topic.name(),
                                           where.partition, queries_.stopping());
-            if (ends) {
-                events_->broker_answers();
-                return ends;
-            }
-            if (auto why = events_->login_refusal(); !why.empty()) {
-                return core::fail(core::Fault::unauthorized, std::move(why));
-            }
+            if (ends) events_->broker_answers();
             return ends;
         });
     }

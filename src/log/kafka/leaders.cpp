@@ -9,7 +9,7 @@ rd_kafka_resp_err_t learn_leaders(rd_kafka_t* client, const std::string& topic, 
     const rd_kafka_metadata_t* metadata = nullptr;
     const auto error = rd_kafka_metadata(client, 0, handle.get(), &metadata, timeout_ms);
     if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return error;
-    const Handle<const rd_kafka_metadata_t, rd_kafka_metadata_destroy> owner{metadata};
+    const MetadataHandle owner{metadata};
     if (metadata->topic_cnt != 1) return RD_KAFKA_RESP_ERR_NO_ERROR;
     const auto reported = metadata->topics[0].err;
     const bool lasting = reported == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||

@@ -68,7 +68,7 @@ public:
         std::map<std::string, std::optional<core::Error>> found;
         for (const auto& [what, answer] : outcome_) {
             if (!answer) {
-                found[what] = core::Error{Fault::timed_out, "no answer: " + what};
+                found[what] = core::Error{Fault::timed_out, "no answer"};
             } else if (!*answer) {
                 found[what] = answer->error();
             } else {
@@ -123,6 +123,12 @@ private:
                                      std::find(alive.begin(), alive.end(), core::NodeId{node_});
                                  if (self != alive.end()) outcome_[what] = core::Result<void>{};
                              });
+        // A refusal ends no join, but this question.
+        log_->committed(group, {{Topic::kOwnership, kTried}}, executor_,
+                        [this, what](const auto& offsets) {
+                            if (offsets || offsets.error().fault != Fault::unauthorized) return;
+                            outcome_[what] = core::fail(offsets.error());
+                        });
     }
 
     const core::SystemClock clock_;
@@ -186,8 +192,7 @@ Findings check_rights(const app::Config& config, const log::Control& control, Re
     const auto outcome = trial.outcome();
     for (const auto& [what, error] : outcome) {
         if (!error) continue;
-        const bool refused =
-            error->fault == Fault::unauthorized || what.find(" group ") != std::string::npos;
+        const bool refused = error->fault == Fault::unauthorized;
         findings.push_back(
             {Verdict::bad, "rights",
              refused ? "the broker refuses " + what : what + ": " + error->message,

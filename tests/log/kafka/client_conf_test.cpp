@@ -173,3 +173,19 @@ TEST_CASE("no fetch for messages names partitions of another topic", "[kafka]") 
         CHECK(kind_of(topic) == (messages ? ReaderKind::messages : ReaderKind::other));
     }
 }
+
+TEST_CASE("files of TLS that cannot be read are named with the reason") {
+    for (const std::string name :
+         {"ssl.ca.location", "ssl.key.location", "ssl.certificate.location"}) {
+        CHECK(why_not(name, "/does/not/exist.pem") ==
+              "kafka.librdkafka: " + name +
+                  ": cannot read /does/not/exist.pem: No such file or directory");
+    }
+}
+
+TEST_CASE("a certificate without its key, and a key without its certificate, are refused") {
+    CHECK_THAT(why_not("ssl.certificate.location", "/dev/null"),
+               Contains("ssl.key.location is not"));
+    CHECK_THAT(why_not("ssl.key.location", "/dev/null"),
+               Contains("ssl.certificate.location is not"));
+}
