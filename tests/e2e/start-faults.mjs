@@ -28,10 +28,10 @@ async function ports() {
 
 test('all faults of a configuration are reported together, with the nearest known name', () => {
     const file = join(directory, 'bad.toml');
-    writeFileSync(file, 'partitions = 0\n[edge]\nprot = 8080\nhello_timeout = "5"\n');
+    writeFileSync(file, 'partitions = 70000\n[edge]\nprot = 8080\nhello_timeout = "5"\n');
     const { code, text } = run(['standalone', '--config', file, '--endpoint-prot', '1'], { BECKON_EDGE_PORTS: '1' });
     assert.equal(code, 2);
-    assert.match(text, /bad\.toml:1: partitions = '0': not a whole number from 1 to 65535/);
+    assert.match(text, /bad\.toml:1: partitions = '70000': not a whole number from 0 to 65535/);
     assert.match(text, /bad\.toml:3: unknown option 'edge\.prot'; did you mean 'edge\.port'\?/);
     assert.match(text, /bad\.toml:4: edge\.hello_timeout = '5': not a duration with a unit/);
     assert.match(text, /--endpoint-prot: unknown option; did you mean '--endpoint-port'\?/);
