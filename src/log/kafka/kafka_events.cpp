@@ -64,10 +64,11 @@ bool is_about_protocol(std::string_view text) {
 
 /// A port without TLS ends a handshake of TLS at once, or answers with something else.
 bool is_no_tls(std::string_view text) {
-    return text.find("SSL handshake failed") != std::string_view::npos &&
-           (text.find("unexpected eof") != std::string_view::npos ||
-            text.find("wrong version number") != std::string_view::npos ||
-            text.find("Disconnected") != std::string_view::npos);
+    const bool handshake = text.find("SSL handshake failed") != std::string_view::npos ||
+                           text.find("in state SSL_HANDSHAKE") != std::string_view::npos;
+    return handshake && (text.find("unexpected eof") != std::string_view::npos ||
+                         text.find("wrong version number") != std::string_view::npos ||
+                         text.find("Disconnected") != std::string_view::npos);
 }
 
 /// That all are down follows from what was said of each.
