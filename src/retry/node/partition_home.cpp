@@ -114,9 +114,9 @@ void PartitionHome::Impl::read_anew() {
 /// handed on goes on.
 void PartitionHome::Impl::state_changed() {
     const auto why = state->fault();
+    if (tiers) tiers->set_paused(!why.empty());
     if (why == fault || (why.empty() && !served)) return;
     fault = why;
-    if (tiers) tiers->set_paused(!why.empty());
     why.empty() ? events.serving(true) : events.failed(why);
 }
 
@@ -168,6 +168,7 @@ void PartitionHome::Impl::started() {
     again.worked();
     served = true;
     events.serving(true);
+    state_changed();  // it may have failed since the lease was read
     begin_fan_out();
     core::log_debug("retry", "serving", {{"partition", options.partition}, {"epoch", epoch}});
 }

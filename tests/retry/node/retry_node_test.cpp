@@ -35,6 +35,11 @@ public:
     UnreadableLog(log::EventLog& to, log::Topic topic) : to_(to), topic_(topic) {}
     std::optional<core::Fault> fault;
     int opened = 0;  ///< readers of the topic
+    /// Readers notice it now, not when the next record comes.
+    void fails(core::Fault with) {
+        fault = with;
+        for (const auto& ready : readies_) ready();
+    }
     /// Readers go on that have found it unavailable.
     void works_again() {
         fault.reset();
@@ -377,6 +382,44 @@ TEST_CASE("a topic that could not be read is read again, and readiness says why 
     CHECK(a.ready);
     CHECK(a.node.webhooks().find("w") != nullptr);
     const auto& ids = world.received["http://w.example/"];
+    CHECK(std::set<std::string>{ids.begin(), ids.end()}.size() == 20);
+}
+
+// Fails where a partition that was paused, since it could not be read whose lease it is, stays so
+// when the log is back before it serves.
+TEST_CASE("a node whose log fails while its partitions start delivers when the log is back",
+          "[retry][node]") {
+    const auto seconds_later = GENERATE(range(20, 40));
+    World world;
+    auto first = std::make_unique<Process>(world, "a");
+    world.run_for(20s);
+    REQUIRE(first->add_webhook("w", "t"));
+    const std::string url = "http://w.example/";
+    world.status[url] = 503;
+    for (int i = 0; i < 20; ++i) first->post(std::to_string(i), "t");
+    world.run_for(1s);
+    first.reset();
+    world.status.clear();
+    world.received.clear();
+
+    const auto hold_tiers = [&](bool hold) {
+        for (core::Partition p = 0; p < kPartitions; ++p) {
+            world.log->hold_readers({log::Topic::retry(1), p}, hold);
+        }
+    };
+    hold_tiers(true);  // so that the partitions need some seconds to start
+    UnreadableLog log{*world.log, log::Topic::kRetryDone};
+    world.through = &log;
+    const Process second{world, "b"};
+    world.run_for(std::chrono::seconds{seconds_later});
+    log.fails(core::Fault::unavailable);
+    world.run_for(6s);
+    log.works_again();
+    world.run_for(1s);
+    hold_tiers(false);
+    world.run_for(120s);
+    CHECK(second.node.partitions_served() == kPartitions);
+    const auto& ids = world.received[url];
     CHECK(std::set<std::string>{ids.begin(), ids.end()}.size() == 20);
 }
 
