@@ -140,6 +140,13 @@ void KafkaEvents::refused(const std::string& why) {
     if (is_due(why)) core::log_warn("log", "not_authorized", {{"why", why}});
 }
 
+bool KafkaEvents::has_refused(std::string_view right) const {
+    const auto begin = "the broker refuses " + std::string{right} + ": ";
+    const std::scoped_lock lock{mutex_};
+    return std::any_of(last_.begin(), last_.end(),
+                       [&](const auto& one) { return one.first.starts_with(begin); });
+}
+
 std::string KafkaEvents::why_away() const {
     const std::scoped_lock lock{mutex_};
     return why_away_;

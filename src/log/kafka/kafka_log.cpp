@@ -50,6 +50,8 @@ public:
         queries_.stop();
     }
 
+    bool has_refused(std::string_view right) const { return events_->has_refused(right); }
+
     void records_come_from(std::shared_ptr<Senders> senders) override {
         producer_.lingering().come_from(std::move(senders));
     }
@@ -138,6 +140,11 @@ private:
 
 std::unique_ptr<EventLog> open_kafka_log(const KafkaConfig& config) {
     return std::make_unique<KafkaLog>(config);
+}
+
+bool has_refused(const EventLog& log, std::string_view right) {
+    const auto* const kafka = dynamic_cast<const KafkaLog*>(&log);
+    return kafka && kafka->has_refused(right);
 }
 
 }  // namespace beckon::log

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace beckon::log {
 
@@ -27,6 +28,10 @@ struct KafkaConfig {
 /// Makes the clients; does not wait for a broker. Throws core::SetupError for an option that
 /// librdkafka or we refuse, naming it.
 std::unique_ptr<EventLog> open_kafka_log(const KafkaConfig& config);
+
+/// Whether brokers have refused this user a right without which it cannot join a group, read or
+/// write, as far as that is known: "Read on the group beckon.edge.members". Any thread.
+bool has_refused(const EventLog& log, std::string_view right);
 
 /// Makes one client that knows no broker, and ends it: throws as open_kafka_log() does.
 void check_kafka_options(const KafkaConfig& config);

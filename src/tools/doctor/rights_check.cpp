@@ -63,6 +63,7 @@ public:
         };
         while (clock_.mono() < until && !all()) {
             for (auto& [what, reader] : readers_) look(what, reader);
+            look_at_group();
             executor_.wait_until(all, clock_.mono() + kLookEvery);
         }
         std::map<std::string, std::optional<core::Error>> found;
@@ -123,12 +124,13 @@ private:
                                      std::find(alive.begin(), alive.end(), core::NodeId{node_});
                                  if (self != alive.end()) outcome_[what] = core::Result<void>{};
                              });
-        // A refusal ends no join, but this question.
-        log_->committed(group, {{Topic::kOwnership, kTried}}, executor_,
-                        [this, what](const auto& offsets) {
-                            if (offsets || offsets.error().fault != Fault::unauthorized) return;
-                            outcome_[what] = core::fail(offsets.error());
-                        });
+        group_ = what;
+    }
+
+    /// A refusal ends no join: its member tries again.
+    void look_at_group() {
+        if (group_.empty() || outcome_[group_] || !log::has_refused(*log_, group_)) return;
+        outcome_[group_] = core::fail(Fault::unauthorized, "the broker refuses " + group_);
     }
 
     const core::SystemClock clock_;
@@ -137,6 +139,7 @@ private:
     const std::unique_ptr<log::Publisher> publisher_;
     const std::string prefix_;
     const std::string node_;
+    std::string group_;  ///< the right to join it; empty: the role has no group
     std::map<std::string, std::optional<core::Result<void>>> outcome_;
     std::map<std::string, std::unique_ptr<log::PartitionReader>> readers_;
     std::unique_ptr<log::Member> member_;
