@@ -2,6 +2,7 @@
 // and kept, those of a connection that ended in order are not.
 #include "log/kafka/kafka_events.hpp"
 
+#include "log/kafka/report.hpp"
 #include "support/captured_output.hpp"
 
 #include <string>
@@ -81,4 +82,13 @@ TEST_CASE("a broker that ends a connection is no fault") {
     });
     CHECK(lines.find("no_broker") == std::string::npos);
     CHECK(events.why_away().empty());
+}
+
+TEST_CASE("a right that was refused is known, and no other one") {
+    KafkaEvents events{"kafka:9093"};
+    CHECK_FALSE(events.has_refused("Read on the group beckon.edge"));
+    events.refused(log::kafka::refusal("Read", "the group beckon.edge.members").message);
+    CHECK(events.has_refused("Read on the group beckon.edge.members"));
+    CHECK_FALSE(events.has_refused("Read on the group beckon.edge"));
+    CHECK_FALSE(events.has_refused("Write on the group beckon.edge.members"));
 }
