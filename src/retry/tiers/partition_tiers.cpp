@@ -381,7 +381,7 @@ void PartitionTiers::stop(std::function<void()> stopped) {
 }
 
 void PartitionTiers::set_paused(bool is) {
-    paused_ = is;
+    if (std::exchange(paused_, is) == is) return;
     if (!is) capacity_made();
 }
 
