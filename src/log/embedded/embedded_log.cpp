@@ -55,7 +55,8 @@ core::Partition partitions_in(const EmbeddedConfig& config, const std::string& l
     const auto* const end = layout.data() + layout.size();
     const auto first = std::from_chars(layout.data(), end, format);
     const bool space = first.ptr != end && *first.ptr == ' ';
-    if (!space || std::from_chars(first.ptr + 1, end, partitions).ec != std::errc{}) {
+    if (!space || std::from_chars(first.ptr + 1, end, partitions).ec != std::errc{} ||
+        partitions < 1) {
         damaged(config, "its layout reads '" + layout + "'");
     }
     if (format != kFormat) {

@@ -134,6 +134,18 @@ TEST_CASE("without a number a log keeps its partitions, and a new one has 12", "
     CHECK(log.embedded->partitions() == 12);
 }
 
+TEST_CASE("a layout without partitions is damage, whatever number is asked for", "[embedded]") {
+    EmbeddedUnderTest log;
+    log.close();
+    with_bare_database(log.config.directory, true, [](rocksdb::DB& db) {
+        std::string layout;
+        REQUIRE(db.Get({}, "layout", &layout).ok());
+        REQUIRE(db.Put({}, "layout", layout.substr(0, layout.find(' ')) + " 0").ok());
+    });
+    log.config.partitions = 0;
+    CHECK_THAT(why_not(log.config), Contains("its layout reads '"));
+}
+
 TEST_CASE("a place that cannot be a log directory is refused by name", "[embedded]") {
     EmbeddedUnderTest log;
     log.close();
