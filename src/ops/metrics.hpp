@@ -37,20 +37,12 @@ public:
     template <class Enum>
     core::ByEnum<Enum, prometheus::Counter*> counters(std::string_view name, std::string_view help,
                                                       const std::string& label) {
-        core::ByEnum<Enum, prometheus::Counter*> all;
-        for (const Enum value : core::kValuesOf<Enum>) {
-            all[value] = &counter(name, help, {{label, std::string{to_string(value)}}});
-        }
-        return all;
+        return by_value<Enum>(label, [&](const Labels& one) { return &counter(name, help, one); });
     }
     template <class Enum>
     core::ByEnum<Enum, prometheus::Gauge*> gauges(std::string_view name, std::string_view help,
                                                   const std::string& label) {
-        core::ByEnum<Enum, prometheus::Gauge*> all;
-        for (const Enum value : core::kValuesOf<Enum>) {
-            all[value] = &gauge(name, help, {{label, std::string{to_string(value)}}});
-        }
-        return all;
+        return by_value<Enum>(label, [&](const Labels& one) { return &gauge(name, help, one); });
     }
 
     /// Prometheus text format.
@@ -59,6 +51,15 @@ public:
     std::vector<prometheus::MetricFamily> collect() const;
 
 private:
+    template <class Enum, class Make>
+    static auto by_value(const std::string& label, const Make& make) {
+        core::ByEnum<Enum, decltype(make(Labels{}))> all;
+        for (const Enum value : core::kValuesOf<Enum>) {
+            all[value] = make({{label, std::string{to_string(value)}}});
+        }
+        return all;
+    }
+
     std::shared_ptr<prometheus::Registry> registry_;
 };
 
