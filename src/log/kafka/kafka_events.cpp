@@ -140,11 +140,9 @@ void KafkaEvents::refused(const std::string& why) {
     if (is_due(why)) core::log_warn("log", "not_authorized", {{"why", why}});
 }
 
-bool KafkaEvents::has_refused(std::string_view right) const {
-    const auto begin = "the broker refuses " + std::string{right} + ": ";
+bool KafkaEvents::has_refused(const std::string& why) const {
     const std::scoped_lock lock{mutex_};
-    return std::any_of(last_.begin(), last_.end(),
-                       [&](const auto& one) { return one.first.starts_with(begin); });
+    return last_.contains(why);
 }
 
 std::string KafkaEvents::why_away() const {

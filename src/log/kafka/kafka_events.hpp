@@ -26,8 +26,8 @@ public:
     void error(rd_kafka_resp_err_t code, std::string_view text);
     /// Logs a right that the broker refuses this user (refusal()).
     void refused(const std::string& why);
-    /// It was called for this right, e.g. "Read on the group beckon.edge.members".
-    bool has_refused(std::string_view right) const;
+    /// It was called with this.
+    bool has_refused(const std::string& why) const;
     /// Why the broker refuses this user's login; empty: it does not, or no broker has answered.
     std::string login_refusal() const;
     const std::string& servers() const { return servers_; }

@@ -10,6 +10,7 @@
 #include "log/kafka/query_thread.hpp"
 #include "log/kafka/reader.hpp"
 #include "log/kafka/reader_clients.hpp"
+#include "log/kafka/report.hpp"
 
 #include <mutex>
 #include <utility>
@@ -50,7 +51,9 @@ public:
         queries_.stop();
     }
 
-    bool has_refused(std::string_view right) const { return events_->has_refused(right); }
+    bool has_refused_group(const std::string& group) const {
+        return events_->has_refused(kafka::refusal("Read", "the group " + group).message);
+    }
 
     void records_come_from(std::shared_ptr<Senders> senders) override {
         producer_.lingering().come_from(std::move(senders));
@@ -142,9 +145,9 @@ std::unique_ptr<EventLog> open_kafka_log(const KafkaConfig& config) {
     return std::make_unique<KafkaLog>(config);
 }
 
-bool has_refused(const EventLog& log, std::string_view right) {
+bool has_refused_group(const EventLog& log, const std::string& group) {
     const auto* const kafka = dynamic_cast<const KafkaLog*>(&log);
-    return kafka && kafka->has_refused(right);
+    return kafka && kafka->has_refused_group(group);
 }
 
 }  // namespace beckon::log

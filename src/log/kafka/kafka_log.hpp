@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 
 namespace beckon::log {
 
@@ -29,9 +28,9 @@ struct KafkaConfig {
 /// librdkafka or we refuse, naming it.
 std::unique_ptr<EventLog> open_kafka_log(const KafkaConfig& config);
 
-/// Whether brokers have refused this user a right without which it cannot join a group, read or
-/// write, as far as that is known: "Read on the group beckon.edge.members". Any thread.
-bool has_refused(const EventLog& log, std::string_view right);
+/// Whether brokers have refused to let this user join a group, as far as that is known. `group` is
+/// its whole name. Any thread.
+bool has_refused_group(const EventLog& log, const std::string& group);
 
 /// Makes one client that knows no broker, and ends it: throws as open_kafka_log() does.
 void check_kafka_options(const KafkaConfig& config);

@@ -115,7 +115,8 @@ private:
     }
 
     void join(const std::string& group) {
-        const auto what = "Read on the group " + prefix_ + group;
+        group_ = prefix_ + group;
+        const auto what = right_to_join();
         outcome_[what];
         member_ = log_->join({.group = group, .self = core::NodeId{node_}}, executor_,
                              [this, what](const log::Members& members) {
@@ -124,13 +125,14 @@ private:
                                      std::find(alive.begin(), alive.end(), core::NodeId{node_});
                                  if (self != alive.end()) outcome_[what] = core::Result<void>{};
                              });
-        group_ = what;
     }
+    std::string right_to_join() const { return "Read on the group " + group_; }
 
     /// A refusal ends no join: its member tries again.
     void look_at_group() {
-        if (group_.empty() || outcome_[group_] || !log::has_refused(*log_, group_)) return;
-        outcome_[group_] = core::fail(Fault::unauthorized, "the broker refuses " + group_);
+        if (group_.empty() || !log::has_refused_group(*log_, group_)) return;
+        const auto what = right_to_join();
+        outcome_[what] = core::fail(Fault::unauthorized, "the broker refuses " + what);
     }
 
     const core::SystemClock clock_;
@@ -139,7 +141,7 @@ private:
     const std::unique_ptr<log::Publisher> publisher_;
     const std::string prefix_;
     const std::string node_;
-    std::string group_;  ///< the right to join it; empty: the role has no group
+    std::string group_;  ///< the one to join, its whole name; empty: the role has none
     std::map<std::string, std::optional<core::Result<void>>> outcome_;
     std::map<std::string, std::unique_ptr<log::PartitionReader>> readers_;
     std::unique_ptr<log::Member> member_;

@@ -86,9 +86,12 @@ TEST_CASE("a broker that ends a connection is no fault") {
 
 TEST_CASE("a right that was refused is known, and no other one") {
     KafkaEvents events{"kafka:9093"};
-    CHECK_FALSE(events.has_refused("Read on the group beckon.edge"));
-    events.refused(log::kafka::refusal("Read", "the group beckon.edge.members").message);
-    CHECK(events.has_refused("Read on the group beckon.edge.members"));
-    CHECK_FALSE(events.has_refused("Read on the group beckon.edge"));
-    CHECK_FALSE(events.has_refused("Write on the group beckon.edge.members"));
+    const auto refusal = [](std::string_view operation, const std::string& resource) {
+        return log::kafka::refusal(operation, resource).message;
+    };
+    CHECK_FALSE(events.has_refused(refusal("Read", "the group beckon.edge")));
+    events.refused(refusal("Read", "the group beckon.edge.members"));
+    CHECK(events.has_refused(refusal("Read", "the group beckon.edge.members")));
+    CHECK_FALSE(events.has_refused(refusal("Read", "the group beckon.edge")));
+    CHECK_FALSE(events.has_refused(refusal("Write", "the group beckon.edge.members")));
 }
