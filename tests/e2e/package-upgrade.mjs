@@ -4,29 +4,19 @@
 //
 //   node package-upgrade.mjs
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { BECKON, until } from './beckon.mjs';
+import { until } from './beckon.mjs';
 import { UserAgent, post } from './client.mjs';
 import { enterOwnHost } from './own-host/enter.mjs';
+import { makePackage, must, run } from './own-host/package.mjs';
 
 const host = enterOwnHost();
-const packages = join(host, 'packages');
 const CONFIG = '/etc/beckon/beckon.toml';
 const STATE = join(host, 'systemd');
-const env = { ...process.env, PATH: `/usr/local/bin:${process.env.PATH}`, UNITS: '/usr/lib/systemd/system', DEBIAN_FRONTEND: 'noninteractive' };
+Object.assign(process.env, { PATH: `/usr/local/bin:${process.env.PATH}`, UNITS: '/usr/lib/systemd/system', DEBIAN_FRONTEND: 'noninteractive' });
 
-function run(command, args, options = {}) {
-    const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: 240000, env, input: '', ...options });
-    return { status, text: `${stdout}${stderr}` };
-}
-function must(command, args, options) {
-    const { status, text } = run(command, args, options);
-    assert.equal(status, 0, `${command} ${args.join(' ')}\n${text}`);
-    return text;
-}
 const systemctl = (...args) => must('systemctl', args);
 const install = (file, ...how) => run('dpkg', ['--force-not-root', ...how, '--install', file]);
 const pid = () => Number(readFileSync(join(STATE, 'beckon'), 'utf8'));
@@ -70,10 +60,7 @@ const goesOn = async () => {
 };
 
 before(async () => {
-    for (const name of ['up/usr', 'work/usr']) mkdirSync(join(host, name), { recursive: true });
-    must('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=/usr,upperdir=${host}/up/usr,workdir=${host}/work/usr`, '/usr']);
-    must('cpack', ['--config', join(dirname(BECKON), 'CPackConfig.cmake'), '-B', packages]);
-    made = join(packages, readdirSync(packages).find((name) => name.endsWith('.deb')));
+    made = makePackage(host);
     mkdirSync('/run/systemd/system', { recursive: true });
     symlinkSync(join(import.meta.dirname, 'own-host', 'systemctl'), '/usr/local/bin/systemctl');
     const first = install(version('1.0'));

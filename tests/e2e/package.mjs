@@ -3,45 +3,32 @@
 //
 //   node package.mjs
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { BECKON, until } from './beckon.mjs';
 import { enterOwnHost } from './own-host/enter.mjs';
+import { makePackage, must, run } from './own-host/package.mjs';
 
 const host = enterOwnHost();
-const packages = join(host, 'packages');
 const UNIT = '/usr/lib/systemd/system/beckon.service';
 let service;
 
-function run(command, args, options = {}) {
-    const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: 240000, ...options });
-    return { status, text: `${stdout}${stderr}` };
-}
-function must(command, args, options) {
-    const { status, text } = run(command, args, options);
-    assert.equal(status, 0, `${command} ${args.join(' ')}\n${text}`);
-    return text;
-}
 const setting = (name) => readFileSync(UNIT, 'utf8').match(new RegExp(`^${name}=(.*)$`, 'm'))[1];
 
+let file;
 before(() => {
-    // dpkg writes below /usr: it gets a copy that ends with this host.
-    for (const name of ['up/usr', 'work/usr']) mkdirSync(join(host, name), { recursive: true });
-    must('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=/usr,upperdir=${host}/up/usr,workdir=${host}/work/usr`, '/usr']);
-    must('cpack', ['--config', join(dirname(BECKON), 'CPackConfig.cmake'), '-B', packages]);
+    file = makePackage(host);
 });
 after(() => service?.kill('SIGKILL'));
 
-const file = () => join(packages, readdirSync(packages).find((name) => name.endsWith('.deb')));
-
 test('the package says what it needs and what is configuration', () => {
-    const fields = must('dpkg-deb', ['--info', file()]);
+    const fields = must('dpkg-deb', ['--info', file]);
     assert.match(fields, /Package: beckon\n/);
     assert.match(fields, /Depends: .*librdkafka1/);
     assert.match(fields, /Section: net\n/);
-    const listed = must('dpkg-deb', ['--contents', file()]);
+    const listed = must('dpkg-deb', ['--contents', file]);
     const shared = ['prometheus/beckon.rules.yml', 'prometheus/beckon.expected.yml', 'grafana/operator.json', 'grafana/delivery.json'];
     for (const path of ['/usr/bin/beckon', UNIT, UNIT.replace('beckon.service', 'beckon@.service'), '/usr/share/man/man1/beckon.1',
         '/etc/beckon/beckon.toml', ...shared.map((name) => `/usr/share/beckon/${name}`)]) {
@@ -51,7 +38,7 @@ test('the package says what it needs and what is configuration', () => {
 });
 
 test('dpkg installs it, with an account, and starts nothing', () => {
-    must('dpkg', ['--force-not-root', '--install', file()]);
+    must('dpkg', ['--force-not-root', '--install', file]);
     assert.match(must('getent', ['passwd', 'beckon']), /:\/var\/lib\/beckon:.*nologin$/m);
     assert.match(must('/usr/bin/beckon', ['--version']), /^beckon \d/);
     assert(statSync('/usr/bin/beckon').size < statSync(BECKON).size, 'without symbols');
@@ -65,7 +52,7 @@ test('an upgrade starts anew what runs, and a first installation nothing', () =>
     writeFileSync('/usr/local/bin/systemctl', `#!/bin/sh\necho "$@" >> ${asked}\n`, { mode: 0o755 });
     const done = (how) => {
         writeFileSync(asked, '');
-        must('dpkg', ['--force-not-root', how, how === '--install' ? file() : 'beckon'], { env: { ...process.env, PATH: `/usr/local/bin:${process.env.PATH}` } });
+        must('dpkg', ['--force-not-root', how, how === '--install' ? file : 'beckon'], { env: { ...process.env, PATH: `/usr/local/bin:${process.env.PATH}` } });
         return readFileSync(asked, 'utf8').trim().split('\n');
     };
     assert.deepEqual(done('--install'), ['daemon-reload', 'try-restart beckon.service beckon@*.service']);
