@@ -95,9 +95,7 @@ std::string Assignments::unserved() const {
         const auto state = at == reports_.end() ? Home::State::starting : at->second.state;
         if (assignment != Assignment::home || state == Home::State::serving) continue;
         missing.emplace_back(partition, to_string(state));
-        if (at == reports_.end() || !at->second.restored) continue;
-        if (!restored) restored.emplace();
-        *restored += *at->second.restored;
+        if (at != reports_.end()) restored += at->second.restored;
     }
     if (missing.empty()) return {};
     return describe(missing) + " not served yet" +

@@ -13,6 +13,14 @@ Restored& Restored::operator+=(const Restored& other) {
     return *this;
 }
 
+std::optional<Restored>& operator+=(std::optional<Restored>& sum,
+                                    const std::optional<Restored>& other) {
+    if (!other) return sum;
+    if (!sum) sum.emplace();
+    *sum += *other;
+    return sum;
+}
+
 std::string to_string(const Restored& restored) {
     const auto all = restored.folded + restored.left;
     if (restored.folded <= 0 || all <= 0) return "0 % restored";

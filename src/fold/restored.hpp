@@ -18,6 +18,9 @@ struct Restored {
     /// Two folds that are restored at the same time.
     Restored& operator+=(const Restored& other);
 };
+/// The same for folds of which some are not being restored.
+std::optional<Restored>& operator+=(std::optional<Restored>& sum,
+                                    const std::optional<Restored>& other);
 
 /// "43 % restored, 12 s left": at the speed so far. Nothing is known before the first record.
 std::string to_string(const Restored& restored);

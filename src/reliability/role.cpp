@@ -134,8 +134,7 @@ struct Role::Impl {
             if (home->following()) ready.insert(partition);
             if (home->serves() && !home->following()) {
                 why = "it still reads the log";
-                if (one && !restored) restored.emplace();
-                if (one) *restored += *one;
+                restored += one;
             }
             if (progress.stuck) stuck = progress.stuck->why;
         }

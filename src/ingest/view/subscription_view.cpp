@@ -170,10 +170,7 @@ void SubscriptionView::measure() {
     std::optional<fold::Restored> restored;
     for (core::Partition p = 0; p < config_.partitions; ++p) {
         const auto now = fold_of(p).progress();
-        if (const auto one = meters_[static_cast<std::size_t>(p)].measure(now, clock_.mono())) {
-            if (!restored) restored.emplace();
-            *restored += *one;
-        }
+        restored += meters_[static_cast<std::size_t>(p)].measure(now, clock_.mono());
         records += now.inputs.front().lag_records();
         oldest = std::max(oldest, now.inputs.front().lag);
         stuck += now.stuck ? 1 : 0;
