@@ -94,18 +94,14 @@ void Dispatcher::caught_up(const std::string& webhook, bool all_read) {
     if (!known && all_read) receivers_.erase(webhook);
 }
 
-/// An ordered webhook: deliveries behind a failed one wait where that waits.
+/// An ordered webhook: of its deliveries only the first in line is attempted.
 bool Dispatcher::put_behind(const Due& due, const Webhook& webhook) {
     if (!webhook.ordered) return false;
     auto& receiver = this->receiver(webhook.id);
     const bool overtakes = receiver.beyond_line && is_new(due);
     if (is_next(receiver, due.delivery.id) && !overtakes) return false;
     ++counts_.followed;
-    const auto& tiers = options_.table.tiers();
-    // Never in tier 0, which hands it back at once.
-    const int tier = std::max(receiver.line_tier, tiers.size() > 1 ? tiers[1] : 0);
-    join_line(receiver, due, tier);
-    promote(due, tier);
+    promote(due, tier_for_wait(due, {}).value_or(0));
     return true;
 }
 
@@ -132,17 +128,22 @@ void Dispatcher::wait(const Due& due, Duration how_long, std::uint64_t& count) {
     promote(due, *tier);
 }
 
-/// A waiting delivery of an ordered webhook must not be overtaken by a later one.
+/// The deliveries of an ordered webhook are attempted in line, so none comes back before the first
+/// of them, which may wait for its next attempt. Once that is here they wait no longer than they
+/// must: a long tier would keep them from a receiver that accepts again.
 std::optional<int> Dispatcher::tier_for_wait(const Due& due, Duration how_long) {
     const auto now = context_.clock.mono();
     const auto* entry = context_.webhooks.find(due.delivery.webhook);
     if (!entry) return Requeues{}.tier_for(options_.table, how_long, now);
     auto& receiver = this->receiver(due.delivery.webhook);
-    auto tier = receiver.requeues.tier_for(options_.table, how_long, now);
-    if (!tier || !entry->webhook.ordered) return tier;
-    if (!is_next(receiver, due.delivery.id)) tier = std::max(*tier, receiver.line_tier);
-    join_line(receiver, due, *tier);
-    return tier;
+    if (!entry->webhook.ordered) return receiver.requeues.tier_for(options_.table, how_long, now);
+    if (!is_next(receiver, due.delivery.id)) {
+        const auto& first = receiver.line.front();
+        if (first.gone) how_long = std::max(how_long, *first.gone - Requeues::kLate - now);
+    }
+    const auto tier = receiver.requeues.tier_for(options_.table, how_long, now);
+    if (!tier) return tier;
+    return wait_in_line(receiver, due, *tier);
 }
 
 void Dispatcher::promote(const Due& due, int tier) {
@@ -339,7 +340,7 @@ void Dispatcher::failed(const Job& job, const Verdict& verdict) {
     const int tier = options_.table.tier_of(*step);
     const auto* entry = context_.webhooks.find(due.delivery.webhook);
     if (entry && entry->webhook.ordered) {
-        join_line(receiver(due.delivery.webhook), due, tier);
+        wait_in_line(receiver(due.delivery.webhook), due, tier);
     }
     promote(due, tier);
 }
@@ -348,26 +349,33 @@ void Dispatcher::leave_line(const Delivery& delivery) {
     const auto found = receivers_.find(delivery.webhook);
     if (found == receivers_.end()) return;
     found->second.line.erase(delivery.id);
-    if (found->second.beyond_line == delivery.id) found->second.beyond_line.reset();
+    auto& beyond = found->second.beyond_line;
+    if (beyond && beyond->last == delivery.id) beyond.reset();
 }
 
-/// It waits in a tier.
-void Dispatcher::join_line(Receiver& receiver, const Due& due, int tier) {
-    receiver.line_tier = tier;
-    auto* place = enter_line(receiver, due.delivery.id, is_new(due));
-    if (place) place->gone = context_.clock.mono() + options_.table.delay(tier) + Requeues::kLate;
+/// The tier in which it waits: `tier`, but beyond the line one that keeps the order too.
+int Dispatcher::wait_in_line(Receiver& receiver, const Due& due, int tier) {
+    if (auto* place = enter_line(receiver, due.delivery.id, is_new(due))) {
+        place->gone = context_.clock.mono() + options_.table.delay(tier) + Requeues::kLate;
+        return tier;
+    }
+    auto& beyond = *receiver.beyond_line;
+    beyond.tier = std::max(tier, beyond.tier);
+    return beyond.tier;
 }
 
 /// Its place, at the end if it has none yet. nullptr: it is beyond the line.
 DeliveryLine::Place* Dispatcher::enter_line(Receiver& receiver, const std::string& id,
                                             bool is_new) {
     auto& line = receiver.line;
+    auto& beyond = receiver.beyond_line;
     if (auto* found = line.find(id)) return found;
-    if (!line.has_capacity() || (receiver.beyond_line && is_new)) {
-        receiver.beyond_line = id;
+    if (!line.has_capacity() || (beyond && is_new)) {
+        if (!beyond) beyond.emplace();
+        beyond->last = id;
         return nullptr;
     }
-    if (receiver.beyond_line == id) receiver.beyond_line.reset();
+    if (beyond && beyond->last == id) beyond.reset();
     return &line.push_back(id);
 }
 

@@ -134,13 +134,14 @@ private:
         Breaker breaker;
         std::optional<core::Timestamp> failing_since;
         bool failing_published = false;  ///< the log knows, or will
-        /// Of an ordered webhook: the deliveries that are here or wait in tiers, in their order,
-        /// and the tier in which the last of these waits.
+        /// Of an ordered webhook: the deliveries that are here or wait in tiers, in their order.
         DeliveryLine line;
-        int line_tier = 0;
-        /// The last one for which the line had no space. Until it is in the line or over, new
-        /// deliveries wait behind it.
-        std::optional<std::string> beyond_line;
+        struct Beyond {
+            std::string last;  ///< delivery for which the line had no space
+            int tier = 0;      ///< in which that waits
+        };
+        /// Until the last of these is in the line or over, new deliveries wait behind it.
+        std::optional<Beyond> beyond_line;
         Requeues requeues;
         core::Partition partition = 0;  ///< of its deliveries
     };
@@ -175,7 +176,7 @@ private:
     void judge_receiver(const Job& job, Outcome outcome);
     void leave_line(const Delivery& delivery);
     bool is_next(Receiver& receiver, const std::string& delivery) const;
-    void join_line(Receiver& receiver, const Due& due, int tier);
+    int wait_in_line(Receiver& receiver, const Due& due, int tier);
     static DeliveryLine::Place* enter_line(Receiver& receiver, const std::string& id, bool is_new);
 
     const Options options_;

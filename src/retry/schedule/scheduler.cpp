@@ -25,6 +25,8 @@ namespace {
 /// The share of one owner, of places and of a window: for slow receivers, for slow and unknown ones
 /// together, and in all. Indexed by Lane.
 constexpr std::array<std::size_t, 3> kOwnerFraction{8, 4, 2};
+/// The same, with what quick receivers hold that turned slow meanwhile.
+constexpr std::size_t kOwnerFractionOfAll = 1;
 constexpr std::size_t kWebhookFraction = 8;  ///< of a window
 constexpr std::size_t kHostFraction = 2;     ///< of a host's places, for each owner
 constexpr std::size_t kHostCapPart = 4;      ///< a host's places, of all
@@ -69,6 +71,20 @@ struct Amount {
         bytes -= other.bytes;
     }
 };
+
+/// Whether an owner that holds this much, by lane, may take more for a receiver of `lane`. A lane's
+/// share is part of the next lane's, so it must fit into all of them. Only receivers that were
+/// quick when they took it, and turned slow, hold more than the share of slow ones; beyond that
+/// share it does not count against the owner's quick receivers, up to a bound of its own.
+bool fits(const FairShare& whole, const std::array<std::size_t, 3>& held, Lane lane) {
+    const auto slow_share = whole.share(kOwnerFraction[slow]);
+    const auto tried = held[slow] + held[unknown];
+    if (lane == slow && held[slow] >= slow_share) return false;
+    if (lane <= unknown && tried >= whole.share(kOwnerFraction[unknown])) return false;
+    if (tried + held[quick] >= whole.share(kOwnerFractionOfAll)) return false;
+    return std::min(held[slow], slow_share) + held[unknown] + held[quick] <
+           whole.share(kOwnerFraction[quick]);
+}
 
 Duration cost_of(Duration took, std::size_t bytes) {
     return std::clamp(took, Scheduler::kCostLeast, Scheduler::kCostMost) +
@@ -241,16 +257,12 @@ bool Scheduler::Impl::has_capacity(const Webhook& w) {
     const auto& of = window(w.partition);
     const auto found = w.owner->windows.find(w.partition);
     if (found == w.owner->windows.end()) return true;
-    const auto below = [&](const Amount& held, std::size_t fraction) {
-        return held.count < of.deliveries.share(fraction) && held.bytes < of.bytes.share(fraction);
-    };
-    if (!below(w.window, kWebhookFraction)) return false;
-    Amount held;
-    for (std::size_t lane = slow; lane <= quick; ++lane) {
-        held += found->second.by_lane[lane];
-        if (lane >= w.lane && !below(held, kOwnerFraction[lane])) return false;
-    }
-    return true;
+    const auto& held = found->second.by_lane;
+    return w.window.count < of.deliveries.share(kWebhookFraction) &&
+           w.window.bytes < of.bytes.share(kWebhookFraction) &&
+           fits(of.deliveries, {held[slow].count, held[unknown].count, held[quick].count},
+                w.lane) &&
+           fits(of.bytes, {held[slow].bytes, held[unknown].bytes, held[quick].bytes}, w.lane);
 }
 
 void Scheduler::Impl::hold(Webhook& w, std::size_t bytes) {
@@ -321,14 +333,8 @@ void Scheduler::Impl::note_late(MonoTime now) {
     }
 }
 
-/// A lane's share is part of the next lane's, so an attempt must fit into all of them.
 bool Scheduler::Impl::may_start(const Owner& o, Lane lane) const {
-    std::size_t held = 0;
-    for (std::size_t one = slow; one <= quick; ++one) {
-        held += o.in_flight[one];
-        if (one >= lane && held >= places.share(kOwnerFraction[one])) return false;
-    }
-    return true;
+    return fits(places, {o.in_flight[slow], o.in_flight[unknown], o.in_flight[quick]}, lane);
 }
 
 Scheduler::Impl::OwnerTurn Scheduler::Impl::turn_of(const Owner& o) const {

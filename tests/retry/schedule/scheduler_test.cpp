@@ -413,6 +413,29 @@ TEST_CASE("a webhook that answers is not held up by those of its owner that hang
     }
 }
 
+// Fails where the attempts of receivers that were quick fill their owner's share after they hang.
+TEST_CASE("receivers that were quick and hang hold up their owner's other webhooks for a second",
+          "[retry][schedule][fairness]") {
+    Scheduler scheduler{{.queued_max = 100'000}};
+    constexpr int kTurned = 40;
+    for (const auto* name : {"healthy", "late"}) learn(scheduler, name, 20ms);
+    for (int w = 0; w < kTurned; ++w) learn(scheduler, "o." + std::to_string(w), 20ms);
+    for (int second = 0; second < 30; ++second) {
+        const auto now = core::Duration{1s} * second;
+        hang(scheduler, "o", kTurned, 100);  // whatever has a place keeps it
+        start_all(scheduler, now);
+        add(scheduler, job("healthy", 0, second));
+        const auto started = start_all(scheduler, now + Scheduler::kQuick);
+        const auto mine = std::find_if(started.begin(), started.end(), [](const auto& one) {
+            return one.due.delivery.webhook == "healthy";
+        });
+        REQUIRE(mine != started.end());
+        end(scheduler, *mine, 20ms);
+        CHECK(scheduler.in_flight() <= 392);  // x with x = (1,024 - x)^2 / 1,024
+    }
+    CHECK(scheduler.in_flight() > 100);  // they were quick, so they hold more than slow ones do
+}
+
 TEST_CASE("a new webhook is not held up by those of its owner that fail since long",
           "[retry][schedule][fairness]") {
     Scheduler scheduler{{}};  // after a restart: the log says which fail

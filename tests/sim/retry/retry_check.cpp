@@ -202,7 +202,9 @@ void RetryWorld::expect_prompt(std::size_t index) {
                 ++tally.prompt;
                 const auto first = first_attempt_.find(delivery);
                 if (first != first_attempt_.end() && first->second <= until) return;
-                fail("a healthy webhook waits: " + delivery + " of " + name);
+                const auto* known = ledger_.find(delivery);
+                fail("a healthy webhook waits: " + delivery + " of " + name +
+                     (known ? records_of(*known) : ", which the log does not have"));
             });
     }
 }
