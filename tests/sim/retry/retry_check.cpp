@@ -1,4 +1,5 @@
 #include "core/partition.hpp"
+#include "retry/schedule/requeues.hpp"
 #include "sim/retry/retry_world.hpp"
 
 #include <algorithm>
@@ -99,6 +100,7 @@ void RetryWorld::began(const SimAttempt& attempt) {
     if (forked_.contains(attempt.delivery)) return;
     check_not_over(attempt, *known);
     check_success(attempt, *known);
+    check_order(attempt, *known);
 }
 
 /// Its delay has passed since it was appended, by true time. With hostile clocks, whether or not
@@ -170,6 +172,49 @@ void RetryWorld::check_success(const SimAttempt& attempt, const DeliveryLedger::
         success.stopped_after ||
         (clock_.mono() > written && !was_disturbed(success.at - kWrittenWithin, written));
     if (certain) fail("an attempt after a success that was written: " + attempt.delivery);
+}
+
+void RetryWorld::note_order(const std::string& delivery) {
+    const auto* known = ledger_.find(delivery);
+    if (known->written.size() != 1 || known->written.front().tier != 0) return;
+    const bool ordered = std::any_of(hooks_.begin(), hooks_.end(), [&](const auto& one) {
+        return one.second.webhook.id == known->webhook && one.second.webhook.ordered;
+    });
+    if (ordered) in_order_[known->webhook][known->written.front().offset] = delivery;
+}
+
+/// It has ended, or its partition has had another home since, which knows the order of what it has
+/// read itself; or a clock that was set back keeps it in its tier, where it is waited for for a
+/// minute longer than the tier's delay.
+bool RetryWorld::may_be_overtaken(const std::string& delivery) const {
+    const auto* known = ledger_.find(delivery);
+    const auto& last = known->written.back();
+    return taken_.contains(delivery) || known->letter || known->dropped ||
+           forked_.contains(delivery) ||
+           clock_.mono() > last.appended + ledger_.delay(last.tier) + retry::Requeues::kLate ||
+           known->written.front().appended <
+               home_since_[static_cast<std::size_t>(known->partition)] + kTwoHomesAfter;
+}
+
+/// What has been attempted for the last time is a dead letter only a moment later.
+void RetryWorld::check_order(const SimAttempt& attempt, const DeliveryLedger::Known& known) {
+    const auto found = in_order_.find(known.webhook);
+    if (found == in_order_.end() || known.written.front().redriven) return;
+    const auto own = known.written.front().offset;
+    auto& waiting = found->second;
+    for (auto one = waiting.begin(); one != waiting.end() && one->first < own;) {
+        const auto& other = one->second;
+        if (!may_be_overtaken(other)) {
+            executor_.post_after(
+                kWrittenWithin, [this, other, by = attempt.delivery, at = clock_.mono()] {
+                    if (may_be_overtaken(other) || was_disturbed(at, clock_.mono())) return;
+                    fail("an ordered webhook's delivery overtakes " + other + ": " + by +
+                         records_of(*ledger_.find(by)) + "; the other" +
+                         records_of(*ledger_.find(other)));
+                });
+        }
+        one = waiting.erase(one);
+    }
 }
 
 void RetryWorld::took(const SimAttempt& attempt) {

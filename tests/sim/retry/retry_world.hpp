@@ -39,6 +39,8 @@ namespace beckon::sim {
 ///   process that had two undisturbed seconds to write it, or that stopped in order after it
 ///   (docs/formats/retry.md, "Outcomes of a crash"). Allowed are only the acts of a process that
 ///   does not know yet that its partition has another home, and their consequences.
+/// * A delivery of an ordered webhook is attempted while an earlier one waits, though its partition
+///   has had the same home since that was written.
 /// * A healthy webhook waits: with nothing disturbed its first attempt begins within a bound,
 ///   though others, of its owner too, hang, refuse and are not there.
 /// * Dead letters are not counted once each, at every process; a redriven one does not end again.
@@ -137,6 +139,9 @@ private:
     void check_due(const SimAttempt& attempt, const DeliveryLedger::Known& known);
     void check_not_over(const SimAttempt& attempt, const DeliveryLedger::Known& known);
     void check_success(const SimAttempt& attempt, const DeliveryLedger::Known& known);
+    void note_order(const std::string& delivery);
+    void check_order(const SimAttempt& attempt, const DeliveryLedger::Known& known);
+    bool may_be_overtaken(const std::string& delivery) const;
     bool is_due(const DeliveryLedger::Known& known, const DeliveryLedger::Written& record) const;
     std::string records_of(const DeliveryLedger::Known& known) const;
     bool is_only_home(const std::string& node, const DeliveryLedger::Known& known);
@@ -209,6 +214,9 @@ private:
     core::Duration stepped_back_{};  ///< by leaders' clocks, together
     /// Until then somebody may act as a home of the partition who is none.
     std::vector<core::MonoTime> two_homes_until_;
+    std::vector<core::MonoTime> home_since_;  ///< the newest lease of each partition
+    /// Deliveries of ordered webhooks that have not ended, by webhook and offset in tier 0.
+    std::map<std::string, std::map<core::Offset, std::string>> in_order_;
     std::set<std::string> forked_;  ///< deliveries that such a one has attempted or written
     std::map<std::string, std::vector<core::MonoTime>> taken_;  ///< by receivers
     std::map<std::string, core::MonoTime> first_attempt_;
