@@ -183,13 +183,16 @@ void RetryWorld::note_order(const std::string& delivery) {
     if (ordered) in_order_[known->webhook][known->written.front().offset] = delivery;
 }
 
-/// It has ended, or its partition has had another home since, which knows the order of what it has
-/// read itself; or a clock that was set back keeps it in its tier, where it is waited for for a
-/// minute longer than the tier's delay.
+/// It has ended, and may have been redriven; or its partition has had another home since, which
+/// knows the order of what it has read itself; or a clock that was set back keeps it in its tier,
+/// where it is waited for for a minute longer than the tier's delay.
 bool RetryWorld::may_be_overtaken(const std::string& delivery) const {
     const auto* known = ledger_.find(delivery);
     const auto& last = known->written.back();
-    return taken_.contains(delivery) || known->letter || known->dropped ||
+    const bool redriven =
+        std::any_of(known->written.begin(), known->written.end(),
+                    [](const auto& record) { return record.tier == 0 && record.hop > 0; });
+    return redriven || taken_.contains(delivery) || known->letter || known->dropped ||
            forked_.contains(delivery) ||
            clock_.mono() > last.appended + ledger_.delay(last.tier) + retry::Requeues::kLate ||
            known->written.front().appended <
