@@ -79,8 +79,8 @@ LAYERS = {
     "console/web": ({"core", "net"}, {"json"}),
     "client": ({"core", "fetch"}, {"boost", "openssl", "json"}),
     "bench": ({"core", "client"}, {"openssl", "json", "cli11"}),
-    "tools": (BELOW_TOOLS | {"app/config/", "app/process/", "app/client_options.hpp", "app/command_line.hpp",
-                             "app/exit_codes.hpp"}, ALL),
+    "tools": (BELOW_TOOLS | {"app/command/", "app/config/", "app/installation/", "app/process/", "app/client_options.hpp",
+                             "app/command_line.hpp", "app/exit_codes.hpp"}, ALL),
     "app": (BELOW_TOOLS | {"tools"}, ALL),
 }
 # The modules of a folder are held apart. Each may include its own headers and these of its folder (a
@@ -129,6 +129,8 @@ MODULES = {
     "inspect/trace": set(),
     "app/config": {"app/command_line.hpp"},
     "app/process": {"app/config/", "app/exit_codes.hpp"},
+    "app/installation": {"app/config/", "app/process/process.hpp"},
+    "app/command": {"app/process/process.hpp", "app/exit_codes.hpp"},
     "net": set(),
     "net/http": {f"net/{name}.hpp" for name in (
         "connection_limiter", "descriptor", "io_loop", "listener", "peer_address",

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/process/installation.hpp"
+#include "app/installation/installation.hpp"
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
 #include "core/partition.hpp"

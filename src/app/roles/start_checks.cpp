@@ -1,6 +1,6 @@
 #include "app/roles/start_checks.hpp"
 
-#include "app/process/key_ring_guard.hpp"
+#include "app/installation/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "app/roles/console_role.hpp"
 #include "core/setup_error.hpp"

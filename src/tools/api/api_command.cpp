@@ -1,8 +1,8 @@
 #include "tools/api/api_command.hpp"
 
+#include "app/command/output.hpp"
 #include "app/command_line.hpp"
 #include "app/exit_codes.hpp"
-#include "app/process/output.hpp"
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
 

@@ -1,5 +1,5 @@
+#include "app/command/output.hpp"
 #include "app/command_line.hpp"
-#include "app/process/output.hpp"
 #include "core/pause.hpp"
 #include "tools/cluster/cluster_tool.hpp"
 #include "tools/commands.hpp"

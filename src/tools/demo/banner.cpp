@@ -1,6 +1,6 @@
 #include "tools/demo/banner.hpp"
 
-#include "app/process/own_command.hpp"
+#include "app/command/own_command.hpp"
 #include "tools/api/access.hpp"
 #include "tools/demo/webhook_demo.hpp"
 

@@ -1,7 +1,7 @@
 #include "tools/demo/demo.hpp"
 
+#include "app/command/output.hpp"
 #include "app/exit_codes.hpp"
-#include "app/process/output.hpp"
 #include "client/application_server.hpp"
 #include "client/url.hpp"
 #include "client/user_agent.hpp"

@@ -1,7 +1,7 @@
 #include "tools/demo/demo_steps.hpp"
 
+#include "app/command/output.hpp"
 #include "app/exit_codes.hpp"
-#include "app/process/output.hpp"
 #include "core/json_text.hpp"
 
 #include <array>

@@ -1,7 +1,7 @@
 #include "tools/demo/webhook_demo.hpp"
 
+#include "app/command/output.hpp"
 #include "app/exit_codes.hpp"
-#include "app/process/output.hpp"
 #include "core/ids.hpp"
 #include "core/json_text.hpp"
 #include "tools/demo/demo_steps.hpp"

@@ -1,7 +1,7 @@
 #include "tools/doctor/reach_checks.hpp"
 
-#include "app/process/installation.hpp"
-#include "app/process/key_ring_guard.hpp"
+#include "app/installation/installation.hpp"
+#include "app/installation/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "core/json_text.hpp"
 #include "core/setup_error.hpp"

@@ -1,7 +1,7 @@
 #include "tools/keys/keys_tool.hpp"
 
-#include "app/process/installation.hpp"
-#include "app/process/key_ring_guard.hpp"
+#include "app/installation/installation.hpp"
+#include "app/installation/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "client/p256_key.hpp"
 #include "client/private_file.hpp"

@@ -1,7 +1,7 @@
+#include "app/command/output.hpp"
 #include "app/command_line.hpp"
 #include "app/config/config.hpp"
 #include "app/exit_codes.hpp"
-#include "app/process/output.hpp"
 #include "app/process/process.hpp"
 #include "console/lag/lag_collector.hpp"
 #include "console/lag/lag_text.hpp"

@@ -1,8 +1,8 @@
 #include "tools/message/message_tool.hpp"
 
+#include "app/command/output.hpp"
 #include "app/exit_codes.hpp"
-#include "app/process/key_ring_guard.hpp"
-#include "app/process/output.hpp"
+#include "app/installation/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "core/clock.hpp"
 #include "core/log_names.hpp"

@@ -1,7 +1,7 @@
 #include "tools/push/listen.hpp"
 
+#include "app/command/output.hpp"
 #include "app/exit_codes.hpp"
-#include "app/process/output.hpp"
 #include "client/url.hpp"
 #include "client/user_agent.hpp"
 #include "client/vapid.hpp"

@@ -1,7 +1,7 @@
 #include "tools/running/ops_client.hpp"
 
+#include "app/installation/key_ring_guard.hpp"
 #include "app/process/authority.hpp"
-#include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "core/json_text.hpp"
 #include "inspect/log/log_service.hpp"

@@ -1,6 +1,6 @@
 #include "tools/running/tool_log.hpp"
 
-#include "app/process/key_ring_guard.hpp"
+#include "app/installation/key_ring_guard.hpp"
 #include "inspect/log/log_service.hpp"
 #include "tools/running/running_log.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/config/config.hpp"
-#include "app/process/installation.hpp"
+#include "app/installation/installation.hpp"
 #include "log/control.hpp"
 #include "log/event_log.hpp"
 

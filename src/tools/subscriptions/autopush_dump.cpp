@@ -1,8 +1,8 @@
 #include "tools/subscriptions/autopush_dump.hpp"
 
+#include "app/command/progress.hpp"
 #include "app/exit_codes.hpp"
 #include "app/process/process.hpp"
-#include "app/process/progress.hpp"
 #include "core/ascii.hpp"
 #include "core/bytes.hpp"
 #include "core/json_depth.hpp"

@@ -1,7 +1,7 @@
 #include "tools/subscriptions/subscriptions_show.hpp"
 
 #include "app/exit_codes.hpp"
-#include "app/process/key_ring_guard.hpp"
+#include "app/installation/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"

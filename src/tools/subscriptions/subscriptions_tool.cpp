@@ -1,8 +1,8 @@
 #include "tools/subscriptions/subscriptions_tool.hpp"
 
+#include "app/command/progress.hpp"
 #include "app/exit_codes.hpp"
-#include "app/process/installation.hpp"
-#include "app/process/progress.hpp"
+#include "app/installation/installation.hpp"
 #include "core/partition.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/checked_publisher.hpp"

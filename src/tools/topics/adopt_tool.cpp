@@ -1,4 +1,4 @@
-#include "app/process/installation.hpp"
+#include "app/installation/installation.hpp"
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "log/blocking_executor.hpp"

@@ -1,6 +1,6 @@
 #include "app/command_line.hpp"
+#include "app/installation/key_ring_guard.hpp"
 #include "app/process/broker_wait.hpp"
-#include "app/process/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "core/key_ring.hpp"
 #include "core/time_text.hpp"

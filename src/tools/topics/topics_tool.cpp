@@ -1,6 +1,6 @@
 #include "tools/topics/topics_tool.hpp"
 
-#include "app/process/installation.hpp"
+#include "app/installation/installation.hpp"
 #include "core/ids.hpp"
 #include "core/time_text.hpp"
 #include "log/control.hpp"

@@ -1,6 +1,6 @@
 #include "tools/webhooks/listen.hpp"
 
-#include "app/process/output.hpp"
+#include "app/command/output.hpp"
 #include "core/json_text.hpp"
 #include "tools/webhooks/receiver.hpp"
 

@@ -1,6 +1,6 @@
 #include "tools/webhooks/webhooks_tool.hpp"
 
-#include "app/process/output.hpp"
+#include "app/command/output.hpp"
 #include "app/process/process.hpp"
 #include "core/ids.hpp"
 #include "core/json_depth.hpp"

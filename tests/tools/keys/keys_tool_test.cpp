@@ -1,4 +1,4 @@
-#include "app/process/key_ring_guard.hpp"
+#include "app/installation/key_ring_guard.hpp"
 #include "client/vapid.hpp"
 #include "core/base64url.hpp"
 #include "core/time_text.hpp"

@@ -1,4 +1,4 @@
-#include "app/process/moment.hpp"
+#include "app/command/moment.hpp"
 
 #include <chrono>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "app/process/progress.hpp"
+#include "app/command/progress.hpp"
 
 #include <chrono>
 #include <string>

@@ -1,6 +1,6 @@
-#include "app/process/installation.hpp"
+#include "app/installation/installation.hpp"
 
-#include "app/process/key_ring_guard.hpp"
+#include "app/installation/key_ring_guard.hpp"
 #include "core/ids.hpp"
 #include "core/time_guard.hpp"
 

@@ -1,4 +1,4 @@
-#include "app/process/self_made_certificate.hpp"
+#include "app/installation/self_made_certificate.hpp"
 
 #include "net/self_signed.hpp"
 #include "net/tls.hpp"

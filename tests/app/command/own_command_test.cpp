@@ -1,4 +1,4 @@
-#include "app/process/own_command.hpp"
+#include "app/command/own_command.hpp"
 
 #include "support/temp_dir.hpp"
 

@@ -1,6 +1,6 @@
-#include "app/process/key_ring_watch.hpp"
+#include "app/installation/key_ring_watch.hpp"
 
-#include "app/process/key_ring_guard.hpp"
+#include "app/installation/key_ring_guard.hpp"
 #include "core/logger.hpp"
 #include "log/control.hpp"
 

@@ -1,4 +1,4 @@
-#include "app/process/output.hpp"
+#include "app/command/output.hpp"
 
 #include <csignal>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "app/process/moment.hpp"
+#include "app/command/moment.hpp"
 
 #include "app/exit_codes.hpp"
 #include "app/process/process.hpp"

@@ -1,4 +1,4 @@
-#include "app/process/key_ring_guard.hpp"
+#include "app/installation/key_ring_guard.hpp"
 
 #include "app/process/process.hpp"
 #include "core/logger.hpp"
