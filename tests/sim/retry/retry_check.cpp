@@ -183,18 +183,27 @@ void RetryWorld::note_order(const std::string& delivery) {
     if (ordered) in_order_[known->webhook][known->written.front().offset] = delivery;
 }
 
+/// Some tier has handed it on a minute later than its delay says, as with a clock that was set
+/// back. So it was waited for no longer, and has lost its place in line.
+bool RetryWorld::was_given_up(const DeliveryLedger::Known& known) const {
+    for (auto one = known.written.begin(); one != known.written.end(); ++one) {
+        const auto next = std::next(one);
+        const auto until = next == known.written.end() ? clock_.mono() : next->appended;
+        const auto late = one->appended + ledger_.delay(one->tier) + retry::Requeues::kLate;
+        if (one->tier > 0 && until > late) return true;
+    }
+    return false;
+}
+
 /// It has ended, and may have been redriven; or its partition has had another home since, which
-/// knows the order of what it has read itself; or a clock that was set back keeps it in its tier,
-/// where it is waited for for a minute longer than the tier's delay.
+/// knows the order of what it has read itself.
 bool RetryWorld::may_be_overtaken(const std::string& delivery) const {
     const auto* known = ledger_.find(delivery);
-    const auto& last = known->written.back();
     const bool redriven =
         std::any_of(known->written.begin(), known->written.end(),
                     [](const auto& record) { return record.tier == 0 && record.hop > 0; });
     return redriven || taken_.contains(delivery) || known->letter || known->dropped ||
-           forked_.contains(delivery) ||
-           clock_.mono() > last.appended + ledger_.delay(last.tier) + retry::Requeues::kLate ||
+           forked_.contains(delivery) || was_given_up(*known) ||
            known->written.front().appended <
                home_since_[static_cast<std::size_t>(known->partition)] + kTwoHomesAfter;
 }

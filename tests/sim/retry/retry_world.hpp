@@ -141,6 +141,7 @@ private:
     void check_success(const SimAttempt& attempt, const DeliveryLedger::Known& known);
     void note_order(const std::string& delivery);
     void check_order(const SimAttempt& attempt, const DeliveryLedger::Known& known);
+    bool was_given_up(const DeliveryLedger::Known& known) const;
     bool may_be_overtaken(const std::string& delivery) const;
     bool is_due(const DeliveryLedger::Known& known, const DeliveryLedger::Written& record) const;
     std::string records_of(const DeliveryLedger::Known& known) const;
