@@ -103,13 +103,15 @@ void DeliveryLedger::read_letters(core::Partition p) {
 
 void DeliveryLedger::read_done(core::Partition p) {
     auto& of = partitions_[static_cast<std::size_t>(p)];
-    each_new({Topic::kRetryDone, p}, [&](const core::RecordView& record) {
+    const log::TopicPartition where{Topic::kRetryDone, p};
+    each_new(where, [&](const core::RecordView& record) {
         if (core::is_control_key(record.key)) {
             core::DecodeScratch scratch;
             const auto event = core::decode_notification(record, scratch);
             const auto* lease = std::get_if<core::Lease>(&event);
             if (!lease || lease->removed || lease->epoch <= of.epoch) return;
             of.epoch = lease->epoch;
+            of.leased_at = options_.appended_at(where, record.offset);
             const auto before = std::exchange(of.holder, std::string{lease->node});
             if (before != of.holder) notify_.lease_moved(p, before);
             return;

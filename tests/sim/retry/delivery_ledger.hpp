@@ -82,6 +82,8 @@ public:
     std::chrono::seconds delay(int tier) const { return options_.delays.at(tier); }
     /// The node that holds the newest lease of the partition; empty: none.
     const std::string& holder(core::Partition p) const { return of(p).holder; }
+    /// When that lease was appended: a home that could not go on may take a new one itself.
+    core::MonoTime leased_at(core::Partition p) const { return of(p).leased_at; }
     /// Whether `retry.done` says that this record, or one of which it is a copy, needs no attempt.
     bool is_finished(const Known& known, const Written& record) const;
     /// Whether everything in the partition's tiers is finished.
@@ -92,6 +94,7 @@ private:
     struct OfPartition {
         core::Epoch epoch = 0;
         std::string holder;
+        core::MonoTime leased_at{};
         retry::DoneRecord done{};
     };
     const OfPartition& of(core::Partition p) const {

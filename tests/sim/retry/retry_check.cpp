@@ -204,8 +204,7 @@ bool RetryWorld::may_be_overtaken(const std::string& delivery) const {
                     [](const auto& record) { return record.tier == 0 && record.hop > 0; });
     return redriven || taken_.contains(delivery) || known->letter || known->dropped ||
            forked_.contains(delivery) || was_given_up(*known) ||
-           known->written.front().appended <
-               home_since_[static_cast<std::size_t>(known->partition)] + kTwoHomesAfter;
+           known->written.front().appended < ledger_.leased_at(known->partition) + kTwoHomesAfter;
 }
 
 /// What has been attempted for the last time is a dead letter only a moment later.

@@ -80,7 +80,6 @@ RetryWorld::RetryWorld(std::uint64_t seed, Clocks clocks, bool prints)
                        ++tally.moves;
                        report("partition " + std::to_string(p) + " goes from " + before + " to " +
                               ledger_.holder(p));
-                       home_since_[static_cast<std::size_t>(p)] = clock_.mono();
                        if (!process(before)) return;
                        two_homes_until_[static_cast<std::size_t>(p)] = clock_.mono() + kTwoHomesFor;
                    },
@@ -93,8 +92,7 @@ RetryWorld::RetryWorld(std::uint64_t seed, Clocks clocks, bool prints)
                    }}),
       node_options_{.partitions = kRetryPartitions, .table = table_, .node = {}},
       threads_(1 + below(2)),
-      two_homes_until_(kRetryPartitions),
-      home_since_(kRetryPartitions) {
+      two_homes_until_(kRetryPartitions) {
     seed_openssl_random(seed);
     // In every fourth world shares are small enough to be met, and what is beyond waits in tiers;
     // in every fourth one there are more webhooks that may hang than places for attempts.

@@ -215,7 +215,6 @@ private:
     core::Duration stepped_back_{};  ///< by leaders' clocks, together
     /// Until then somebody may act as a home of the partition who is none.
     std::vector<core::MonoTime> two_homes_until_;
-    std::vector<core::MonoTime> home_since_;  ///< the newest lease of each partition
     /// Deliveries of ordered webhooks that have not ended, by webhook and offset in tier 0.
     std::map<std::string, std::map<core::Offset, std::string>> in_order_;
     std::set<std::string> forked_;  ///< deliveries that such a one has attempted or written
