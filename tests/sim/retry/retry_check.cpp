@@ -187,7 +187,8 @@ void RetryWorld::note_order(const std::string& delivery) {
 /// back. So it was waited for no longer, and has lost its place in line.
 bool RetryWorld::was_given_up(const DeliveryLedger::Known& known) const {
     for (auto one = known.written.begin(); one != known.written.end(); ++one) {
-        const auto next = std::next(one);
+        const auto next = std::find_if(one, known.written.end(),
+                                       [&](const auto& other) { return other.hop > one->hop; });
         const auto until = next == known.written.end() ? clock_.mono() : next->appended;
         const auto late = one->appended + ledger_.delay(one->tier) + retry::Requeues::kLate;
         if (one->tier > 0 && until > late) return true;
@@ -285,7 +286,8 @@ std::vector<RetryWorld::Expected> RetryWorld::expected() const {
     return all;
 }
 
-/// Its receiver has it, since the last redrive, or it is a dead letter.
+/// Its receiver has it, since the last redrive, or it is a dead letter. Where two homes had it at
+/// a time, one may have delivered what is a dead letter of the other: redriven, that is a copy.
 bool RetryWorld::has_ended(const Expected& one) const {
     const auto* known = ledger_.find(one.delivery);
     if (!known) return false;
@@ -298,7 +300,8 @@ bool RetryWorld::has_ended(const Expected& one) const {
         since = record.appended;
     }
     const auto taken = taken_.find(one.delivery);
-    return taken != taken_.end() && taken->second.back() >= since;
+    if (taken == taken_.end()) return false;
+    return taken->second.back() >= since || forked_.contains(one.delivery);
 }
 
 /// A webhook was enabled again at this time; from when on every event is matched with that: from
