@@ -6,6 +6,7 @@
 #include "core/partition.hpp"
 #include "fold/fold.hpp"
 #include "fold/memory_state.hpp"
+#include "fold/progress.hpp"
 #include "log/event_log.hpp"
 
 #include <functional>
@@ -55,6 +56,8 @@ public:
     bool complete() const { return fold_.phase() == Phase::following; }
     /// Why the fold has not gone on for kStuckAfter; empty: it follows the log.
     std::string fault() const;
+    /// How far it is, by input.
+    Progress progress() const { return fold_.progress(); }
     /// Whether answers may be given from it: it is complete, and the fold is not stuck.
     bool current() const { return complete() && !fold_.stuck(); }
 

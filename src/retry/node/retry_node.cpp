@@ -4,6 +4,7 @@
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "core/shown_clock.hpp"
+#include "fold/restored.hpp"
 #include "fold/topic_state.hpp"
 #include "log/checked_publisher.hpp"
 #include "log/log_watch.hpp"
@@ -65,6 +66,7 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     WebhookDirectory directory;
     ChangeNotices notices{options.partitions, options.node, *publisher, context.executor};
     std::unique_ptr<fold::TopicState> view;  ///< of `webhooks`
+    fold::RestoreMeter view_read;
     DeadIndex dead{DeadIndex::kLettersMax, [this](const std::string& webhook) {
                        const auto* entry = directory.find(webhook);
                        return entry ? entry->webhook.owner : std::string{};
@@ -445,7 +447,6 @@ void RetryNode::Impl::leave() {
 
 void RetryNode::Impl::report_ready() {
     std::string why;
-    if (!view->complete()) why = "reads the webhooks";
     for (const auto& [partition, home] : homes) {
         if (home.serving) continue;
         why = "partition " + std::to_string(partition) + ": " +
@@ -453,6 +454,10 @@ void RetryNode::Impl::report_ready() {
     }
     if (homes.size() + placed_elsewhere.size() < static_cast<std::size_t>(options.partitions)) {
         why = "waits for its place in the cluster";
+    }
+    const auto read = view_read.measure(view->progress(), context.clock.mono());
+    if (!view->complete()) {
+        why = "reads the webhooks" + (read ? ": " + fold::to_string(*read) : std::string{});
     }
     for (const auto* one : {view.get(), dead_view.get(), done_view.get()}) {
         if (one && !one->fault().empty()) why = one->fault();
@@ -545,6 +550,7 @@ void RetryNode::Impl::measure() {
     fan_out.use([report = here([this](const EventFanOut::Counts& counts) {
                      latest_events = counts;
                  })](auto& one) { report(one.counts()); });
+    if (!view->complete()) report_ready();  // it is further than a second ago
 }
 
 RetryNode::RetryNode(Options options, Context context)

@@ -29,11 +29,12 @@ namespace {
 constexpr core::Partition kPartitions = 4;
 
 /// Passes everything on, but reading one topic fails while `fault` is set, as a disk or a broker
-/// lets it.
+/// lets it, and brings nothing from `slow_at` on, as where much is to be read.
 class UnreadableLog final : public log::EventLog {
 public:
     UnreadableLog(log::EventLog& to, log::Topic topic) : to_(to), topic_(topic) {}
     std::optional<core::Fault> fault;
+    std::optional<core::Offset> slow_at;
     int opened = 0;  ///< readers of the topic
     /// Readers notice it now, not when the next record comes.
     void fails(core::Fault with) {
@@ -83,6 +84,11 @@ private:
             : of_(of), to_(std::move(to)) {}
         core::Result<log::Taken> take(std::size_t max, const log::RecordSink& sink) override {
             if (of_.fault) return core::fail(*of_.fault, "the disk says no");
+            if (of_.slow_at) {
+                const auto left = std::max<core::Offset>(0, *of_.slow_at - position());
+                if (left == 0) return core::fail(core::Fault::unavailable, "it is on its way");
+                max = std::min(max, static_cast<std::size_t>(left));
+            }
             return to_->take(max, sink);
         }
         core::Offset position() const override { return to_->position(); }
@@ -352,6 +358,42 @@ TEST_CASE("a node that comes later gets its part, and is ready also without one"
     }
     world.run_for(60s);
     for (const auto& one : more) CHECK(one->ready);
+}
+
+// Fails where a start says "waits for its place in the cluster" for minutes, if there are many.
+TEST_CASE("a node that reads the webhooks says how far it is", "[retry][node]") {
+    World world;
+    std::size_t written = 0;
+    {
+        const auto publisher = world.log->open_publisher(world.executor);
+        for (int i = 0; i < 400; ++i) {
+            core::Record record{.key = "w" + std::to_string(i)};  // it was removed
+            publisher->publish(
+                {log::Topic::kWebhooks, static_cast<core::Partition>(i) % kPartitions},
+                std::move(record), [&](const auto& where) { written += where.has_value(); });
+        }
+        world.run_for(1s);
+    }
+    REQUIRE(written == 400);
+    UnreadableLog log{*world.log, log::Topic::kWebhooks};
+    log.slow_at = 25;
+    world.through = &log;
+    Process process{world, "a"};
+    world.run_for(2s);
+    CHECK_FALSE(process.ready);
+    CHECK(process.why_not.starts_with("reads the webhooks: 24 % restored, "));
+    for (const auto& [at, said] : {std::pair{50, "49 %"}, {75, "74 %"}}) {
+        log.slow_at = at;
+        log.works_again();
+        world.run_for(2s);
+        CAPTURE(process.why_not);
+        CHECK(process.why_not.starts_with("reads the webhooks: " + std::string{said} +
+                                          " restored, "));
+    }
+    log.slow_at.reset();
+    log.works_again();
+    world.run_for(20s);
+    CHECK(process.ready);
 }
 
 // Fails where a reader of `webhooks` that fails once is never opened again.
