@@ -14,6 +14,7 @@ foreach(name beckon.service beckon@.service)
     file(READ packaging/${name} unit)
     string(REPLACE /usr/local/bin /usr/bin unit "${unit}")
     file(WRITE ${package}/${name} "${unit}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS packaging/${name})
 endforeach()
 
 # In the package only: `cmake --install` leaves man pages, accounts and /etc to the administrator.

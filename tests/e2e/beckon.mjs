@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Proxy } from './proxy.mjs';
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 export const BECKON = process.env.BECKON ?? join(ROOT, 'build', 'release', 'beckon');
 /** How many times as long everything may take: more than 1 for a binary with a sanitizer. */
 const SLOWER = Number(process.env.BECKON_E2E_SLOWER ?? 1);

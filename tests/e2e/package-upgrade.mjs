@@ -4,13 +4,13 @@
 //
 //   node package-upgrade.mjs
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { until } from './beckon.mjs';
 import { UserAgent, post } from './client.mjs';
 import { enterOwnHost } from './own-host/enter.mjs';
-import { makePackage, must, run } from './own-host/package.mjs';
+import { makePackage, must, run, version as versionOf } from './own-host/package.mjs';
 
 const host = enterOwnHost();
 const CONFIG = '/etc/beckon/beckon.toml';
@@ -26,17 +26,7 @@ const ready = () => until('ready', isReady, 60000).catch((error) => {
 });
 
 /** The package as another version, with `change(tree)` made in it. */
-function version(name, change = () => {}) {
-    const tree = join(host, `tree-${name}`);
-    must('dpkg-deb', ['--raw-extract', made, tree]);
-    const control = join(tree, 'DEBIAN', 'control');
-    writeFileSync(control, readFileSync(control, 'utf8').replace(/^Version: .*$/m, `Version: ${name}`));
-    change(tree);
-    const file = join(host, `beckon_${name}.deb`);
-    must('dpkg-deb', ['--root-owner-group', '-Znone', '--build', tree, file]);
-    rmSync(tree, { recursive: true });
-    return file;
-}
+const version = (name, change) => versionOf(host, made, name, change);
 
 let made;
 let client;

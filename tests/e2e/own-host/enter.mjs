@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 /** ctest's SKIP_RETURN_CODE. */
-const SKIPPED = 77;
+export const SKIPPED = 77;
 
 /**
  * Runs the script that calls it again with a network (loopback only), processes, and copies of /etc, /var and

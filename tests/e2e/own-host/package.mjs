@@ -1,7 +1,7 @@
-// The Debian package of this build, on a host of its own (enter.mjs).
+// The Debian package of this build, for tests that install it on a host of their own.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { BECKON } from '../beckon.mjs';
 
@@ -23,4 +23,17 @@ export function makePackage(host) {
     must('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=/usr,upperdir=${upper},workdir=${scratch}`, '/usr']);
     must('cpack', ['--config', join(dirname(BECKON), 'CPackConfig.cmake'), '-B', packages]);
     return join(packages, readdirSync(packages).find((name) => name.endsWith('.deb')));
+}
+
+/** The package `made` as another version in `directory`, with `change(tree)` made in it. The file's path. */
+export function version(directory, made, name, change = () => {}) {
+    const tree = join(directory, `tree-${name}`);
+    must('dpkg-deb', ['--raw-extract', made, tree]);
+    const control = join(tree, 'DEBIAN', 'control');
+    writeFileSync(control, readFileSync(control, 'utf8').replace(/^Version: .*$/m, `Version: ${name}`));
+    change(tree);
+    const file = join(directory, `beckon_${name}.deb`);
+    must('dpkg-deb', ['--root-owner-group', '-Znone', '--build', tree, file]);
+    rmSync(tree, { recursive: true });
+    return file;
 }
