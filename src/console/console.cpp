@@ -87,7 +87,9 @@ struct Console::Impl {
         while (!stop.stop_requested()) {
             const auto roles = view->roles();
             pages.publish("cluster", to_json(roles, view->complete()));
-            if (context.edges && view->complete()) context.edges(links_of(roles));
+            if (context.edges && view->complete()) {
+                context.edges(links_of(roles), view->ops_ports_of_edges());
+            }
             for (const auto& source : sources) {
                 auto text = source.make();
                 if (!text.empty()) pages.publish(source.name, std::move(text));

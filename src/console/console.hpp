@@ -45,9 +45,11 @@ public:
         /// Opens pages that follow the log themselves, on the console's own thread, whose executor
         /// it is given; they are made and destroyed there.
         std::function<std::vector<PageSource>(core::Executor&)> pages;
-        /// Called every second with the link addresses of the edges, on the console's own thread;
-        /// may be empty.
-        std::function<void(const std::vector<std::string>& link_addresses)> edges = {};
+        /// Called every second with the link addresses and the ops ports of the edges, on the
+        /// console's own thread; may be empty.
+        std::function<void(const std::vector<std::string>& link_addresses,
+                           const std::vector<std::string>& ops_ports)>
+            edges = {};
         core::Duration history_window{};  ///< nodes that are gone are shown for so long
         /// The report of this process, where it is the installation's only one; else empty.
         std::function<cluster::ProcessRecord()> self = {};

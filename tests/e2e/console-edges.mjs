@@ -7,6 +7,7 @@ import http from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Cluster, freePort, until } from './beckon.mjs';
+import { UserAgent } from './client.mjs';
 
 const PATIENCE = 180000; // leases that end, on a busy machine
 const HOSTS = { 'edge-a': '127.0.0.2', 'edge-b': '127.0.0.3' }; // one port for all edges, as in a cluster of many hosts
@@ -40,7 +41,7 @@ after(async () => {
     await cluster.end();
 });
 
-const startEdge = (name) => cluster.startEdge(name, ['--edge-host', HOSTS[name], '--edge-link-host', HOSTS[name]]);
+const startEdge = (name) => cluster.startEdge(name, ['--edge-host', HOSTS[name], '--edge-link-host', HOSTS[name], '--ops-host', '0.0.0.0']);
 
 /** A page of the console; null until it is known. */
 async function page(name) {
@@ -62,6 +63,23 @@ test('the canary subscribes at every edge of the cluster and pushes through it',
     }
     const clients = await Promise.all(Object.keys(HOSTS).map((name) => cluster.edgeMetric([name], 'beckon_edge_clients')));
     assert.ok(clients.every((count) => count >= 1), `each edge has the canary's client: ${clients}`);
+});
+
+test('a client\'s page says at which edge it is connected, whatever ops ports the edges have', async () => {
+    const connection = async (client) => {
+        const reply = await fetch(`http://127.0.0.1:${cluster.ports.console}/api/find?q=${client.uaid}`);
+        return reply.status === 200 && (await reply.json()).connection;
+    };
+    for (const url of Object.values(urls)) {
+        const client = new UserAgent(url);
+        await client.connect();
+        await client.register();
+        const found = await until('its page', () => connection(client).then((one) => one?.connected && one));
+        assert.equal(found.problem, '');
+        assert.ok(found.edge && found.since <= Date.now(), JSON.stringify(found));
+        client.end();
+        await until('that it is gone', async () => (await connection(client)).connected === false);
+    }
 });
 
 test('an edge that dies fails and is no longer tried; when it is back, it is', async () => {

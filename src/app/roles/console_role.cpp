@@ -137,7 +137,7 @@ struct ConsoleRole::Impl {
          std::string prefix)
         : shown(parts.clock),
           groups(std::move(g)),
-          presence(parts.ops.port(), parts.self != nullptr, parts.keys),
+          presence(parts.self ? std::optional{parts.ops.port()} : std::nullopt, parts.keys),
           finder({.partitions = config.retry.partitions,
                   .history_window = config.layout.history_window},
                  {parts.keys, parts.log, shown,
@@ -151,21 +151,22 @@ struct ConsoleRole::Impl {
                    {parts.log, parts.clock}, retry),
           dead(retry, calls),
           attempts(retry),
-          console(web_config(config), {.log = parts.log,
-                                       .groups = *groups,
-                                       .clock = shown,
-                                       .ops = parts.ops,
-                                       .partitions = config.retry.partitions,
-                                       .prefix = std::move(prefix),
-                                       .tiers = config.retry.tiers,
-                                       .queries = queries(),
-                                       .acts = acts(),
-                                       .pages = console_pages(config, parts, shown, attempts),
-                                       .edges = [this](const auto& links) { use_edges(links); },
-                                       .history_window = config.layout.history_window,
-                                       .self = parts.self,
-                                       .metrics = [this] { return canary_text(); },
-                                       .more = [this](auto& facts) { tell(facts); }}) {
+          console(web_config(config),
+                  {.log = parts.log,
+                   .groups = *groups,
+                   .clock = shown,
+                   .ops = parts.ops,
+                   .partitions = config.retry.partitions,
+                   .prefix = std::move(prefix),
+                   .tiers = config.retry.tiers,
+                   .queries = queries(),
+                   .acts = acts(),
+                   .pages = console_pages(config, parts, shown, attempts),
+                   .edges = [this](const auto& links, const auto& ops) { use_edges(links, ops); },
+                   .history_window = config.layout.history_window,
+                   .self = parts.self,
+                   .metrics = [this] { return canary_text(); },
+                   .more = [this](auto& facts) { tell(facts); }}) {
         const std::scoped_lock lock{canary_mutex};
         canary.emplace(console::CanaryConfig{.targets = config.console_canary,
                                              .insecure = config.endpoint_self_signed ||
@@ -201,8 +202,9 @@ struct ConsoleRole::Impl {
         return all;
     }
 
-    void use_edges(const std::vector<std::string>& link_addresses) {
-        presence.use_edges(link_addresses);
+    void use_edges(const std::vector<std::string>& link_addresses,
+                   const std::vector<std::string>& ops_ports) {
+        presence.use_edges(ops_ports);
         const std::scoped_lock lock{canary_mutex};
         if (canary) canary->use_edges(link_addresses);
     }

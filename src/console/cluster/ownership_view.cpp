@@ -88,6 +88,20 @@ std::string OwnershipView::home_of(const std::string& role, core::Partition part
     return process ? shown_name(processes_, *process) : placement->home.text;
 }
 
+std::vector<std::string> OwnershipView::ops_ports_of_edges() const {
+    const std::scoped_lock lock{mutex_};
+    std::vector<std::string> out;
+    const auto fold = folds_.find("edge");
+    if (fold == folds_.end()) return out;
+    for (const auto& [id, node] : fold->second.nodes()) {
+        const auto* process = process_of("edge", fold->second.name_of(id));
+        if (!process || node.link_url.empty() || !lives(fold->second, id)) continue;
+        const auto& name = process->record.name;
+        out.push_back(host_of(node.link_url) + name.substr(std::min(name.rfind(':'), name.size())));
+    }
+    return out;
+}
+
 /// When a record came. For records from before the start that is their append time.
 core::Timestamp OwnershipView::heard(const core::RecordView& record) const {
     const auto now = clock_.wall();

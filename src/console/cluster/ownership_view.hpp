@@ -31,6 +31,9 @@ public:
     /// The node that serves a partition of a role, as a person names it; empty: none that lives is
     /// known. Any thread.
     std::string home_of(const std::string& role, core::Partition partition) const;
+    /// HOST:PORT of the ops port of each edge that lives: the host of its link address, and the
+    /// port that its process reports. Any thread.
+    std::vector<std::string> ops_ports_of_edges() const;
     /// Whether a process of the role lives, as far as processes are known at all. Any thread.
     bool any_alive(const std::string& role) const;
     /// The report of this process, where it does not publish it.

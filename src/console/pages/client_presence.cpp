@@ -17,10 +17,7 @@ namespace beckon::console {
 namespace {
 
 constexpr std::chrono::milliseconds kEdgeTimeout{1'000};
-constexpr const char* kHere = "127.0.0.1";
-
-/// Without its port; IPv6 keeps its brackets.
-std::string host_of(const std::string& address) { return address.substr(0, address.rfind(':')); }
+const std::string kHere = "127.0.0.1:";
 
 }  // namespace
 
@@ -42,31 +39,27 @@ std::optional<Presence> parse_presence(const std::string& json) {
     return found;
 }
 
-ClientPresence::ClientPresence(std::uint16_t port, bool standalone,
+ClientPresence::ClientPresence(std::optional<std::uint16_t> own_port,
                                std::shared_ptr<const core::KeyRing> keys)
-    : port_(port), standalone_(standalone), keys_(std::move(keys)) {
-    if (standalone_) hosts_ = {kHere};
+    : standalone_(own_port.has_value()), keys_(std::move(keys)) {
+    if (own_port) edges_ = {kHere + std::to_string(*own_port)};
 }
 
-void ClientPresence::use_edges(const std::vector<std::string>& link_addresses) {
+void ClientPresence::use_edges(const std::vector<std::string>& ops_ports) {
     if (standalone_) return;
-    std::vector<std::string> hosts;
-    for (const auto& address : link_addresses) {
-        if (hosts.size() < kEdgesMax) hosts.push_back(host_of(address));
-    }
     const std::scoped_lock lock{mutex_};
-    hosts_ = std::move(hosts);
+    edges_.assign(ops_ports.begin(), ops_ports.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                             kEdgesMax, ops_ports.size())));
 }
 
 Presence ClientPresence::of(const core::Uaid& client) const {
-    std::vector<std::string> hosts;
+    std::vector<std::string> edges;
     {
         const std::scoped_lock lock{mutex_};
-        hosts = hosts_;
+        edges = edges_;
     }
-    if (port_ == 0) hosts.clear();
-    for (const auto& host : hosts) {
-        client::ApiClient edge{{.origin = "http://" + host + ":" + std::to_string(port_),
+    for (const auto& at : edges) {
+        client::ApiClient edge{{.origin = "http://" + at,
                                 .token = inspect::log_proof(*keys_),
                                 .ca_file = {},
                                 .insecure = false,
@@ -76,10 +69,12 @@ Presence ClientPresence::of(const core::Uaid& client) const {
         if (!answer || !answer->good()) continue;
         if (auto found = parse_presence(answer->body)) return *found;
     }
-    return {.edge = {},
-            .problem = hosts.empty() ? "the console knows no edge"
-                                     : "no edge that the console reaches at port " +
-                                           std::to_string(port_) + " (ops.port) serves it"};
+    if (edges.empty()) return {.edge = {}, .problem = "the console knows no edge"};
+    std::string tried;
+    for (const auto& at : edges) tried += (tried.empty() ? "" : ", ") + at;
+    return {
+        .edge = {},
+        .problem = "no edge that the console reaches at its ops port (" + tried + ") serves it"};
 }
 
 }  // namespace beckon::console

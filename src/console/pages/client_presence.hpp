@@ -22,27 +22,26 @@ struct Presence {
     std::string problem;           ///< why the edge could not be asked; empty: it answered
 };
 
-/// Asks the edges at their ops ports (`/delivery/client`). The host of an edge's ops port is that
-/// of its link address, the port is that of this process's own ops port. Blocks its caller. Any
-/// thread.
+/// Asks the edges at their ops ports (`/delivery/client`). Blocks its caller. Any thread.
 class ClientPresence {
 public:
     static constexpr std::size_t kEdgesMax = 64;
 
-    /// `port` 0: presence is not known. `standalone`: this process is the edge.
-    ClientPresence(std::uint16_t port, bool standalone, std::shared_ptr<const core::KeyRing> keys);
+    /// `own_port`: of the ops port of this process, where it is the edge itself (standalone).
+    ClientPresence(std::optional<std::uint16_t> own_port,
+                   std::shared_ptr<const core::KeyRing> keys);
     ClientPresence(const ClientPresence&) = delete;
     ClientPresence& operator=(const ClientPresence&) = delete;
 
-    void use_edges(const std::vector<std::string>& link_addresses);
+    /// `ops_ports`: HOST:PORT of each edge's.
+    void use_edges(const std::vector<std::string>& ops_ports);
     Presence of(const core::Uaid& client) const;
 
 private:
-    const std::uint16_t port_;
     const bool standalone_;
     const std::shared_ptr<const core::KeyRing> keys_;
     mutable std::mutex mutex_;
-    std::vector<std::string> hosts_;  ///< under mutex_
+    std::vector<std::string> edges_;  ///< HOST:PORT; under mutex_
 };
 
 /// Reads the answer of an edge. nullopt: the edge does not serve the client, or the text is no

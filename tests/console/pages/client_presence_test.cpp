@@ -31,6 +31,6 @@ TEST_CASE("an edge that does not serve the client, and any other answer, says no
 }
 
 TEST_CASE("without an edge to ask, it is said that nothing is known", "[console]") {
-    const console::ClientPresence presence{0, false, nullptr};
+    const console::ClientPresence presence{std::nullopt, nullptr};
     CHECK_FALSE(presence.of(core::Uaid{}).problem.empty());
 }
