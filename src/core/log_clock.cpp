@@ -14,33 +14,33 @@ constexpr int kDriftDivisor = 1000;
 
 }  // namespace
 
-LogClock::Bounds LogClock::bounds() const {
-    const Duration drift = (clock_.mono() - taken_) / kDriftDivisor;
+LogClock::Bounds LogClock::bounds(MonoTime now) const {
+    const Duration drift = (now - taken_) / kDriftDivisor;
     return {bounds_.low - drift, bounds_.high + drift};
 }
 
-void LogClock::narrow(const Bounds& evidence) {
-    const Bounds known = bounds();
+void LogClock::narrow(const Bounds& evidence, MonoTime now) {
+    const Bounds known = bounds(now);
     const bool stepped = !learned_ || evidence.low > known.high || evidence.high < known.low;
     if (stepped && learned_) {
-        held_back_ = std::max(held_back() + (evidence.low - known.low), Duration::zero());
+        held_back_ = std::max(held_back(now) + (evidence.low - known.low), Duration::zero());
     } else {
-        held_back_ = held_back();
+        held_back_ = held_back(now);
     }
     bounds_ = stepped
                   ? evidence
                   : Bounds{std::max(known.low, evidence.low), std::min(known.high, evidence.high)};
-    taken_ = clock_.mono();
+    taken_ = now;
 }
 
-Duration LogClock::held_back() const {
-    return std::max(held_back_ - (clock_.mono() - taken_) / kDriftDivisor, Duration::zero());
+Duration LogClock::held_back(MonoTime now) const {
+    return std::max(held_back_ - (now - taken_) / kDriftDivisor, Duration::zero());
 }
 
 void LogClock::reported(Timestamp append_time, Offset offset, MonoTime sent) {
     const Duration log_time = append_time.time_since_epoch();
     const MonoTime now = clock_.mono();
-    narrow({log_time - now.time_since_epoch(), log_time + kTick - sent.time_since_epoch()});
+    narrow({log_time - now.time_since_epoch(), log_time + kTick - sent.time_since_epoch()}, now);
     learned_ = true;
     newest_ = offset;
     sent_ = sent;
@@ -56,15 +56,16 @@ void LogClock::read(Timestamp append_time, Offset offset) {
     if (now - sent_ > kUnasked) {
         doubtful_low_ = std::min(doubtful_low_.value_or(low), low);
     } else {
-        narrow({low, log_time + kTick - sent_.time_since_epoch()});
+        narrow({low, log_time + kTick - sent_.time_since_epoch()}, now);
     }
 }
 
 Timestamp LogClock::now() const {
     if (!learned_) return clock_.wall();
-    const Duration known = bounds().low - held_back();
+    const MonoTime now = clock_.mono();
+    const Duration known = bounds(now).low - held_back(now);
     return Timestamp{std::chrono::duration_cast<std::chrono::milliseconds>(
-        clock_.mono().time_since_epoch() + std::min(known, doubtful_low_.value_or(known)))};
+        now.time_since_epoch() + std::min(known, doubtful_low_.value_or(known)))};
 }
 
 }  // namespace beckon::core

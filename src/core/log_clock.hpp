@@ -50,9 +50,9 @@ private:
         Duration low{};
         Duration high{};
     };
-    Bounds bounds() const;
-    void narrow(const Bounds& evidence);
-    Duration held_back() const;
+    Bounds bounds(MonoTime now) const;
+    void narrow(const Bounds& evidence, MonoTime now);
+    Duration held_back(MonoTime now) const;
 
     const Clock& clock_;
     bool learned_ = false;

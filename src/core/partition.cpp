@@ -2,6 +2,8 @@
 
 #include "core/assert.hpp"
 
+#include <array>
+
 namespace beckon::core {
 
 std::uint32_t murmur2(std::string_view data) {
@@ -40,10 +42,14 @@ Partition partition_of(std::string_view key, Partition partitions) {
 }
 
 Partition partition_of(const Uaid& uaid, Partition partitions) {
-    std::string hex;
-    hex.reserve(32);
-    append_hex(hex, uaid.bytes);
-    return partition_of(hex, partitions);
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::array<char, 2 * sizeof uaid.bytes> hex;  // four times a message: not on the heap
+    auto* to = hex.data();
+    for (const auto byte : uaid.bytes) {
+        *to++ = kDigits[byte >> 4];
+        *to++ = kDigits[byte & 15];
+    }
+    return partition_of({hex.data(), hex.size()}, partitions);
 }
 
 }  // namespace beckon::core

@@ -96,6 +96,10 @@ public:
     /// the next call first lets RocksDB recover, and others are refused meanwhile or wait for that.
     /// Errors: full (no space, or behind with flushes), unavailable, corrupt.
     core::Result<void> write(rocksdb::WriteBatch& batch);
+    /// Adds the deletion of all rows of a partition, if there are any (or they cannot be read):
+    /// until its flush, a deletion of a range costs each read of the family an eighth of its time.
+    void erase_rows_of(core::Partition partition, const Family& family,
+                       rocksdb::WriteBatch& batch) const;
     /// Why nothing is written before this process is restarted; empty: nothing stands against it,
     /// as far as is known. Does not wait.
     std::string needs_restart() const;

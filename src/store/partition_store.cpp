@@ -157,11 +157,10 @@ core::Result<void> PartitionStore::commit() {
 }
 
 core::Result<void> PartitionStore::clear() {
-    const auto range = partition_range(impl_->partition);
     auto& database = impl_->tables.database;
     rocksdb::WriteBatch batch;
     const auto erase = [&](const Family& family) {
-        batch.DeleteRange(family.get(), slice(range.begin), slice(range.end));
+        database.erase_rows_of(impl_->partition, family, batch);
     };
     for (const auto& spec : NotificationFold::families()) erase(database.family(spec.name));
     for (const auto& spec : SubscriptionTables::families()) erase(database.family(spec.name));

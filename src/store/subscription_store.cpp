@@ -158,10 +158,9 @@ core::Result<void> SubscriptionStore::clear(core::Partition partition) {
     } else if (auto committed = commit(); !committed) {
         return committed;
     }
-    const auto range = partition_range(partition);
     rocksdb::WriteBatch batch;
     for (const auto& family : {impl.tables.clients_family, impl.tables.channels_family}) {
-        batch.DeleteRange(family.get(), slice(range.begin), slice(range.end));
+        impl.database->erase_rows_of(partition, family, batch);
     }
     impl.checkpoints.erase(batch, partition);
     if (auto written = impl.database->write(batch); !written) return written;

@@ -1,6 +1,9 @@
 #include "core/ids.hpp"
 
+#include <array>
 #include <set>
+#include <thread>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -83,6 +86,24 @@ TEST_CASE("a random id is a UUIDv4 and a message key a UUIDv7", "[ids]") {
         seen.insert(key.bytes);
     }
     CHECK(seen.size() == 400);
+}
+
+TEST_CASE("threads never make the same key", "[ids]") {
+    constexpr std::size_t kKeys = 5'000;
+    std::array<std::vector<MessageKey>, 3> made;
+    {
+        std::vector<std::jthread> threads;
+        for (auto& keys : made) {
+            threads.emplace_back([&keys] {
+                for (std::size_t i = 0; i < kKeys; ++i) keys.push_back(new_message_key(at_ms(1)));
+            });
+        }
+    }
+    std::set<Bytes16> seen;
+    for (const auto& keys : made) {
+        for (const auto& key : keys) seen.insert(key.bytes);
+    }
+    CHECK(seen.size() == made.size() * kKeys);
 }
 
 TEST_CASE("message keys sort by time and begin with it", "[ids]") {

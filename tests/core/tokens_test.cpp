@@ -170,6 +170,8 @@ TEST_CASE("no changed bit of a token or message id goes unnoticed", "[tokens]") 
             REQUIRE_FALSE(t.open_endpoint(base64url(changed), Form::any, kMadeAt));
             REQUIRE_FALSE(t.open_message(base64url(changed)));
         }
+        // Nor does a refusal leave anything behind.
+        REQUIRE((t.open_endpoint(text, Form::any, kMadeAt) || t.open_message(text)));
     }
 }
 

@@ -57,9 +57,9 @@ void add_cors(const HttpRequest& request, HttpReply& reply) {
 
 CallPtr Responder::begin(ExchangePtr exchange) {
     const CallPtr call{new Call, [this, term = lifetime_.term()](Call* ended) {
-                           const CallPtr owner{ended};
+                           std::unique_ptr<Call> owner{ended};
                            if (!ended->answered && ended->exchange && !term.over()) {
-                               abandoned(owner);
+                               abandoned(std::move(owner));
                            }
                        }};
     call->exchange = std::move(exchange);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 namespace beckon::ingest {
@@ -51,11 +52,13 @@ Checked<void> Sending::may_verify(const Call& call) const {
 
 Checked<Addressed> Sending::check_sender(const CallPtr& call) {
     bool asked_vapid = false;
-    auto addressed =
-        check_address(call->route, call->request(), tokens_, vapid_, shared_.clock.wall(), [&] {
-            asked_vapid = true;
-            return may_verify(*call);
-        });
+    auto ask = [&] {
+        asked_vapid = true;
+        return may_verify(*call);
+    };
+    // A reference, which a std::function holds without an allocation.
+    auto addressed = check_address(call->route, call->request(), tokens_, vapid_,
+                                   shared_.clock.wall(), std::ref(ask));
     if (!call->request().headers.get(HeaderName::authorization)) return addressed;
     if (asked_vapid || addressed) shared_.metrics.vapid(vapid_.last_outcome());
     if (asked_vapid && vapid_.last_outcome() == VapidOutcome::forged) {
@@ -191,7 +194,7 @@ void Sending::publish_message(const CallPtr& call, const Addressed& to,
     core::NotificationAccepted event;
     event.uaid = to.uaid;
     event.key = core::new_message_key(shared_.clock.wall());
-    const auto message_id = tokens_.seal_message({event.uaid, event.key});
+    auto message_id = tokens_.seal_message({event.uaid, event.key});
     event.message_id = message_id;
     event.channel = to.channel;
     event.ttl_s = parts->ttl_s;
@@ -222,21 +225,22 @@ void Sending::publish_message(const CallPtr& call, const Addressed& to,
     }
     const log::TopicPartition where{bridged ? log::Topic::retry(0) : log::Topic::kNotifications,
                                     core::partition_of(event.uaid, shared_.config.partitions)};
-    publish(call, where, std::move(*record), publish_failure, std::move(tracked),
-            [this, call, message_id, receipt_token, ttl_s = parts->ttl_s, uaid = event.uaid,
-             key = event.key] {
-                if (core::log_enabled(core::LogLevel::debug)) {
-                    core::log_debug("ingest", "message_accepted",
-                                    {{"message", core::log_name(key)},
-                                     {"client", core::log_name(uaid)},
-                                     {"ttl_s", ttl_s}});
-                }
-                auto reply = created(message_id, ttl_s);
-                if (!receipt_token.empty()) {
-                    promise_receipt(reply, receipt_url(shared_.config.origin, receipt_token));
-                }
-                responder_.finish(call, std::move(reply));
-            });
+    publish(
+        call, where, std::move(*record), publish_failure, std::move(tracked),
+        [this, call, message_id = std::move(message_id), receipt_token = std::move(receipt_token),
+         ttl_s = parts->ttl_s, uaid = event.uaid, key = event.key] {
+            if (core::log_enabled(core::LogLevel::debug)) {
+                core::log_debug("ingest", "message_accepted",
+                                {{"message", core::log_name(key)},
+                                 {"client", core::log_name(uaid)},
+                                 {"ttl_s", ttl_s}});
+            }
+            auto reply = created(message_id, ttl_s);
+            if (!receipt_token.empty()) {
+                promise_receipt(reply, receipt_url(shared_.config.origin, receipt_token));
+            }
+            responder_.finish(call, std::move(reply));
+        });
 }
 
 void Sending::publish(const CallPtr& call, log::TopicPartition where, core::Record record,

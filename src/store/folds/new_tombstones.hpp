@@ -16,7 +16,7 @@ public:
 
     void add(const PendingTombstone& pending) {
         if (left_out_) return;
-        new_.insert_or_assign({pending.put_offset, pending.key}, pending);
+        new_.insert_or_assign(new_.end(), {pending.put_offset, pending.key}, pending);
         if (new_.size() <= kNewMax) return;
         new_.clear();
         left_out_ = true;
@@ -29,7 +29,7 @@ public:
         NewPendingTombstones taken{.pending_tombstones = {},
                                    .left_out = std::exchange(left_out_, false)};
         taken.pending_tombstones.reserve(new_.size());
-        for (const auto& [place, pending] : new_) taken.pending_tombstones.push_back(pending);
+        for (auto& [place, pending] : new_) taken.pending_tombstones.push_back(std::move(pending));
         new_.clear();
         return taken;
     }

@@ -69,6 +69,10 @@ auto NotificationFold::read_row(const Family& family, std::string_view row_key, 
 
 std::optional<KeyRow> NotificationFold::key_row(const KeyName& name) {
     if (const auto* ack = postponed_.find(name)) return tombstone_row(ack->pending.put_offset);
+    return resumed_row(name);
+}
+
+std::optional<KeyRow> NotificationFold::resumed_row(const KeyName& name) {
     if (const auto* change = keys_.find(name)) return change->row;
     const auto row_key = key_row_key(partition_, name.uaid, name.key);
     return read_row(keys_family_, row_key.view(), parse_key_row);
@@ -146,7 +150,7 @@ std::optional<PutOutcome> NotificationFold::refuse(core::Offset offset, core::Ti
     const auto rises_again = [&] {
         return add_tombstone_at_once(offset, name, core::FinishReason::dropped, finished);
     };
-    const auto row = key_row(name);
+    const auto row = resumed_row(name);
     if (row && row->state == KeyRow::State::tombstone_pending) {
         return offset <= row->offset ? repeated : rises_again();
     }
@@ -219,8 +223,8 @@ bool NotificationFold::finish(const core::NotificationFinished& done, core::Time
     BECKON_ASSERT(!in_sink_, "a sink must not call the store");
     raise_latest(time);
     const KeyName name{done.uaid, done.key};
-    resume(name);
-    const auto row = key_row(name);
+    if (finish_postponed(name, time)) return true;
+    const auto row = resumed_row(name);
     if (row && row->state == KeyRow::State::tombstone_pending) {
         finished_.remember(name.key, row->offset, time);
         if (done.reason == core::FinishReason::deleted && deleted_after_end(*row, name.key, time)) {
@@ -302,6 +306,19 @@ bool NotificationFold::add_tombstone(const core::Uaid& uaid, const core::Message
 bool NotificationFold::may_postpone(const KeyName& name, const KeyRow& row) const {
     return row.slot.empty() && row.reliability_id.empty() && !keys_.changed(name) &&
            postponed_.size() < kPostponedMax;
+}
+
+/// The end of most messages: its pending tombstone never was a row. Whose tombstone it is makes no
+/// difference, since the message is not tracked.
+bool NotificationFold::finish_postponed(const KeyName& name, core::Timestamp time) {
+    const auto ack = postponed_.take(name);
+    if (!ack) return false;
+    const auto offset = ack->pending.put_offset;
+    messages_.remove(name.uaid, {.has_topic = false, .offset = offset}, ack->expiry);
+    keys_.erase(name);
+    new_tombstones_.erase(offset, name.key);
+    finished_.remember(name.key, offset, time);
+    return true;
 }
 
 /// The next commit writes the changes of the key.

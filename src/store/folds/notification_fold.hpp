@@ -89,6 +89,8 @@ public:
 
 private:
     std::optional<KeyRow> key_row(const KeyName& name);
+    /// Of a key that is not postponed: resume() was called.
+    std::optional<KeyRow> resumed_row(const KeyName& name);
     std::optional<ReplacementRow> replacement_row(const std::string& row_key);
     /// The outcome of a put that the known state of its key forbids; nullopt: nothing forbids it.
     std::optional<PutOutcome> refuse(core::Offset offset, core::Timestamp appended,
@@ -106,6 +108,7 @@ private:
     bool deleted_after_end(const KeyRow& row, const core::MessageKey& key, core::Timestamp time);
     bool may_postpone(const KeyName& name, const KeyRow& row) const;
     void resume(const KeyName& name);
+    bool finish_postponed(const KeyName& name, core::Timestamp time);
 
     void fail(core::Error error);
     template <class Parse>

@@ -6,19 +6,24 @@
 namespace beckon::store {
 
 void PostponedAcks::add(const PendingTombstone& pending, core::Timestamp expiry) {
-    acks_.insert_or_assign(pending.put_offset, Ack{.pending = pending, .expiry = expiry});
-    offsets_.insert_or_assign({pending.uaid, pending.key}, pending.put_offset);
+    const auto at = acks_.insert_or_assign(acks_.end(), pending.put_offset,
+                                           Ack{.pending = pending, .expiry = expiry});
+    by_name_.insert_or_assign({pending.uaid, pending.key}, at);
 }
 
 std::optional<PostponedAcks::Ack> PostponedAcks::take(const KeyName& name) {
-    const auto known = offsets_.extract(name);
-    if (known.empty()) return std::nullopt;
-    return std::move(acks_.extract(known.mapped()).mapped());
+    const auto known = by_name_.find(name);
+    if (known == by_name_.end()) return std::nullopt;
+    const auto at = known->second;
+    std::optional<Ack> ack{std::move(at->second)};
+    acks_.erase(at);
+    by_name_.erase(known);
+    return ack;
 }
 
 const PostponedAcks::Ack* PostponedAcks::find(const KeyName& name) const {
-    const auto known = offsets_.find(name);
-    return known == offsets_.end() ? nullptr : &acks_.at(known->second);
+    const auto known = by_name_.find(name);
+    return known == by_name_.end() ? nullptr : &known->second->second;
 }
 
 void PostponedAcks::merge_into(std::vector<PendingTombstone>& found,
@@ -46,7 +51,7 @@ std::vector<KeyName> PostponedAcks::due(bool all) {
 
 void PostponedAcks::clear() {
     acks_.clear();
-    offsets_.clear();
+    by_name_.clear();
 }
 
 }  // namespace beckon::store

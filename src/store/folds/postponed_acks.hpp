@@ -42,8 +42,9 @@ public:
     void clear();
 
 private:
-    std::map<core::Offset, Ack> acks_;  ///< by the offset of the put
-    std::unordered_map<KeyName, core::Offset, KeyHash> offsets_;
+    using Acks = std::map<core::Offset, Ack>;
+    Acks acks_;  ///< by the offset of the put
+    std::unordered_map<KeyName, Acks::iterator, KeyHash> by_name_;
 };
 
 }  // namespace beckon::store

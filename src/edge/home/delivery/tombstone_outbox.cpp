@@ -240,8 +240,8 @@ void TombstoneOutbox::read_back(const core::MessageKey& key) {
     codes_.erase(key);
     const auto it = held_.find(key);
     if (it == held_.end()) return;
-    const auto entry = it->second;
-    held_.erase(it);
+    const auto held = held_.extract(it);
+    const auto& entry = held.mapped();
     if (entry.stage == Stage::durable) return;
     waiting_.erase({entry.pending.put_offset, key});
     made_durable(entry.pending);
