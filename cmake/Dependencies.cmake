@@ -26,12 +26,6 @@ add_library(beckon_boost STATIC ${PROJECT_SOURCE_DIR}/cmake/boost_sources.cpp)
 target_compile_definitions(beckon_boost PUBLIC BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION)
 target_link_libraries(beckon_boost PUBLIC Boost::headers OpenSSL::SSL Threads::Threads)
 
-# RocksDB's checksums by the processor's instruction: src/rocks/crc32c.hpp.
-add_library(beckon_crc32c STATIC ${PROJECT_SOURCE_DIR}/src/rocks/crc32c.cpp)
-target_include_directories(beckon_crc32c PRIVATE ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(RocksDB::rocksdb INTERFACE beckon_crc32c)
-target_link_options(RocksDB::rocksdb INTERFACE LINKER:--wrap=_ZN7rocksdb6crc32c6ExtendEjPKcm)
-
 # Annotations by which ThreadSanitizer distinguishes our threads from those of libraries that are not built with it.
 if(BECKON_SANITIZE STREQUAL thread)
     add_library(beckon_c11_threads STATIC ${PROJECT_SOURCE_DIR}/tests/sanitizers/c11_threads.cpp)
