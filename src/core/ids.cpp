@@ -79,16 +79,18 @@ public:
         left_ -= size;
         std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(left_), size, out);
     }
+    void forget() { left_ = 0; }
 
 private:
     std::array<std::uint8_t, 1'024> bytes_;
     std::size_t left_ = 0;
 };
 
-void fill_random(std::uint8_t* out, std::size_t size) {
+RandomBytes& random_bytes() {
     thread_local RandomBytes bytes;
-    bytes.take(out, size);
+    return bytes;
 }
+void fill_random(std::uint8_t* out, std::size_t size) { random_bytes().take(out, size); }
 
 }  // namespace
 

@@ -54,6 +54,9 @@ std::optional<Bytes16> parse_uuid(std::string_view text);
 Bytes16 random_uuid4();
 /// Time-ordered UUIDv7 (RFC 9562): the time sorts, the rest is random; thread-safe.
 MessageKey new_message_key(Timestamp now);
+/// Forgets the random bytes that this thread has taken in advance, so that its next id follows from
+/// the generator as it is now: for a simulation that has seeded it.
+void forget_random_bytes();
 
 /// A process: 64 random bits as 16 hex digits, new at each start. Also Kafka's client.id.
 struct NodeId {

@@ -2,6 +2,8 @@
 
 #include "sim/seeded_random.hpp"
 
+#include "core/ids.hpp"
+
 #include <random>
 
 #include <openssl/rand.h>
@@ -33,6 +35,7 @@ void seed_openssl_random(std::uint64_t seed) {
                                     .status = ready};
     generator().seed(seed);
     RAND_set_rand_method(&method);
+    core::forget_random_bytes();
 }
 
 }  // namespace beckon::sim
