@@ -1,10 +1,14 @@
 #include "records/done.hpp"
 
+#include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "core/whole_number.hpp"
 #include "records/fields.hpp"
 
+#include <array>
+#include <charconv>
 #include <exception>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -21,16 +25,39 @@ namespace {
 constexpr std::string_view kDoneType = "beckon.retry.done.v1";
 constexpr std::string_view kKeyPrefix = "done/";
 
-/// Ranges as lengths in turn: not finished, finished, not finished, … from `low` on.
-Json lengths_of(const Finished& finished) {
-    Json lengths = Json::array();
+void append_number(std::string& text, Offset number) {
+    std::array<char, 20> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    text.append(digits.data(), end);
+}
+
+/// Ranges as lengths in turn: not finished, finished, not finished, … from `low` on. Written as
+/// text at once: there are thousands of them, five times a second.
+std::string lengths_of(const Finished& finished) {
+    std::string lengths = "[";
+    const auto add = [&lengths](Offset length) {
+        if (lengths.size() > 1) lengths.push_back(',');
+        append_number(lengths, length);
+    };
     Offset at = finished.low;
     for (const auto& range : finished.above) {
-        lengths.push_back(range.begin - at);
-        lengths.push_back(range.end - range.begin);
+        add(range.begin - at);
+        add(range.end - range.begin);
         at = range.end;
     }
-    return lengths;
+    return lengths.append(1, ']');
+}
+
+std::string text_of(const std::map<int, DoneRecord::Tier>& tiers) {
+    std::string all = "{";
+    for (const auto& [tier, state] : tiers) {
+        std::string one = "{";
+        core::append_json_member(one, "above", lengths_of(state.finished));
+        core::append_json_member(one, "low", std::to_string(state.finished.low));
+        core::append_json_member(one, "scan", std::to_string(state.scan));
+        core::append_json_member(all, std::to_string(tier), one.append(1, '}'));
+    }
+    return all.append(1, '}');
 }
 
 /// `length` offsets behind `at`.
@@ -101,18 +128,13 @@ DoneRecord done_from(core::Partition partition, const Json& value) {
 core::Record encode(const DoneRecord& done) {
     Json value{{"epoch", done.epoch},
                {"delays_s", Json::array()},
-               {"tiers", Json::object()},
                {"dead_scan", done.dead_scan},
                {"events_next", done.events_next}};
     if (done.fan_out != FanOutState{}) value["fan_out"] = json_of(done.fan_out);
     for (const auto delay : done.delays) value["delays_s"].push_back(delay.count());
-    for (const auto& [tier, state] : done.tiers) {
-        value["tiers"][std::to_string(tier)] = {{"low", state.finished.low},
-                                                {"above", lengths_of(state.finished)},
-                                                {"scan", state.scan}};
-    }
-    return core::state_record(std::string{kKeyPrefix} + std::to_string(done.partition), kDoneType,
-                              core::json_text(value));
+    return core::state_record(
+        std::string{kKeyPrefix} + std::to_string(done.partition), kDoneType,
+        core::with_json_member(core::json_text(value), "tiers", text_of(done.tiers)));
 }
 
 core::Result<DoneRecord> decode_done(const core::RecordView& record) {

@@ -129,6 +129,7 @@ void PartitionHome::Impl::read(const core::RecordView& record) {
         }
         return;
     }
+    if (tiers) return;  // our own, or one that lost by its epoch
     auto one = decode_done(record);
     if (!one) {
         if (one.error().fault == Fault::corrupt) {
@@ -137,7 +138,6 @@ void PartitionHome::Impl::read(const core::RecordView& record) {
         }
         return;
     }
-    if (tiers) return;  // our own, or one that lost by its epoch
     if (!done || one->epoch >= done->epoch) done = std::move(*one);
 }
 

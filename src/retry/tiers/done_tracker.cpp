@@ -24,11 +24,10 @@ void append(std::vector<OffsetRange>& ranges, OffsetRange range) {
 
 }  // namespace
 
-DoneTracker::DoneTracker(Finished from)
-    : low_(from.low), next_(from.low), earlier_(std::move(from.above)) {}
+DoneTracker::DoneTracker(Finished from) : next_(from.low), earlier_(std::move(from.above)) {}
 
 bool DoneTracker::is_finished(Offset offset) const {
-    if (offset < next_) return !open_.contains(offset);
+    if (offset < next_) return !std::binary_search(open_.begin(), open_.end(), offset);
     const auto after = std::upper_bound(earlier_.begin(), earlier_.end(), offset,
                                         [](Offset o, const OffsetRange& r) { return o < r.begin; });
     return after != earlier_.begin() && offset < std::prev(after)->end;
@@ -37,7 +36,7 @@ bool DoneTracker::is_finished(Offset offset) const {
 void DoneTracker::open(Offset offset) {
     BECKON_ASSERT(offset >= next_, "records are read in order");
     changed_ = true;
-    open_.insert(open_.end(), offset);
+    open_.push_back(offset);
     read_up_to(offset + 1);
 }
 
@@ -49,36 +48,41 @@ void DoneTracker::read_up_to(Offset next) {
 }
 
 bool DoneTracker::finish(Offset offset) {
-    if (open_.erase(offset) == 0) return false;
+    const auto found = std::lower_bound(open_.begin(), open_.end(), offset);
+    if (found == open_.end() || *found != offset) return false;
+    open_.erase(found);
     changed_ = true;
     return true;
 }
 
 Offset DoneTracker::low() const {
-    if (!open_.empty()) return *open_.begin();
+    if (!open_.empty()) return open_.front();
     const bool goes_on = !earlier_.empty() && earlier_.front().begin <= next_;
     return goes_on ? earlier_.front().end : next_;
 }
 
 Finished DoneTracker::finished() const {
-    std::vector<OffsetRange> ranges;
-    Offset begin = low_;
+    Finished all{.low = low(), .above = {}};
+    all.above.reserve(open_.size() + 1 + earlier_.size());
+    auto begin = all.low;
     for (const auto offset : open_) {
-        append(ranges, {begin, offset});
+        append(all.above, {begin, offset});
         begin = offset + 1;
     }
-    append(ranges, {begin, next_});
-    for (const auto& range : earlier_) append(ranges, range);
-
-    Finished all{.low = open_.empty() ? next_ : *open_.begin(), .above = {}};
-    for (const auto& range : ranges) {
-        if (range.begin <= all.low) {
-            all.low = std::max(all.low, range.end);
-        } else {
-            all.above.push_back(range);
-        }
+    append(all.above, {begin, next_});
+    for (const auto& range : earlier_) {
+        if (range.end > all.low) append(all.above, range);
     }
     return all;
+}
+
+Offset DoneTracker::finished_above() const {
+    const auto from = low();
+    auto count = std::max<Offset>(0, next_ - from) - static_cast<Offset>(open_.size());
+    for (const auto& range : earlier_) {
+        count += std::max<Offset>(0, range.end - std::max({range.begin, next_, from}));
+    }
+    return count;
 }
 
 }  // namespace beckon::retry

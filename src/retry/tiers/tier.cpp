@@ -189,14 +189,12 @@ bool Tier::finish(Offset offset) {
 }
 
 TierState Tier::state() const {
-    const auto finished = tracker_.finished();
     TierState state{.where = {log::Topic::retry(options_.tier), options_.partition},
                     .tier = options_.tier,
                     .delay = options_.delay,
-                    .low = finished.low,
-                    .finished_above = 0,
+                    .low = tracker_.low(),
+                    .finished_above = tracker_.finished_above(),
                     .until_due = std::nullopt};
-    for (const auto& range : finished.above) state.finished_above += range.end - range.begin;
     if (!due_of_.empty()) {
         state.until_due = clock_.until(due_of_.begin()->second);
     }

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+using beckon::core::Offset;
 using beckon::retry::DoneTracker;
 using beckon::retry::Finished;
 
@@ -78,6 +79,10 @@ TEST_CASE("an owner that goes on from another's record opens exactly the unfinis
             unfinished.erase(offset);
         }
         known = tracker.finished();
+        Offset above = 0;
+        for (const auto& range : known.above) above += range.end - range.begin;
+        CHECK(tracker.finished_above() == above);
+        CHECK(tracker.low() == known.low);
     }
     const DoneTracker last{known};
     for (int offset = 0; offset < kEnd; ++offset) {
