@@ -135,6 +135,8 @@ Bytes16 random_uuid4() {
     return out;
 }
 
+void forget_random_bytes() { random_bytes().forget(); }
+
 MessageKey new_message_key(Timestamp now) {
     MessageKey key;
     const auto ms = static_cast<std::uint64_t>(now.time_since_epoch().count());
