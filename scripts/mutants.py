@@ -123,7 +123,10 @@ def sound_tests_pass(chosen: list[dict]) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    words = [a for a in arguments if not a.startswith("--")]
+    words = [a for a in arguments if not a.startswith("-")]
+    if unknown := [a for a in arguments if a not in ("--list", "--check", *words)]:
+        print(__doc__ if unknown == ["--help"] else f"mutants: unknown option {unknown[0]}\n\n{__doc__}")
+        return 0 if unknown == ["--help"] else 2
     chosen = mutants(words)
     if "--list" in arguments:
         for m in chosen:
