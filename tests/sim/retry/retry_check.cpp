@@ -1,5 +1,6 @@
 #include "core/partition.hpp"
 #include "retry/schedule/requeues.hpp"
+#include "retry/schedule/scheduler.hpp"
 #include "sim/retry/retry_world.hpp"
 
 #include <algorithm>
@@ -19,8 +20,9 @@ constexpr core::Duration kTwoHomesAfter = 10s;
 /// So long after the last disturbance all partitions are served, what waited has been worked off,
 /// and no event is on trial any more.
 constexpr core::Duration kCalmAfter = 40s;
-/// A first attempt begins within this, besides the way of two records through the log.
-constexpr core::Duration kPromptWithin = 1s;
+/// A first attempt begins within this, besides the way of two records through the log. Receivers
+/// that turn slow together are known after kQuick; then the webhooks that waited take turns.
+constexpr core::Duration kPromptWithin = retry::Scheduler::kQuick + 500ms;
 /// Of the clocks of a host and of a leader together.
 constexpr int kDriftInAMillion = 400;
 constexpr core::Duration kStartOfTime = 1000s;   ///< ManualClock's
