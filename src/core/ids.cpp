@@ -54,18 +54,6 @@ std::optional<Bytes16> parse(std::string_view text, bool dashed, const DigitTabl
     return out;
 }
 
-/// Writes 32 digits and the dashes if wanted.
-void append(std::string& out, const Bytes16& bytes, bool dashed) {
-    const std::size_t start = out.size();
-    out.resize(start + (dashed ? 36U : 32U));
-    char* to = out.data() + start;
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-        if (dashed && dash_before(i)) *to++ = '-';
-        *to++ = kHex[bytes[i] >> 4];
-        *to++ = kHex[bytes[i] & 15];
-    }
-}
-
 /// Random bytes of one thread, taken from the generator many at a time: its price is that of a
 /// call, some 0.8 µs, and a message key needs ten of them.
 class RandomBytes {
@@ -94,9 +82,28 @@ void fill_random(std::uint8_t* out, std::size_t size) { random_bytes().take(out,
 
 }  // namespace
 
-void append_hex(std::string& out, const Bytes16& bytes) { append(out, bytes, false); }
+std::array<char, 32> hex_of(const Bytes16& bytes) {
+    std::array<char, 32> hex;
+    char* to = hex.data();
+    for (const auto byte : bytes) {
+        *to++ = kHex[byte >> 4];
+        *to++ = kHex[byte & 15];
+    }
+    return hex;
+}
 
-void append_dashed(std::string& out, const Bytes16& bytes) { append(out, bytes, true); }
+void append_hex(std::string& out, const Bytes16& bytes) {
+    const auto hex = hex_of(bytes);
+    out.append(hex.data(), hex.size());
+}
+
+void append_dashed(std::string& out, const Bytes16& bytes) {
+    const auto hex = hex_of(bytes);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        if (dash_before(i)) out.push_back('-');
+        out.append(hex.data() + 2 * i, 2);
+    }
+}
 
 std::string to_hex(const Bytes16& bytes) {
     std::string out;

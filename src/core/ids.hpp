@@ -28,6 +28,7 @@ using MessageKey = Id16<struct MessageKeyTag>;  ///< one message in the log; UUI
 
 /// 32 lower-case hex digits.
 std::string to_hex(const Bytes16& bytes);
+std::array<char, 32> hex_of(const Bytes16& bytes);
 /// Appends the same without an allocation of its own.
 void append_hex(std::string& out, const Bytes16& bytes);
 /// 36 characters, lower case, dashed.

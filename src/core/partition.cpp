@@ -2,8 +2,6 @@
 
 #include "core/assert.hpp"
 
-#include <array>
-
 namespace beckon::core {
 
 std::uint32_t murmur2(std::string_view data) {
@@ -42,13 +40,7 @@ Partition partition_of(std::string_view key, Partition partitions) {
 }
 
 Partition partition_of(const Uaid& uaid, Partition partitions) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::array<char, 2 * sizeof uaid.bytes> hex;  // four times a message: not on the heap
-    auto* to = hex.data();
-    for (const auto byte : uaid.bytes) {
-        *to++ = kDigits[byte >> 4];
-        *to++ = kDigits[byte & 15];
-    }
+    const auto hex = hex_of(uaid.bytes);  // four times a message: not on the heap
     return partition_of({hex.data(), hex.size()}, partitions);
 }
 
