@@ -5,8 +5,7 @@
 #include "core/whole_number.hpp"
 #include "records/fields.hpp"
 
-#include <array>
-#include <charconv>
+#include <cstdint>
 #include <exception>
 #include <map>
 #include <string>
@@ -25,19 +24,13 @@ namespace {
 constexpr std::string_view kDoneType = "beckon.retry.done.v1";
 constexpr std::string_view kKeyPrefix = "done/";
 
-void append_number(std::string& text, Offset number) {
-    std::array<char, 20> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-    text.append(digits.data(), end);
-}
-
 /// Ranges as lengths in turn: not finished, finished, not finished, … from `low` on. Written as
 /// text at once: there are thousands of them, five times a second.
 std::string lengths_of(const Finished& finished) {
     std::string lengths = "[";
     const auto add = [&lengths](Offset length) {
         if (lengths.size() > 1) lengths.push_back(',');
-        append_number(lengths, length);
+        lengths += core::decimal(static_cast<std::uint64_t>(length));
     };
     Offset at = finished.low;
     for (const auto& range : finished.above) {
