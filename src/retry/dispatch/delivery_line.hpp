@@ -53,9 +53,8 @@ public:
 
     struct Place {
         std::string delivery;
-        /// When its tier must have handed it back: another home has ended what is so late, or its
-        /// record was a copy. nullopt: it is here.
-        std::optional<core::MonoTime> gone{};
+        /// When its tier hands it back. nullopt: it is here.
+        std::optional<core::MonoTime> due{};
     };
 
     /// `places` outlives it.

@@ -105,10 +105,12 @@ bool Dispatcher::put_behind(const Due& due, const Webhook& webhook) {
     return true;
 }
 
+/// What is late for longer than kLate is waited for no more: another home has ended it, or its
+/// record was a copy.
 bool Dispatcher::is_next(Receiver& receiver, const std::string& delivery) const {
     auto& line = receiver.line;
-    const auto now = context_.clock.mono();
-    while (!line.empty() && line.front().gone && *line.front().gone < now) line.pop_front();
+    const auto given_up = context_.clock.mono() - Requeues::kLate;
+    while (!line.empty() && line.front().due && *line.front().due < given_up) line.pop_front();
     return line.empty() || line.front().delivery == delivery;
 }
 
@@ -139,7 +141,7 @@ std::optional<int> Dispatcher::tier_for_wait(const Due& due, Duration how_long) 
     if (!entry->webhook.ordered) return receiver.requeues.tier_for(options_.table, how_long, now);
     if (!is_next(receiver, due.delivery.id)) {
         const auto& first = receiver.line.front();
-        if (first.gone) how_long = std::max(how_long, *first.gone - Requeues::kLate - now);
+        if (first.due) how_long = std::max(how_long, *first.due - now);
     }
     const auto tier = receiver.requeues.tier_for(options_.table, how_long, now);
     if (!tier) return tier;
@@ -356,7 +358,7 @@ void Dispatcher::leave_line(const Delivery& delivery) {
 /// The tier in which it waits: `tier`, but beyond the line one that keeps the order too.
 int Dispatcher::wait_in_line(Receiver& receiver, const Due& due, int tier) {
     if (auto* place = enter_line(receiver, due.delivery.id, is_new(due))) {
-        place->gone = context_.clock.mono() + options_.table.delay(tier) + Requeues::kLate;
+        place->due = context_.clock.mono() + options_.table.delay(tier);
         return tier;
     }
     auto& beyond = *receiver.beyond_line;
@@ -398,7 +400,7 @@ void Dispatcher::take(Due due) {
         auto& receiver = this->receiver(entry->webhook.id);
         receiver.partition = partition;
         auto* place = enter_line(receiver, id, first);
-        if (place) place->gone.reset();
+        if (place) place->due.reset();
     }
     engine_.pump_soon();
 }
