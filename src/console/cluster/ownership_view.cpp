@@ -97,7 +97,7 @@ std::vector<std::string> OwnershipView::ops_ports_of_edges() const {
         const auto* process = process_of("edge", fold->second.name_of(id));
         if (!process || node.link_url.empty() || !lives(fold->second, id)) continue;
         const auto& name = process->record.name;
-        out.push_back(host_of(node.link_url) + name.substr(std::min(name.rfind(':'), name.size())));
+        out.push_back(host_of(node.link_url) + name.substr(host_of(name).size()));
     }
     return out;
 }

@@ -17,7 +17,7 @@ namespace beckon::console {
 namespace {
 
 constexpr std::chrono::milliseconds kEdgeTimeout{1'000};
-const std::string kHere = "127.0.0.1:";
+constexpr const char* kHere = "127.0.0.1:";
 
 }  // namespace
 
