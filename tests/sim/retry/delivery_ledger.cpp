@@ -77,8 +77,7 @@ void DeliveryLedger::read_tier(core::Partition p, int tier) {
                                 .attempts = delivery->attempts,
                                 .appended = options_.appended_at(where, record.offset),
                                 .due = due,
-                                .redriven = !delivery->history.empty() && delivery->step == 0 &&
-                                            delivery->attempts == 0});
+                                .redriven = tier == 0 && delivery->hop > 0});
         notify_.written(p, delivery->id);
     });
 }

@@ -211,9 +211,8 @@ bool RetryWorld::was_given_up(const DeliveryLedger::Known& known) const {
 /// knows the order of what it has read itself.
 bool RetryWorld::may_be_overtaken(const std::string& delivery) const {
     const auto* known = ledger_.find(delivery);
-    const bool redriven =
-        std::any_of(known->written.begin(), known->written.end(),
-                    [](const auto& record) { return record.tier == 0 && record.hop > 0; });
+    const bool redriven = std::any_of(known->written.begin(), known->written.end(),
+                                      [](const auto& record) { return record.redriven; });
     return redriven || taken_.contains(delivery) || known->letter || known->dropped ||
            forked_.contains(delivery) || was_given_up(*known) ||
            known->written.front().appended < ledger_.leased_at(known->partition) + kTwoHomesAfter;
