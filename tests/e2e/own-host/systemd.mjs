@@ -38,6 +38,8 @@ enterOwnHost();
 const root = join(process.env.MACHINE, 'root');
 const deb = join(root, 'root', readdirSync(join(root, 'root')).find((name) => name.endsWith('.deb')));
 const CONFIG = join(root, 'etc/beckon/beckon.toml');
+/** The package of a later version, in the machine. */
+const NEWER = '/var/tmp/beckon_99.0.deb';
 
 const machine = new Machine(root);
 let client;
@@ -167,10 +169,9 @@ test('a fault of the configuration is said, and it is not started again', async 
 
 test('an upgrade starts anew what runs, and nothing else', async () => {
     const file = version(process.env.MACHINE, deb, '99.0');
-    const place = join(root, 'root', 'beckon_99.0.deb');
-    must('cp', [file, place]);
+    must('cp', [file, join(root, NEWER)]);
     const pid = mainPid();
-    machine.must('dpkg', '--install', '/root/beckon_99.0.deb');
+    machine.must('dpkg', '--install', NEWER);
     assert.notEqual(mainPid(), pid);
     await ready();
     await pushes('after the upgrade');
@@ -197,7 +198,7 @@ test('the roles on Kafka say what they need, and wait for a Kafka that is not th
     machine.must('systemctl', 'stop', 'beckon@retry');
     assert.equal(machine.show('beckon@retry').ActiveState, 'inactive');
     const pid = mainPid('beckon@edge');
-    machine.must('dpkg', '--install', '/root/beckon_99.0.deb');
+    machine.must('dpkg', '--install', NEWER);
     assert.notEqual(mainPid('beckon@edge'), pid);
 });
 
