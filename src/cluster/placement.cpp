@@ -1,7 +1,5 @@
 #include "cluster/placement.hpp"
 
-#include "cluster/takeovers.hpp"
-
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -282,6 +280,7 @@ private:
     void place_standbys() {
         several_zones_ = several_zones();
         stands_by_.assign(nodes_.size(), 0);
+        pairs_.assign(nodes_.size() * nodes_.size(), 0);
         std::vector<std::size_t> wanted(rows_.size());
         for (std::size_t p = 0; p < rows_.size(); ++p) {
             wanted[p] = std::min(facts_.standby_count, candidates(p));
@@ -292,11 +291,10 @@ private:
         for (const auto& row : rows_) --rank[row.home];
         const auto total = std::accumulate(wanted.begin(), wanted.end(), std::size_t{0});
         const auto share = shares(nodes_, total, stands_by_, rank);
-        auto takeovers = known_takeovers();
         for (std::size_t p = 0; p < rows_.size(); ++p) {
-            while (rows_[p].standbys.size() < wanted[p]) add_standby(p, share, takeovers);
+            while (rows_[p].standbys.size() < wanted[p]) add_standby(p, share);
         }
-        even_out(share, takeovers);
+        even_out(share);
     }
 
     /// A home that moves is the best standby of its partition: it has all of it.
@@ -309,55 +307,40 @@ private:
                 if (row.standbys.size() >= wanted[p] || !may_stand_by(p, node)) continue;
                 row.standbys.push_back(node);
                 ++stands_by_[node];
+                ++pairs(row.home, node);
             }
         }
     }
 
-    /// By the standbys that partitions keep.
-    Takeovers known_takeovers() const {
-        std::vector<std::uint64_t> capacities;
-        for (const auto& node : nodes_) capacities.push_back(node.capacity);
-        std::vector<std::size_t> homes(nodes_.size());
-        for (const auto& row : rows_) ++homes[row.home];
-        Takeovers out{std::move(capacities), std::move(homes)};
-        for (const auto& row : rows_) {
-            for (const auto standby : row.standbys) out.add(row.home, standby);
-        }
-        return out;
-    }
+    /// How many partitions have this home and this standby.
+    std::size_t& pairs(Index home, Index standby) { return pairs_[home * nodes_.size() + standby]; }
 
-    /// Standbys with room are scarce: they are for the homes that need them. To the others any one
-    /// suits.
-    static bool suits(const Takeovers& takeovers, Index home, Index standby) {
-        return takeovers.has_room(home, standby) || !takeovers.needs_room(home);
-    }
-
-    /// A node below its share; among these one that suits; among these the one that stands by least
-    /// for this home, so that the partitions of a home that dies go to all others evenly.
-    void add_standby(std::size_t p, const std::vector<std::size_t>& share, Takeovers& takeovers) {
+    /// A node below its share; among these the one that stands by least for this home, so that the
+    /// partitions of a home that dies go to all others evenly, which then need not give others
+    /// away.
+    void add_standby(std::size_t p, const std::vector<std::size_t>& share) {
         const Index home = rows_[p].home;
         Index found = kNone;
-        std::tuple<bool, bool, std::size_t, std::uint64_t> lowest;
+        std::tuple<bool, std::size_t, std::uint64_t> lowest;
         for (Index i = 0; i < nodes_.size(); ++i) {
             if (!may_stand_by(p, i)) continue;
-            const std::tuple rank{stands_by_[i] >= share[i], !suits(takeovers, home, i),
-                                  takeovers.shared(home, i), ~weight(nodes_[i].name, partition(p))};
+            const std::tuple rank{stands_by_[i] >= share[i], pairs(home, i),
+                                  ~weight(nodes_[i].name, partition(p))};
             if (found != kNone && rank >= lowest) continue;
             found = i;
             lowest = rank;
         }
         rows_[p].standbys.push_back(found);
         ++stands_by_[found];
-        takeovers.add(home, found);
+        ++pairs(home, found);
     }
 
     /// Hands standbys on from nodes above their share to nodes below it; over others where no
     /// partition of the one may go to the other: a shortest path each time.
-    void even_out(const std::vector<std::size_t>& share, Takeovers& takeovers) {
+    void even_out(const std::vector<std::size_t>& share) {
         for (Index from = 0; from < nodes_.size(); ++from) {
-            while (
-                stands_by_[from] > share[from] &&
-                (hand_on(from, share, takeovers) || hand_on_over_others(from, share, takeovers))) {
+            while (stands_by_[from] > share[from] &&
+                   (hand_on(from, share) || hand_on_over_others(from, share))) {
             }
         }
     }
@@ -367,36 +350,33 @@ private:
         std::size_t partition = 0;
     };
 
-    /// Chooses the partition and its new standby that suit best.
-    bool hand_on(Index from, const std::vector<std::size_t>& share, Takeovers& takeovers) {
+    /// Of the partition whose home has this standby most often, to the node that stands by least
+    /// for that home.
+    bool hand_on(Index from, const std::vector<std::size_t>& share) {
         Step found;
         Index taker = kNone;
-        std::tuple<int, std::size_t> lowest;
+        std::ptrdiff_t lowest = 0;
         for (std::size_t p = 0; p < rows_.size(); ++p) {
             const Index home = rows_[p].home;
             if (!is_among(rows_[p].standbys, from)) continue;
-            takeovers.remove(home, from);
-            const int suited = suits(takeovers, home, from) ? 1 : 0;
             for (Index to = 0; to < nodes_.size(); ++to) {
                 if (stands_by_[to] >= share[to] || !may_stand_by(p, to)) continue;
-                const std::tuple rank{suited - (suits(takeovers, home, to) ? 1 : 0),
-                                      takeovers.shared(home, to)};
+                const auto rank = static_cast<std::ptrdiff_t>(pairs(home, to)) -
+                                  static_cast<std::ptrdiff_t>(pairs(home, from));
                 if (taker != kNone && rank >= lowest) continue;
                 found = {from, p};
                 taker = to;
                 lowest = rank;
             }
-            takeovers.add(home, from);
         }
         if (taker == kNone) return false;
         --stands_by_[from];
         ++stands_by_[taker];
-        replace(found, taker, takeovers);
+        replace(found, taker);
         return true;
     }
 
-    bool hand_on_over_others(Index from, const std::vector<std::size_t>& share,
-                             Takeovers& takeovers) {
+    bool hand_on_over_others(Index from, const std::vector<std::size_t>& share) {
         std::vector<Step> reached(nodes_.size());
         std::vector<bool> seen(nodes_.size());
         seen[from] = true;
@@ -413,7 +393,7 @@ private:
                     if (stands_by_[to] < share[to]) {
                         --stands_by_[from];
                         ++stands_by_[to];
-                        walk_back(from, to, reached, takeovers);
+                        walk_back(from, to, reached);
                         return true;
                     }
                     queue.push_back(to);
@@ -423,18 +403,18 @@ private:
         return false;
     }
 
-    void walk_back(Index from, Index to, const std::vector<Step>& reached, Takeovers& takeovers) {
+    void walk_back(Index from, Index to, const std::vector<Step>& reached) {
         while (to != from) {
-            replace(reached[to], to, takeovers);
+            replace(reached[to], to);
             to = reached[to].from;
         }
     }
 
-    void replace(const Step& step, Index to, Takeovers& takeovers) {
+    void replace(const Step& step, Index to) {
         auto& row = rows_[step.partition];
         *std::find(row.standbys.begin(), row.standbys.end(), step.from) = to;
-        takeovers.remove(row.home, step.from);
-        takeovers.add(row.home, to);
+        --pairs(row.home, step.from);
+        ++pairs(row.home, to);
     }
 
     const PlacementFacts& facts_;
@@ -443,6 +423,7 @@ private:
     std::vector<Row> rows_;
     bool several_zones_ = false;
     std::vector<std::size_t> stands_by_;  ///< of how many partitions each node is a standby
+    std::vector<std::size_t> pairs_;      ///< see pairs()
 };
 
 /// The node that takes over from a dead home.

@@ -273,19 +273,23 @@ TEST_CASE("1 to 50 nodes join and leave, with any number of partitions", "[clust
     }
     CAPTURE(all, least, all_copies, least_copies);
     CHECK(2 * all_copies <= 3 * least_copies);
-    // With 5 and with 10 partitions it is 1.56 and 1.52 times the least; all counts were tried
-    // once.
-    CHECK(10 * all <= (partitions == 5 || partitions == 10 ? 16 : 15) * least);
+    // With 5 and with 8 partitions it is 1.56 and 1.62 times the least; all counts below 200 were
+    // tried once.
+    CHECK(10 * all <= (partitions == 5 || partitions == 8 ? 17 : 15) * least);
 }
 
-TEST_CASE("standbys have room for the homes that they may take over", "[cluster]") {
-    Role role{320};
+TEST_CASE("the partitions of a home that dies go to all others evenly", "[cluster]") {
+    const std::size_t standby_count = GENERATE(1, 2);
+    const bool at_once = GENERATE(false, true);  // or one after the other
+    CAPTURE(standby_count, at_once);
     std::size_t least = 0;
     std::size_t all = 0;
-    for (int i = 1; i <= 8; ++i) {
-        role.join(name(i));
+    Role role{320, standby_count};
+    for (int nodes = 1; nodes <= 12; ++nodes) {
+        role.join(name(nodes));
+        if (at_once) role.placed.clear();
         role.jump();
-        for (int dead = 1; dead <= i && i > 1; ++dead) {
+        for (int dead = 1; dead <= nodes && nodes > 1; ++dead) {
             auto one = role;
             least += one.homes_of(name(dead)).size();
             one.leave(name(dead));
@@ -293,8 +297,9 @@ TEST_CASE("standbys have room for the homes that they may take over", "[cluster]
             all += moved(role.homes(), one.homes());
         }
     }
+    // A node that got more than its share gives others away: these are the moves beyond the least.
     CAPTURE(all, least);
-    CHECK(20 * all <= 23 * least);
+    CHECK(100 * all <= 109 * least);
 }
 
 TEST_CASE("a home and its standbys are in different zones where there are two", "[cluster]") {
