@@ -97,11 +97,13 @@ std::vector<rocksdb::ColumnFamilyDescriptor> families(const EmbeddedConfig& conf
     // hint no range may ever be deleted in the family: RocksDB 7.8 uses one hint for two lists.
     records.memtable_insert_with_hint_prefix_extractor.reset(
         rocksdb::NewFixedPrefixTransform(kPartitionKeyBytes));
-    // New records always come behind the old ones of their partition. With small files only those
-    // at the partitions' ends are rewritten when memtables are merged in; all others are moved down
-    // as they are. Most of the bytes are encrypted, so only later rewrites are compressed.
+    // New records always come behind the old ones of their partition. A merge of flushed memtables
+    // rewrites all of level 1, since they reach from its first partition to its last, so that is
+    // small. With small files only those at the partitions' ends are rewritten below it; all others
+    // are moved down as they are. Most of the bytes are encrypted, so only later rewrites are
+    // compressed.
     records.target_file_size_base = 8U << 20;
-    records.max_bytes_for_level_base = 512U << 20;
+    records.max_bytes_for_level_base = 64U << 20;
     records.level0_file_num_compaction_trigger = 8;
     records.compression_per_level = {rocksdb::kNoCompression, rocksdb::kNoCompression,
                                      rocksdb::kLZ4Compression};
