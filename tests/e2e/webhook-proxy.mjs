@@ -1,22 +1,24 @@
-// Webhooks behind an egress proxy, and receivers inside: every request goes through `retry.proxy` but those to `retry.allowed_hosts`, as
-// docs/webhooks.md says.
+// Webhooks and bridges behind an egress proxy, and receivers inside: every request goes through `retry.proxy` but those to
+// `retry.allowed_hosts`, as docs/webhooks.md says.
 //
 //   node --test webhook-proxy.mjs
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Cluster, until } from './beckon.mjs';
+import { Fcm } from './bridge-services.mjs';
 import { Receivers, RetryApi } from './retry-api.mjs';
 
 const PROXY_USER = 'beckon:pr0xy';
 const retry = [];
 const cluster = new Cluster('embedded', { plain: true, retry, tiers: '0s,1s,2s' });
 const receivers = new Receivers();
+const fcm = new Fcm();
 const asked = []; // of the proxy: method, target, Proxy-Authorization
 let refuses = false;
 let api;
@@ -36,8 +38,12 @@ async function startProxy() {
     const certificate = join(cluster.directory, 'receiver.pem');
     const key = join(cluster.directory, 'receiver.key');
     execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-subj', '/CN=receiver',
-        '-addext', 'subjectAltName=DNS:secure.example,DNS:refused.example', '-keyout', key, '-out', certificate], { stdio: 'ignore' });
-    secure = new URL(await receivers.listen(https.createServer({ cert: readFileSync(certificate), key: readFileSync(key) }, take)));
+        '-addext', 'subjectAltName=DNS:secure.example,DNS:refused.example,DNS:fcm.example', '-keyout', key, '-out', certificate], { stdio: 'ignore' });
+    const tls = { cert: readFileSync(certificate), key: readFileSync(key) };
+    secure = new URL(await receivers.listen(https.createServer(tls, take)));
+    await fcm.listen(tls);
+    const account = join(cluster.directory, 'account.json');
+    writeFileSync(account, JSON.stringify(fcm.account), { mode: 0o600 });
     const proxy = http.createServer((request, response) => {
         asked.push({ method: request.method, target: request.url, authorization: request.headers['proxy-authorization'] });
         take(request, response);
@@ -45,14 +51,16 @@ async function startProxy() {
     proxy.on('connect', (request, socket) => {
         asked.push({ method: request.method, target: request.url, authorization: request.headers['proxy-authorization'] });
         if (refuses) return socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
-        const to = net.connect(secure.port, '127.0.0.1', () => {
+        const { port } = request.url.startsWith('fcm.example:') ? new URL(fcm.url) : secure;
+        const to = net.connect(port, '127.0.0.1', () => {
             socket.write('HTTP/1.1 200 OK\r\n\r\n');
             to.pipe(socket).pipe(to);
         });
         for (const one of [to, socket]) one.on('error', () => {}).on('close', () => [to, socket].forEach((end) => end.destroy()));
     });
     const { host } = new URL(await receivers.listen(proxy));
-    retry.push('--retry-proxy', `http://${PROXY_USER}@${host}`, '--retry-allowed-hosts', 'localhost', '--retry-ca-file', certificate);
+    retry.push('--retry-proxy', `http://${PROXY_USER}@${host}`, '--retry-allowed-hosts', 'localhost', '--retry-ca-file', certificate,
+        '--retry-fcm-credentials', `my-app=${account}`, '--retry-fcm-url', 'https://fcm.example', '--retry-fcm-token-url', 'https://fcm.example/token');
 }
 
 before(async () => {
@@ -64,6 +72,7 @@ after(async () => {
     api?.close();
     receivers.close();
     await cluster.end();
+    await fcm.stop();
 });
 
 test('a request goes through the proxy, which is told who asks', async () => {
@@ -86,6 +95,16 @@ test('https passes as a tunnel, in which the receiver itself is verified', async
     const attempts = () => api.ask('GET', `/webhooks/${other}/attempts`, { as }).then(({ text }) => text);
     await until('an attempt that failed', async () => /tls|certificate/i.test(await attempts()));
     assert.equal(taken.filter((one) => one.secure).length, 1);
+});
+
+test('a bridge reaches FCM through the proxy, by HTTP/2 in a tunnel', async () => {
+    const json = { method: 'POST', headers: { 'Content-Type': 'application/json' } };
+    const reply = await fetch(`${cluster.endpoint}/v1/fcm/my-app/registration`, { ...json, body: JSON.stringify({ token: 'ok-device' }) });
+    const { endpoint } = await reply.json();
+    const sent = await fetch(endpoint, { method: 'POST', headers: { TTL: '60', 'Content-Encoding': 'aes128gcm' }, body: 'hello' });
+    assert.equal(sent.status, 201);
+    await until('the message', () => fcm.of('ok-device').length === 1);
+    assert(asked.some(({ method, target }) => method === 'CONNECT' && target === 'fcm.example:443'));
 });
 
 test('a receiver that the operator allows by name is inside: its requests bypass the proxy', async () => {

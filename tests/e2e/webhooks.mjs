@@ -7,6 +7,7 @@
 // The last event before each kill follows from the seed; the exact moment of the kill does not.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -168,6 +169,47 @@ test('a webhook\'s own headers and Basic authentication are sent, and never show
     await until('another', () => receiver.requests.length > 1);
     assert.equal(receiver.requests[1].headers.authorization, 'Bearer b');
     assert.equal(receiver.requests[1].headers['x-shop'], undefined);
+    await receiver.stop();
+});
+
+test('no page, log line, attempt, dead letter or file shows the password of a URL, or the value of a header', async () => {
+    const receiver = await new Receiver(() => 410).start();
+    const { host } = new URL(receiver.url);
+    const secrets = ['only%20the%20receiver', 'only the receiver', Buffer.from('shop:only the receiver').toString('base64'), 'v4lue-of-a-header'];
+    const { id, secret, ...shown } = await made({ url: `http://shop:${secrets[0]}@${host}/hook`, types: ['secret'], headers: { 'X-Key': secrets[3] } });
+    await posted(eventOf('secret'));
+    const letters = async () => (await ask('GET', `/dead?webhook=${id}`)).json.letters;
+    await until('a dead letter', async () => (await letters()).length === 1);
+    assert.equal(receiver.requests[0].headers.authorization, `Basic ${secrets[2]}`);
+    assert.equal(receiver.requests[0].headers['x-key'], secrets[3]);
+    const refused = await ask('POST', '/webhooks', { json: { url: `http://shop:${secrets[0]}%0A@${host}/` } });
+    assert.match(refused.json.detail, /^\$\.url may have a user name and a password without control characters/);
+
+    const [{ delivery }] = await letters();
+    const pages = [JSON.stringify(shown), refused.text];
+    for (const path of ['/webhooks', `/webhooks/${id}`, `/webhooks/${id}/attempts`, '/attempts', '/dead', `/dead/${delivery}`]) {
+        const reply = await ask('GET', path);
+        assert.equal(reply.status, 200, reply.text);
+        pages.push(reply.text);
+    }
+    const access = ['--url', api, '--token', token];
+    for (const command of [['webhooks', 'list'], ['webhooks', 'show', id], ['webhooks', 'attempts', id], ['dead', 'list', '--json'], ['dead', 'show', delivery]]) {
+        pages.push(await cluster.tool([...command, ...access]));
+    }
+    if (log === 'embedded') {
+        const page = (name) => fetch(`http://127.0.0.1:${cluster.ports.console}/api/pages/${name}`).then((reply) => reply.text());
+        await until('the webhook in the console', async () => (await page('webhooks')).includes(id));
+        pages.push(await page('webhooks'), await page('dead'));
+        pages.push(await fetch(`http://127.0.0.1:${cluster.ports.ops}/metrics`).then((reply) => reply.text()));
+        for (const name of readdirSync(cluster.directory, { recursive: true })) {
+            const path = join(cluster.directory, name);
+            if (statSync(path, { throwIfNoEntry: false })?.isFile()) pages.push(readFileSync(path, 'latin1'));
+        }
+    }
+    for (const child of cluster.children.values()) pages.push(child.output);
+    for (const text of pages) {
+        for (const part of secrets) assert(!text.includes(part), `${part} in ${text.slice(0, 2000)}`);
+    }
     await receiver.stop();
 });
 

@@ -364,12 +364,12 @@ std::vector<Setting> retry_settings(Config& c) {
         list_setting(
             "retry.allowed_hosts", c.retry.allowed_hosts,
             "Hosts (receiver.internal; *.internal: all below) that webhooks may lead to although "
-            "their addresses are private, shared or loopback. Requests to them bypass "
-            "retry.proxy."),
-        proxy_setting(
-            "retry.proxy", c.retry.proxy,
-            "Proxy for requests to webhooks. It decides which addresses the name of a receiver "
-            "may lead to; Beckon vets those that a URL names itself."),
+            "their addresses are private, shared or loopback. Requests to them, of bridges too, "
+            "bypass retry.proxy."),
+        proxy_setting("retry.proxy", c.retry.proxy,
+                      "Proxy for requests to webhooks, FCM and APNs. It decides which addresses "
+                      "the name of a "
+                      "receiver may lead to; Beckon vets those that a webhook's URL names itself."),
         text_setting("retry.ca_file", c.retry.ca_file,
                      "PEM file of certificate authorities for receivers, besides the system's.",
                      "a path"),

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -62,6 +63,15 @@ core::Result<void> check_value(const std::string& name, std::string_view value) 
                       " must have 1 to 1024 printable ASCII characters without blanks around them");
 }
 
+/// Without its percent-encoding; empty if the URL has no such part. nullopt: it has a control
+/// character, which libcurl or RFC 7617 §2 refuses.
+std::optional<std::string> decoded_part(const fetch::Url& url, CURLUPart part) {
+    if (!url.part(part)) return "";
+    auto text = url.part(part, CURLU_URLDECODE);
+    if (!text || text->find('\x7f') != std::string::npos) return std::nullopt;
+    return text;
+}
+
 core::Result<void> check_sum(const OwnHeaders& headers) {
     std::size_t bytes = 0;
     for (const auto& [name, value] : headers) bytes += name.size() + value.size();
@@ -103,19 +113,24 @@ core::Result<OwnHeaders> with_own_header(OwnHeaders headers, std::string_view na
 
 core::Result<PlainUrl> without_user(const std::string& text) {
     auto url = fetch::Url::parse(text, CURLU_PATH_AS_IS);
-    if (!url) return bad_header("$.url is no URL");
-    const auto user = url->part(CURLUPART_USER, CURLU_URLDECODE);
-    const auto password = url->part(CURLUPART_PASSWORD, CURLU_URLDECODE);
-    if (!user && !password) return PlainUrl{text, ""};
-    const auto credentials = user.value_or("") + ":" + password.value_or("");
-    if (user.value_or("").find(':') != std::string::npos ||
-        credentials.size() > kHeaderValueBytesMax / 2) {
+    if (!url) return bad_header("$.url is no URL: " + url.error().message);
+    if (!url->part(CURLUPART_USER) && !url->part(CURLUPART_PASSWORD)) return PlainUrl{text, ""};
+    const auto user = decoded_part(*url, CURLUPART_USER);
+    const auto password = decoded_part(*url, CURLUPART_PASSWORD);
+    if (!user || !password) {
+        return bad_header(
+            "$.url may have a user name and a password without control characters (RFC 7617)");
+    }
+    if (user->find(':') != std::string::npos ||
+        user->size() + 1 + password->size() > kHeaderValueBytesMax / 2) {
         return bad_header(
             "$.url may have a user name without a colon and a password, 512 bytes together");
     }
     url->set(CURLUPART_USER, nullptr);
     url->set(CURLUPART_PASSWORD, nullptr);
-    return PlainUrl{url->part(CURLUPART_URL).value_or(text), "Basic " + core::base64(credentials)};
+    const bool empty = user->empty() && password->empty();
+    return PlainUrl{url->part(CURLUPART_URL).value_or(text),
+                    empty ? "" : "Basic " + core::base64(*user + ":" + *password)};
 }
 
 }  // namespace beckon::retry

@@ -28,7 +28,7 @@ bool has_own_header(const OwnHeaders& headers, std::string_view name);
 /// A URL without user name and password, and the header that these become.
 struct PlainUrl {
     std::string url;
-    std::string authorization;  ///< `Basic …` (RFC 7617); empty: the URL had no user name
+    std::string authorization;  ///< `Basic …` (RFC 7617); empty: the URL had neither
 };
 /// `url` is one that libcurl takes. Errors: invalid.
 core::Result<PlainUrl> without_user(const std::string& url);

@@ -62,7 +62,7 @@ Checked check_url(const std::string& text, const AddressGuard& guard) {
         return invalid("$.url must begin with https:// or http://");
     }
     const auto url = fetch::Url::parse(text);
-    if (!url) return invalid("$.url is no URL");
+    if (!url) return invalid("$.url is no URL: " + url.error().message);
     if (url->part(CURLUPART_FRAGMENT)) return invalid("$.url must have no fragment (#…)");
     return check_host(url->host(), guard);
 }

@@ -56,13 +56,15 @@ BridgeParts::BridgeParts(const RoleConfig& config, BridgeCredentials credentials
                          const RetryNode::Options& node, log::EventLog& log, net::IoLoop& loop,
                          const core::Clock& clock, BridgeObserver& observer,
                          AttemptJournal::Slot& journal)
-    : sender_(
-          std::make_unique<HttpSender>(HttpSender::Options{.guard = any_address(),
-                                                           .ca_file = config.ca_file,
-                                                           .user_agent = "Beckon/" + config.version,
-                                                           .http2 = true,
-                                                           .body_kept = kAnswerKept},
-                                       loop)) {
+    : sender_(std::make_unique<HttpSender>(
+          HttpSender::Options{.guard = any_address(),
+                              .inside = *HostList::of(config.allowed_hosts),
+                              .proxy = config.proxy,
+                              .ca_file = config.ca_file,
+                              .user_agent = "Beckon/" + config.version,
+                              .http2 = true,
+                              .body_kept = kAnswerKept},
+          loop)) {
     const BridgeAppContext context{
         .clock = clock,
         .send =

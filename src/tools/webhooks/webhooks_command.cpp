@@ -45,6 +45,10 @@ void add_create(app::CommandLine& line, CLI::App& group, Options& o) {
     command.add_option(
         "--attach", o.create.attachments,
         "NAME=EXPRESSION (docs/webhooks.md#attachments), sent beside the event; may be repeated");
+    command.add_option(
+        "--header", o.create.headers,
+        "'NAME: VALUE' (docs/webhooks.md#headers-of-your-own), sent with each request, or @FILE "
+        "with one in each line; may be repeated");
     command.add_option("--secret", o.create.secret, "whsec_…; by default a new one is made");
     command.add_option("--description", o.create.description, "For people");
     command

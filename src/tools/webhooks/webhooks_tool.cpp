@@ -2,6 +2,7 @@
 
 #include "app/command/output.hpp"
 #include "app/process/process.hpp"
+#include "core/ascii.hpp"
 #include "core/ids.hpp"
 #include "core/json_depth.hpp"
 #include "core/json_member.hpp"
@@ -23,7 +24,8 @@ namespace {
 /// As many as the API takes.
 constexpr std::size_t kFilterDepthMax = 64;
 
-std::string read_filter(const std::string& text) {
+/// `text`, or the content of the file that it names (@FILE).
+std::string read_text(const std::string& text) {
     if (!text.starts_with('@')) return text;
     std::ifstream in{text.substr(1)};
     if (!in) throw app::StartupError("cannot read " + text.substr(1));
@@ -54,6 +56,29 @@ Json attachments_of(const std::vector<std::string>& texts) {
     return all;
 }
 
+/// Adds `text`, one header. The message names no value: it may be a secret.
+void add_header(Json& headers, std::string_view text) {
+    const auto colon = text.find(':');
+    if (colon == std::string_view::npos) {
+        throw app::StartupError("--header: 'NAME: VALUE' is expected, or @FILE with one in a line");
+    }
+    const std::string name{core::trimmed(text.substr(0, colon))};
+    if (headers.contains(name)) throw app::StartupError("--header: '" + name + "' stands twice");
+    headers[name] = core::trimmed(text.substr(colon + 1));
+}
+
+Json headers_of(const std::vector<std::string>& texts) {
+    Json all = Json::object();
+    for (const auto& text : texts) {
+        std::istringstream lines{read_text(text)};
+        for (std::string line; std::getline(lines, line);) {
+            if (line.ends_with('\r')) line.pop_back();
+            if (!core::trimmed(line).empty()) add_header(all, line);
+        }
+    }
+    return all;
+}
+
 /// A peer's text as a string of ASCII: it cannot move a terminal's cursor.
 std::string quoted(const std::string& answer) { return core::json_text(Json(answer)); }
 
@@ -69,7 +94,7 @@ std::string body_of(const CreateWebhook& wanted) {
     Json body{{"url", wanted.url}};
     if (!wanted.types.empty()) body["types"] = wanted.types;
     if (!wanted.filter.empty()) {
-        const auto text = read_filter(wanted.filter);
+        const auto text = read_text(wanted.filter);
         if (core::is_nested_deeper(text, kFilterDepthMax)) {
             throw app::StartupError("--filter is nested too deeply: 64 levels are allowed");
         }
@@ -78,6 +103,7 @@ std::string body_of(const CreateWebhook& wanted) {
         body["filter"] = std::move(filter);
     }
     if (!wanted.attachments.empty()) body["attachments"] = attachments_of(wanted.attachments);
+    if (!wanted.headers.empty()) body["headers"] = headers_of(wanted.headers);
     if (!wanted.secret.empty()) body["secret"] = wanted.secret;
     if (!wanted.description.empty()) body["description"] = wanted.description;
     if (!wanted.mode.empty()) body["mode"] = wanted.mode;

@@ -15,6 +15,7 @@ struct CreateWebhook {
     std::vector<std::string> types{};
     std::string filter{};                    ///< JSON, or @file
     std::vector<std::string> attachments{};  ///< NAME=EXPRESSION
+    std::vector<std::string> headers{};      ///< Name: value, or @file with one in each line
     std::string secret{};
     std::string description{};
     std::string mode{};  ///< empty: structured
@@ -22,7 +23,7 @@ struct CreateWebhook {
     std::optional<int> timeout_s{};
 };
 /// The body of the request. Throws StartupError: the filter is no JSON or nested too deeply, an
-/// attachment has no =.
+/// attachment has no =, a header no colon.
 std::string body_of(const CreateWebhook& wanted);
 
 int create_webhook(client::ApiClient& api, const CreateWebhook& wanted);

@@ -461,6 +461,32 @@ TEST_CASE("a user name in the URL becomes a header and leaves the URL", "[retry]
     CHECK(fault("https://token@b.example") == "none");
     CHECK(webhook.url == "https://b.example/");
     CHECK(webhook.headers.at("Authorization") == "Basic dG9rZW46");
+    CHECK(fault("https://:only%20password@b.example") == "none");
+    CHECK(webhook.headers.at("Authorization") == "Basic Om9ubHkgcGFzc3dvcmQ=");
+    CHECK(fault("https://%C3%BC:%E2%82%AC@b.example") == "none");
+    CHECK(webhook.headers.at("Authorization") == "Basic w7w64oKs");
+    // Nothing stands before the @: there are no credentials, and the former ones stay.
+    for (const auto* url : {"https://@b.example/empty", "https://:@b.example/empty"}) {
+        CAPTURE(url);
+        CHECK(fault(url) == "none");
+        CHECK(webhook.url == "https://b.example/empty");
+        CHECK(webhook.headers.at("Authorization") == "Basic w7w64oKs");
+    }
+    for (const auto* user : {"us%0Aer:password", "us%00er:password", "user:pass%0Dword", "%7F:p"}) {
+        CAPTURE(user);
+        CHECK(fault(std::string{"https://"}.append(user).append("@b.example"))
+                  .starts_with("$.url may have a user name and a password without control"));
+    }
+    CHECK(webhook.url == "https://b.example/empty");
+    const auto of_bytes = [&](std::size_t user, std::size_t password) {
+        return fault(std::string{"https://"}
+                         .append(user, 'u')
+                         .append(":")
+                         .append(password, 'p')
+                         .append("@b.example"));
+    };
+    CHECK(of_bytes(256, 255) == "none");
+    CHECK(of_bytes(256, 256).starts_with("$.url may have a user name without a colon"));
     CHECK(fault("https://a%3Ab:c@b.example")
               .starts_with("$.url may have a user name without a colon"));
     CHECK(fault("https://b.example",

@@ -2,8 +2,12 @@
 
 #include "app/process/process.hpp"
 #include "core/json_text.hpp"
+#include "support/temp_dir.hpp"
 
+#include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -24,4 +28,24 @@ TEST_CASE("a filter that is no JSON, or is nested without end, is refused", "[we
     const auto deep = std::string(200'000, '[') + std::string(200'000, ']');
     CHECK_THROWS_WITH(tools::body_of({.url = "https://a.example/", .filter = deep}),
                       Contains("nested too deeply: 64 levels are allowed"));
+}
+
+TEST_CASE("headers of one's own are given in the command, or in a file", "[webhooks]") {
+    const auto headers_of = [](std::vector<std::string> headers) {
+        const auto body = core::parse_json(
+            tools::body_of({.url = "https://a.example/", .headers = std::move(headers)}));
+        return body.value("headers", nlohmann::json{});
+    };
+    CHECK(headers_of({}).is_null());
+    CHECK(headers_of({"X-Shop: berlin", "Authorization:Bearer a:b"}) ==
+          nlohmann::json{{"X-Shop", "berlin"}, {"Authorization", "Bearer a:b"}});
+    test::TempDir directory;
+    const auto file = directory.path() / "headers";
+    std::ofstream{file} << "X-Shop: berlin\r\n\nX-Key: secret\n";
+    CHECK(headers_of({"@" + file.string()}) ==
+          nlohmann::json{{"X-Shop", "berlin"}, {"X-Key", "secret"}});
+    CHECK_THROWS_WITH(headers_of({"s3cret"}),
+                      "--header: 'NAME: VALUE' is expected, or @FILE with one in a line");
+    CHECK_THROWS_WITH(headers_of({"a: 1", "a: 2"}), "--header: 'a' stands twice");
+    CHECK_THROWS_WITH(headers_of({"@/nothing/here"}), "cannot read /nothing/here");
 }
