@@ -135,7 +135,10 @@ void Service::notify_matrix(const CallPtr& call) {
     const auto& request = call->request();
     if (request.method != Method::post) return responder_.finish(call, matrix_discovery());
     // Nobody could deliver it, and a homeserver repeats a request that is refused for a day.
-    if (request.body_too_large) return responder_.finish(call, MatrixReplies{}.reply());
+    if (request.body_too_large) {
+        shared_.metrics.refused(Problem::body_too_large);
+        return responder_.finish(call, MatrixReplies{}.reply());
+    }
     auto pushes = parse_matrix(request.body, shared_.config.endpoint_origins);
     if (!pushes) return responder_.refuse(call, {Problem::bad_json, pushes.error().message, 0});
     struct Pending {
@@ -150,6 +153,7 @@ void Service::notify_matrix(const CallPtr& call) {
             if (--pending->open == 0) responder_.finish(call, pending->replies.reply());
         };
         if (push.target.empty()) {
+            shared_.metrics.refused(Problem::bad_endpoint);
             done(404);
             continue;
         }

@@ -70,6 +70,8 @@ TEST_CASE("a homeserver is told which pushkeys to forget, and when to come again
     CHECK(forgotten.get<std::set<std::string>>() ==
           std::set<std::string>{url(bound), url(gone), foreign, token, other});
     CHECK(world.notifications().size() == 1);
+    CHECK(world.registry_.text().find(R"(beckon_ingest_refused_total{problem="bad_endpoint"} 3)") !=
+          std::string::npos);
     world.log_->set_away(true);
     CHECK(world.ask(notify(Json::array({device(url(good))}))).status == 503);
 }
@@ -81,6 +83,44 @@ TEST_CASE("a notification that is too large for every app is dropped", "[matrix]
     request.body_too_large = true;
     CHECK(rejected(world.ask(request)) == Json::array());
     CHECK(world.notifications().empty());
+    CHECK(world.registry_.text().find(
+              R"(beckon_ingest_refused_total{problem="body_too_large"} 1)") != std::string::npos);
+}
+
+TEST_CASE("a notification without an event, which clears a badge, is delivered", "[matrix]") {
+    IngestWorld world{{.matrix_gateway = true}};
+    const auto target = world.subscribed();
+    const Json badge{
+        {"notification", {{"counts", {{"unread", 0}}}, {"devices", {device(url(target))}}}}};
+    CHECK(rejected(world.ask(TestRequest{.target = kPath}.with_body(core::json_text(badge)))) ==
+          Json::array());
+    const auto records = world.notifications();
+    REQUIRE(records.size() == 1);
+    CHECK(core::parse_json(*records.front().record.value) == badge);
+}
+
+TEST_CASE("all members of a Matrix notification and its device reach the app", "[matrix]") {
+    IngestWorld world{{.matrix_gateway = true}};
+    const auto target = world.subscribed();
+    auto whole = device(url(target));
+    whole.update({{"pushkey_ts", 12345678},
+                  {"data", {{"format", "event_id_only"}}},
+                  {"tweaks", {{"sound", "bing"}, {"highlight", true}}}});
+    const auto request = notify(Json::array({whole}), {{"type", "m.room.message"},
+                                                       {"sender", "@a:example.org"},
+                                                       {"sender_display_name", "Major T\u00f6m"},
+                                                       {"room_name", "Mission"},
+                                                       {"room_alias", "#m:example.org"},
+                                                       {"user_is_target", true},
+                                                       {"prio", "high"},
+                                                       {"content", {{"body", "hello"}}},
+                                                       {"counts", {{"missed_calls", 1}}},
+                                                       {"org.example.more", nullptr}});
+    CHECK(rejected(world.ask(request)) == Json::array());
+    const auto records = world.notifications();
+    REQUIRE(records.size() == 1);
+    CHECK(header_of(records.front(), core::header::kUrgency) == "high");
+    CHECK(core::parse_json(*records.front().record.value) == core::parse_json(request.body));
 }
 
 TEST_CASE("bodies that are no Matrix notifications are refused", "[matrix]") {
