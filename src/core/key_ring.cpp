@@ -23,6 +23,7 @@
 #include <openssl/kdf.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -162,10 +163,54 @@ void keep_mode_and_owner(int fd, const std::filesystem::path& old) {
     if ((info.st_mode & 037U) == 0) static_cast<void>(::fchmod(fd, info.st_mode & 0777U));
 }
 
+std::filesystem::path directory_of(const std::filesystem::path& file) {
+    const auto parent = file.parent_path();
+    return parent.empty() ? std::filesystem::path{"."} : parent;
+}
+
+/// With this begin the names of temporary files, and of no file that a person makes.
+std::string temporary_beginning(const std::filesystem::path& file) {
+    return "." + file.filename().string() + ".new-";
+}
+
+/// A save that was killed has left its temporary file, with keys that nobody uses. The file of a
+/// save that goes on is locked.
+void remove_left_overs(const std::filesystem::path& file) {
+    const auto beginning = temporary_beginning(file);
+    std::error_code error;
+    std::filesystem::directory_iterator entry{directory_of(file), error};
+    for (; !error && entry != std::filesystem::directory_iterator{}; entry.increment(error)) {
+        const auto& path = entry->path();
+        if (!path.filename().string().starts_with(beginning)) continue;
+        const FileDescriptor fd{
+            ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+        if (fd.open() && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+    }
+}
+
+struct Temporary {
+    std::string path;
+    int fd = -1;
+};
+
+/// A locked file of mode 0600 beside `file`; without a descriptor: errno says why.
+Temporary open_temporary(const std::filesystem::path& file) {
+    while (true) {
+        auto path = (directory_of(file) / (temporary_beginning(file) + "XXXXXX")).string();
+        const int fd = ::mkostemp(path.data(), O_CLOEXEC);
+        if (fd < 0) return {};
+        static_cast<void>(::flock(fd, LOCK_EX));  // where there are no locks, nobody removes it
+        struct stat info {};
+        if (::fstat(fd, &info) != 0 || info.st_nlink > 0) return {std::move(path), fd};
+        ::close(fd);  // another save has removed it before it was locked
+    }
+}
+
 Result<void> write_file(const std::filesystem::path& named, std::string_view text) {
     const auto file = target_of(named);
-    std::string temporary = file.string() + ".XXXXXX";
-    const FileDescriptor fd{::mkostemp(temporary.data(), O_CLOEXEC)};  // mode 0600
+    remove_left_overs(file);
+    const auto [temporary, opened] = open_temporary(file);
+    const FileDescriptor fd{opened};
     if (!fd.open()) return file_fault(errno, "write key ring", file);
     keep_mode_and_owner(fd.get(), file);
     if (!write_all(fd.get(), text) || ::fsync(fd.get()) != 0 ||
@@ -174,8 +219,7 @@ Result<void> write_file(const std::filesystem::path& named, std::string_view tex
         ::unlink(temporary.c_str());
         return file_fault(code, "write key ring", file);
     }
-    const auto parent = file.parent_path();
-    return sync_directory(parent.empty() ? std::filesystem::path{"."} : parent);
+    return sync_directory(directory_of(file));
 }
 
 // ------------------------------------------------------------------------------- the format

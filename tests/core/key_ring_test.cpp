@@ -7,10 +7,15 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include <catch2/catch.hpp>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace beckon;
 using namespace beckon::core;
@@ -102,6 +107,45 @@ TEST_CASE("saving replaces the file and leaves nothing beside it", "[keyring]") 
     write(dir.file, "old, and readable for all", 0644);
     REQUIRE(ring_of().save(dir.file));
     CHECK(KeyRing::load(dir.file));
+    CHECK(std::distance(fs::directory_iterator{dir.path()}, fs::directory_iterator{}) == 1);
+}
+
+TEST_CASE("saving removes what a killed save has left, and nothing else", "[keyring]") {
+    const Dir dir;
+    write(dir.path() / ".keys.json.new-a1B2c3", "of a save that was killed", 0600);
+    for (const auto* name : {"keys.json.backup", ".keys.json.old", ".other.json.new-a1B2c3"}) {
+        write(dir.path() / name, "somebody's", 0600);
+    }
+    const auto under_way = dir.path() / ".keys.json.new-d4E5f6";
+    write(under_way, "of a save that goes on", 0600);
+    const int held = ::open(under_way.c_str(), O_RDONLY | O_CLOEXEC);
+    REQUIRE(::flock(held, LOCK_EX) == 0);
+    REQUIRE(ring_of().save(dir.file));
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator{dir.path()}) {
+        names.insert(entry.path().filename().string());
+    }
+    CHECK(names == std::set<std::string>{"keys.json", "keys.json.backup", ".keys.json.old",
+                                         ".other.json.new-a1B2c3", ".keys.json.new-d4E5f6"});
+    ::close(held);
+    REQUIRE(ring_of().save(dir.file));
+    CHECK_FALSE(fs::exists(under_way));
+}
+
+TEST_CASE("a save that is killed before its end is made up for by the next one", "[keyring]") {
+    const Dir dir;
+    const auto child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {  // killed by its first write, as by kill -9
+        const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+        if (::setrlimit(RLIMIT_FSIZE, &none) == 0) static_cast<void>(ring_of().save(dir.file));
+        ::_exit(0);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFSIGNALED(status));
+    CHECK_FALSE(fs::is_empty(dir.path()));
+    REQUIRE(ring_of().save(dir.file));
     CHECK(std::distance(fs::directory_iterator{dir.path()}, fs::directory_iterator{}) == 1);
 }
 
