@@ -34,6 +34,7 @@ DeliveryShard::Counts& DeliveryShard::Counts::operator+=(const Counts& other) {
     under_way += other.under_way;
     tier_states.insert(tier_states.end(), other.tier_states.begin(), other.tier_states.end());
     fanned_out.insert(fanned_out.end(), other.fanned_out.begin(), other.fanned_out.end());
+    taking_over += other.taking_over;
     return *this;
 }
 
@@ -203,10 +204,12 @@ DeliveryShard::Counts DeliveryShard::counts() const {
                .waiting = dispatcher_->waiting(),
                .under_way = dispatcher_->under_way(),
                .tier_states = {},
-               .fanned_out = {}};
+               .fanned_out = {},
+               .taking_over = {}};
     for (auto& [owner, used] : sum.usage) used = dispatcher_->usage_of(owner);
     for (const auto& [partition, home] : homes_) {
         add_tiers(sum.tiers, home->counts());
+        sum.taking_over += home->taking_over();
         const auto states = home->tier_states();
         sum.tier_states.insert(sum.tier_states.end(), states.begin(), states.end());
         if (const auto next = home->events_next()) {

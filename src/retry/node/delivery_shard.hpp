@@ -104,8 +104,9 @@ public:
         std::map<std::string, OwnerUsage, std::less<>> usage;
         std::size_t waiting = 0;
         std::size_t under_way = 0;
-        std::vector<TierState> tier_states;        ///< of the partitions that are served
-        std::vector<log::GroupOffset> fanned_out;  ///< events below are, in these partitions
+        std::vector<TierState> tier_states;         ///< of the partitions that are served
+        std::vector<log::GroupOffset> fanned_out;   ///< events below are, in these partitions
+        std::optional<fold::Restored> taking_over;  ///< of the partitions that are
         Counts& operator+=(const Counts& other);
     };
     Counts counts() const;

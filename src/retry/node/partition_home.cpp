@@ -32,6 +32,7 @@ struct PartitionHome::Impl {
     bool claimed = false;
     std::optional<DoneRecord> done;
     std::unique_ptr<PartitionTiers> tiers;
+    core::MonoTime took{};  ///< when `tiers` were made
     core::Epoch epoch = 0;
     core::Epoch served_last = 0;  ///< the last lease under which this home has fanned out
     bool served = false;
@@ -148,6 +149,7 @@ void PartitionHome::Impl::claim() {
 
 void PartitionHome::Impl::serve(core::Epoch of) {
     epoch = of;
+    took = context.clock.mono();
     tiers = std::make_unique<PartitionTiers>(
         PartitionTiers::Options{.partition = options.partition,
                                 .table = options.table,
@@ -237,6 +239,13 @@ std::vector<TierState> PartitionHome::tier_states() const {
 std::optional<core::Offset> PartitionHome::events_next() const {
     if (!impl_->served || !impl_->tiers) return std::nullopt;
     return impl_->tiers->events_next();
+}
+
+std::optional<fold::Restored> PartitionHome::taking_over() const {
+    if (impl_->served || !impl_->tiers) return std::nullopt;
+    const auto [read, left] = impl_->tiers->scanned();
+    return fold::Restored{
+        .folded = read, .left = left, .passed = impl_->context.clock.mono() - impl_->took};
 }
 
 PartitionTiers::Counts PartitionHome::counts() const {

@@ -5,6 +5,7 @@
 #include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
+#include "fold/restored.hpp"
 #include "log/event_log.hpp"
 #include "retry/event/event_fan_out.hpp"
 #include "retry/tiers/partition_tiers.hpp"
@@ -70,6 +71,8 @@ public:
     void record_fan_out(core::Epoch epoch, const FanOutState& state, std::function<void()> then);
     /// Why it does not serve; empty while it does, or is only starting.
     const std::string& fault() const;
+    /// How much of its tiers has been read; nullopt: no take-over is under way.
+    std::optional<fold::Restored> taking_over() const;
     PartitionTiers::Counts counts() const;
     /// The states of its tiers; empty while it does not serve.
     std::vector<TierState> tier_states() const;

@@ -447,10 +447,13 @@ void RetryNode::Impl::leave() {
 
 void RetryNode::Impl::report_ready() {
     std::string why;
+    std::optional<fold::Restored> taken;
+    for (const auto& counts : latest) taken += counts.taking_over;
     for (const auto& [partition, home] : homes) {
         if (home.serving) continue;
         why = "partition " + std::to_string(partition) + ": " +
               (home.fault.empty() ? "being taken over" : home.fault);
+        if (home.fault.empty() && taken) why += ": " + fold::to_string(*taken);
     }
     if (homes.size() + placed_elsewhere.size() < static_cast<std::size_t>(options.partitions)) {
         why = "waits for its place in the cluster";
@@ -550,7 +553,7 @@ void RetryNode::Impl::measure() {
     fan_out.use([report = here([this](const EventFanOut::Counts& counts) {
                      latest_events = counts;
                  })](auto& one) { report(one.counts()); });
-    if (!view->complete()) report_ready();  // it is further than a second ago
+    if (!stopping) report_ready();  // a start is further than a second ago
 }
 
 RetryNode::RetryNode(Options options, Context context)

@@ -86,6 +86,15 @@ void PartitionTiers::scan(Topic topic) {
     scan->start();
 }
 
+PartitionTiers::Scanned PartitionTiers::scanned() const {
+    Scanned sum;
+    for (const auto& [topic, scan] : scans_) {
+        sum.read += scan->scanned();
+        sum.left += scan->left();
+    }
+    return sum;
+}
+
 void PartitionTiers::scan_done(Topic topic, const core::Result<TierScan::Found>& found) {
     if (!found) return fail(found.error());
     scanned_[topic] = *found;

@@ -96,6 +96,12 @@ public:
         std::uint64_t lost = 0;  ///< fell off the log before they were finished
     };
     Counts counts() const;
+    /// Of the take-over: records that its scans have read, and those that they have yet to read.
+    struct Scanned {
+        core::Offset read = 0;
+        core::Offset left = 0;
+    };
+    Scanned scanned() const;
     /// The state of each tier; empty until start() is over.
     std::vector<TierState> states() const;
     /// Events below are fanned out.

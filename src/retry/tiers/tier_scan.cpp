@@ -47,9 +47,11 @@ void TierScan::publish_barrier() {
 }
 
 void TierScan::read() {
+    position_ = *from_;
     scan_ = std::make_unique<log::RangeScan>(
-        log_, where_, log::Range{from_.value_or(0), found_.end}, executor_,
+        log_, where_, log::Range{position_, found_.end}, executor_,
         [this](const core::RecordView& record) {
+            position_ = record.offset + 1;
             if (const auto delivery = decode_delivery(record)) {
                 events_.seen(record.offset, *delivery);
             }

@@ -40,6 +40,9 @@ public:
              const core::Clock& clock, Events events);
 
     void start();
+    /// Records behind it, and before it; of nothing before the read barrier is written.
+    core::Offset scanned() const { return scan_ ? position_ - *from_ : 0; }
+    core::Offset left() const { return scan_ ? found_.end - position_ : 0; }
 
 private:
     void publish_barrier();
@@ -56,6 +59,7 @@ private:
     Events events_;
 
     Found found_;
+    core::Offset position_ = 0;
     std::unique_ptr<log::RangeScan> scan_;
     core::Lifetime lifetime_{executor_};  ///< answers may come when the executor is gone
 };

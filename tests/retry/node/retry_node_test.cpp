@@ -396,6 +396,42 @@ TEST_CASE("a node that reads the webhooks says how far it is", "[retry][node]") 
     CHECK(process.ready);
 }
 
+// Fails where a take-over that has much to read says "being taken over" for as long.
+TEST_CASE("a node that reads the tiers of a partition says how far it is", "[retry][node]") {
+    World world;
+    {
+        Process before{world, "a"};
+        world.run_for(20s);
+        REQUIRE(before.ready);
+    }
+    std::size_t written = 0;
+    {  // as endpoints do for bridges while no process has the role
+        const auto publisher = world.log->open_publisher(world.executor);
+        const Delivery delivery{.id = "d", .webhook = "w", .event = "{}"};
+        for (int i = 0; i < 400; ++i) {
+            publisher->publish({log::Topic::retry(0), 0}, encode(delivery),
+                               [&](const auto& where) { written += where.has_value(); });
+        }
+        world.run_for(1s);
+    }
+    REQUIRE(written == 400);
+    UnreadableLog log{*world.log, log::Topic::retry(0)};
+    log.slow_at = 101;
+    world.through = &log;
+    Process process{world, "b"};
+    world.run_for(5s);
+    CHECK_FALSE(process.ready);
+    CHECK(process.why_not.starts_with("partition 0: being taken over: 25 % restored, "));
+    log.slow_at = 201;
+    log.works_again();
+    world.run_for(3s);
+    CHECK(process.why_not.starts_with("partition 0: being taken over: 50 % restored, "));
+    log.slow_at.reset();
+    log.works_again();
+    world.run_for(20s);
+    CHECK(process.ready);
+}
+
 // Fails where a reader of `webhooks` that fails once is never opened again.
 TEST_CASE("a topic that could not be read is read again, and readiness says why meanwhile",
           "[retry][node]") {
