@@ -220,6 +220,16 @@ test('no endpoint: nobody can send, and how to start it', async () => {
     await well('the endpoint to be back');
 });
 
+/** What the console's log says of pushes through each edge, in order: edge → `canary_fails`, `canary_works`, … */
+function canaryLines() {
+    const lines = new Map();
+    for (const line of cluster.children.get('console').output.split('\n').filter((text) => text.includes('"canary_') && text.endsWith('}'))) {
+        const { event, edge } = JSON.parse(line);
+        lines.set(edge, [...(lines.get(edge) ?? []), event]);
+    }
+    return lines;
+}
+
 test('no edge: no partition has a home, and every page says so; the edges come back to theirs', async () => {
     for (const name of Object.keys(EDGES)) {
         await cluster.children.get(name).kill();
@@ -235,8 +245,16 @@ test('no edge: no partition has a home, and every page says so; the edges come b
     const [, nodes] = await look('no-edge', 'nodes', 'lag', 'canary');
     assert.equal(nodes.match(/nobody/g)?.length, 4, nodes);
     assert.equal(now.findings.length, 2, 'the cause, and that pushes fail');
+    const failing = await until('every push to fail', () => [...canaryLines()].length === 3 && [...canaryLines()].every(([, said]) => said.at(-1) === 'canary_fails') && canaryLines(), PATIENCE);
+    for (const edge of failing.keys()) assert.equal(await cluster.metric('beckon_canary_success', `edge="${edge}"`, cluster.ports.opsConsole), 0);
     for (const name of Object.keys(EDGES)) await startEdge(name);
     await well('the edges to be back');
+    // A line at each change, and none at any other push.
+    for (const [edge, said] of canaryLines()) {
+        assert.deepEqual(said, said.map((_, i) => (i % 2 === 0 ? 'canary_fails' : 'canary_works')), edge);
+        assert.equal(said.at(-1), 'canary_works', edge);
+        assert.equal(await cluster.metric('beckon_canary_success', `edge="${edge}"`, cluster.ports.opsConsole), 1);
+    }
     assert.ok((await homes()).every((one) => one.state === 'serving'));
 });
 
