@@ -14,7 +14,8 @@ FROM debian:13-slim
 COPY --from=build /runtime-packages.txt /tmp/
 RUN apt-get update \
     && xargs apt-get install -y --no-install-recommends ca-certificates < /tmp/runtime-packages.txt \
-    && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log /tmp/runtime-packages.txt \
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old \
+        /var/log/apt /var/log/dpkg.log /tmp/runtime-packages.txt \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin beckon \
     && install -d -m 0700 -o 10001 -g 10001 /var/lib/beckon /keys
 COPY --from=build /usr/local/bin/beckon /usr/local/bin/beckon

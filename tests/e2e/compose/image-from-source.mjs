@@ -23,6 +23,9 @@ function shell(text, options = {}) {
     return stdout + stderr;
 }
 
+// What Debian's slim images leave out, of packages that are installed later too.
+const LEFT_OUT = ['doc', 'groff', 'info', 'linda', 'lintian', 'locale', 'man'];
+
 /** `debian:13` and `debian:13-slim` as debootstrap makes them; the slim one without what Debian's slim images leave out. */
 function makeBase(name) {
     if (spawnSync('docker', ['image', 'inspect', name], { stdio: 'ignore' }).status === 0) return;
@@ -31,7 +34,9 @@ function makeBase(name) {
     shell(`
         debootstrap --variant=minbase ${CODENAMES[number]} '${base}' ${MIRROR} > '${directory}/log' || { tail -20 '${directory}/log'; exit 1; }
         rm -rf '${base}'/var/cache/apt/* '${base}'/var/lib/apt/lists/*
-        ${slim ? `rm -rf '${base}'/usr/share/{doc,man,info,locale,groff,lintian,linda}/*` : ''}
+        ${slim ? `rm -rf '${base}'/usr/share/{${LEFT_OUT.join()}}/*
+        printf 'path-exclude /usr/share/%s/*\\n' ${LEFT_OUT.join(' ')} > '${base}/etc/dpkg/dpkg.cfg.d/docker'
+        echo 'path-include /usr/share/doc/*/copyright' >> '${base}/etc/dpkg/dpkg.cfg.d/docker'` : ''}
         printf 'Dir::Cache::pkgcache "";\\nDir::Cache::srcpkgcache "";\\n' > '${base}/etc/apt/apt.conf.d/docker-clean'
         tar -C '${base}' -c . | docker import - ${name}
         rm -rf '${base}'`);
