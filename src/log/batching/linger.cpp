@@ -13,10 +13,14 @@ constexpr Duration kLeast = std::chrono::microseconds{500};
 
 Duration longer(Duration linger) { return std::max(linger + linger / 2, kLeast); }
 
-Duration shorter(Duration linger) {
-    const auto next = linger - linger / 5;
+/// By one part in `parts`.
+Duration shorter(Duration linger, int parts) {
+    const auto next = linger - linger / parts;
     return next < kLeast ? Duration::zero() : next;
 }
+
+constexpr int kQuickly = 5;
+constexpr int kSlowly = 20;
 
 }  // namespace
 
@@ -25,10 +29,9 @@ void Linger::measured(const Processors::Load& load, int spans) {
     const bool pays = load.own >= kOwnLeast;
     if (pays && load.idle < kShort) {
         linger = std::min(longer(linger), most_);
-    } else if (!pays || load.idle > kSpare) {
-        const auto least = pays && load.idle < kPlenty ? little_ : Duration::zero();
-        for (int i = 0; i < spans && linger > least; ++i) linger = shorter(linger);
-        linger = std::max(linger, least);
+    } else {
+        const bool spare = !pays || load.idle > kSpare;
+        for (int i = 0; i < spans; ++i) linger = shorter(linger, spare ? kQuickly : kSlowly);
     }
     linger_ = linger.count();
 }

@@ -9,7 +9,7 @@
 
 namespace beckon::log {
 
-/// How long a batch lingers where others could join it: as long as is needed for the processors to
+/// How long a batch lingers where others could join it: the shortest time with which the processors
 /// have some time to spare, and not at all where they have it anyway. A request costs about the
 /// same with one record as with twenty, so with a longer linger the same records cost less. The
 /// rule knows no rates, and fits fast and slow machines.
@@ -18,35 +18,29 @@ namespace beckon::log {
 /// a machine that is busy with other work does not make its records wait. Any thread.
 class Linger {
 public:
-    /// `most`: where processors are short. `little`: where they have only some time to spare, if it
-    /// costs so little to wait so long.
-    explicit Linger(std::chrono::milliseconds most, std::chrono::milliseconds little = {})
-        : most_(most), little_(little) {}
+    explicit Linger(std::chrono::milliseconds most) : most_(most) {}
 
     SteadyTime::duration now() const { return SteadyTime::duration{linger_.load()}; }
 
     /// What `spans` times kSpan were like.
     void measured(const Processors::Load& load, int spans = 1);
     static constexpr std::chrono::milliseconds kSpan{200};
-    /// With less of the processors idle than the first it grows, with more than the second it
-    /// shrinks, and with more than the third to nothing.
+    /// With less of the processors idle than the first it grows, with more it shrinks, and with
+    /// more than the second it shrinks quickly.
     static constexpr double kShort = 0.2;
     static constexpr double kSpare = 0.3;
-    static constexpr double kPlenty = 0.45;
     /// The process uses at least this share of them.
     static constexpr double kOwnLeast = 0.1;
 
 private:
     const SteadyTime::duration most_;
-    const SteadyTime::duration little_;
     std::atomic<SteadyTime::rep> linger_ = 0;
 };
 
 /// The linger of this process. Any thread.
 class OwnLinger {
 public:
-    explicit OwnLinger(std::chrono::milliseconds most, std::chrono::milliseconds little = {})
-        : linger_(most, little) {}
+    explicit OwnLinger(std::chrono::milliseconds most) : linger_(most) {}
     /// Looks at the processors if that is due. Each batch and each answer calls it.
     SteadyTime::duration at(SteadyTime now);
 

@@ -127,7 +127,8 @@ std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) {
                       {"auto.offset.reset", "error"},
                       {"enable.partition.eof", "true"},
                       {"queued.max.messages.kbytes", std::to_string(prefetch.bytes_each / 1024)}}});
-    pace_fetches(conf.get(), fetches_linger_);
+    auto pacing = std::make_unique<FetchPacing>(fetches_linger_, prefetch.bytes_each);
+    pace_fetches(conf.get(), *pacing);
     rd_kafka_conf_set_error_cb(
         conf.get(), [](rd_kafka_t*, int code, const char* why, void* opaque) {
             const auto error = static_cast<rd_kafka_resp_err_t>(code);
@@ -137,8 +138,8 @@ std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) {
                 static_cast<KafkaEvents*>(opaque)->error(error, why);
             }
         });
-    return std::make_unique<ReaderClient>(
-        ReaderClient{make_client(RD_KAFKA_CONSUMER, std::move(conf)), prefetch, {}, {}});
+    return std::make_unique<ReaderClient>(ReaderClient{
+        std::move(pacing), make_client(RD_KAFKA_CONSUMER, std::move(conf)), prefetch, {}, {}});
 }
 
 /// Errors that concern no partition wait in the clients' main queues.

@@ -42,6 +42,7 @@ ReaderKind kind_of(Topic topic);
 /// A consumer that never subscribes. It gives each partition a queue of its own, and can read a
 /// partition only once.
 struct ReaderClient {
+    std::unique_ptr<FetchPacing> pacing;  ///< before the handle: it outlives it
     ClientHandle handle;
     Prefetch prefetch;
     // --- control thread only
@@ -140,7 +141,7 @@ private:
     const KafkaConfig config_;
     KafkaEvents& events_;
     QueryThread& queries_;
-    OwnLinger fetches_linger_{FetchPace::kWaitMax, FetchPace::kWaitLittle};
+    OwnLinger fetches_linger_{FetchPace::kApartMost};
     /// The clients of each kind; control thread only.
     std::array<std::vector<std::unique_ptr<ReaderClient>>, kReaderKinds> clients_;
     Worker control_;  ///< last: its jobs use the others
