@@ -5,14 +5,18 @@
 #include "support/test_executor.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <set>
 
 #include <catch2/catch.hpp>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,6 +109,23 @@ struct Sender {
     std::map<TopicPartition, std::map<core::Offset, std::string>> acknowledged;
 };
 
+/// How many TCP connections of this process the kernel holds to a rate.
+int paced_connections() {
+    int count = 0;
+    for (int fd = 0; fd < 1024; ++fd) {
+        std::uint32_t rate = 0;
+        socklen_t size = sizeof rate;
+        tcp_info info{};
+        socklen_t info_size = sizeof info;
+        const bool tcp = ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &info_size) == 0;
+        if (tcp && ::getsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, &size) == 0 &&
+            rate != ~std::uint32_t{0}) {
+            ++count;
+        }
+    }
+    return count;
+}
+
 constexpr milliseconds kSession{1500};
 
 /// Another process in the group: this program again, since fork() takes no threads along.
@@ -187,6 +208,21 @@ TEST_CASE("a reader that is behind does not wait for the next fetch", "[kafka]")
     // Each fetch brings a batch, which is more than the queue may hold: with a pause of a second
     // after each of the 150 batches this would time out.
     CHECK(kafka.read(kWhere).size() == kCount);
+}
+
+TEST_CASE("the connection that fetches is paced, and the others are not", "[kafka]") {
+    Kafka kafka;
+    Sender sender{kafka, 10};
+    sender.pump_for(milliseconds{100});
+    CHECK(paced_connections() == 0);
+    std::size_t taken = 0;
+    std::unique_ptr<log::PartitionReader> reader;
+    reader = kafka.log->open_reader(kWhere, 0, kafka.executor, [&] {
+        const auto some = reader->take(1000, [](const core::RecordView&) {});
+        if (some) taken += some->records;
+    });
+    CHECK(kafka.executor.wait_until([&] { return taken > 0; }));
+    CHECK(kafka.executor.wait_until([&] { return paced_connections() == 1; }));
 }
 
 TEST_CASE(
