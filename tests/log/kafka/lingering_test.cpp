@@ -399,6 +399,9 @@ TEST_CASE("where processors are short, records and fetches that linger make mess
     CAPTURE(load.closed, load.per_second, with.per_second, without.per_second, with.per_request,
             without.per_request, with.cpu_us, without.cpu_us);
     CHECK(with.cpu_us < 0.95 * without.cpu_us);
+    // Two of them are too much even where fetches wait: records linger, too.
+    const bool short_even_so = load.closed == 1'024 || load.per_second == 50'000;
+    if (short_even_so) CHECK(with.per_request > 1.4 * without.per_request);
     CHECK(with.per_second > 0.99 * without.per_second);
 }
 
