@@ -20,8 +20,9 @@ namespace beckon::test {
 
 /// This thread does work that another machine would do: the process under test goes first.
 inline void stand_for_another_machine() {
-    constexpr int kNiceness = 10;
-    setpriority(PRIO_PROCESS, 0, kNiceness);  // in Linux of the calling thread
+    constexpr int kNiceness = 10;  // beside what the process has
+    // In Linux both are of the calling thread.
+    setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kNiceness);
 }
 
 struct NoObserver final : net::HttpObserver {
