@@ -219,8 +219,10 @@ void Role::Impl::start_threads() {
             one.sender.reset();
         });
     }
-    // Its work takes long in one piece, and only its owners wait: the kernel lets the others first.
-    costly.start();
+    costly.start([this] {
+        core::run_after_others();  // its work takes long in one piece, and only its owners wait
+        costly.run();
+    });
     fan_out.start([this] {
         core::run_in_short_slices();
         fan_out.run();

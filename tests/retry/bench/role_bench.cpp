@@ -50,10 +50,10 @@ constexpr core::Partition kRolePartitions = 8;
 /// A loop with its thread.
 class Thread {
 public:
-    enum class Slices : std::uint8_t { short_ones, ordinary };  // as the role's
+    enum class Slices : std::uint8_t { short_ones, after_others };  // as the role's
     explicit Thread(const char* name, Slices slices = Slices::short_ones)
         : thread_([this, slices] {
-              if (slices == Slices::short_ones) core::run_in_short_slices();
+              slices == Slices::short_ones ? core::run_in_short_slices() : core::run_after_others();
               loop_.measure_turns();
               loop_.run("bench");
           }) {
@@ -188,7 +188,7 @@ private:
     core::SystemClock clock_;
     Thread control_{"retry"};
     Thread deliveries_{"retry-0"};
-    Thread costly_{"retry-costly", Thread::Slices::ordinary};
+    Thread costly_{"retry-costly", Thread::Slices::after_others};
     Thread fan_out_{"retry-fan"};
     RequestQueue requests_{control_.loop(), clock_, {}};
     std::unique_ptr<HttpSender> sender_;  ///< of the deliveries' thread
