@@ -136,9 +136,9 @@ struct Role::Impl {
 
     void report_ready(bool ready, std::string_view why) {
         if (config.decides_readiness) health.set_ready(kPart, ready, why);
-        if (std::exchange(was_ready, ready) != ready) {
-            core::log_info("retry", ready ? "ready" : "not_ready", {{"why", why}});
-        }
+        if (std::exchange(was_ready, ready) == ready) return;
+        ready ? core::log_info("retry", "ready")
+              : core::log_info("retry", "not_ready", {{"why", why}});
     }
 
     const RoleConfig config;
