@@ -99,11 +99,15 @@ describe('docker-compose.yml', { skip }, () => {
 
     test('Firefox subscribes and gets a push of web-push', async (t) => {
         const profile = mkdtempSync(join(tmpdir(), 'beckon-firefox-'));
-        t.after(() => rmSync(profile, { recursive: true, force: true }));
-        const site = await startSite();
-        t.after(() => site.close());
-        const firefox = await startFirefox(profile, { 'dom.push.serverURL': websocket, 'dom.push.testing.allowInsecureServerURL': true, 'dom.push.connection.enabled': true }, site.origin);
-        t.after(() => firefox.browser.close());
+        let site;
+        let firefox;
+        t.after(async () => {  // in this order: it writes to its profile until it has ended
+            await firefox?.browser.close();
+            site?.close();
+            rmSync(profile, { recursive: true, force: true });
+        });
+        site = await startSite();
+        firefox = await startFirefox(profile, { 'dom.push.serverURL': websocket, 'dom.push.testing.allowInsecureServerURL': true, 'dom.push.connection.enabled': true }, site.origin);
         const keys = webpush.generateVAPIDKeys();
         const subscribed = await subscription(firefox.page, keys.publicKey, true);
         // The library makes the request; it would send it by HTTPS, which a proxy before the cluster would speak.
