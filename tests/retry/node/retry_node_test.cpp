@@ -194,6 +194,20 @@ struct Process {
     RetryNode node;
 };
 
+/// Writes 400 records; `make` gives partition and record of each.
+void write_400(World& world,
+               const std::function<std::pair<log::TopicPartition, core::Record>(int)>& make) {
+    const auto publisher = world.log->open_publisher(world.executor);
+    std::size_t written = 0;
+    for (int i = 0; i < 400; ++i) {
+        auto [where, record] = make(i);
+        publisher->publish(where, std::move(record),
+                           [&](const auto& at) { written += at.has_value(); });
+    }
+    world.run_for(1s);
+    REQUIRE(written == 400);
+}
+
 }  // namespace
 
 TEST_CASE("an event reaches every webhook that wants it, once", "[retry][node]") {
@@ -363,18 +377,11 @@ TEST_CASE("a node that comes later gets its part, and is ready also without one"
 // Fails where a start says "waits for its place in the cluster" for minutes, if there are many.
 TEST_CASE("a node that reads the webhooks says how far it is", "[retry][node]") {
     World world;
-    std::size_t written = 0;
-    {
-        const auto publisher = world.log->open_publisher(world.executor);
-        for (int i = 0; i < 400; ++i) {
-            core::Record record{.key = "w" + std::to_string(i)};  // it was removed
-            publisher->publish(
-                {log::Topic::kWebhooks, static_cast<core::Partition>(i) % kPartitions},
-                std::move(record), [&](const auto& where) { written += where.has_value(); });
-        }
-        world.run_for(1s);
-    }
-    REQUIRE(written == 400);
+    write_400(world, [](int i) {  // webhooks that were removed
+        return std::pair{log::TopicPartition{log::Topic::kWebhooks,
+                                             static_cast<core::Partition>(i) % kPartitions},
+                         core::Record{.key = "w" + std::to_string(i), .value = {}, .headers = {}}};
+    });
     UnreadableLog log{*world.log, log::Topic::kWebhooks};
     log.slow_at = 25;
     world.through = &log;
@@ -404,17 +411,11 @@ TEST_CASE("a node that reads the tiers of a partition says how far it is", "[ret
         world.run_for(20s);
         REQUIRE(before.ready);
     }
-    std::size_t written = 0;
-    {  // as endpoints do for bridges while no process has the role
-        const auto publisher = world.log->open_publisher(world.executor);
-        const Delivery delivery{.id = "d", .webhook = "w", .event = "{}"};
-        for (int i = 0; i < 400; ++i) {
-            publisher->publish({log::Topic::retry(0), 0}, encode(delivery),
-                               [&](const auto& where) { written += where.has_value(); });
-        }
-        world.run_for(1s);
-    }
-    REQUIRE(written == 400);
+    // As endpoints do for bridges while no process has the role.
+    write_400(world, [](int) {
+        return std::pair{log::TopicPartition{log::Topic::retry(0), 0},
+                         encode(Delivery{.id = "d", .webhook = "w", .event = "{}"})};
+    });
     UnreadableLog log{*world.log, log::Topic::retry(0)};
     log.slow_at = 101;
     world.through = &log;
