@@ -368,8 +368,8 @@ std::vector<Setting> retry_settings(Config& c) {
             "bypass retry.proxy."),
         proxy_setting("retry.proxy", c.retry.proxy,
                       "Proxy for requests to webhooks, FCM and APNs. It decides which addresses "
-                      "the name of a "
-                      "receiver may lead to; Beckon vets those that a webhook's URL names itself."),
+                      "the name of a receiver may lead to; Beckon vets those that a webhook's URL "
+                      "names itself."),
         text_setting("retry.ca_file", c.retry.ca_file,
                      "PEM file of certificate authorities for receivers, besides the system's.",
                      "a path"),
