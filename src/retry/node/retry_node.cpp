@@ -3,19 +3,16 @@
 #include "cluster/cluster.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
-#include "core/shown_clock.hpp"
 #include "fold/restored.hpp"
-#include "fold/topic_state.hpp"
 #include "log/checked_publisher.hpp"
 #include "log/log_watch.hpp"
 #include "log/read_partition.hpp"
-#include "records/done.hpp"
 #include "retry/event/disabled_event.hpp"
 #include "retry/event/owned_record.hpp"
-#include "retry/event/waiting_events.hpp"
 #include "retry/node/change_notices.hpp"
 #include "retry/node/fan_out.hpp"
 #include "retry/node/hosted.hpp"
+#include "retry/node/node_state.hpp"
 #include "retry/node/written_check.hpp"
 
 #include <algorithm>
@@ -42,9 +39,11 @@ struct RetryNode::Impl final : DeliveryOutcomes {
           publisher(std::make_unique<log::CheckedPublisher>(
               context.log.open_publisher(context.executor), context.executor,
               [this](const auto& where, const auto& record) {
-                  return check_written(where, record, directory.box());
+                  return check_written(where, record, known.webhooks().box());
               })),
-          directory(SecretBox{context.keys}),
+          known({.partitions = options.partitions, .node = options.node},
+                {context.log, *publisher, context.executor, context.clock, context.keys},
+                events_of_state()),
           first_attempts(context.executor),
           fan_out(context.fan_out),
           latest(context.workers.size()),
@@ -63,19 +62,9 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     const Context context;
     core::Lifetime lifetime{context.executor};
     std::unique_ptr<log::Publisher> publisher;
-    WebhookDirectory directory;
+    NodeState known;
     ChangeNotices notices{options.partitions, options.node, *publisher, context.executor};
-    std::unique_ptr<fold::TopicState> view;  ///< of `webhooks`
-    fold::RestoreMeter view_read;
-    DeadIndex dead{DeadIndex::kLettersMax, [this](const std::string& webhook) {
-                       const auto* entry = directory.find(webhook);
-                       return entry ? entry->webhook.owner : std::string{};
-                   }};
-    std::unique_ptr<fold::TopicState> dead_view;  ///< of `retry.dead`
     std::unique_ptr<Resender> resender;
-    WaitingEvents waiting{options.partitions};
-    core::ShownClock shown{context.clock};
-    std::unique_ptr<fold::TopicState> done_view;  ///< of `retry.done`: which events are fanned out
     std::unique_ptr<log::LogWatch> watch;
     std::string log_fault;  ///< why the log cannot be reached
     FirstAttempts first_attempts;
@@ -97,14 +86,12 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     DeliveryShard::Events events_of_shard(std::size_t index);
     void begin_fan_out();
     void end_parts();
-    std::unique_ptr<fold::TopicState> follow(Topic topic, fold::TopicState::Events events);
+    NodeState::Events events_of_state();
     void clear_webhooks();
-    void apply(core::Partition partition, const core::RecordView& record);
+    void pass_on(core::Partition partition, const core::RecordView& record);
     void catch_up(core::Partition partition, core::Offset below);
-    void apply_done(core::Partition partition, const core::RecordView& record);
     void webhooks_known();
-    void view_changed();
-    void open_dead_letters();
+    void webhooks_changed();
     void join_cluster();
     void placed(core::Partition partition, const cluster::Placement& placement);
     void note_epochs();
@@ -165,17 +152,7 @@ void RetryNode::Impl::start() {
     if (context.bridges) context.bridges->serve(*this);
     begin_fan_out();
     for (std::size_t i = 0; i < shards.size(); ++i) begin_shard(i);
-    view = follow(Topic::kWebhooks,
-                  {.apply = [this](const auto& from, const auto& r) { apply(from.partition, r); },
-                   .cleared = [this] { clear_webhooks(); },
-                   .caught_up = [this] { webhooks_known(); },
-                   .changed = [this] { view_changed(); }});
-    view->start();
-    done_view =
-        follow(Topic::kRetryDone,
-               {.apply = [this](const auto& from, const auto& r) { apply_done(from.partition, r); },
-                .changed = [this] { report_ready(); }});
-    done_view->start();
+    known.start();
     watch = std::make_unique<log::LogWatch>(
         log::LogWatch::Options{}, context.executor, context.clock,
         log::LogWatch::Probes{
@@ -237,7 +214,7 @@ DeliveryShard::Events RetryNode::Impl::events_of_shard(std::size_t index) {
             [this](const std::string& id, const WebhookState& state) { change_state(id, state); }),
         .catch_up =
             here([this, index](const std::string& id, const std::function<void(bool)>& done) {
-                view->confirm(id, [this, index, done](const core::Result<void>& passed) {
+                known.confirm(id, [this, index, done](const core::Result<void>& passed) {
                     shards[index].use([done, all = passed.has_value()](auto&) { done(all); });
                 });
             }),
@@ -298,28 +275,23 @@ void RetryNode::Impl::end_parts() {
     end(fan_out, &context.fan_out);
 }
 
-std::unique_ptr<fold::TopicState> RetryNode::Impl::follow(Topic topic,
-                                                          fold::TopicState::Events events) {
-    return std::make_unique<fold::TopicState>(
-        fold::TopicState::Options{.folder = "retry",
-                                  .inputs = log::all_of(topic, options.partitions),
-                                  .node = options.node},
-        fold::TopicState::Context{context.log, publisher.get(), context.executor, context.clock},
-        std::move(events));
+NodeState::Events RetryNode::Impl::events_of_state() {
+    return {.webhook_read = [this](core::Partition p, const auto& record) { pass_on(p, record); },
+            .webhooks_cleared = [this] { clear_webhooks(); },
+            .webhooks_known = [this] { webhooks_known(); },
+            .webhooks_changed = [this] { webhooks_changed(); },
+            .changed = [this] { report_ready(); }};
 }
 
 /// All copies are read anew.
 void RetryNode::Impl::clear_webhooks() {
-    directory.clear();
     const auto clear = [](auto& part) { part.clear_webhooks(); };
     fan_out.use(clear);
     for (const auto& shard : shards) shard.use(clear);
 }
 
-/// Passes records to all copies, in one order.
-void RetryNode::Impl::apply(core::Partition partition, const core::RecordView& record) {
-    directory.apply(record);
-    dead.webhook_known(std::string{record.key});
+/// To all copies, in one order.
+void RetryNode::Impl::pass_on(core::Partition partition, const core::RecordView& record) {
     const auto copy = std::make_shared<const OwnedRecord>(record);
     fan_out.use([partition, copy](auto& part) {
         copy->visit([&](const auto& read) { part.apply(partition, read); });
@@ -329,15 +301,8 @@ void RetryNode::Impl::apply(core::Partition partition, const core::RecordView& r
     }
 }
 
-/// Events whose fan-out another process records count likewise.
-void RetryNode::Impl::apply_done(core::Partition partition, const core::RecordView& record) {
-    if (done_view->complete()) shown.learn(record.time);  // it was written a moment ago
-    if (waiting.empty(partition)) return;
-    if (const auto done = decode_done(record)) waiting.fanned_out(partition, done->events_next);
-}
-
 void RetryNode::Impl::catch_up(core::Partition partition, core::Offset below) {
-    view->confirm(partition,
+    known.confirm(partition,
                   lifetime.guard([this, partition, below](const core::Result<void>& passed) {
                       if (passed) fan_out.use([=](auto& one) { one.has_read(partition, below); });
                   }));
@@ -347,7 +312,9 @@ void RetryNode::Impl::catch_up(core::Partition partition, core::Offset below) {
 /// controller moves partitions to a node that reports this.
 void RetryNode::Impl::webhooks_known() {
     if (resender) return;  // they were read anew
-    open_dead_letters();   // whose they are is known from here on
+    resender = std::make_unique<Resender>(
+        Resender::Context{context.log, *publisher, context.executor, known.dead_letters()});
+    known.start_dead_letters();
     std::set<core::Partition> all;
     for (core::Partition p = 0; p < options.partitions; ++p) all.insert(p);
     cluster->set_ready(all);
@@ -357,20 +324,9 @@ void RetryNode::Impl::webhooks_known() {
 
 /// While the webhooks cannot be read, events wait: a webhook that is not known here would miss
 /// them.
-void RetryNode::Impl::view_changed() {
+void RetryNode::Impl::webhooks_changed() {
     report_ready();
-    fan_out.use([is = view->current()](auto& one) { one.set_up_to_date(is); });
-}
-
-void RetryNode::Impl::open_dead_letters() {
-    resender = std::make_unique<Resender>(
-        Resender::Context{context.log, *publisher, context.executor, dead});
-    dead_view =
-        follow(Topic::kRetryDead,
-               {.apply = [this](const auto& from, const auto& r) { dead.apply(from.partition, r); },
-                .cleared = [this] { dead.clear(); },
-                .changed = [this] { report_ready(); }});
-    dead_view->start();
+    fan_out.use([is = known.knows_webhooks()](auto& one) { one.set_up_to_date(is); });
 }
 
 void RetryNode::Impl::join_cluster() {
@@ -458,13 +414,7 @@ void RetryNode::Impl::report_ready() {
     if (homes.size() + placed_elsewhere.size() < static_cast<std::size_t>(options.partitions)) {
         why = "waits for its place in the cluster";
     }
-    const auto read = view_read.measure(view->progress(), context.clock.mono());
-    if (!view->complete()) {
-        why = "reads the webhooks" + (read ? ": " + fold::to_string(*read) : std::string{});
-    }
-    for (const auto* one : {view.get(), dead_view.get(), done_view.get()}) {
-        if (one && !one->fault().empty()) why = one->fault();
-    }
+    if (auto unread = known.why_not_current(); !unread.empty()) why = std::move(unread);
     if (!log_fault.empty()) why = log_fault;
     context.ready(why.empty(), why);
 }
@@ -472,7 +422,7 @@ void RetryNode::Impl::report_ready() {
 void RetryNode::Impl::change_state(const std::string& id, const WebhookState& state) {
     if (!state.enabled) {
         core::log_warn("retry", "webhook_disabled", {{"webhook", id}, {"reason", state.reason}});
-        if (const auto* entry = directory.find(id)) {
+        if (const auto* entry = known.webhooks().find(id)) {
             const auto event = disabled_event(entry->webhook, state, options.node);
             publish({Topic::kEvents, partition_of(event, options.partitions)}, encode(event),
                     [](const auto&) {});
@@ -516,7 +466,7 @@ void RetryNode::Impl::announce_webhook(const std::string& id, core::Record recor
 
 /// Answers when all copies have the log's records of this webhook.
 void RetryNode::Impl::confirm(const std::string& id, const Done& done) {
-    view->confirm(id, lifetime.guard([this, done](const core::Result<void>& passed) {
+    known.confirm(id, lifetime.guard([this, done](const core::Result<void>& passed) {
         if (!passed) return done(passed);
         const auto one = after(shards.size() + 1, [done] { done({}); });
         fan_out.use([one](auto&) { one(); });
@@ -564,11 +514,6 @@ RetryNode::~RetryNode() {
     impl_->watch.reset();
     impl_->cluster.reset();
     impl_->end_parts();
-    impl_->view.reset();
-    impl_->dead_view.reset();
-    impl_->done_view.reset();
-    impl_->resender.reset();
-    impl_->publisher.reset();
 }
 
 void RetryNode::start() { impl_->start(); }
@@ -579,7 +524,7 @@ void RetryNode::still_alive() {
 }
 
 void RetryNode::measure() { impl_->measure(); }
-const WebhookDirectory& RetryNode::webhooks() const { return impl_->directory; }
+const WebhookDirectory& RetryNode::webhooks() const { return impl_->known.webhooks(); }
 
 void RetryNode::attempts_of(const std::string& webhook, std::function<void(WebhookAttempts)> done) {
     if (!serves(webhook)) return done({});
@@ -628,26 +573,28 @@ std::size_t RetryNode::partitions_served() const {
 }
 
 bool RetryNode::may_post(const Event& event, const std::string& poster) const {
-    return impl_->waiting.has_space(partition_of(event, impl_->options.partitions), poster);
+    return impl_->known.waiting().has_space(partition_of(event, impl_->options.partitions), poster);
 }
 
 void RetryNode::post_event(const Event& event, const std::string& poster, Done done) {
     const WaitingEvents::Posted posted{.partition = partition_of(event, impl_->options.partitions),
                                        .owner = poster,
                                        .bytes = event.json.size()};
-    impl_->waiting.post(posted);
+    impl_->known.waiting().post(posted);
     impl_->publisher->publish(
         {Topic::kEvents, posted.partition}, encode(event),
         impl_->lifetime.guard([this, posted, done = std::move(done)](const auto& at) {
-            at ? impl_->waiting.appended(posted, at->offset) : impl_->waiting.failed(posted);
+            at ? impl_->known.waiting().appended(posted, at->offset)
+               : impl_->known.waiting().failed(posted);
             at ? done({}) : done(core::fail(at.error()));
         }));
 }
 
-core::Timestamp RetryNode::now() const { return impl_->shown.wall(); }
+core::Timestamp RetryNode::now() const { return impl_->known.now(); }
 
 void RetryNode::put_webhook(const Webhook& webhook, Done done) {
-    impl_->announce_webhook(webhook.id, encode(webhook, impl_->directory.box()), std::move(done));
+    impl_->announce_webhook(webhook.id, encode(webhook, impl_->known.webhooks().box()),
+                            std::move(done));
 }
 
 void RetryNode::remove_webhook(const std::string& id, Done done) {
@@ -665,13 +612,11 @@ void RetryNode::deliver(const Delivery& delivery, Done done) {
     impl_->publish({Topic::retry(0), partition}, encode(delivery), std::move(done));
 }
 
-bool RetryNode::knows_webhooks() const { return impl_->view && impl_->view->current(); }
+bool RetryNode::knows_webhooks() const { return impl_->known.knows_webhooks(); }
 
-const DeadIndex& RetryNode::dead_letters() const { return impl_->dead; }
+const DeadIndex& RetryNode::dead_letters() const { return impl_->known.dead_letters(); }
 
-bool RetryNode::knows_dead_letters() const {
-    return impl_->dead_view && impl_->dead_view->current();
-}
+bool RetryNode::knows_dead_letters() const { return impl_->known.knows_dead_letters(); }
 
 Resender& RetryNode::resender() { return *impl_->resender; }
 FirstAttempts& RetryNode::first_attempts() { return impl_->first_attempts; }
