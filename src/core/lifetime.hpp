@@ -14,7 +14,8 @@ namespace beckon::core {
 /// timer, another thread) owns a Lifetime, and its callbacks run only while that lasts.
 ///
 /// It is the one idiom for that: no object hands out weak pointers to itself, and std::shared_ptr
-/// is for what has several owners, such as the buffers of a request that a library still works on.
+/// is for what has several owners, such as the buffers of a request that a library still works on,
+/// or a connection that is in its set, with its handler, and in an event of its socket.
 ///
 /// Made, used and ended on one thread, that of the executor; guarded callbacks may be dropped on
 /// any thread, but are called on that one. Only a Remote and Term::over() may be used from other

@@ -13,7 +13,7 @@ void AnswerRoute::answer(AppendDone done, core::Result<Appended> result) {
         first = answers_.empty();
         answers_.push_back({std::move(done), std::move(result)});
     }
-    if (first) publisher.post([self = shared_from_this()] { self->deliver(); });
+    if (first) publisher.post([this] { deliver(); });
 }
 
 void AnswerRoute::deliver() {

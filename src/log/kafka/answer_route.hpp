@@ -10,8 +10,8 @@
 
 namespace beckon::log::kafka {
 
-/// Where the answers of one publisher go.
-class AnswerRoute : public std::enable_shared_from_this<AnswerRoute> {
+/// Where the answers of one publisher go. The publisher has a share of it until it ends `lifetime`.
+class AnswerRoute {
 public:
     explicit AnswerRoute(core::Executor& executor)
         : lifetime(executor), publisher(lifetime.remote()) {}

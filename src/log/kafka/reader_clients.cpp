@@ -88,11 +88,10 @@ void Reading::call() {
         if (assignment == 0 || !early.exchange(false)) return;
     }
     if (called.exchange(true)) return;
-    reader.post([weak = weak_from_this()] {
-        const auto self = weak.lock();
-        if (!self) return;
-        self->called = false;
-        self->ready();
+    reader.post([this] {
+        called = false;
+        const auto run = ready;  // it may destroy the reader, and with it this
+        run();
     });
 }
 

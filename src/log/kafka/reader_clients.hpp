@@ -51,8 +51,9 @@ struct ReaderClient {
 };
 
 /// One opened partition, shared by its reader (owner's thread), the control thread that makes
-/// librdkafka fetch it, and librdkafka's threads that report new records.
-struct Reading : std::enable_shared_from_this<Reading> {
+/// librdkafka fetch it, and librdkafka's threads that report new records. The reader has a share of
+/// it until it ends the lifetime of `reader`.
+struct Reading {
     Reading(TopicPartition w, std::string name, core::Lifetime::Remote r,
             std::function<void()> on_ready)
         : where(w), topic(std::move(name)), reader(std::move(r)), ready(std::move(on_ready)) {}
