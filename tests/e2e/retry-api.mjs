@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import http from 'node:http';
 import net from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BECKON, freePort, until } from './beckon.mjs';
 
 /** The HTTP API of a cluster's role retry. */
@@ -67,6 +68,16 @@ export class RetryApi {
         const { id, status, text } = await this.tryToPost(as, type, data);
         assert.equal(status, 202, text);
         return id;
+    }
+
+    /** Likewise; where the owner's events wait already, it posts again when the answer says. */
+    async postInTurn(as, type, data) {
+        for (;;) {
+            const { id, status, headers, text } = await this.tryToPost(as, type, data);
+            if (status === 202) return id;
+            assert.equal(status, 429, text);
+            await sleep(Number(headers['retry-after']) * 1000);
+        }
     }
 
     /** Makes a webhook; its id. */

@@ -197,8 +197,8 @@ test('attachments of a request have a budget', { timeout: 120000 }, async () => 
     const text = 'x'.repeat(50000);
     await beside(async () => {
         for (let i = 0; i < EVENTS; ++i) {
-            await api.post(hostile, 'costly', { list });
-            await api.post(hostile, 'large', { text });
+            await api.postInTurn(hostile, 'costly', { list });
+            await api.postInTurn(hostile, 'large', { text });
         }
         await until('its deliveries', () => bodies.length >= 2 * WEBHOOKS * EVENTS, 60000);
     });
