@@ -126,7 +126,7 @@ std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) {
                       {"auto.offset.reset", "error"},
                       {"enable.partition.eof", "true"},
                       {"queued.max.messages.kbytes", std::to_string(prefetch.bytes_each / 1024)}}});
-    auto pacing = std::make_unique<FetchPacing>(fetches_linger_, prefetch.bytes_each);
+    auto pacing = std::make_unique<FetchPacing>(FetchPacing{fetches_linger_, prefetch.bytes_each});
     pace_fetches(conf.get(), *pacing);
     rd_kafka_conf_set_error_cb(
         conf.get(), [](rd_kafka_t*, int code, const char* why, void* opaque) {
