@@ -1,6 +1,7 @@
 #include "net/io_loop.hpp"
 
 #include "core/contain.hpp"
+#include "core/thread_time.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -17,7 +18,6 @@
 #include <boost/asio/post.hpp>
 #include <pthread.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace beckon::net {
@@ -31,13 +31,6 @@ int boot_timer() {
     const int fd = ::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     if (fd < 0) throw std::runtime_error(std::string{"timerfd_create: "} + std::strerror(errno));
     return fd;
-}
-
-/// The processor time that the calling thread has had.
-core::Duration thread_time() {
-    timespec had{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &had);
-    return std::chrono::seconds{had.tv_sec} + std::chrono::nanoseconds{had.tv_nsec};
 }
 
 }  // namespace
@@ -107,7 +100,7 @@ void IoLoop::Impl::run() {
 void IoLoop::Impl::turned() {
     const auto now = clock.mono();
     if (now - began < kShortTurn) return;
-    const auto has = thread_time();
+    const auto has = core::thread_time();
     if (has - had > longest_turn.load(std::memory_order_relaxed)) longest_turn = has - had;
     began = now;
     had = has;
@@ -133,7 +126,7 @@ void IoLoop::run(const char* name) {
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     impl_->name = name;
-    impl_->had = thread_time();
+    impl_->had = core::thread_time();
     for (;;) {
         if (core::contain(name, [this] { impl_->run(); })) return;
     }

@@ -4,6 +4,7 @@
 #include "core/contain.hpp"
 #include "core/handle.hpp"
 #include "core/lifetime.hpp"
+#include "core/thread_time.hpp"
 #include "fetch/url.hpp"
 #include "retry/attempt/request_target.hpp"
 
@@ -13,6 +14,7 @@
 #include <charconv>
 #include <map>
 #include <stdexcept>
+#include <unordered_map>
 
 #include <curl/curl.h>
 #include <netinet/in.h>
@@ -209,16 +211,21 @@ struct HttpSender::Impl {
     net::IoLoop& loop;
     core::SystemClock clock;
     core::Lifetime lifetime{loop};
-    core::Lifetime timer{loop};  ///< renewed by each setting of libcurl's one timer
+    std::optional<core::MonoTime> timer;     ///< libcurl's one
+    std::optional<core::MonoTime> wakes_at;  ///< the first time that the loop was asked for
     /// The sockets of libcurl, which opens and closes them, in an epoll set that the loop watches.
     net::Watch sockets{loop, net::Descriptor{::epoll_create1(EPOLL_CLOEXEC)}};
     Multi multi;
     std::map<CURL*, std::unique_ptr<Transfer>> transfers;
+    std::unordered_map<curl_socket_t, CURL*> of_socket;
+    std::vector<CURL*> begun;  ///< they start when libcurl's timer runs
+    core::Duration charged{};  ///< the thread's time until which owners have been charged
     std::map<std::uint64_t, Waiting> waiting;
     std::uint64_t next_waiting = 0;
     NameLookups lookups;
 
     void open();
+    void send(HttpRequest request, std::function<void(HttpAnswer)> done);
     bool find_route(Transfer& transfer) const;
     void find_addresses(std::unique_ptr<Transfer> transfer);
     void looked_up(std::uint64_t number, const NameLookups::Addresses& addresses);
@@ -229,6 +236,12 @@ struct HttpSender::Impl {
     void wait();
     void act_on_ready();
     void act(curl_socket_t socket, int events);
+    void charge_from_now();
+    core::Duration take_time();
+    void charge(const std::string& owner);
+    void charge_begun();
+    void set_timer(core::MonoTime at);
+    void wake(core::MonoTime at);
     void take_ended();
     void end(CURL* easy, CURLcode code);
     static int on_socket(CURL*, curl_socket_t socket, int what, void* user, void*) noexcept;
@@ -248,15 +261,18 @@ void HttpSender::Impl::open() {
                       static_cast<long>(options.connections_max));
 }
 
-int HttpSender::Impl::on_socket(CURL*, curl_socket_t socket, int what, void* user, void*) noexcept {
+int HttpSender::Impl::on_socket(CURL* easy, curl_socket_t socket, int what, void* user,
+                                void*) noexcept {
     auto& self = *static_cast<Impl*>(user);
     const int set = self.sockets.descriptor();
     epoll_event event{};
     event.data.fd = socket;
     if (what == CURL_POLL_REMOVE) {
+        self.of_socket.erase(socket);
         ::epoll_ctl(set, EPOLL_CTL_DEL, socket, &event);
         return 0;
     }
+    self.of_socket[socket] = easy;
     if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) event.events |= EPOLLIN;
     if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT) event.events |= EPOLLOUT;
     // A closed descriptor has left the set, and its number may be used again.
@@ -276,6 +292,7 @@ void HttpSender::Impl::act_on_ready() {
     const int count = ::epoll_wait(sockets.descriptor(), ready.data(), kEventsMax, 0);
     const auto term = lifetime.term();
     const auto until = clock.mono() + kTurn;
+    charge_from_now();
     for (int i = 0; i < count && !term.over(); ++i) {
         if (i > 0 && clock.mono() >= until) break;  // they are ready in the next turn too
         const auto& one = ready[static_cast<std::size_t>(i)];
@@ -290,17 +307,65 @@ void HttpSender::Impl::act_on_ready() {
 
 int HttpSender::Impl::on_timer(CURLM*, long ms, void* user) noexcept {
     auto& self = *static_cast<Impl*>(user);
-    self.timer.renew();
-    if (ms < 0) return 0;
-    self.loop.post_after(milliseconds{ms},
-                         self.timer.guard([&self] { self.act(CURL_SOCKET_TIMEOUT, 0); }));
+    self.timer.reset();
+    if (ms >= 0) self.set_timer(self.clock.mono() + milliseconds{ms});
     return 0;
 }
 
+/// libcurl sets its timer anew with most of its steps, mostly for a later time: then the loop's
+/// timer stays, and is set again when it wakes.
+void HttpSender::Impl::set_timer(core::MonoTime at) {
+    timer = at;
+    if (wakes_at && *wakes_at <= at) return;
+    wakes_at = at;
+    loop.post_after(at - clock.mono(), lifetime.guard([this, at] { wake(at); }));
+}
+
+void HttpSender::Impl::wake(core::MonoTime at) {
+    if (wakes_at != at) return;  // another one wakes earlier, or has
+    wakes_at.reset();
+    if (!timer) return;
+    if (*timer > clock.mono()) return set_timer(*timer);
+    timer.reset();
+    charge_from_now();
+    act(CURL_SOCKET_TIMEOUT, 0);
+}
+
 void HttpSender::Impl::act(curl_socket_t socket, int events) {
+    const auto found = of_socket.find(socket);
+    const auto easy = found == of_socket.end() ? nullptr : found->second;
     int running = 0;
     curl_multi_socket_action(multi.get(), socket, events, &running);
+    if (socket == CURL_SOCKET_TIMEOUT) {
+        charge_begun();
+    } else if (const auto of = transfers.find(easy); of != transfers.end()) {
+        charge(of->second->request.owner);
+    }
     take_ended();
+}
+
+void HttpSender::Impl::charge_from_now() {
+    if (options.used) charged = core::thread_time();
+}
+
+core::Duration HttpSender::Impl::take_time() {
+    const auto now = core::thread_time();
+    return now - std::exchange(charged, now);
+}
+
+void HttpSender::Impl::charge(const std::string& owner) {
+    if (options.used) options.used(owner, take_time());
+}
+
+/// They have started together, and are charged alike.
+void HttpSender::Impl::charge_begun() {
+    const auto all = std::exchange(begun, {});
+    if (!options.used || all.empty()) return;
+    const auto each = take_time() / all.size();
+    for (const auto easy : all) {
+        const auto found = transfers.find(easy);
+        if (found != transfers.end()) options.used(found->second->request.owner, each);
+    }
 }
 
 void HttpSender::Impl::take_ended() {
@@ -313,13 +378,14 @@ void HttpSender::Impl::take_ended() {
     }
     const auto term = lifetime.term();
     for (const auto& one : ended) {
-        if (term.over()) return;  // an answer has destroyed the sender
         core::contain("retry", [&] { end(one.first, one.second); });
+        if (term.over()) return;  // an answer has destroyed the sender
+        charge_from_now();        // what its maker does with an answer is not the sender's
     }
 }
 
 void HttpSender::Impl::end(CURL* easy, CURLcode code) {
-    const auto node = transfers.extract(easy);
+    auto node = transfers.extract(easy);
     if (node.empty()) return;
     auto& transfer = *node.mapped();
     curl_multi_remove_handle(multi.get(), easy);
@@ -340,7 +406,11 @@ void HttpSender::Impl::end(CURL* easy, CURLcode code) {
     } else {
         answer.why = why_not(transfer, answer.end, code);
     }
-    transfer.done(std::move(answer));
+    const auto owner = std::move(transfer.request.owner);
+    const auto done = std::move(transfer.done);
+    node = {};
+    charge(owner);
+    done(std::move(answer));
 }
 
 /// How the request gets to its host; false: it may not.
@@ -387,7 +457,11 @@ void HttpSender::Impl::looked_up(std::uint64_t number, const NameLookups::Addres
     auto transfer = std::move(node.mapped().transfer);
     transfer->addresses = addresses;
     const auto done = transfer->done;
-    if (core::contain("retry", [&] { begin(std::move(transfer)); })) return;
+    const auto owner = transfer->request.owner;
+    charge_from_now();
+    const bool is_begun = core::contain("retry", [&] { begin(std::move(transfer)); });
+    charge(owner);
+    if (is_begun) return;
     done({.end = HttpAnswer::End::unsendable, .why = "it could not be begun"});
 }
 
@@ -464,6 +538,7 @@ void HttpSender::Impl::begin(std::unique_ptr<Transfer> transfer) {
     prepare(*transfer);
     CURL* easy = transfer->easy.get();
     transfers.emplace(easy, std::move(transfer));
+    begun.push_back(easy);
     curl_multi_add_handle(multi.get(), easy);  // asks for its timer, so nothing runs yet
 }
 
@@ -484,22 +559,27 @@ HttpSender::~HttpSender() {
     impl_->multi.reset();  // closes its connections, which leave the set with that
 }
 
-void HttpSender::send(HttpRequest request, std::function<void(HttpAnswer)> done) {
-    if (const auto why = unsendable(request); !why.empty()) {
-        return impl_->refuse(why, std::move(done));
-    }
+void HttpSender::Impl::send(HttpRequest request, std::function<void(HttpAnswer)> done) {
+    if (const auto why = unsendable(request); !why.empty()) return refuse(why, std::move(done));
     auto transfer = std::make_unique<Transfer>();
     transfer->request = std::move(request);
     transfer->done = std::move(done);
-    transfer->options = &impl_->options;
-    transfer->started = impl_->clock.mono();
-    if (!impl_->find_route(*transfer)) {
+    transfer->options = &options;
+    transfer->started = clock.mono();
+    if (!find_route(*transfer)) {
         HttpAnswer answer{.end = HttpAnswer::End::forbidden, .why = not_allowed(transfer->refused)};
-        return impl_->loop.post(impl_->lifetime.guard(
+        return loop.post(lifetime.guard(
             [done = std::move(transfer->done), answer = std::move(answer)] { done(answer); }));
     }
-    if (!transfer->name.empty()) return impl_->find_addresses(std::move(transfer));
-    impl_->begin(std::move(transfer));
+    if (!transfer->name.empty()) return find_addresses(std::move(transfer));
+    begin(std::move(transfer));
+}
+
+void HttpSender::send(HttpRequest request, std::function<void(HttpAnswer)> done) {
+    const auto owner = request.owner;
+    impl_->charge_from_now();
+    impl_->send(std::move(request), std::move(done));
+    impl_->charge(owner);
 }
 
 std::size_t HttpSender::under_way() const {

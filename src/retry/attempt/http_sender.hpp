@@ -76,6 +76,9 @@ public:
         bool http2 = false;
         std::size_t body_kept = kBodyKept;  ///< of an answer
         NameLookups::LookUp look_up = system_addresses;
+        /// An owner's requests have taken so much processor time of the loop's thread; called on
+        /// it. May be empty.
+        std::function<void(const std::string& owner, core::Duration)> used{};
     };
 
     /// Throws std::runtime_error if libcurl does not start, or if the user agent has a control

@@ -373,7 +373,7 @@ DeliveryLine::Place* Dispatcher::enter_line(Receiver& receiver, const std::strin
     auto& beyond = receiver.beyond_line;
     if (auto* found = line.find(id)) return found;
     if (!line.has_capacity() || (beyond && is_new)) {
-        if (!beyond) beyond.emplace();
+        if (!beyond) beyond = Receiver::Beyond{};
         beyond->last = id;
         return nullptr;
     }

@@ -11,7 +11,7 @@
 #include "retry/api/api.hpp"
 #include "retry/api/api_handler.hpp"
 #include "retry/api/problem.hpp"
-#include "retry/attempt/http_sender.hpp"
+#include "retry/attempt/fair_sender.hpp"
 #include "retry/dispatch/attempt_journal.hpp"
 #include "retry/node/retry_node.hpp"
 #include "retry/role/bridge_metrics.hpp"
@@ -71,12 +71,14 @@ std::string turn_of(const core::Result<Caller>& caller) {
     return caller->operates ? "/operator" : caller->owner;
 }
 
-/// One of the threads for deliveries.
+/// One of the threads for deliveries, and that for requests of owners above their share of it.
 struct Deliverer {
     Deliverer(std::size_t number, const core::Clock& clock)
-        : thread("retry-" + std::to_string(number), clock) {}
+        : aside("retry-aside-" + std::to_string(number), clock),
+          thread("retry-" + std::to_string(number), clock) {}
+    net::LoopThread aside;
     net::LoopThread thread;
-    std::unique_ptr<HttpSender> sender;  ///< of the thread
+    std::unique_ptr<FairSender> sender;  ///< of the thread
 };
 
 }  // namespace
@@ -116,7 +118,10 @@ struct Role::Impl {
         control.stop();  // ends the node, while the others run
         fan_out.stop();
         costly.stop();
-        for (auto& one : deliverers) one->thread.stop();
+        for (auto& one : deliverers) {
+            one->thread.stop();
+            one->aside.stop();
+        }
     }
 
     void raise_descriptors() const;
@@ -127,6 +132,7 @@ struct Role::Impl {
     RetryNode::Options node_options() const;
     void tick();
     void measure_turns();
+    void measure_senders();
     bool watch_loops();
     void watch_control();
     std::string why_stalled(const net::LoopThread& thread) const;
@@ -206,13 +212,18 @@ void Role::Impl::start_threads() {
     for (std::size_t i = 0; i < config.threads; ++i) {
         auto& one = *deliverers.emplace_back(std::make_unique<Deliverer>(i, clock));
         one.thread.loop().measure_turns();
-        one.sender = std::make_unique<HttpSender>(
+        one.aside.loop().measure_turns();
+        one.aside.start([&one] {
+            core::run_after_others();  // those who use most wait
+            one.aside.run();
+        });
+        one.sender = std::make_unique<FairSender>(
             HttpSender::Options{.guard = guard,
                                 .inside = inside,
                                 .proxy = config.proxy,
                                 .ca_file = config.ca_file,
                                 .user_agent = "Beckon/" + config.version},
-            one.thread.loop());
+            clock, one.thread.loop(), one.aside.loop());
         one.thread.start([&one] {
             core::run_in_short_slices();
             one.thread.run();
@@ -314,6 +325,7 @@ void Role::Impl::tick() {
     if (watch_loops()) node->still_alive();
     node->measure();
     metrics.measure(*node);
+    measure_senders();
     measure_turns();
     warn_of_bridges();
     bridge_metrics.measure(bridges->bridges());
@@ -327,7 +339,16 @@ void Role::Impl::measure_turns() {
     measure(control);
     measure(fan_out);
     measure(costly);
-    for (auto& one : deliverers) measure(one->thread);
+    for (auto& one : deliverers) {
+        measure(one->thread);
+        measure(one->aside);
+    }
+}
+
+void Role::Impl::measure_senders() {
+    std::uint64_t sent = 0;
+    for (const auto& one : deliverers) sent += one->sender->sent_aside();
+    metrics.sent_aside(sent);
 }
 
 /// Whether all loops but this one turn.
@@ -336,6 +357,7 @@ bool Role::Impl::watch_loops() {
     if (auto stalled = why_stalled(costly); !stalled.empty()) why = std::move(stalled);
     for (const auto& one : deliverers) {
         if (auto stalled = why_stalled(one->thread); !stalled.empty()) why = std::move(stalled);
+        if (auto stalled = why_stalled(one->aside); !stalled.empty()) why = std::move(stalled);
     }
     report_loops("retry: loops", why);
     return why.empty();

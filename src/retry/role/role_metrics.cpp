@@ -54,6 +54,9 @@ RoleMetrics::RoleMetrics(ops::Metrics& metrics)
     }
     filter_steps_.counter = &metrics.counter(metric::kRetryFilterSteps,
                                              "Steps that filters took: some 10 to 30 ns each.");
+    sent_aside_.counter = &metrics.counter(
+        metric::kRetrySentAside,
+        "Attempts that were made aside, since their owner used more than its share of a thread.");
 }
 
 void RoleMetrics::Follower::follow(std::uint64_t now) {

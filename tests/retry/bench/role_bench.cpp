@@ -5,7 +5,7 @@
 #include "log/embedded/embedded_log.hpp"
 #include "net/io_loop.hpp"
 #include "records/delivery.hpp"
-#include "retry/attempt/http_sender.hpp"
+#include "retry/attempt/fair_sender.hpp"
 #include "retry/bench/observed_log.hpp"
 #include "retry/bench/receiver.hpp"
 #include "retry/bench/run_on.hpp"
@@ -79,9 +79,9 @@ class RoleAtWork {
 public:
     RoleAtWork(log::EventLog& log, Waits& waits) {
         deliveries_.run([this] {
-            sender_ = std::make_unique<HttpSender>(
-                HttpSender::Options{.guard = *AddressGuard::with_allowed({"127.0.0.1"})},
-                deliveries_.loop());
+            sender_ = std::make_unique<FairSender>(
+                HttpSender::Options{.guard = *AddressGuard::with_allowed({"127.0.0.1"})}, clock_,
+                deliveries_.loop(), aside_.loop());
         });
         control_.run([&] {
             node_ = std::make_unique<RetryNode>(
@@ -187,11 +187,12 @@ private:
 
     core::SystemClock clock_;
     Thread control_{"retry"};
+    Thread aside_{"retry-aside-0", Thread::Slices::after_others};
     Thread deliveries_{"retry-0"};
     Thread costly_{"retry-costly", Thread::Slices::after_others};
     Thread fan_out_{"retry-fan"};
     RequestQueue requests_{control_.loop(), clock_, {}};
-    std::unique_ptr<HttpSender> sender_;  ///< of the deliveries' thread
+    std::unique_ptr<FairSender> sender_;  ///< of the deliveries' thread
     std::unique_ptr<RetryNode> node_;     ///< of the control thread
     std::atomic<std::uint64_t> posted_ = 0;
 };

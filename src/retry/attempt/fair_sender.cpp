@@ -1,0 +1,109 @@
+#include "retry/attempt/fair_sender.hpp"
+
+#include "core/contain.hpp"
+
+#include <chrono>
+#include <future>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace beckon::retry {
+
+namespace {
+
+/// What is used aside is told so often, for all owners together.
+constexpr core::Duration kTells = std::chrono::milliseconds{20};
+
+template <class Used>
+HttpSender::Options reporting_to(HttpSender::Options options, Used used) {
+    options.used = std::move(used);
+    return options;
+}
+
+}  // namespace
+
+/// The sender of the thread aside, which begins there with its first request.
+class FairSender::Aside {
+public:
+    using Tell = std::function<void(std::map<std::string, core::Duration>)>;
+
+    /// `tell`: any thread.
+    Aside(HttpSender::Options options, net::IoLoop& loop, Tell tell)
+        : options_(reporting_to(std::move(options),
+                                [this](const auto& owner, auto time) { note(owner, time); })),
+          loop_(loop),
+          tell_(std::move(tell)) {}
+
+    void send(HttpRequest request, const std::function<void(HttpAnswer)>& done) {
+        const auto begun = core::contain("retry aside", [&] {
+            if (!open_) open_ = std::make_unique<Open>(options_, loop_);
+            open_->sender.send(std::move(request), done);
+        });
+        if (!begun) done({.end = HttpAnswer::End::unsendable, .why = "it could not be begun"});
+    }
+
+private:
+    struct Open {
+        Open(const HttpSender::Options& options, net::IoLoop& loop)
+            : lifetime(loop), sender(options, loop) {}
+        core::Lifetime lifetime;
+        HttpSender sender;
+    };
+
+    void note(const std::string& owner, core::Duration time) {
+        if (used_.empty()) {
+            loop_.post_after(kTells,
+                             open_->lifetime.guard([this] { tell_(std::exchange(used_, {})); }));
+        }
+        used_[owner] += time;
+    }
+
+    const HttpSender::Options options_;
+    net::IoLoop& loop_;
+    const Tell tell_;
+    std::map<std::string, core::Duration> used_;  ///< not told yet
+    std::unique_ptr<Open> open_;
+};
+
+FairSender::FairSender(const HttpSender::Options& options, const core::Clock& clock,
+                       net::IoLoop& loop, net::IoLoop& aside, FairTime used)
+    : clock_(clock),
+      used_(std::move(used)),
+      lifetime_(loop),
+      here_(reporting_to(options, [this](const auto& owner,
+                                         auto time) { used_.spend(owner, time, clock_.mono()); }),
+            loop),
+      aside_loop_(aside) {
+    const auto remote = lifetime_.remote();
+    aside_ = std::make_unique<Aside>(options, aside, [this, remote](auto more) {
+        remote.post([this, more = std::move(more)] {
+            for (const auto& [owner, time] : more) used_.spend(owner, time, clock_.mono());
+        });
+    });
+}
+
+FairSender::~FairSender() {
+    lifetime_.end();
+    std::promise<void> ended;
+    aside_loop_.post([this, &ended] {
+        aside_.reset();
+        ended.set_value();
+    });
+    ended.get_future().wait();
+}
+
+void FairSender::send(HttpRequest request, std::function<void(HttpAnswer)> done) {
+    if (!used_.is_above_share(request.owner, clock_.mono())) {
+        return here_.send(std::move(request), std::move(done));
+    }
+    ++sent_aside_;
+    const auto back = [remote = lifetime_.remote(), done = std::move(done)](HttpAnswer answer) {
+        remote.post([done, answer = std::move(answer)] { done(answer); });
+    };
+    aside_loop_.post([aside = aside_.get(), request = std::move(request), back]() mutable {
+        aside->send(std::move(request), back);
+    });
+}
+
+}  // namespace beckon::retry
