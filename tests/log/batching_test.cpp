@@ -335,6 +335,22 @@ TEST_CASE("a linger that is longer than needed does not stay", "[batching]") {
     CHECK(linger.now() == milliseconds{0});
 }
 
+TEST_CASE("spans that differ make a linger no longer than their average does", "[batching]") {
+    Linger none{milliseconds{20}};
+    Linger some{milliseconds{20}};
+    for (int i = 0; i < 15; ++i) some.measured({.idle = 0.1, .own = 0.5});
+    const auto before = some.now();
+    for (int i = 0; i < 500; ++i) {
+        for (const double off : {-0.16, 0.16}) {
+            none.measured({.idle = Linger::kIdle + 0.04 + off, .own = 0.5});
+            some.measured({.idle = Linger::kIdle + off, .own = 0.5});
+        }
+        REQUIRE(none.now() <= milliseconds{1});
+        REQUIRE(some.now() > 0.95 * before);
+        REQUIRE(some.now() < 1.05 * before);
+    }
+}
+
 TEST_CASE("a linger that is not asked for some time is shorter by as much", "[batching]") {
     Linger linger{milliseconds{20}};
     for (int i = 0; i < 20; ++i) linger.measured({.idle = 0, .own = 0.5});

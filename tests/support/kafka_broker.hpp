@@ -30,7 +30,7 @@ public:
     void restart();
     void restart_without_waiting();
     /// Blocks until the broker answers and has taken itself back into service.
-    void await_answer(std::chrono::seconds limit = std::chrono::seconds{60});
+    void await_answer(std::chrono::seconds limit = std::chrono::seconds{120});
 
     /// Freezes all its threads (SIGSTOP), and returns when they stand: connections stay and nothing
     /// answers.

@@ -1,6 +1,7 @@
 #include "log/batching/linger.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace beckon::log {
 
@@ -11,29 +12,17 @@ namespace {
 /// The first linger, and the shortest that is worth a timer.
 constexpr Duration kLeast = std::chrono::microseconds{500};
 
-Duration longer(Duration linger) { return std::max(linger + linger / 2, kLeast); }
-
-/// By one part in `parts`.
-Duration shorter(Duration linger, int parts) {
-    const auto next = linger - linger / parts;
-    return next < kLeast ? Duration::zero() : next;
-}
-
-constexpr int kQuickly = 5;
-constexpr int kSlowly = 20;
-
 }  // namespace
 
 void Linger::measured(const Processors::Load& load, int spans) {
-    auto linger = now();
-    const bool pays = load.own >= kOwnLeast;
-    if (pays && load.idle < kShort) {
-        linger = std::min(longer(linger), most_);
-    } else {
-        const bool spare = !pays || load.idle > kSpare;
-        for (int i = 0; i < spans; ++i) linger = shorter(linger, spare ? kQuickly : kSlowly);
-    }
-    linger_ = linger.count();
+    const auto idle = load.own < kOwnLeast ? std::max(load.idle, kIdleOfOthers) : load.idle;
+    const bool grows = idle < kIdle;
+    // Nobody asked meanwhile, so nothing is known of how it would have helped: it grows once.
+    const auto factor = std::exp(kGain * (kIdle - idle) * (grows ? 1 : spans));
+    const auto before = grows ? std::max(now(), kLeast) : now();
+    const auto after =
+        std::min(static_cast<double>(before.count()) * factor, static_cast<double>(most_.count()));
+    linger_ = after < static_cast<double>(kLeast.count()) ? 0 : static_cast<SteadyTime::rep>(after);
 }
 
 Duration OwnLinger::at(SteadyTime now) {

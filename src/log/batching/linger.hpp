@@ -25,12 +25,15 @@ public:
     /// What `spans` times kSpan were like.
     void measured(const Processors::Load& load, int spans = 1);
     static constexpr std::chrono::milliseconds kSpan{200};
-    /// With less of the processors idle than the first it grows, with more it shrinks, and with
-    /// more than the second it shrinks quickly.
-    static constexpr double kShort = 0.2;
-    static constexpr double kSpare = 0.3;
+    /// With less of the processors idle it grows, with more it shrinks: its logarithm by kGain
+    /// times the difference, so by half in a span without any idle. What one span has too little
+    /// and the next one too much cancels out: that spans differ makes it no longer.
+    static constexpr double kIdle = 0.2;
+    static constexpr double kGain = 2;
     /// The process uses at least this share of them.
     static constexpr double kOwnLeast = 0.1;
+    /// Else it shrinks as if so much were idle, or more if more is.
+    static constexpr double kIdleOfOthers = 0.3;
 
 private:
     const SteadyTime::duration most_;

@@ -44,10 +44,7 @@ struct Kafka {
 
     /// Everything in a partition, in order.
     std::vector<std::pair<core::Offset, std::string>> read(TopicPartition where) {
-        std::optional<core::Result<log::Ends>> ends;
-        log->ends(where, executor, [&](auto result) { ends = result; });
-        REQUIRE(executor.wait_until([&] { return ends.has_value(); }));
-        REQUIRE(*ends);
+        const auto ends = ends_of(where);
         std::vector<std::pair<core::Offset, std::string>> records;
         std::unique_ptr<log::PartitionReader> reader;
         reader = log->open_reader(where, 0, executor, [&] {
@@ -58,8 +55,22 @@ struct Kafka {
                 if (!taken || taken->drained) return;
             }
         });
-        REQUIRE(executor.wait_until([&] { return reader->position() >= (*ends)->end; }));
+        REQUIRE(executor.wait_until([&] { return reader->position() >= ends.end; }));
         return records;
+    }
+    /// A question waits for some seconds. A broker that was killed or stopped may need longer until
+    /// it leads its partitions again, so an answer that it is unavailable is no answer here.
+    log::Ends ends_of(TopicPartition where) {
+        const auto until = steady_clock::now() + seconds{60};
+        for (;;) {
+            std::optional<core::Result<log::Ends>> ends;
+            log->ends(where, executor, [&](auto result) { ends = result; });
+            REQUIRE(executor.wait_until([&] { return ends.has_value(); }, seconds{30}));
+            if (*ends) return **ends;
+            INFO((*ends).error().message);
+            REQUIRE((*ends).error().fault == core::Fault::unavailable);
+            REQUIRE(steady_clock::now() < until);
+        }
     }
 
     log::KafkaConfig config;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -183,6 +184,7 @@ struct Machine {
     microseconds answering{60};      ///< of the broker, for a fetch
     microseconds fetching{60};       ///< of the edge, for what one fetch brought
     microseconds reading_each{20};   ///< of the edge, for a message
+    double noise = 0;                ///< what is measured as idle is off by up to so much
 };
 
 struct Outcome {
@@ -193,6 +195,8 @@ struct Outcome {
     milliseconds answer_p99{};
     milliseconds frame_p99{};  ///< from the answer on
     double busy = 0;
+    microseconds linger{};          ///< of the endpoint's records, on average
+    microseconds fetches_linger{};  ///< and of the edge's fetches
 };
 
 /// librdkafka sends one request at a time, with all records of one partition; then the broker
@@ -220,7 +224,9 @@ public:
                 .answer_p99 = percentile<milliseconds>(answers_, 0.99),
                 .frame_p99 = percentile<milliseconds>(frames_, 0.99),
                 .busy = std::chrono::duration<double>{runs_.used()}.count() / lasted /
-                        machine_.processors};
+                        machine_.processors,
+                .linger = mean(lingers_),
+                .fetches_linger = mean(fetches_lingers_)};
     }
 
 private:
@@ -285,10 +291,23 @@ private:
         runs_.at(runs_.now() + Linger::kSpan, [this, used = runs_.used()] {
             const std::chrono::duration<double> busy = runs_.used() - used;
             const std::chrono::duration<double> all = machine_.processors * Linger::kSpan;
-            linger_.measured({.idle = 1 - busy / all, .own = 0.3});
-            fetches_linger_.measured({.idle = 1 - busy / all, .own = 0.3});
+            const auto idle = 1 - busy / all;
+            linger_.measured({.idle = noisy(idle), .own = 0.3});
+            fetches_linger_.measured({.idle = noisy(idle), .own = 0.3});
+            lingers_.push_back(linger_.now());
+            fetches_lingers_.push_back(fetches_linger_.now());
             measure();
         });
+    }
+
+    /// As it is measured in a short span.
+    double noisy(double idle) {
+        std::uniform_real_distribution<double> off{-machine_.noise, machine_.noise};
+        return std::clamp(idle + off(random_), 0.0, 1.0);
+    }
+    static microseconds mean(const std::vector<SteadyTime::duration>& of) {
+        const auto all = std::accumulate(of.begin(), of.end(), SteadyTime::duration{});
+        return std::chrono::duration_cast<microseconds>(all / std::max<std::size_t>(of.size(), 1));
     }
 
     void produce(core::Partition partition, const Sent& message) {
@@ -369,6 +388,8 @@ private:
     std::size_t fetches_ = 0;
     std::vector<SteadyTime::duration> answers_;
     std::vector<SteadyTime::duration> frames_;
+    std::vector<SteadyTime::duration> lingers_;
+    std::vector<SteadyTime::duration> fetches_lingers_;
 };
 
 Outcome run(const Load& load, const Machine& machine = {}, bool wait = true) {
@@ -430,4 +451,17 @@ TEST_CASE("bursts wait for no more than the bound", "[batching]") {
     CAPTURE(burst, with.answer_p99.count(), without.answer_p99.count());
     CHECK(with.answer_p99 <= without.answer_p99 + LingeringRecords::kWaitMax);
     CHECK(with.per_second == Approx(without.per_second));
+}
+
+TEST_CASE("a measure that is off by as much in either direction makes nothing linger",
+          "[batching]") {
+    const auto per_second = GENERATE(as<std::size_t>{}, 9'000, 10'000);
+    const Load load{.per_second = per_second};
+    const auto exact = run(load);
+    const auto noisy = run(load, {.noise = 0.2});
+    CAPTURE(per_second, noisy.busy, noisy.linger.count(), noisy.fetches_linger.count());
+    REQUIRE(exact.busy < 1 - Linger::kIdle);  // there is some to spare
+    CHECK(exact.linger == microseconds{0});
+    CHECK(noisy.linger < microseconds{700});
+    CHECK(noisy.fetches_linger < microseconds{700});
 }
