@@ -32,6 +32,10 @@
 #   --soak            only the endpoint, with ten million requests: its heap must not grow
 #   --quick           a tenth of the time and of the connections: shows that it works, measures
 #                     nothing that one could quote
+#   --parts LIST      comma-separated: parts of --only sustained, where the machine is quiet for some minutes at a time:
+#                     embedded-senders, embedded-rates, embedded-highest, embedded-registering, the same with kafka,
+#                     beside-1, beside-2 and beside-3 (the rounds). Each takes at most 8 minutes. What other parts have
+#                     measured stays in build/bench, and the tables have all of it
 #   --stored LIST     comma-separated: how many messages wait, for --only stored; default 0,1000000,10000000
 #   --keep            leave the servers' data and logs in build/bench/run
 # Everything else goes to `beckon-bench` (see its --help), after the defaults below.
@@ -63,6 +67,7 @@ sustained_options=(--duration 30 --warm-up 5 --rate-max 64000)
 sustained_rates=(200 1000 4000 8000)
 closed_senders=(1 8 64 256)
 stored_counts=(0 1000000 10000000)
+parts=()  # of --only sustained; none: all
 beside_options=(--duration 10 --warm-up 5)
 beside_rounds=3
 partitions=12  # of Beckon's topics on Kafka, as a new log has them, and of those of Kafka alone
@@ -95,6 +100,7 @@ while (($#)); do
             console_options=(PARTITIONS=100 SECONDS=5)
             cluster_options=(--quick) ;;
         --keep) keep=yes ;;
+        --parts) (($# >= 2)) || die "--parts needs a list"; IFS=, read -ra parts <<<"$2"; shift ;;
         --stored) (($# >= 2)) || die "--stored needs a list of counts"; IFS=, read -ra stored_counts <<<"$2"; shift ;;
         *) options+=("$1") ;;
     esac
@@ -103,8 +109,16 @@ done
 for name in "${options[@]}"; do unset "defaults[${name%%=*}]"; done
 for name in "${!defaults[@]}"; do options+=("$name" "${defaults[$name]}"); done
 
+((${#parts[@]} == 0)) || [[ "$only" == sustained ]] || die "--parts goes with --only sustained"
+for part in "${parts[@]}"; do
+    [[ "$part" =~ ^((embedded|kafka)-(senders|rates|highest|registering)|beside-[1-9])$ ]] ||
+        die "'$part' is not a part of sustained (see --help)"
+    [[ "$part" != beside-* ]] || ((${part#beside-} <= beside_rounds)) || die "'$part': there are $beside_rounds rounds"
+done
+
 readonly OUT=build/bench RUN=build/bench/run
-rm -rf "$RUN" "$OUT"/{sustained,beside,bare}-*.json
+rm -rf "$RUN"
+((${#parts[@]})) || rm -f "$OUT"/{sustained,beside,bare}-*.json
 mkdir -p "$RUN"
 
 pids=()  # what this script started, in order
@@ -252,6 +266,7 @@ kafka_services() {
 stop_services() {
     kill -TERM "$endpoint" "$edge"
     wait "$endpoint" "$edge" || true
+    endpoint="" edge=""
 }
 
 # A broker's compiler needs some 200,000 messages until it has done its work.
@@ -266,44 +281,74 @@ bench_kafka() {
     measure kafka "$edge_port" --pid "endpoint=$endpoint" --pid "edge=$edge" --pid "broker=$kafka"
 }
 
+# wanted PATTERN ...: whether a part that was asked for matches one of them.
+wanted() {
+    local pattern part
+    ((${#parts[@]})) || return 0
+    for pattern in "$@"; do
+        for part in "${parts[@]}"; do
+            # shellcheck disable=SC2053 # a pattern
+            [[ "$part" != $pattern ]] || return 0
+        done
+    done
+    return 1
+}
+
+# load_of FILE OPTION ...: beckon-bench, with its result in that file.
+load_of() {
+    local file="$OUT/$1.json"
+    shift
+    rm -f "$file"
+    "$(dirname "$BINARY")/beckon-bench" "$@" --json-file "$file"
+}
+
 # sustained_on LOG EDGE_PORT --pid NAME=PID ...: the cost of a message with so many senders that wait for
 # their 201, then at each rate, then at the highest rate.
 sustained_on() {
     local log="$1" edge_port="$2" senders rate result=0
     shift 2
-    for senders in "${closed_senders[@]}"; do
-        "$(dirname "$BINARY")/beckon-bench" "ws://127.0.0.1:$edge_port/" --connections 200 --senders "$senders" \
-            "${sustained_options[@]:0:4}" "$@" --profiles saturation --ahead 0 --label "$log, $senders senders" \
-            --json-file "$OUT/sustained-$log-closed-$senders.json" || result=1
-    done
+    if wanted "$log-senders"; then
+        for senders in "${closed_senders[@]}"; do
+            load_of "sustained-$log-closed-$senders" "ws://127.0.0.1:$edge_port/" --connections 200 --senders "$senders" \
+                "${sustained_options[@]:0:4}" "$@" --profiles saturation --ahead 0 --label "$log, $senders senders" || result=1
+        done
+    fi
     local common=("ws://127.0.0.1:$edge_port/" --connections 200 --senders 512 "${sustained_options[@]}" "$@")
-    for rate in "${sustained_rates[@]}"; do
-        "$(dirname "$BINARY")/beckon-bench" "${common[@]}" --profiles latency --rate "$rate" --label "$log at $rate/s" \
-            --json-file "$OUT/sustained-$log-$rate.json" || result=1
-    done
-    "$(dirname "$BINARY")/beckon-bench" "${common[@]}" --profiles sustained --rate 1000 --label "$log" \
-        --json-file "$OUT/sustained-$log.json" || result=1
-    # Three times: at first a broker's compiler costs more than all else, so the last one counts.
-    for _ in 1 2 3; do
-        "$(dirname "$BINARY")/beckon-bench" "${common[@]}" --profiles idle --idle-register \
-            --idle-connections "$registering_clients" --label "$log, registering" \
-            --json-file "$OUT/sustained-$log-registering.json" || result=1
-    done
+    if wanted "$log-rates"; then
+        for rate in "${sustained_rates[@]}"; do
+            load_of "sustained-$log-$rate" "${common[@]}" --profiles latency --rate "$rate" --label "$log at $rate/s" ||
+                result=1
+        done
+    fi
+    if wanted "$log-highest"; then
+        load_of "sustained-$log" "${common[@]}" --profiles sustained --rate 1000 --label "$log" || result=1
+    fi
+    if wanted "$log-registering"; then
+        # Three times: at first a broker's compiler costs more than all else, so the last one counts.
+        for _ in 1 2 3; do
+            load_of "sustained-$log-registering" "${common[@]}" --profiles idle --idle-register \
+                --idle-connections "$registering_clients" --label "$log, registering" || result=1
+        done
+    fi
     return $result
 }
 
 bench_sustained() {
     local standalone base kafka kafka_server endpoint edge edge_port result=0
     say "load: $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) cores"
-    standalone sustained always
-    sustained_on embedded "$edge_port" --pid "standalone=$standalone" || result=1
-    stop_all
-    kafka_cluster sustained-kafka
-    warm_broker_up
-    sustained_on kafka "$edge_port" --pid "endpoint=$endpoint" --pid "edge=$edge" \
-        --pid "broker=$kafka" || result=1
+    if wanted "embedded-*"; then
+        standalone sustained always
+        sustained_on embedded "$edge_port" --pid "standalone=$standalone" || result=1
+        stop_all
+    fi
+    if wanted "kafka-*" "beside-*"; then
+        kafka_cluster sustained-kafka
+        warm_broker_up
+        sustained_on kafka "$edge_port" --pid "endpoint=$endpoint" --pid "edge=$edge" \
+            --pid "broker=$kafka" || result=1
+    fi
     compare_sustained || result=1
-    beside_kafka sustained-kafka || result=1
+    ! wanted "beside-*" || beside_kafka sustained-kafka || result=1
     return $result
 }
 
@@ -320,8 +365,9 @@ beside_kafka() {
     local name="$1" round rate senders="${closed_senders[-1]}" result=0
     create_topics "$name" --kafka-prefix bare.
     for ((round = 1; round <= beside_rounds; ++round)); do
+        wanted "beside-$round" || continue
         say "Beckon and Kafka alone by turns, round $round of $beside_rounds"
-        ((round == 1)) || kafka_services "$name"
+        [[ -n "$endpoint" ]] || kafka_services "$name"
         local common=("ws://127.0.0.1:$edge_port/" --connections 200 "${beside_options[@]}" --pid "endpoint=$endpoint"
             --pid "edge=$edge" --pid "broker=$kafka" --label beside)
         for rate in "${sustained_rates[@]}"; do
@@ -350,10 +396,11 @@ bare_kafka() {
 
 compare_beside() {
     python3 - "$OUT" "$beside_rounds" "${closed_senders[-1]}" "${sustained_rates[*]}" <<'PYTHON'
-import json, statistics, sys
+import json, os, statistics, sys
 out, rounds, senders, rates = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4].split()
+turns = [turn for turn in range(1, rounds + 1) if os.path.exists(f"{out}/bare-saturation-{turn}.json")]
 def median(load, what):
-    return statistics.median(what(load, turn) for turn in range(1, rounds + 1))
+    return statistics.median(what(load, turn) for turn in turns)
 def read(file):
     return json.load(open(f"{out}/{file}.json"))
 def beckon(load, turn):
@@ -362,7 +409,7 @@ def bare(load, turn):
     return read(f"bare-{load}-{turn}")
 def part(name):
     return lambda load, turn: next(one["us_per_message"] for one in beckon(load, turn)["cpu"]["processes"] if one["name"] == name)
-print(f"Beckon on Kafka and Kafka alone by turns, medians of {rounds}: us of CPU a message (wanted: at most 1.2 x)")
+print(f"Beckon on Kafka and Kafka alone by turns, medians of {len(turns)}: us of CPU a message (wanted: at most 1.2 x)")
 print(f"{'load':>12} {'messages/s':>10} {'Beckon = endpoint + edge + broker':>36} {'POST to frame':>17} {'Kafka alone = client + broker':>31} {'publish to fetch':>17}")
 for load in rates + ["saturation"]:
     parts = [median(load, part(name)) for name in ("endpoint", "edge", "broker")]
@@ -380,7 +427,7 @@ PYTHON
 # One table of all that was measured.
 compare_sustained() {
     python3 - "$OUT" "$(nproc)" "${closed_senders[*]}" "${sustained_rates[*]}" <<'PYTHON'
-import json, sys
+import json, os, sys
 out, cores = sys.argv[1], int(sys.argv[2])
 senders, rates = (one.split() for one in sys.argv[3:])
 print(f"{'log':9} {'load':>16} {'messages/s':>10} {'POST to 201':>15} {'POST to frame':>17} {'201 to frame':>15}  idle  CPU us a message")
@@ -389,6 +436,8 @@ for log in ("embedded", "kafka"):
     runs = [(f"{n} senders", f"sustained-{log}-closed-{n}.json", "saturation") for n in senders]
     runs += [(f"{rate}/s", f"sustained-{log}-{rate}.json", "latency") for rate in rates]
     for name, file, profile in runs + [("highest rate", f"sustained-{log}.json", "sustained")]:
+        if not os.path.exists(f"{out}/{file}"):
+            continue  # of a part that was not asked for
         run = json.load(open(f"{out}/{file}"))[profile]
         if "post_to_frame" not in run:
             print(f"{log:9} {name:>16}  none of the rates that were tried")
@@ -400,6 +449,8 @@ for log in ("embedded", "kafka"):
             return f"{run[times]['p50_ms']:.1f} / {run[times]['p99_ms']:.1f}".rjust(width)
         print(f"{log:9} {name:>16} {run['messages_per_s']:10.0f} {of('post_to_201', 15)} {of('post_to_frame', 17)} {of('201_to_frame', 15)}"
               f" {max(0, 100 * (1 - used / cores)):4.0f}%  {cpu['us_per_message']:.0f} = {each}")
+    if not os.path.exists(f"{out}/sustained-{log}-registering.json"):
+        continue
     idle = json.load(open(f"{out}/sustained-{log}-registering.json"))["idle"]
     print(f"{log:9} {idle['connections'] / idle['opening_s']:.0f} clients a second connect, say hello and register")
 PYTHON
@@ -483,7 +534,7 @@ bench_tracked() {
 # Compares the CPU times: 100 % tracked may cost a tenth.
 compare_tracked() {
     python3 - "$OUT" "$rounds" <<'PYTHON'
-import json, statistics, sys
+import json, os, statistics, sys
 out, rounds = sys.argv[1], int(sys.argv[2])
 def cost(share, turn):
     return json.load(open(f"{out}/reliability-{share}-{turn}.json"))["latency"]["cpu"]["us_per_message"]
