@@ -371,7 +371,8 @@ std::vector<Setting> retry_settings(Config& c) {
                       "the name of a receiver may lead to; Beckon vets those that a webhook's URL "
                       "names itself."),
         text_setting("retry.ca_file", c.retry.ca_file,
-                     "PEM file of certificate authorities for receivers, besides the system's.",
+                     "PEM file of certificate authorities for receivers and retry.proxy, besides "
+                     "the system's.",
                      "a path"),
         duration_setting("retry.age_max", c.retry.age_max, seconds{1}, seconds{hours{24 * 30}},
                          "Age after which a delivery is not attempted any more."),

@@ -528,8 +528,13 @@ void HttpSender::Impl::prepare(Transfer& transfer) {
     set(easy, CURLOPT_HTTP_VERSION,
         static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
     if (options.http2) set(easy, CURLOPT_PIPEWAIT, 1L);  // rather than a connection of its own
-    set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-    if (!options.ca_file.empty()) set(easy, CURLOPT_CAINFO, options.ca_file.c_str());
+    for (const auto version : {CURLOPT_SSLVERSION, CURLOPT_PROXY_SSLVERSION}) {
+        set(easy, version, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+    }
+    if (options.ca_file.empty()) return;
+    for (const auto file : {CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO}) {
+        set(easy, file, options.ca_file.c_str());
+    }
 }
 
 void HttpSender::Impl::begin(std::unique_ptr<Transfer> transfer) {
