@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <iostream>
+#include <string>
 #include <utility>
 
 #include <unistd.h>
@@ -36,9 +38,11 @@ std::string time_left(double left) {
 }  // namespace
 
 std::string grouped(std::uint64_t number) {
-    auto text = std::to_string(number);
-    for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) {
-        text.insert(static_cast<std::size_t>(at), ",");
+    const auto digits = std::to_string(number);
+    std::string text;
+    for (std::size_t at = 0; at < digits.size(); ++at) {
+        if (at > 0 && (digits.size() - at) % 3 == 0) text.push_back(',');
+        text.push_back(digits[at]);
     }
     return text;
 }

@@ -3,8 +3,8 @@
 #include "core/clock.hpp"
 #include "log/kafka/kafka_events.hpp"
 
+#include <algorithm>
 #include <chrono>
-#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -28,11 +28,11 @@ public:
         const auto now = clock_.mono();
         if (stop_.stop_requested() || now >= until_) return false;
         if (events_.login_refusal().empty()) {
-            refused_.reset();
+            refused_ = core::MonoTime::max();
             return true;
         }
-        if (!refused_) refused_ = now;
-        return now - *refused_ < kLoginMax;
+        refused_ = std::min(refused_, now);
+        return now - refused_ < kLoginMax;
     }
 
 private:
@@ -40,7 +40,7 @@ private:
     const core::Clock& clock_;
     const core::MonoTime until_;
     const std::stop_token stop_;
-    std::optional<core::MonoTime> refused_;  ///< when again() saw a refusal first
+    core::MonoTime refused_ = core::MonoTime::max();  ///< when again() saw a refusal first
 };
 
 }  // namespace beckon::log::kafka

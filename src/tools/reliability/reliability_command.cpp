@@ -4,11 +4,13 @@
 #include "fetch/transfer.hpp"
 #include "tools/commands.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -23,9 +25,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kNameWidth = 20;
 
-std::string padded(std::string text, std::size_t width) {
-    if (text.size() < width) text.append(width - text.size(), ' ');
-    return text;
+std::string in_column(std::string_view text, std::size_t width) {
+    std::string column{text};
+    column.resize(std::max(width, text.size()), ' ');
+    return column;
 }
 
 /// "2026-11-20 08:30:00.125"
@@ -43,7 +46,7 @@ std::string counts_text(const std::string& page) {
     const auto json = core::must_parse_ordered_json(page);
     std::string text;
     for (const auto& [name, count] : json.at("counts").items()) {
-        text += padded(name, kNameWidth) + std::to_string(count.get<std::uint64_t>()) + "\n";
+        text += in_column(name, kNameWidth) + std::to_string(count.get<std::uint64_t>()) + "\n";
     }
     for (const auto& step : json.at("refused")) {
         text += "refused " + step_text(step) + ": " +
@@ -55,14 +58,14 @@ std::string counts_text(const std::string& page) {
 std::string flow_text(const std::string& page) {
     const auto json = core::must_parse_ordered_json(page);
     if (json.at("steps").empty()) return {};
-    std::string text = "\n" + padded("step of the last day", 2 * kNameWidth) +
+    std::string text = "\n" + in_column("step of the last day", 2 * kNameWidth) +
                        "     count    mean ms     p50 ms     p99 ms\n";
     for (const auto& step : json.at("steps")) {
         char numbers[64];
         std::snprintf(numbers, sizeof numbers, "%10lld %10lld %10lld %10lld\n",
                       step.at("count").get<long long>(), step.at("mean_ms").get<long long>(),
                       step.at("p50_ms").get<long long>(), step.at("p99_ms").get<long long>());
-        text += padded(step_text(step), 2 * kNameWidth) + numbers;
+        text += in_column(step_text(step), 2 * kNameWidth) + numbers;
     }
     return text;
 }
