@@ -4,7 +4,7 @@
 //
 //   node --test second-cluster.mjs
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
@@ -32,19 +32,23 @@ let client;
 let headers;
 let token;
 
+/** Runs a command while this process goes on: kept connections that a server closes meanwhile are noticed. */
+const run = (command, args, more = {}) => new Promise((resolve) => {
+    execFile(command, args, { encoding: 'utf8', maxBuffer: 64e6, ...more }, (error, stdout, stderr) => resolve({ status: error ? error.code ?? error.signal : 0, stdout, stderr }));
+});
 /** Runs a step of the page as a reader's shell would, with the settings of this installation in the environment. */
 function shell(text) {
     const bin = join(second.directory, 'bin');
-    return spawnSync('bash', ['-e', '-o', 'pipefail', '-c', here(text)], {
-        cwd: second.directory, encoding: 'utf8', timeout: 180000,
+    return run('bash', ['-e', '-o', 'pipefail', '-c', here(text)], {
+        cwd: second.directory, timeout: 180000,
         env: {
             ...process.env, PATH: `${bin}:${process.env.PATH}`, BECKON_PARTITIONS: '4', BECKON_TIERS: '0s,1s', BECKON_REPLICATION_FACTOR: '1',
             BECKON_KEY_RING: join(second.directory, 'keys.json'),
         },
     });
 }
-function must(text) {
-    const { status, stdout, stderr } = shell(text);
+async function must(text) {
+    const { status, stdout, stderr } = await shell(text);
     assert.equal(status, 0, `${text}\n${stdout}${stderr}`);
     return stdout + stderr;
 }
@@ -85,8 +89,8 @@ after(async () => {
 });
 
 /** The newest record of each key of a topic, without what differs from cluster to cluster. */
-function newestOf(cluster, topic) {
-    const { status, stdout, stderr } = spawnSync(BECKON, ['replay', 'show', '--topic', topic, '--values', ...cluster.kafkaOptions()], { encoding: 'utf8', timeout: 60000 });
+async function newestOf(cluster, topic) {
+    const { status, stdout, stderr } = await run(BECKON, ['replay', 'show', '--topic', topic, '--values', ...cluster.kafkaOptions()], { timeout: 60000 });
     assert.equal(status === 3 ? 0 : status, 0, stderr); // 3: nothing is there
     const newest = new Map();
     for (const line of stdout.split('\n').filter(Boolean)) {
@@ -96,7 +100,10 @@ function newestOf(cluster, topic) {
     return JSON.stringify([...newest.entries()].sort());
 }
 const TOPICS = ['notifications', 'subscriptions', 'events', 'webhooks', 'retry.0', 'retry.1', 'retry.dead', 'reliability', 'control'];
-const copied = () => TOPICS.every((topic) => newestOf(second, topic) === newestOf(first, topic));
+async function copied() {
+    for (const topic of TOPICS) if (await newestOf(second, topic) !== await newestOf(first, topic)) return false;
+    return true;
+}
 const committed = async (cluster) => {
     const shown = await cluster.kafkaTool('consumer.group.ConsumerGroupCommand', ['--describe', '--group', 'beckon.retry', '--offsets']);
     return [...shown.matchAll(/beckon\.retry +(beckon\.\S+) +(\d+) +(\d+) +(\d+)/g)].map(([, topic, partition, offset, end]) => ({ topic, partition: Number(partition), offset: Number(offset), end: Number(end) }));
@@ -140,7 +147,7 @@ test('the first cluster has a history, of which the beginning is gone', { timeou
 });
 
 test('MirrorMaker copies it', { timeout: 400000 }, async () => {
-    must(makeTopics);
+    await must(makeTopics);
     const one = ['replication.factor', 'offset-syncs.topic.replication.factor', 'checkpoints.topic.replication.factor', 'heartbeats.topic.replication.factor', 'offset.storage.replication.factor', 'status.storage.replication.factor', 'config.storage.replication.factor'];
     const single = one.map((name) => `${name} = 1\n`).join(''); // the clusters of this test have one broker each
     writeFileSync(join(second.directory, 'mirror.properties'), here(mirrorFile) + single);
@@ -182,15 +189,15 @@ test('the first cluster is lost; the copy is refused until it is adopted', { tim
         second.children.delete(role);
         assert.match(child.output, /these log topics are a copy: .*beckon topics adopt/, role);
     }
-    const again = shell('beckon topics create --kafka-servers kafka.second:9092');
+    const again = await shell('beckon topics create --kafka-servers kafka.second:9092');
     assert.notEqual(again.status, 0);
     assert.match(again.stderr, /these log topics are a copy/);
-    assert.match(shell('beckon doctor --kafka-servers kafka.second:9092').stdout, /BAD +log +these log topics are a copy/);
+    assert.match((await shell('beckon doctor --kafka-servers kafka.second:9092')).stdout, /BAD +log +these log topics are a copy/);
 
-    const shown = must(adopt);
+    const shown = await must(adopt);
     t.diagnostic(shown);
     assert.match(shown, /^events: \d+ records are taken again at most$/m, 'each partition has an offset of the group');
-    assert.match(must(adopt), /there is nothing to adopt/);
+    assert.match(await must(adopt), /there is nothing to adopt/);
 });
 
 test('all roles start there, with the data of the first cluster', { timeout: 240000 }, async (t) => {
