@@ -156,6 +156,12 @@ struct Canary::Impl {
             if (!runners.contains(edge)) changed |= begin(edge);
         }
         untried = untried_now;
+        {
+            const std::scoped_lock lock{mutex};
+            if (failing.size() > kEdgesMax) {
+                std::erase_if(failing, [&](const auto& edge) { return !now.contains(edge); });
+            }
+        }
         if (changed) publish();
     }
 
@@ -197,25 +203,24 @@ struct Canary::Impl {
         } else {
             failures.Increment();
         }
-        CanaryFacts::Edge before;
         CanaryFacts::Edge now;
+        bool changed = false;
         {
             const std::scoped_lock lock{mutex};
-            before = runner.stats.facts();
             runner.stats.add(std::move(push));
             now = runner.stats.facts();
+            changed = now.state == CanaryFacts::State::failing ? failing.insert(now.edge).second
+                                                               : failing.erase(now.edge) > 0;
         }
-        tell_change(before, now);
+        if (changed) tell(now);
         publish();
     }
 
     /// A line when an edge begins to fail, and when it works again.
-    static void tell_change(const CanaryFacts::Edge& before, const CanaryFacts::Edge& now) {
-        using State = CanaryFacts::State;
-        if (now.state == before.state) return;
-        if (now.state == State::failing) {
+    static void tell(const CanaryFacts::Edge& now) {
+        if (now.state == CanaryFacts::State::failing) {
             core::log_warn("console", "canary_fails", {{"edge", now.edge}, {"why", now.why}});
-        } else if (before.state == State::failing) {
+        } else {
             core::log_info("console", "canary_works", {{"edge", now.edge}});
         }
     }
@@ -247,6 +252,9 @@ struct Canary::Impl {
     prometheus::Counter& received;
     prometheus::Counter& failures;
     mutable std::mutex mutex;
+    /// Whose last push failed, and the log says so: an edge that dies fails, leaves the cluster,
+    /// and comes back. Those that have left are forgotten when there are too many. Under mutex.
+    std::set<std::string> failing;
     std::atomic<std::size_t> untried{0};
     std::vector<std::unique_ptr<Runner>> retired;  ///< their threads end by themselves
     Runners runners;                               ///< by URL; changed under mutex

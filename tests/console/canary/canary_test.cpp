@@ -1,5 +1,8 @@
 #include "console/canary/canary.hpp"
 
+#include "core/logger.hpp"
+#include "support/captured_output.hpp"
+
 #include <semaphore>
 #include <string>
 #include <vector>
@@ -49,6 +52,34 @@ TEST_CASE("the page shows how many edges beyond the bound are not tried, until t
     shows(Canary::kEdgesMax - 1, 0);
     canary.use_edges(nowhere(Canary::kEdgesMax));
     shows(Canary::kEdgesMax, 0);
+}
+
+TEST_CASE("an edge that fails, leaves the cluster and fails again is told once", "[console]") {
+    const core::SystemClock clock;
+    LivePages pages;
+    ops::Metrics metrics;
+    std::counting_semaphore<> published{0};
+    pages.on_change([&] { published.release(); });
+    test::CapturedStream output{stderr, STDERR_FILENO};
+    core::configure_logging(core::LogLevel::info, core::LogFormat::json);
+    {
+        Canary canary{{.targets = {"ws://*:1/"}, .every = 1ms}, clock, pages, metrics};
+        const auto fails = [&] {
+            const auto edges = canary.facts()->edges;
+            return edges.size() == 1 && edges.front().state == CanaryFacts::State::failing;
+        };
+        for (int round = 0; round < 2; ++round) {
+            canary.use_edges(nowhere(1));
+            while (!fails()) REQUIRE(published.try_acquire_for(5s));
+            canary.use_edges({});
+        }
+    }
+    core::configure_logging(core::LogLevel::error, core::LogFormat::text);
+    pages.on_change(nullptr);
+    const auto& text = output.finish();
+    const auto first = text.find("canary_fails");
+    CHECK(first != std::string::npos);
+    CHECK(text.find("canary_fails", first + 1) == std::string::npos);
 }
 
 // A fault here is a race: ThreadSanitizer and AddressSanitizer see it.
