@@ -534,7 +534,7 @@ bench_tracked() {
 # Compares the CPU times: 100 % tracked may cost a tenth.
 compare_tracked() {
     python3 - "$OUT" "$rounds" <<'PYTHON'
-import json, os, statistics, sys
+import json, statistics, sys
 out, rounds = sys.argv[1], int(sys.argv[2])
 def cost(share, turn):
     return json.load(open(f"{out}/reliability-{share}-{turn}.json"))["latency"]["cpu"]["us_per_message"]

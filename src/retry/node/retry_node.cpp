@@ -6,7 +6,6 @@
 #include "fold/restored.hpp"
 #include "log/checked_publisher.hpp"
 #include "log/log_watch.hpp"
-#include "log/read_partition.hpp"
 #include "retry/event/disabled_event.hpp"
 #include "retry/event/owned_record.hpp"
 #include "retry/node/change_notices.hpp"
