@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -47,6 +48,7 @@ public:
         }
         clock_.advance(until - clock_.mono());
     }
+    std::size_t pending() const { return tasks_.size(); }
     /// Drops all pending tasks, as a crash does.
     void forget_all() { tasks_.clear(); }
 

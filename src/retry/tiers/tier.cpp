@@ -19,6 +19,9 @@ namespace {
 constexpr int kTurnMax = 16;
 constexpr Duration kTurn = std::chrono::microseconds{125};
 
+/// Waits for one time that are computed one after the other differ by less.
+constexpr Duration kSameTime = std::chrono::microseconds{100};
+
 }  // namespace
 
 Tier::Tier(Options options, log::EventLog& log, core::Executor& executor, const core::Clock& clock,
@@ -173,9 +176,17 @@ void Tier::resume() {
     turn();
 }
 
+/// A timer that is set for this already stays. Each attempt that ends calls turn() of every tier,
+/// and a loop keeps a stale timer until its time, which may be hours away.
 void Tier::later(Duration delay, void (Tier::*what)()) {
-    timer_.renew();
-    executor_.post_after(delay, timer_.guard([this, what] { (this->*what)(); }));
+    const auto at = mono_.mono() + delay;
+    if (timer_ && timer_->calls == what && timer_->at <= at + kSameTime) return;
+    timer_ = Timer{at, what};
+    timers_.renew();
+    executor_.post_after(delay, timers_.guard([this] {
+        const auto calls = std::exchange(timer_, std::nullopt)->calls;
+        (this->*calls)();
+    }));
 }
 
 void Tier::start() {

@@ -116,7 +116,12 @@ private:
     bool paused_ = false;
     bool caught_up_ = false;  ///< it has come to the end, or to a record that is not due, once
     core::Lifetime lifetime_{executor_};
-    core::Lifetime timer_{executor_};  ///< renewed when one is armed: those before are stale
+    struct Timer {
+        core::MonoTime at;
+        void (Tier::*calls)();
+    };
+    std::optional<Timer> timer_;        ///< that is set
+    core::Lifetime timers_{executor_};  ///< renewed when one is set: those before are stale
 };
 
 }  // namespace beckon::retry

@@ -92,6 +92,25 @@ TEST_CASE("a long wait pauses its reader and is due to the millisecond all the s
     CHECK(owner.seen[1].due - owner.seen[0].due >= 59s);
 }
 
+TEST_CASE("while a tier waits, attempts that end leave no timers behind", "[retry][tiers]") {
+    const auto tier = GENERATE(1, 2);  // one that waits with its reader, one that has paused it
+    TiersWorld w;
+    w.put("waits", tier);
+    TiersOwner owner{w};
+    owner.answer = [&](const auto& due) { owner.succeed(due); };
+    w.run_for(1s);
+    const auto before = w.executor.pending();
+    for (int i = 0; i < 100; ++i) {
+        w.put("other-" + std::to_string(i));
+        w.run_for(10ms);
+    }
+    CHECK(owner.seen.size() == 100);
+    CHECK(w.executor.pending() <= before + 10);
+    w.run_for(60s);
+    CHECK(owner.ids().back() == "waits");
+    CHECK(owner.seen.back().at - owner.seen.back().due < 2ms);
+}
+
 TEST_CASE("a full window holds the tiers back, and space lets them go on", "[retry][tiers]") {
     TiersWorld world;
     TiersOwner owner{world, 1, 16};
