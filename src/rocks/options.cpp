@@ -2,7 +2,6 @@
 
 #include "core/assert.hpp"
 #include "core/logger.hpp"
-#include "core/short_slices.hpp"
 
 #include <array>
 #include <cstdarg>
@@ -43,23 +42,11 @@ private:
     const std::string path_;
 };
 
-class Listener final : public rocksdb::EventListener {
+class NoRecoveryByItself final : public rocksdb::EventListener {
 public:
-    // RocksDB calls both on the thread of its pool that does the work.
-    void OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo&) override { give_way(); }
-    void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override { give_way(); }
-
     void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
                               bool* auto_recovery) override {
         *auto_recovery = false;
-    }
-
-private:
-    /// Once for each thread. LowerThreadPoolCPUPriority() has no niceness between 0 and 19, with
-    /// which files would hardly be merged while processors are scarce.
-    static void give_way() {
-        static thread_local bool gives_way = false;
-        if (!std::exchange(gives_way, true)) core::run_after_others();
     }
 };
 
@@ -73,7 +60,7 @@ rocksdb::DBOptions db_options(const Setup& setup) {
     options.write_buffer_manager = setup.memory->write_buffers;
     options.max_background_jobs = 2;
     options.bytes_per_sync = 1U << 20;
-    options.listeners = {std::make_shared<Listener>()};
+    options.listeners = {std::make_shared<NoRecoveryByItself>()};
     options.info_log = std::make_shared<Logger>(setup.folder, setup.directory.string());
     // These files have no reader, so a disk without space for them must refuse no write; in RocksDB
     // 9 it would.

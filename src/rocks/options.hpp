@@ -27,8 +27,6 @@ struct Setup {
 ///   the next one aborts the process.
 /// * After an error of the disk RocksDB does not recover on a thread of its own, which would refuse
 ///   Resume() meanwhile: the next writer calls Resume().
-/// * RocksDB's threads, which flush and compact, have a niceness of core::kAfterOthers more than
-///   the thread that opened the first database (docs/decisions/0239).
 rocksdb::DBOptions db_options(const Setup& setup);
 
 }  // namespace beckon::rocks
