@@ -64,8 +64,8 @@ test('receivers that hang cost their owner its share, and nobody else anything',
     let flooding = true;
     const flood = (async () => {
         while (flooding) {
-            await api.postInTurn(hostile, 'flood', { large: 'x'.repeat(20_000) });
-            for (const as of others) await api.postInTurn(as, 'flood', { large: 'x'.repeat(2_000) });
+            await api.post(hostile, 'flood', { large: 'x'.repeat(20_000) });
+            for (const as of others) await api.post(as, 'flood', { large: 'x'.repeat(2_000) });
             await new Promise((resolve) => setTimeout(resolve, 500));
         }
     })();

@@ -134,7 +134,7 @@ test('a caller has one redrive under way', { timeout: 120000 }, async () => {
     const hostile = api.token('redrives');
     const quick = await receivers.quick();
     for (let i = 0; i < 5; ++i) await api.webhook(hostile, quick.url, ['costly'], { filter: costlyFilter });
-    for (let i = 0; i < 40; ++i) await api.postInTurn(hostile, 'costly', costlyData);
+    for (let i = 0; i < 40; ++i) await api.post(hostile, 'costly', costlyData);
     const letters = async () => (await api.ask('GET', '/dead?limit=1000', { as: hostile })).json.letters.length;
     await until('its dead letters', async () => (await letters()) === 200);
     await beside(async () => {
@@ -231,7 +231,7 @@ test('long lines of ordered webhooks delay nobody, and stay in order', { timeout
     // An attempt may be repeated, but none comes before the first one of an earlier event.
     const isInOrder = (numbers) => [...new Set(numbers)].every((n, i, first) => i === 0 || n > first[i - 1]);
     await beside(async () => {
-        for (let n = 0; n < EVENTS; ++n) await api.postInTurn(hostile, 'line', { n });
+        for (let n = 0; n < EVENTS; ++n) await api.post(hostile, 'line', { n });
         failing = false;
         await until('every delivery', () => {
             const all = [...came.values()];

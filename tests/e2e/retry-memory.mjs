@@ -68,13 +68,13 @@ async function round() {
     await inTurns(EACH, async (n) => ids.push((await ask(201, 'POST', '/webhooks', webhook(n))).id));
     await inTurns(EACH, (n) => ask(200, 'PATCH', `/webhooks/${ids[n]}`, { description: `changed ${n}`, headers: { 'X-Own': 'w'.repeat(300) } }));
     const wanted = received + EACH;
-    await inTurns(EACH, (n) => api.postInTurn(owner, `order.${n}`, { n, items: [{ price: 11 }] }));
+    await inTurns(EACH, (n) => api.post(owner, `order.${n}`, { n, items: [{ price: 11 }] }));
     await until('every delivery', () => received >= wanted);
     await inTurns(EACH, (n) => ask(204, 'DELETE', `/webhooks/${ids[n]}`));
 }
 
 test('webhooks that are made and deleted again leave no memory behind', { timeout: 300000 }, async (t) => {
-    await inTurns(FILL, (n) => api.postInTurn(owner, 'filling', { n, text: 'x'.repeat(40000) }));
+    await inTurns(FILL, (n) => api.post(owner, 'filling', { n, text: 'x'.repeat(40000) }));
     const seen = [];
     for (let i = 0; i < ROUNDS; ++i) {
         await round();
