@@ -28,11 +28,11 @@ public:
 
     struct Plan {
         core::Duration until_due{};  ///< zero or less: it is due
-        bool pause = false;          ///< and resume `resume_after` from now
+        bool pause = false;          ///< or stay so, and resume `resume_after` from now
         core::Duration resume_after{};
     };
-    static Plan plan(core::Duration until_due) {
-        const bool far = until_due > kPauseAbove;
+    static Plan plan(core::Duration until_due, bool paused = false) {
+        const bool far = until_due > (paused ? kResumeAhead : kPauseAbove);
         return {until_due, far, far ? until_due - kResumeAhead : core::Duration{}};
     }
 

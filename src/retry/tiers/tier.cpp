@@ -60,7 +60,7 @@ void Tier::turn() {
         hand_on();
         if (term.over() || !reader_) return;  // the owner is gone
     }
-    later(Duration::zero(), &Tier::turn);
+    turn_after(Duration::zero());
 }
 
 /// Without a delay there is nothing to wait for, whatever a clock says that was set back. nullopt:
@@ -160,32 +160,24 @@ void Tier::hand_on() {
 }
 
 void Tier::wait(Duration until_due) {
-    const auto plan = Maturity::plan(until_due);
-    if (plan.pause && !paused_) {
-        paused_ = true;
-        reader_->pause();
-        later(plan.resume_after, &Tier::resume);
-        return;
+    const auto plan = Maturity::plan(until_due, paused_);
+    if (plan.pause != paused_) {
+        paused_ = plan.pause;
+        paused_ ? reader_->pause() : reader_->resume();
     }
-    later(plan.pause ? plan.resume_after : until_due, plan.pause ? &Tier::resume : &Tier::turn);
-}
-
-void Tier::resume() {
-    if (!reader_) return;
-    if (std::exchange(paused_, false)) reader_->resume();
-    turn();
+    turn_after(plan.pause ? plan.resume_after : until_due);
 }
 
 /// A timer that is set for this already stays. Each attempt that ends calls turn() of every tier,
 /// and a loop keeps a stale timer until its time, which may be hours away.
-void Tier::later(Duration delay, void (Tier::*what)()) {
+void Tier::turn_after(Duration delay) {
     const auto at = mono_.mono() + delay;
-    if (timer_ && timer_->calls == what && timer_->at <= at + kSameTime) return;
-    timer_ = Timer{at, what};
-    timers_.renew();
-    executor_.post_after(delay, timers_.guard([this] {
-        const auto calls = std::exchange(timer_, std::nullopt)->calls;
-        (this->*calls)();
+    if (timer_at_ && *timer_at_ <= at + kSameTime) return;
+    timer_at_ = at;
+    timer_.renew();
+    executor_.post_after(delay, timer_.guard([this] {
+        timer_at_.reset();
+        turn();
     }));
 }
 

@@ -95,8 +95,7 @@ private:
     bool read_failed(const core::Error& why);
     void hand_on();
     void wait(core::Duration until_due);
-    void resume();
-    void later(core::Duration delay, void (Tier::*what)());
+    void turn_after(core::Duration delay);
 
     const Options options_;
     log::EventLog& log_;
@@ -116,12 +115,8 @@ private:
     bool paused_ = false;
     bool caught_up_ = false;  ///< it has come to the end, or to a record that is not due, once
     core::Lifetime lifetime_{executor_};
-    struct Timer {
-        core::MonoTime at;
-        void (Tier::*calls)();
-    };
-    std::optional<Timer> timer_;        ///< that is set
-    core::Lifetime timers_{executor_};  ///< renewed when one is set: those before are stale
+    std::optional<core::MonoTime> timer_at_;  ///< when the timer fires that is set
+    core::Lifetime timer_{executor_};         ///< renewed when one is set: those before are stale
 };
 
 }  // namespace beckon::retry

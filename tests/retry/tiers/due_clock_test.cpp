@@ -127,4 +127,8 @@ TEST_CASE("a reader is paused for long waits only, and goes on 2 s before its he
     const auto plan = Maturity::plan(31s);
     CHECK(plan.pause);
     CHECK(plan.resume_after == 29s);
+    // One that is paused stays so until two seconds before.
+    CHECK(Maturity::plan(30s, true).resume_after == 28s);
+    CHECK(Maturity::plan(2001ms, true).pause);
+    CHECK_FALSE(Maturity::plan(2s, true).pause);
 }
