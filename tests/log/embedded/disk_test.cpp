@@ -60,7 +60,7 @@ TEST_CASE("a read that fails for a moment is repeated, without a new record to w
     DiskLog log;
     const auto written = log.append_much();
     log.restart();
-    log.disk.fail(Call::read, 1, ".sst");
+    log.disk.fail_of_this_thread(Call::read, 1, ".sst");
 
     std::vector<Read> seen;
     std::vector<core::Fault> faults;
