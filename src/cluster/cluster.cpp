@@ -223,13 +223,14 @@ bool Cluster::Impl::is_gone(const core::NodeId& node) const {
     return suspicions.gone(node) || (record != nullptr && record->leaving);
 }
 
-/// The group decides. A node that starts is not in it yet, and neither is this one then: until the
-/// group has missed a process that died, it takes no other. So a link to such a node counts, but
-/// no longer than it may take to join.
+/// The group decides, and once this node has left it, the links. A node that starts is not in it
+/// yet, and neither is this one then: until the group has missed a process that died, it takes no
+/// other. So a link to such a node counts, but no longer than it may take to join.
 bool Cluster::Impl::is_alive(const core::NodeId& node) const {
     if (is_gone(node)) return false;
+    if (leaving) return linked.contains(node);
     if (is_member(node)) return true;
-    if (node == options.self) return !joined && !leaving;
+    if (node == options.self) return !joined;
     const auto* record = record_of(node);
     if (record == nullptr || !linked.contains(node)) return false;
     if (!joined) return true;
@@ -239,9 +240,12 @@ bool Cluster::Impl::is_alive(const core::NodeId& node) const {
 }
 
 /// Whether this node is to be the controller: the group's first member; if that is gone, the living
-/// member with the smallest id, until the group has a new first.
+/// member with the smallest id, until the group has a new first. A controller that leaves gives its
+/// partitions away itself until another one has claimed: a group that takes in a member at that
+/// moment names no new first for as long as a session may last.
 bool Cluster::Impl::leads() const {
-    if (leaving || suspicions.gone(options.self)) return false;
+    if (suspicions.gone(options.self)) return false;
+    if (leaving) return ownership.controller() == options.self;
     if (members.first) return true;
     if (!joined) return leads_before_it_joins();
     if (!is_member(options.self)) return false;
@@ -509,6 +513,7 @@ std::set<core::NodeId> Cluster::Impl::handing_over(const std::vector<core::NodeI
 /// living home.
 void Cluster::Impl::place_all() {
     introduce();
+    if (introduced.empty()) return;  // this node leaves, and has no link
     std::vector<PlacedNode> nodes;
     std::vector<core::NodeId> alive;
     for (const auto& [id, node] : introduced) {
@@ -551,7 +556,7 @@ void Cluster::Impl::place_all() {
 }
 
 void Cluster::Impl::remove_dead_nodes() {
-    if (!controls()) return;
+    if (leaving || !controls()) return;
     for (const auto& [id, record] : ownership.nodes()) {
         if (is_member(id) || is_alive(id)) continue;
         auto gone = record;
@@ -610,14 +615,14 @@ void Cluster::set_linked(const std::set<core::NodeId>& nodes) {
 bool Cluster::may_leave() const {
     const auto& alive = impl_->members.alive;
     const auto takes_over = [this](const core::NodeId& node) {
-        return node != impl_->options.self && impl_->is_alive(node);
+        return node != impl_->options.self &&
+               (impl_->is_alive(node) || (impl_->linked.contains(node) && !impl_->is_gone(node)));
     };
     const auto& nodes = impl_->ownership.nodes();
-    // One that has just started may serve already, although the group has not taken it yet.
-    const bool others = std::any_of(alive.begin(), alive.end(), takes_over) ||
-                        std::any_of(nodes.begin(), nodes.end(),
-                                    [&](const auto& entry) { return takes_over(entry.first); });
-    return others && contains(alive, impl_->options.self);
+    // One that has just started, or hung, may serve although the group has not taken it yet.
+    return std::any_of(alive.begin(), alive.end(), takes_over) ||
+           std::any_of(nodes.begin(), nodes.end(),
+                       [&](const auto& entry) { return takes_over(entry.first); });
 }
 
 bool Cluster::leave() {

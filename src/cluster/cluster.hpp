@@ -80,9 +80,9 @@ public:
     };
     void set_status(Status status);
 
-    /// Leaves the group and says so in this node's record, so that the controller places its
-    /// partitions elsewhere, and goes on following `ownership`. False: no other node is there to
-    /// take over, and nothing happens.
+    /// Leaves the group and says so in this node's record, so that the controller (this node, until
+    /// another one has claimed) places its partitions elsewhere, and goes on following `ownership`.
+    /// False: no other node is there to take over, and nothing happens.
     bool leave();
     /// Whether another node is there to take over.
     bool may_leave() const;

@@ -594,6 +594,43 @@ TEST_CASE("a node that leaves is neither suspected nor controller any more",
     }
 }
 
+// As when it is stopped while the group takes others in, and so names no new first.
+TEST_CASE(
+    "a controller that leaves gives its partitions away although the group has no other member",
+    "[cluster][failover]") {
+    Three three;
+    three.b->turns = three.c->turns = false;
+    three.world.executor.run_for(20s);
+    REQUIRE(three.homes_of("a") == all());
+    three.a->cluster->set_linked({{"b"}, {"c"}});
+    REQUIRE(three.a->cluster->leave());
+    three.world.executor.run_for(500ms);
+    CHECK(three.homes_of("a").empty());
+    CHECK(three.homes_of("b").size() == kPartitions / 2);
+    CHECK(three.homes_of("c").size() == kPartitions / 2);
+    three.b->turns = three.c->turns = true;
+    three.world.executor.run_for(20s);
+    CHECK(three.homes_of("a").empty());
+    CHECK(three.homes_of("b").size() == kPartitions / 2);
+}
+
+// It may have partitions: the controller gives them to a node with a link that comes back from a
+// hang before the group has it again.
+TEST_CASE("a node that is not in the group says that it leaves", "[cluster][failover]") {
+    Three three;
+    three.c->turns = false;
+    three.world.executor.run_for(20s);
+    REQUIRE(three.homes_of("c").empty());
+    REQUIRE(three.c->cluster->leave());
+    three.world.executor.run_for(1s);
+    const auto records = three.world.log->records(kOwnership);
+    const auto says = [](const auto& stored) {
+        return stored.record.key == "edge/node/c" && stored.record.value &&
+               stored.record.value->find(R"("leaving":true)") != std::string::npos;
+    };
+    CHECK(std::any_of(records.begin(), records.end(), says));
+}
+
 TEST_CASE("the controller measures how long a failover took", "[cluster][failover]") {
     Three three;
     kill(three.world, three.c);
