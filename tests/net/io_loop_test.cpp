@@ -1,8 +1,12 @@
 #include "net/io_loop.hpp"
 
+#include <array>
 #include <chrono>
 #include <ctime>
 #include <functional>
+#include <memory>
+#include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -28,6 +32,56 @@ TEST_CASE("descriptors have their turn while each task posts another one", "[net
     loop.run("test");
     CHECK(ready);
     CHECK(rounds <= 3);
+}
+
+TEST_CASE("what other threads post while the loop sleeps or works is run, each in its order",
+          "[net][loop]") {
+    net::IoLoop loop;
+    if (GENERATE(false, true)) loop.measure_turns();
+    constexpr int kThreads = 3;
+    constexpr int kEach = 20'000;
+    std::array<int, kThreads> seen{};
+    int left = kThreads * kEach;
+    bool in_order = true;
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < kThreads; ++t) {
+        threads.emplace_back([&, t] {
+            for (int i = 0; i < kEach; ++i) {
+                loop.post([&, t, i] {
+                    in_order &= seen.at(t)++ == i;
+                    if (--left == 0) loop.stop();
+                });
+                if (i % 500 == 0) std::this_thread::sleep_for(1ms);  // so that the loop sleeps
+            }
+        });
+    }
+    loop.run("test");
+    for (auto& thread : threads) thread.join();
+    CHECK(in_order);
+    CHECK(left == 0);
+}
+
+TEST_CASE("tasks that were posted before one that throws is run are run", "[net][loop]") {
+    net::IoLoop loop;
+    std::vector<int> run;
+    loop.post([&] { run.push_back(1); });
+    loop.post([] { throw std::runtime_error("a fault of this task"); });
+    loop.post([&] { run.push_back(2); });
+    loop.post([&] { loop.stop(); });
+    loop.post([&] { run.push_back(3); });
+    loop.run("test");
+    CHECK(run == std::vector{1, 2});
+}
+
+TEST_CASE("a task that is never run may post when it goes", "[net][loop]") {
+    struct PostsAtItsEnd {
+        net::IoLoop* loop;
+        ~PostsAtItsEnd() {
+            loop->post([] {});
+        }
+    };
+    net::IoLoop loop;
+    loop.post([owned = std::make_shared<PostsAtItsEnd>(PostsAtItsEnd{&loop})] {});
 }
 
 TEST_CASE("timers run in the order of their times, none before it", "[net][loop]") {

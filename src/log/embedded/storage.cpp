@@ -4,6 +4,7 @@
 #include "core/logger.hpp"
 #include "log/disk_full.hpp"
 #include "log/embedded/record_format.hpp"
+#include "rocks/background_yield.hpp"
 #include "rocks/directory.hpp"
 #include "rocks/error.hpp"
 #include "rocks/options.hpp"
@@ -114,10 +115,13 @@ std::vector<rocksdb::ColumnFamilyDescriptor> families(const EmbeddedConfig& conf
         rocksdb::NewCompactOnDeletionCollectorFactory(kDeletionWindow, kDeletionTrigger));
     records.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 
+    records.table_properties_collector_factories.push_back(rocks::yields_between_blocks());
+
     rocksdb::ColumnFamilyOptions latest;
     latest.write_buffer_size = write_buffer_bytes / 4;
     latest.table_properties_collector_factories.push_back(
         rocksdb::NewCompactOnDeletionCollectorFactory(kDeletionWindow, kDeletionTrigger));
+    latest.table_properties_collector_factories.push_back(rocks::yields_between_blocks());
     // Most keys that the cleaner asks for are not there.
     table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
     latest.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));

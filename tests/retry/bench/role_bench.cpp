@@ -52,13 +52,11 @@ class Thread {
 public:
     enum class Slices : std::uint8_t { short_ones, after_others };  // as the role's
     explicit Thread(const char* name, Slices slices = Slices::short_ones)
-        : thread_([this, slices] {
+        : thread_([this, name, slices] {
               slices == Slices::short_ones ? core::run_in_short_slices() : core::run_after_others();
               loop_.measure_turns();
-              loop_.run("bench");
-          }) {
-        pthread_setname_np(thread_.native_handle(), name);
-    }
+              loop_.run(name);
+          }) {}
     ~Thread() {
         loop_.stop();
         thread_.join();
