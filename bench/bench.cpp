@@ -8,6 +8,8 @@
 #include <array>
 #include <fstream>
 #include <iostream>
+#include <string>
+#include <utility>
 
 namespace beckon::bench {
 
@@ -102,12 +104,22 @@ Result<GeneratorOptions> generator_options(const BenchOptions& options) {
 }
 
 /// Whether the server did what was asked of it at this rate.
-bool keeps_up(const Traffic& traffic, double rate, const BenchOptions& options) {
+/// Why the server did not keep up; empty: it did.
+std::string why_too_much(const Traffic& traffic, double rate, const BenchOptions& options) {
     const auto& tally = traffic.tally;
-    const double due = rate * options.duration_s * kDelivered;
-    return tally.missing == 0 && tally.unanswered == 0 && tally.refused.empty() &&
-           traffic.clients_lost == 0 && static_cast<double>(tally.delivered) >= due &&
-           tally.to_frame.at(0.99) <= nanos(options.p99_ms / 1'000).count();
+    const auto count = [](std::uint64_t n, const char* what) { return std::to_string(n) + what; };
+    if (tally.missing > 0) return count(tally.missing, " accepted messages did not arrive");
+    if (tally.unanswered > 0) return count(tally.unanswered, " POSTs had no answer");
+    if (!tally.refused.empty()) {
+        const auto& [status, times] = *tally.refused.begin();
+        return count(times, " answers were ") + std::to_string(status);
+    }
+    if (traffic.clients_lost > 0) return count(traffic.clients_lost, " clients were lost");
+    if (static_cast<double>(tally.delivered) < rate * options.duration_s * kDelivered) {
+        return count(tally.delivered, " messages were delivered, too few");
+    }
+    if (tally.to_frame.at(0.99) > nanos(options.p99_ms / 1'000).count()) return "too slow";
+    return {};
 }
 
 /// Runs the profiles and collects what they measured.
@@ -157,9 +169,10 @@ private:
         while (const auto rate = search.next()) {
             auto traffic = generator_.at_rate(*rate, span());
             if (!traffic) return core::fail(traffic.error());
-            const bool kept_up = keeps_up(*traffic, *rate, options_);
+            auto why = why_too_much(*traffic, *rate, options_);
+            const bool kept_up = why.empty();
             search.tried(*rate, kept_up);
-            trials.push_back({*rate, traffic->tally.to_frame.at(0.99), kept_up});
+            trials.push_back({*rate, traffic->tally.to_frame.at(0.99), std::move(why)});
             if (kept_up) best = std::move(*traffic);
         }
         report_.add(search.best(), trials, best);

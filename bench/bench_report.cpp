@@ -190,10 +190,13 @@ void BenchReport::add(double rate, const std::vector<SustainedTrial>& trials,
     json list = json::array();
     add_line(table_, "rates tried:");
     for (const auto& trial : trials) {
+        const auto verdict = trial.why.empty() ? "kept up" : "too much: " + trial.why;
         add_line(table_, "  %8.0f messages/s   p99 POST to frame %10.1f ms   %s", trial.rate,
-                 ms(trial.p99_ns), trial.kept_up ? "kept up" : "too much");
-        list.push_back(
-            {{"rate", trial.rate}, {"p99_ms", ms(trial.p99_ns)}, {"kept_up", trial.kept_up}});
+                 ms(trial.p99_ns), verdict.c_str());
+        list.push_back({{"rate", trial.rate},
+                        {"p99_ms", ms(trial.p99_ns)},
+                        {"kept_up", trial.why.empty()},
+                        {"why", trial.why}});
     }
     if (traffic) {
         add("sustained", *traffic);

@@ -15,7 +15,7 @@ namespace beckon::bench {
 struct SustainedTrial {
     double rate = 0;
     std::int64_t p99_ns = 0;  ///< POST to frame
-    bool kept_up = false;
+    std::string why;          ///< it was too much; empty: the server kept up
 };
 
 /// The results of a run of `bench`, as a table for a person and as JSON for a program.
