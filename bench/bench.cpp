@@ -103,8 +103,7 @@ Result<GeneratorOptions> generator_options(const BenchOptions& options) {
     return out;
 }
 
-/// Whether the server did what was asked of it at this rate.
-/// Why the server did not keep up; empty: it did.
+/// Why the server did not do what was asked of it at this rate; empty: it did.
 std::string why_too_much(const Traffic& traffic, double rate, const BenchOptions& options) {
     const auto& tally = traffic.tally;
     const auto count = [](std::uint64_t n, const char* what) { return std::to_string(n) + what; };

@@ -37,7 +37,7 @@ private:
     Duration left_{};
 };
 
-/// For every family of a database: the threads that write its tables (flushes and compactions)
+/// For a family: the threads that write its tables (flushes and compactions)
 /// yield between two blocks, so that a thread for which somebody waits has the processor after a
 /// block, and not after the 3 ms or more for which the scheduler leaves it to one thread. All
 /// databases of the process share one YieldBudget. `yield`: for tests.

@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "core/logger.hpp"
+#include "rocks/background_yield.hpp"
 
 #include <array>
 #include <cstdarg>
@@ -68,6 +69,12 @@ rocksdb::DBOptions db_options(const Setup& setup) {
     options.stats_dump_period_sec = 0;
     options.stats_persist_period_sec = 0;
     if (setup.env) options.env = setup.env;
+    return options;
+}
+
+rocksdb::ColumnFamilyOptions family_options() {
+    rocksdb::ColumnFamilyOptions options;
+    options.table_properties_collector_factories.push_back(yields_between_blocks());
     return options;
 }
 

@@ -29,4 +29,8 @@ struct Setup {
 ///   Resume() meanwhile: the next writer calls Resume().
 rocksdb::DBOptions db_options(const Setup& setup);
 
+/// The settings that all families of our databases share: whoever writes their tables yields
+/// between blocks (rocks/background_yield.hpp).
+rocksdb::ColumnFamilyOptions family_options();
+
 }  // namespace beckon::rocks

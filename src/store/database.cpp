@@ -1,7 +1,6 @@
 #include "store/database.hpp"
 
 #include "core/assert.hpp"
-#include "rocks/background_yield.hpp"
 #include "rocks/directory.hpp"
 #include "rocks/error.hpp"
 #include "rocks/options.hpp"
@@ -231,7 +230,7 @@ rocksdb::Status Database::open_files() {
 }
 
 rocksdb::ColumnFamilyOptions Database::family_options(FamilyKind kind) const {
-    rocksdb::ColumnFamilyOptions family;
+    auto family = rocks::family_options();
     family.table_factory.reset(
         rocksdb::NewBlockBasedTableFactory(table_options(kind, options_.memory->cache)));
     family.compression =
@@ -246,7 +245,6 @@ rocksdb::ColumnFamilyOptions Database::family_options(FamilyKind kind) const {
     family.level0_stop_writes_trigger = 100;
     family.arena_block_size = 256U << 10;  // the default, an eighth of the buffer, is mostly air
     family.level_compaction_dynamic_level_bytes = true;
-    family.table_properties_collector_factories.push_back(rocks::yields_between_blocks());
     if (kind == FamilyKind::plain) return family;
 
     // A row that was acknowledged before its flush leaves a few bytes in it, and the merge of such

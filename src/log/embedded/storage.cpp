@@ -4,7 +4,6 @@
 #include "core/logger.hpp"
 #include "log/disk_full.hpp"
 #include "log/embedded/record_format.hpp"
-#include "rocks/background_yield.hpp"
 #include "rocks/directory.hpp"
 #include "rocks/error.hpp"
 #include "rocks/options.hpp"
@@ -87,11 +86,11 @@ std::vector<rocksdb::ColumnFamilyDescriptor> families(const EmbeddedConfig& conf
     table.block_size = 16U << 10;
     table.format_version = 5;
 
-    rocksdb::ColumnFamilyOptions meta;
+    auto meta = rocks::family_options();
     meta.write_buffer_size = 1U << 20;
     meta.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 
-    rocksdb::ColumnFamilyOptions records;
+    auto records = rocks::family_options();
     records.write_buffer_size = write_buffer_bytes / 2;
     records.max_write_buffer_number = 3;
     // Offsets of a partition come in order: each insert begins where the last one ended. With this
@@ -115,13 +114,10 @@ std::vector<rocksdb::ColumnFamilyDescriptor> families(const EmbeddedConfig& conf
         rocksdb::NewCompactOnDeletionCollectorFactory(kDeletionWindow, kDeletionTrigger));
     records.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 
-    records.table_properties_collector_factories.push_back(rocks::yields_between_blocks());
-
-    rocksdb::ColumnFamilyOptions latest;
+    auto latest = rocks::family_options();
     latest.write_buffer_size = write_buffer_bytes / 4;
     latest.table_properties_collector_factories.push_back(
         rocksdb::NewCompactOnDeletionCollectorFactory(kDeletionWindow, kDeletionTrigger));
-    latest.table_properties_collector_factories.push_back(rocks::yields_between_blocks());
     // Most keys that the cleaner asks for are not there.
     table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
     latest.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
