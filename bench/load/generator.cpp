@@ -287,6 +287,12 @@ void Generator::send_waiting() {
     }
     while (!waiting_.empty() && !free_.empty()) {
         LoadSender* sender = free_.back();
+        if (sender->unused_for(options_.reuse_for, mono_now())) {
+            std::erase(free_, sender);
+            sender->drop();
+            sender->connect();
+            continue;
+        }
         free_.pop_back();
         if (pass_to(*sender, waiting_.front())) waiting_.pop_front();
     }

@@ -36,6 +36,9 @@ struct GeneratorOptions {
     std::uint32_t ttl_s = 3'600;
     std::size_t senders = 64;  ///< HTTP connections
     std::size_t pipeline = 1;  ///< POSTs in flight on each when saturating
+    /// A connection that had nothing to do for longer is opened anew before a POST goes into it:
+    /// the server may be closing it (Beckon does so after 30 s), and the POST had no answer.
+    std::chrono::milliseconds reuse_for{20'000};
     VapidUse vapid = VapidUse::none;
     /// The key to sign with, as `beckon keys vapid` makes it; empty: a new one.
     std::filesystem::path vapid_key_file = {};

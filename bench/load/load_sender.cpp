@@ -4,6 +4,11 @@
 
 namespace beckon::bench {
 
+void LoadSender::on_open() {
+    used_at_ = mono_now();
+    events_.on_sender_ready(*this);
+}
+
 bool LoadSender::post(std::string_view target, std::uint32_t sequence) {
     if (!open()) return false;
     thread_local std::string request;
@@ -29,6 +34,7 @@ std::size_t LoadSender::on_data(std::string_view data) {
         used += reply.size;
         const std::uint32_t sequence = in_flight_.front();
         in_flight_.pop_front();
+        used_at_ = mono_now();
         const bool keep = reply.keep_alive;
         if (!keep) drop();
         events_.on_reply(*this, sequence, reply.status);

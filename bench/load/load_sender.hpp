@@ -3,6 +3,7 @@
 #include "bench/load/stream.hpp"
 #include "bench/load/wire.hpp"
 
+#include <chrono>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -42,15 +43,20 @@ public:
     /// follows, the latter perhaps at once. False if the connection is not open.
     bool post(std::string_view target, std::uint32_t sequence);
     std::size_t in_flight() const { return in_flight_.size(); }
+    /// Whether nothing was on its way at `now`, nor for `span` before.
+    bool unused_for(std::chrono::nanoseconds span, Nanos now) const {
+        return in_flight_.empty() && now - used_at_ > span.count();
+    }
 
 private:
-    void on_open() override { events_.on_sender_ready(*this); }
+    void on_open() override;
     std::size_t on_data(std::string_view data) override;
     void on_end() override;
 
     const PostPlan& plan_;
     SenderEvents& events_;
     std::deque<std::uint32_t> in_flight_;
+    Nanos used_at_ = 0;  ///< when it opened, or had its last reply
 };
 
 }  // namespace beckon::bench

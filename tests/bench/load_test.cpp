@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 
 #include <catch2/catch.hpp>
 #include <unistd.h>
@@ -194,6 +195,23 @@ TEST_CASE("clients that reconnect say who they are, and keep their channels", "[
     CHECK(frames_with(R"("uaid":")") == 3);
     CHECK(frames_with(R"("messageType":"register")") == 3);
     CHECK(generator.at_rate(200, kShort).value().tally.delivered == 40);
+}
+
+TEST_CASE("a connection that had nothing to do for long is opened anew before a POST", "[load]") {
+    FakePushServer server;
+    auto options = options_for(server);
+    options.reuse_for = 100ms;
+    Generator generator{options};
+    REQUIRE(generator.open(2));
+    std::this_thread::sleep_for(150ms);
+    const auto opened = 2 + options.senders;
+    while (server.connections() < opened) std::this_thread::sleep_for(1ms);
+    const auto traffic = generator.at_rate(100, kShort).value();
+    CHECK(traffic.tally.posted == 20);
+    CHECK(traffic.tally.delivered == 20);
+    // The pause makes each of those anew that a POST went into; the POSTs 10 ms apart none.
+    CHECK(server.connections() > opened);
+    CHECK(server.connections() <= opened + options.senders);
 }
 
 TEST_CASE("saturating keeps the senders busy, pipelined or not", "[load]") {

@@ -150,6 +150,7 @@ struct FakePushServer::Impl {
     std::deque<Reply> replies;
     std::vector<std::string> frames;
     std::vector<Request> requests;
+    std::size_t connections = 0;
     int next_version = 0;
     bool silent = false;
     bool twice = false;
@@ -172,6 +173,7 @@ asio::awaitable<void> FakePushServer::Impl::accept() {
     for (;;) {
         auto socket = co_await acceptor.async_accept(use_awaitable);
         socket.set_option(tcp::no_delay{true});
+        ++connections;
         asio::co_spawn(io, start(std::move(socket)), asio::detached);
     }
 }
@@ -404,6 +406,10 @@ std::size_t FakePushServer::unacknowledged() const {
         for (const auto& [uaid, client] : impl_->clients) sum += client.messages.size();
         return sum;
     });
+}
+
+std::size_t FakePushServer::connections() const {
+    return impl_->on_loop([&] { return impl_->connections; });
 }
 
 }  // namespace beckon::test

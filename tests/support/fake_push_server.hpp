@@ -60,6 +60,8 @@ public:
     /// HTTP requests so far, in order.
     std::vector<Request> requests() const;
     std::size_t unacknowledged() const;
+    /// TCP connections accepted so far.
+    std::size_t connections() const;
 
 private:
     struct Impl;
