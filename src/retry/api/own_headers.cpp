@@ -15,14 +15,14 @@ namespace beckon::retry {
 
 namespace {
 
-/// Headers that Beckon and the connection set themselves: type and length of the body, and the
-/// target (hop-by-hop fields: RFC 9110 §7.6.1).
-constexpr std::array<std::string_view, 14> kReserved{
-    "connection", "content-encoding", "content-length", "content-type",     "date",
-    "digest",     "expect",           "host",           "http2-settings",   "keep-alive",
-    "te",         "trailer",          "upgrade",        "transfer-encoding"};
-constexpr std::array<std::string_view, 4> kReservedBeginnings{"webhook-", "beckon-", "ce-",
-                                                              "proxy-"};
+/// Headers that Beckon and the connection set themselves: the target, the signed ones, and
+/// hop-by-hop fields (RFC 9110 §7.6.1).
+constexpr std::array<std::string_view, 11> kReserved{
+    "connection", "date",    "digest",  "expect",           "host", "http2-settings", "keep-alive",
+    "te",         "trailer", "upgrade", "transfer-encoding"};
+/// `content-` describes the body, which is Beckon's (RFC 9110 §8.3 to §8.6, §14.4).
+constexpr std::array<std::string_view, 5> kReservedBeginnings{"webhook-", "beckon-", "ce-",
+                                                              "proxy-", "content-"};
 
 tl::unexpected<core::Error> bad_header(std::string why) {
     return core::fail(core::Fault::invalid, std::move(why));
@@ -46,9 +46,10 @@ core::Result<void> check_name(const std::string& name) {
             "a name in $.headers must have 1 to 64 letters, digits and symbols of a header's name");
     }
     if (is_reserved(name)) {
-        return bad_header("$.headers." + name +
-                          " is set by Beckon or by the connection: it cannot be a header of one's "
-                          "own, and nor can one that begins with webhook-, beckon-, ce- or proxy-");
+        return bad_header(
+            "$.headers." + name +
+            " is set by Beckon or by the connection: it cannot be a header of one's "
+            "own, and nor can one that begins with webhook-, beckon-, ce-, proxy- or content-");
     }
     return {};
 }

@@ -12,10 +12,13 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cstddef>
+#include <cstring>
 #include <map>
 #include <stdexcept>
 #include <unordered_map>
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -36,6 +39,10 @@ constexpr int kEventsMax = 16;
 /// many bytes, take longer than others.
 constexpr core::Duration kTurn = std::chrono::microseconds{125};
 constexpr seconds kRetryAfterMax = std::chrono::hours{24 * 7};
+/// After so many readable events and steps of libcurl for one attempt its received bytes are
+/// counted. Most attempts have ended by then, and pay nothing. libcurl 7.88 reads up to 1.6 MB in a
+/// step, if a receiver sends as quickly as it reads.
+constexpr unsigned kStepsUncounted = 16;
 /// A connection whose peer has acknowledged nothing for so long is dead.
 constexpr unsigned kUnackedMs = 20'000;
 
@@ -50,6 +57,8 @@ struct Transfer {
     HeaderList headers;
     HeaderList resolved;
     const HttpSender::Options* options = nullptr;
+    std::function<bool()> has_too_much;  ///< asked after each step of libcurl
+    curl_socket_t socket = CURL_SOCKET_BAD;
     std::string_view refused;  ///< why the guard refused an address
     std::string name;          ///< of the host, to be looked up; empty: it is an address
     std::string port;
@@ -85,6 +94,17 @@ std::size_t on_header(char*, std::size_t, std::size_t size, void* user) noexcept
     transfer.header_bytes += size;
     transfer.cut_off |= transfer.header_bytes > HttpSender::kHeaderBytesMax;
     return transfer.cut_off ? 0 : size;
+}
+
+/// After each step of libcurl for the attempt. libcurl takes steps within one call for as long as
+/// more bytes come in at once, so that it may not return.
+int on_step(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) noexcept {
+    auto& transfer = *static_cast<Transfer*>(user);
+    if (!transfer.cut_off && !transfer.has_too_much()) return 0;
+    transfer.cut_off = true;
+    // HTTP/2 would only end the stream.
+    curl_easy_setopt(transfer.easy.get(), CURLOPT_FORBID_REUSE, 1L);
+    return 1;
 }
 
 /// The one place where a connection begins: the address that is vetted is the one that it goes to.
@@ -135,8 +155,82 @@ bool is_header_name(std::string_view text) {
     });
 }
 
+/// Whether libcurl has ended the answer because one line of it is too long, before on_header() has
+/// seen that line. Requests do not come near those bounds of libcurl.
+bool has_too_long_line(const Transfer& transfer, CURLcode code) {
+    constexpr int kTooLarge = 100;  // CURLE_TOO_LARGE, since libcurl 8.6; before, it has no memory
+    if (code != CURLE_OUT_OF_MEMORY && static_cast<int>(code) != kTooLarge) return false;
+    curl_off_t first_byte_after = 0;
+    curl_easy_getinfo(transfer.easy.get(), CURLINFO_STARTTRANSFER_TIME_T, &first_byte_after);
+    return first_byte_after > 0;
+}
+
+/// The bytes that have come in on the socket since it was connected, whoever has read them, or
+/// whether nobody has; 0 if the kernel does not say.
+std::uint64_t received_bytes(curl_socket_t socket) {
+    // tcpi_bytes_received of the kernel's tcp_info. That of the C library has no such field, and
+    // the kernel's header cannot be included beside the library's.
+    constexpr std::size_t kAt = 128;
+    std::array<std::byte, kAt + sizeof(std::uint64_t)> info{};
+    socklen_t size = info.size();
+    std::uint64_t bytes = 0;
+    if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, info.data(), &size) == 0) {
+        std::memcpy(&bytes, info.data() + kAt, sizeof bytes);
+    }
+    return bytes;
+}
+
+/// Both ends of a connection. libcurl names the socket of no attempt that is under way.
+struct Connection {
+    std::uint16_t local_port = 0;
+    std::uint16_t port = 0;
+    std::string address;
+
+    bool operator==(const Connection&) const = default;
+};
+
+/// The one that an attempt has, or had last.
+Connection connection_of(CURL* easy) {
+    long local_port = 0;
+    long port = 0;
+    const char* address = nullptr;
+    curl_easy_getinfo(easy, CURLINFO_LOCAL_PORT, &local_port);
+    curl_easy_getinfo(easy, CURLINFO_PRIMARY_PORT, &port);
+    curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &address);
+    return {static_cast<std::uint16_t>(local_port), static_cast<std::uint16_t>(port),
+            address ? address : ""};
+}
+
+std::uint16_t port_of(const sockaddr_storage& address) {
+    if (address.ss_family != AF_INET6) {
+        return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+    }
+    return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+}
+
+/// As libcurl writes it.
+std::string ip_of(const sockaddr_storage& address) {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    const void* ip = &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+    if (address.ss_family == AF_INET6) {
+        ip = &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+    }
+    ::inet_ntop(address.ss_family, ip, text.data(), text.size());
+    return text.data();
+}
+
+Connection connection_of(curl_socket_t socket) {
+    sockaddr_storage here{};
+    sockaddr_storage there{};
+    socklen_t here_size = sizeof here;
+    socklen_t there_size = sizeof there;
+    ::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &here_size);
+    ::getpeername(socket, reinterpret_cast<sockaddr*>(&there), &there_size);
+    return {port_of(here), port_of(there), ip_of(there)};
+}
+
 HttpAnswer::End end_of(const Transfer& transfer, CURLcode code) {
-    if (transfer.cut_off) return HttpAnswer::End::too_large;
+    if (transfer.cut_off || has_too_long_line(transfer, code)) return HttpAnswer::End::too_large;
     if (code == CURLE_OK) return HttpAnswer::End::answered;
     if (code == CURLE_OPERATION_TIMEDOUT) return HttpAnswer::End::timed_out;
     if (!transfer.refused.empty() && code == CURLE_COULDNT_CONNECT) {
@@ -151,6 +245,7 @@ std::string not_allowed(std::string_view why) {
 
 std::string why_not(const Transfer& transfer, HttpAnswer::End end, CURLcode code) {
     if (end == HttpAnswer::End::forbidden) return not_allowed(transfer.refused);
+    if (end == HttpAnswer::End::too_large) return "the answer has too many bytes";
     long answered = 0;  // by the proxy, to our CONNECT
     curl_easy_getinfo(transfer.easy.get(), CURLINFO_HTTP_CONNECTCODE, &answered);
     if (transfer.by_proxy && answered >= 300) {
@@ -207,6 +302,13 @@ struct HttpSender::Impl {
         std::uint64_t asker = 0;
     };
 
+    /// A socket that libcurl waits for.
+    struct Served {
+        CURL* easy = nullptr;  ///< whose it is; with HTTP/2, one of those
+        unsigned steps = 0;    ///< events too; since an attempt on it has begun or ended
+        std::optional<std::uint64_t> counted_from{};  ///< received_bytes() before those that count
+    };
+
     const Options options;
     net::IoLoop& loop;
     core::SystemClock clock;
@@ -217,7 +319,7 @@ struct HttpSender::Impl {
     net::Watch sockets{loop, net::Descriptor{::epoll_create1(EPOLL_CLOEXEC)}};
     Multi multi;
     std::map<CURL*, std::unique_ptr<Transfer>> transfers;
-    std::unordered_map<curl_socket_t, CURL*> of_socket;
+    std::unordered_map<curl_socket_t, Served> of_socket;
     std::vector<CURL*> begun;  ///< they start when libcurl's timer runs
     core::Duration charged{};  ///< the thread's time until which owners have been charged
     std::map<std::uint64_t, Waiting> waiting;
@@ -236,13 +338,17 @@ struct HttpSender::Impl {
     void wait();
     void act_on_ready();
     void act(curl_socket_t socket, int events);
+    bool has_too_much(curl_socket_t socket);
+    bool has_too_much_after_step(const Transfer& transfer);
+    std::vector<CURL*> attempts_on(curl_socket_t socket) const;
+    void cut_off(const std::vector<CURL*>& easies);
     void charge_from_now();
     core::Duration take_time();
     void charge(const std::string& owner);
     void charge_begun();
     void set_timer(core::MonoTime at);
     void wake(core::MonoTime at);
-    void take_ended();
+    bool take_ended();
     void end(CURL* easy, CURLcode code);
     static int on_socket(CURL*, curl_socket_t socket, int what, void* user, void*) noexcept;
     static int on_timer(CURLM*, long ms, void* user) noexcept;
@@ -272,7 +378,10 @@ int HttpSender::Impl::on_socket(CURL* easy, curl_socket_t socket, int what, void
         ::epoll_ctl(set, EPOLL_CTL_DEL, socket, &event);
         return 0;
     }
-    self.of_socket[socket] = easy;
+    auto& served = self.of_socket[socket];
+    if (served.easy != easy) served = {.easy = easy};
+    const auto of = self.transfers.find(easy);
+    if (of != self.transfers.end()) of->second->socket = socket;
     if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) event.events |= EPOLLIN;
     if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT) event.events |= EPOLLOUT;
     // A closed descriptor has left the set, and its number may be used again.
@@ -333,7 +442,8 @@ void HttpSender::Impl::wake(core::MonoTime at) {
 
 void HttpSender::Impl::act(curl_socket_t socket, int events) {
     const auto found = of_socket.find(socket);
-    const auto easy = found == of_socket.end() ? nullptr : found->second;
+    const auto easy = found == of_socket.end() ? nullptr : found->second.easy;
+    if (easy && (events & CURL_CSELECT_IN)) ++found->second.steps;
     int running = 0;
     curl_multi_socket_action(multi.get(), socket, events, &running);
     if (socket == CURL_SOCKET_TIMEOUT) {
@@ -341,7 +451,62 @@ void HttpSender::Impl::act(curl_socket_t socket, int events) {
     } else if (const auto of = transfers.find(easy); of != transfers.end()) {
         charge(of->second->request.owner);
     }
-    take_ended();
+    const auto term = lifetime.term();
+    const bool has_ended = take_ended();
+    if (term.over()) return;
+    const auto still = of_socket.find(socket);
+    if (still == of_socket.end()) return;
+    if (has_ended) still->second = {.easy = still->second.easy};
+    if (has_too_much(socket)) cut_off(attempts_on(socket));
+}
+
+/// Whether more bytes have come in on the socket than its attempts may have, those too that libcurl
+/// shows to no callback.
+bool HttpSender::Impl::has_too_much(curl_socket_t socket) {
+    const auto found = of_socket.find(socket);
+    if (found == of_socket.end() || found->second.steps < kStepsUncounted) return false;
+    auto& served = found->second;
+    const auto received = received_bytes(socket);
+    if (!served.counted_from) served.counted_from = received;
+    const auto counted = received - *served.counted_from;
+    if (counted <= kReceivedBytesMax) return false;
+    return counted > kReceivedBytesMax * attempts_on(socket).size();
+}
+
+/// Within a call of libcurl.
+bool HttpSender::Impl::has_too_much_after_step(const Transfer& transfer) {
+    const auto found = of_socket.find(transfer.socket);
+    if (found == of_socket.end()) return false;
+    // The number of a socket that the attempt has no longer may be another attempt's.
+    if (!options.http2 && found->second.easy != transfer.easy.get()) return false;
+    ++found->second.steps;
+    return has_too_much(transfer.socket);
+}
+
+std::vector<CURL*> HttpSender::Impl::attempts_on(curl_socket_t socket) const {
+    if (!options.http2) return {of_socket.at(socket).easy};
+    const auto connection = connection_of(socket);
+    std::vector<CURL*> easies;
+    for (const auto& [easy, transfer] : transfers) {
+        if (connection_of(easy) == connection) easies.push_back(easy);
+    }
+    return easies;
+}
+
+/// Ends all attempts of a connection, and with them the connection. Not within a callback of
+/// libcurl.
+void HttpSender::Impl::cut_off(const std::vector<CURL*>& easies) {
+    const auto term = lifetime.term();
+    for (const auto easy : easies) {
+        const auto found = transfers.find(easy);
+        if (found == transfers.end()) continue;
+        found->second->cut_off = true;
+        // HTTP/2 would only end the stream.
+        curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+        core::contain("retry", [&] { end(easy, CURLE_WRITE_ERROR); });
+        if (term.over()) return;  // an answer has destroyed the sender
+        charge_from_now();        // what its maker does with an answer is not the sender's
+    }
 }
 
 void HttpSender::Impl::charge_from_now() {
@@ -368,7 +533,8 @@ void HttpSender::Impl::charge_begun() {
     }
 }
 
-void HttpSender::Impl::take_ended() {
+/// Whether an attempt has ended.
+bool HttpSender::Impl::take_ended() {
     int left = 0;
     std::vector<std::pair<CURL*, CURLcode>> ended;
     while (const auto* message = curl_multi_info_read(multi.get(), &left)) {
@@ -379,9 +545,10 @@ void HttpSender::Impl::take_ended() {
     const auto term = lifetime.term();
     for (const auto& one : ended) {
         core::contain("retry", [&] { end(one.first, one.second); });
-        if (term.over()) return;  // an answer has destroyed the sender
-        charge_from_now();        // what its maker does with an answer is not the sender's
+        if (term.over()) break;  // an answer has destroyed the sender
+        charge_from_now();       // what its maker does with an answer is not the sender's
     }
+    return !ended.empty();
 }
 
 void HttpSender::Impl::end(CURL* easy, CURLcode code) {
@@ -523,6 +690,9 @@ void HttpSender::Impl::prepare(Transfer& transfer) {
     set(easy, CURLOPT_WRITEDATA, &transfer);
     set(easy, CURLOPT_HEADERFUNCTION, &on_header);
     set(easy, CURLOPT_HEADERDATA, &transfer);
+    set(easy, CURLOPT_XFERINFOFUNCTION, &on_step);
+    set(easy, CURLOPT_XFERINFODATA, &transfer);
+    set(easy, CURLOPT_NOPROGRESS, 0L);
     set(easy, CURLOPT_OPENSOCKETFUNCTION, &on_open_socket);
     set(easy, CURLOPT_OPENSOCKETDATA, &transfer);
     set(easy, CURLOPT_HTTP_VERSION,
@@ -541,6 +711,7 @@ void HttpSender::Impl::begin(std::unique_ptr<Transfer> transfer) {
     transfer->easy.reset(curl_easy_init());
     if (!transfer->easy) throw std::runtime_error("libcurl has no memory");
     prepare(*transfer);
+    transfer->has_too_much = [this, of = transfer.get()] { return has_too_much_after_step(*of); };
     CURL* easy = transfer->easy.get();
     transfers.emplace(easy, std::move(transfer));
     begun.push_back(easy);

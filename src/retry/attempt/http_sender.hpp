@@ -60,6 +60,12 @@ class HttpSender {
 public:
     static constexpr std::size_t kAnswerBytesMax = std::size_t{256} * 1024;
     static constexpr std::size_t kHeaderBytesMax = std::size_t{64} * 1024;
+    /// Of all bytes that come in for an attempt, whatever they are: TLS, chunk extensions,
+    /// trailers, compressed bodies. Besides headers and body, 768 KiB may be such bytes: more than
+    /// TLS and chunks add to an answer whose receiver sends some 20 bytes at a time. More is
+    /// too_large.
+    static constexpr std::size_t kReceivedBytesMax =
+        kAnswerBytesMax + kHeaderBytesMax + std::size_t{768} * 1024;
     static constexpr std::size_t kBodyKept = 1'024;
 
     struct Options {

@@ -54,6 +54,25 @@ HttpAnswer send_to(test::ScriptedServer& server, core::Duration timeout = 10s) {
                  .timeout = timeout});
 }
 
+/// An answer that begins, and then repeats a piece for ever.
+struct EndlessAnswer {
+    std::string what;
+    std::string begin;
+    std::string piece;
+};
+
+/// Some 60 MB a second, until the other side closes. Thus little waits in the buffers of the
+/// kernel, and `sent`, in bytes, is nearly what has been read.
+void send_answer(Peer& peer, const EndlessAnswer& answer, std::atomic<std::size_t>& sent) {
+    std::string pieces;
+    while (pieces.size() < 60'000) pieces += answer.piece;
+    peer.write(answer.begin);
+    while (peer.write(pieces)) {
+        sent += pieces.size();
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
 }  // namespace
 
 TEST_CASE("a request arrives as it was made, and its answer comes back", "[retry][http]") {
@@ -225,6 +244,97 @@ TEST_CASE("headers without end are cut off", "[retry][http]") {
         }
     }};
     CHECK(send_to(server).end == End::too_large);
+}
+
+TEST_CASE("bytes that are neither headers nor body are cut off too", "[retry][http][bounds]") {
+    const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const std::string zipped = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n";
+    const std::string name_of_gzip{"\x1f\x8b\x08\x08\0\0\0\0\0\x03", 10};
+    std::vector<EndlessAnswer> answers{
+        {"one chunk extension", chunked + "1;", "a"},
+        {"an extension of every chunk", chunked, "1;" + std::string(8'000, 'a') + "\r\nx\r\n"},
+        {"trailers", chunked + "0\r\n", "X-More: " + std::string(100, 'x') + "\r\n"},
+        {"one status line", "HTTP/1.1 200 ", "x"},
+        {"one header line", "HTTP/1.1 200 OK\r\nX-More: ", "x"},
+        {"answers before the answer", "", "HTTP/1.1 103 Early Hints\r\nX: x\r\n\r\n"},
+        {"the name of a compressed file", zipped + name_of_gzip, "n"},
+    };
+    for (const auto& one : answers) {
+        CAPTURE(one.what);
+        std::atomic<std::size_t> sent = 0;
+        test::ScriptedServer server{[&](Peer& peer) {
+            peer.read_request();
+            send_answer(peer, one, sent);
+        }};
+        const auto answer = send_to(server, 4s);
+        CHECK(answer.end == End::too_large);
+        CHECK(answer.took < 3s);
+        // Besides the bound: the reads that are not counted, and what the buffers of the kernel
+        // hold.
+        CHECK(sent < 16 * retry::HttpSender::kReceivedBytesMax);
+        CHECK(verdict_of(answer).outcome == Outcome::too_large);
+    }
+}
+
+TEST_CASE("a connection that carries many large answers is counted for each of them alone",
+          "[retry][http][bounds]") {
+    constexpr int kAnswers = 12;
+    // 4,000 chunks of 64 bytes: below the bound of a body, and many reads of the socket.
+    std::string body;
+    for (int i = 0; i < 4'000; ++i) body += "40;\r\n" + std::string(64, 'x') + "\r\n";
+    test::ScriptedServer server{[&](Peer& peer) {
+        peer.write_at_once();
+        while (!peer.read_request().empty()) {
+            peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+            for (std::size_t at = 0; at < body.size(); at += 4'096) {
+                peer.write(std::string_view{body}.substr(at, 4'096));
+                std::this_thread::sleep_for(100us);
+            }
+            peer.write("0\r\n\r\n");
+        }
+    }};
+    net::IoLoop loop;
+    retry::HttpSender sender{{.guard = open_guard()}, loop};
+    int answers = 0;
+    std::function<void()> one = [&] {
+        sender.send({.url = server.url(), .headers = {}, .body = "x"}, [&](const HttpAnswer& a) {
+            CHECK(a.end == End::answered);
+            ++answers < kAnswers ? one() : loop.stop();
+        });
+    };
+    loop.post(one);
+    loop.run("retry");
+    CHECK(server.connections() == 1);
+    CHECK(body.size() * kAnswers > 2 * retry::HttpSender::kReceivedBytesMax);
+}
+
+TEST_CASE("a connection on which too much has come is not used again", "[retry][http][bounds]") {
+    const bool http2 = GENERATE(false, true);  // it finds the attempts of a connection otherwise
+    CAPTURE(http2);
+    const EndlessAnswer endless{"one chunk extension",
+                                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", "a"};
+    std::atomic<int> requests = 0;
+    std::atomic<std::size_t> sent = 0;
+    test::ScriptedServer server{[&](Peer& peer) {
+        while (!peer.read_request().empty()) {
+            if (++requests == 2) return send_answer(peer, endless, sent);
+            peer.answer("200 OK");
+        }
+    }};
+    net::IoLoop loop;
+    retry::HttpSender sender{{.guard = open_guard(), .http2 = http2}, loop};
+    std::vector<End> ends;
+    std::function<void()> one = [&] {
+        sender.send({.url = server.url(), .headers = {}, .body = "x", .timeout = 4s},
+                    [&](const HttpAnswer& a) {
+                        ends.push_back(a.end);
+                        ends.size() < 3 ? one() : loop.stop();
+                    });
+    };
+    loop.post(one);
+    loop.run("retry");
+    CHECK(ends == std::vector{End::answered, End::too_large, End::answered});
+    CHECK(server.connections() == 2);
 }
 
 TEST_CASE("a host that resets is unreachable", "[retry][http]") {

@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -42,6 +43,11 @@ public:
         }
         void answer(const std::string& status, const std::string& headers = "") {
             write("HTTP/1.1 " + status + "\r\nContent-Length: 0\r\n" + headers + "\r\n");
+        }
+        /// Each write is a packet from now on, and a read of the other side.
+        void write_at_once() {
+            const int on = 1;
+            ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         }
         void reset() {
             const linger now{1, 0};
