@@ -150,6 +150,18 @@ private:
     bool given_ = false;
 };
 
+bool changes_webhook(Route route, Verb method) {
+    if (route == Route::webhook) return method == Verb::patch || method == Verb::del;
+    return route == Route::enable || route == Route::disable || route == Route::secret;
+}
+
+/// The cost of a change, as ChangeQuota counts; that of a PATCH is known when it is made.
+std::optional<std::size_t> memory_of_change(Route route, const WebhookDirectory::Entry& entry) {
+    if (route == Route::enable || route == Route::disable) return kMemoryOfState;
+    if (route == Route::secret) return entry.memory_bytes;
+    return std::nullopt;
+}
+
 Event test_event(const Webhook& webhook) {
     const Json event{{"specversion", "1.0"},      {"id", core::to_hex(core::random_uuid4())},
                      {"source", "/beckon/retry"}, {"type", kTestType},
@@ -207,6 +219,10 @@ struct Api::Impl {
     bool may_change(const std::string& owner, std::size_t bytes, const Reply& reply);
     void put_webhook(const Webhook& webhook, std::function<void(core::Result<void>)> done,
                      const Reply& reply);
+    void change_in_turn(const ApiRequest& request, const Path& path, const std::string& owner,
+                        const Reply& reply);
+    const WebhookDirectory::Entry* find_for(const std::string& owner, const std::string& id,
+                                            const Reply& reply) const;
     void of_webhook(const ApiRequest& request, Route route, const WebhookDirectory::Entry& entry,
                     const Reply& reply);
     void change_webhook(const ApiRequest& request, const Webhook& before, const Reply& reply);
@@ -482,12 +498,59 @@ void Api::Impl::put_webhook(const Webhook& webhook, std::function<void(core::Res
     });
 }
 
+/// Answers a request that changes a webhook, once the changes before it have been answered: so it
+/// reads what they have left. Meanwhile it keeps its place in the RequestQueue, which its reply
+/// holds: that bounds how many of an owner's changes wait. Their bodies are bounded by ChangeTurns.
+/// The RequestQueue does not count the time that a change takes which has waited; so the body of a
+/// PATCH that must wait takes of the owner's quota, whatever becomes of the change.
+void Api::Impl::change_in_turn(const ApiRequest& request, const Path& path,
+                               const std::string& owner, const Reply& reply) {
+    auto& turns = node.change_turns();
+    const auto bytes = request.body.size();
+    const bool patch = request.method == Verb::patch;
+    if (patch && turns.must_wait(path.id) && !may_change(owner, bytes, reply)) return;
+    if (!turns.has_space(path.id, owner, bytes)) {
+        return reply(problem_reply(Problem::too_many_requests,
+                                   "too many changes of this owner wait for earlier ones of the "
+                                   "same webhooks; try again in a moment"));
+    }
+    ApiRequest waiting;  // what of_webhook() reads of a request
+    waiting.method = request.method;
+    waiting.body = request.body;
+    const auto until = clock.mono() + options.wait_max;
+    turns.take(path.id, owner, bytes,
+               lifetime.guard([this, waiting = std::move(waiting), path, owner, until,
+                               reply](const ChangeTurns::TurnPtr& turn) {
+                   const auto answer = [reply, turn](net::HttpReply given) {
+                       reply(std::move(given));
+                       turn->end();
+                   };
+                   if (clock.mono() > until) {  // its caller may be gone
+                       return answer(problem_reply(Problem::not_saved,
+                                                   "earlier changes of this webhook took so long "
+                                                   "that this one was not made"));
+                   }
+                   const auto* entry = find_for(owner, path.id, answer);
+                   if (entry) of_webhook(waiting, path.route, *entry, answer);
+               }));
+}
+
+/// The owner's webhook; null: it is answered.
+const WebhookDirectory::Entry* Api::Impl::find_for(const std::string& owner, const std::string& id,
+                                                   const Reply& reply) const {
+    if (!node.knows_webhooks()) {
+        reply(problem_reply(Problem::not_ready, "the webhooks are still being read"));
+        return nullptr;
+    }
+    const auto* entry = node.webhooks().find(id);
+    if (entry && entry->webhook.owner == owner) return entry;
+    reply(problem_reply(Problem::not_found, "there is no such webhook of this owner"));
+    return nullptr;
+}
+
 void Api::Impl::of_webhook(const ApiRequest& request, Route route,
                            const WebhookDirectory::Entry& entry, const Reply& reply) {
     const auto& webhook = entry.webhook;
-    const bool changes_state = route == Route::enable || route == Route::disable;
-    if (changes_state && !may_change(webhook.owner, kMemoryOfState, reply)) return;
-    if (route == Route::secret && !may_change(webhook.owner, entry.memory_bytes, reply)) return;
     switch (route) {
         case Route::webhook:
             if (request.method == Verb::patch) return change_webhook(request, webhook, reply);
@@ -667,11 +730,14 @@ void Api::Impl::handle(const ApiRequest& request, const Reply& reply) {
         return list(*caller, reply);
     }
     if (path.route == Route::all_attempts) return show_all_attempts(*caller, reply);
-    const auto* entry = node.webhooks().find(path.id);
-    if (!entry || entry->webhook.owner != caller->owner) {
-        return reply(problem_reply(Problem::not_found, "there is no such webhook of this owner"));
+    const auto* entry = find_for(caller->owner, path.id, reply);
+    if (!entry) return;
+    if (!changes_webhook(path.route, request.method)) {
+        return of_webhook(request, path.route, *entry, reply);
     }
-    of_webhook(request, path.route, *entry, reply);
+    const auto changed = memory_of_change(path.route, *entry);
+    if (changed && !may_change(caller->owner, *changed, reply)) return;
+    change_in_turn(request, path, caller->owner, reply);
 }
 
 void Api::handle(const ApiRequest& request, const Reply& reply) {

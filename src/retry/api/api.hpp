@@ -41,7 +41,8 @@ public:
         std::size_t webhooks_per_owner_max = 1'000;
         MemoryLimits memory{};
         std::size_t events_per_owner_per_second = 0;  ///< 0: no limit
-        /// The longest that a POST of an event may wait for first attempts.
+        /// The longest that a POST of an event may wait for first attempts, and a change of a
+        /// webhook for earlier ones.
         std::chrono::seconds wait_max{24};
         /// Called when a token names a key that the ring lacks.
         std::function<void()> key_missing = [] {};

@@ -1,6 +1,7 @@
 #include "retry/attempt/fair_sender.hpp"
 
 #include "core/contain.hpp"
+#include "core/thread_time.hpp"
 
 #include <chrono>
 #include <future>
@@ -21,6 +22,21 @@ HttpSender::Options reporting_to(HttpSender::Options options, Used used) {
     return options;
 }
 
+/// Adds to what an owner uses the time of this thread until the end of a scope.
+template <class Used>
+class Charged {
+public:
+    Charged(const Used& used, const std::string& owner) : used_(used), owner_(owner) {}
+    ~Charged() { used_(owner_, core::thread_time() - since_); }
+    Charged(const Charged&) = delete;
+    Charged& operator=(const Charged&) = delete;
+
+private:
+    const Used& used_;
+    const std::string& owner_;
+    const core::Duration since_ = core::thread_time();
+};
+
 }  // namespace
 
 /// The sender of the thread aside, which begins there with its first request.
@@ -35,10 +51,10 @@ public:
           loop_(loop),
           tell_(std::move(tell)) {}
 
-    void send(HttpRequest request, const std::function<void(HttpAnswer)>& done) {
+    void send(const RequestMaker& maker, const std::function<void(HttpAnswer)>& done) {
         const auto begun = core::contain("retry aside", [&] {
             if (!open_) open_ = std::make_unique<Open>(options_, loop_);
-            open_->sender.send(std::move(request), done);
+            open_->sender.send(make(maker), done);
         });
         if (!begun) done({.end = HttpAnswer::End::unsendable, .why = "it could not be begun"});
     }
@@ -50,6 +66,12 @@ private:
         core::Lifetime lifetime;
         HttpSender sender;
     };
+
+    HttpRequest make(const RequestMaker& maker) {
+        const auto used = [this](const auto& owner, auto time) { note(owner, time); };
+        const Charged charged{used, maker.owner};
+        return maker.make(SendThread::aside);
+    }
 
     void note(const std::string& owner, core::Duration time) {
         if (used_.empty()) {
@@ -93,17 +115,24 @@ FairSender::~FairSender() {
     ended.get_future().wait();
 }
 
-void FairSender::send(HttpRequest request, std::function<void(HttpAnswer)> done) {
-    if (!used_.is_above_share(request.owner, clock_.mono())) {
-        return here_.send(std::move(request), std::move(done));
+HttpRequest FairSender::make_here(const RequestMaker& maker) {
+    const auto used = [this](const auto& owner, auto time) {
+        used_.spend(owner, time, clock_.mono());
+    };
+    const Charged charged{used, maker.owner};
+    return maker.make(SendThread::own);
+}
+
+void FairSender::send(RequestMaker maker, std::function<void(HttpAnswer)> done) {
+    if (!used_.is_above_share(maker.owner, clock_.mono())) {
+        return here_.send(make_here(maker), std::move(done));
     }
     ++sent_aside_;
     const auto back = [remote = lifetime_.remote(), done = std::move(done)](HttpAnswer answer) {
         remote.post([done, answer = std::move(answer)] { done(answer); });
     };
-    aside_loop_.post([aside = aside_.get(), request = std::move(request), back]() mutable {
-        aside->send(std::move(request), back);
-    });
+    aside_loop_.post(
+        [aside = aside_.get(), maker = std::move(maker), back] { aside->send(maker, back); });
 }
 
 }  // namespace beckon::retry

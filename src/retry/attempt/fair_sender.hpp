@@ -4,6 +4,7 @@
 #include "core/lifetime.hpp"
 #include "net/io_loop.hpp"
 #include "retry/attempt/http_sender.hpp"
+#include "retry/attempt/request_maker.hpp"
 #include "retry/schedule/fair_time.hpp"
 
 #include <atomic>
@@ -13,9 +14,9 @@
 
 namespace beckon::retry {
 
-/// Sends the requests of owners with an HttpSender on the loop's thread; those of an owner that
-/// uses more than its fair share of that thread (FairTime) with another one, on a thread aside. So
-/// what many or costly requests take of a processor delays nobody else's
+/// Makes and sends the requests of owners with an HttpSender on the loop's thread; those of an
+/// owner that uses more than its fair share of that thread (FairTime) with another one, on a thread
+/// aside. So what many or costly requests take of a processor delays nobody else's
 /// (docs/decisions/0238-requests-of-owners-above-their-share-run-aside.md). Answers come on the
 /// loop's thread in both cases.
 ///
@@ -30,13 +31,15 @@ public:
     FairSender(const FairSender&) = delete;
     FairSender& operator=(const FairSender&) = delete;
 
-    /// Answers later, exactly once.
-    void send(HttpRequest request, std::function<void(HttpAnswer)> done);
+    /// Answers later, exactly once. Throws what making the request on the loop's thread throws.
+    void send(RequestMaker maker, std::function<void(HttpAnswer)> done);
     /// The requests that were sent aside. Any thread.
     std::uint64_t sent_aside() const { return sent_aside_; }
 
 private:
     class Aside;
+
+    HttpRequest make_here(const RequestMaker& maker);
 
     const core::Clock& clock_;
     FairTime used_;

@@ -39,9 +39,13 @@ class AttemptJournal {
     static_assert(sizeof(Entry) == 64);
 
 public:
-    /// The threads of deliveries (retry.threads), and that of the bridges.
-    static constexpr std::size_t kThreadsMax = 64 + 1;
+    /// The threads of deliveries (retry.threads), that of the bridges, and one aside for each of
+    /// the first.
+    static constexpr std::size_t kThreadsMax = 64 + 1 + 64;
     static constexpr std::size_t kBridgesThread = 64;
+    static constexpr std::size_t aside_of(std::size_t thread) {
+        return kBridgesThread + 1 + thread;
+    }
     /// The newest deliveries during which a process ended are remembered.
     static constexpr std::size_t kSuspectsMax = 256;
     static constexpr int kEndsMax = 2;

@@ -31,15 +31,33 @@ Dispatcher::Receiver& Dispatcher::receiver(const std::string& webhook) {
     const auto found = receivers_.find(webhook);
     if (found != receivers_.end()) return found->second;
     const auto* entry = context_.webhooks.find(webhook);
-    auto owner = entry ? entry->webhook.owner : std::string{};
-    return receivers_.try_emplace(webhook, line_places_, std::move(owner)).first->second;
+    const auto owner = entry ? entry->webhook.owner : std::string{};
+    return receivers_.try_emplace(webhook, line_places_, owner).first->second;
 }
 
 /// The dispatcher is not notified of deleted webhooks, so it checks all of them each time that
 /// their number has doubled.
 void Dispatcher::forget_deleted() {
-    std::erase_if(receivers_, [&](const auto& one) { return !context_.webhooks.find(one.first); });
+    std::erase_if(receivers_, [&](const auto& one) {
+        if (context_.webhooks.find(one.first)) return false;
+        forget_requeues(one.second);
+        return true;
+    });
     sweep_at_ = std::max(kRememberedMin, 2 * receivers_.size());
+}
+
+Requeues& Dispatcher::requeues_of(const std::string& owner) {
+    if (requeues_.size() >= sweep_requeues_at_ && !requeues_.contains(owner)) {
+        std::erase_if(requeues_,
+                      [&](const auto& one) { return context_.webhooks.count_of(one.first) == 0; });
+        sweep_requeues_at_ = std::max(kOwnersMax, 2 * requeues_.size());
+    }
+    return requeues_.try_emplace(owner, Requeues::kOwnerPerSecond).first->second;
+}
+
+/// The receiver counts them no more.
+void Dispatcher::forget_requeues(const Receiver& receiver) {
+    requeues_of(receiver.owner).forget(receiver.requeues);
 }
 
 /// True if the delivery is not to be attempted, and its outcome is written.
@@ -66,8 +84,8 @@ bool Dispatcher::put_aside(const Due& due, const WebhookDirectory::Entry* entry)
 /// Nothing is dropped by a view that may be stale: it is dropped when the webhook is not there
 /// after a read barrier that came after it.
 void Dispatcher::not_known(const Due& due) {
-    if (log_time(due) - due.delivery.accepted < kUnknownFor) {
-        return wait(due, kUnknownFor / 24, counts_.unknown);
+    if (is_new(due) && log_time(due) - due.delivery.accepted < kUnknownFor) {
+        return wait(due, kUnknownWaits, counts_.unknown);
     }
     const auto id = due.delivery.webhook;
     auto& waiting = unknown_[id];
@@ -85,13 +103,17 @@ void Dispatcher::caught_up(const std::string& webhook, bool all_read) {
         if (known) {
             take(std::move(due));
         } else if (!all_read) {
-            wait(due, kUnknownFor / 24, counts_.unknown);
+            wait(due, kUnknownWaits, counts_.unknown);
         } else {
             ++counts_.unknown;
             context_.outcomes.finish(due.ticket);
         }
     }
-    if (!known && all_read) receivers_.erase(webhook);
+    if (known || !all_read) return;
+    const auto receiver = receivers_.find(webhook);
+    if (receiver == receivers_.end()) return;
+    forget_requeues(receiver->second);
+    receivers_.erase(receiver);
 }
 
 /// An ordered webhook: of its deliveries only the first in line is attempted.
@@ -136,30 +158,46 @@ void Dispatcher::wait(const Due& due, Duration how_long, std::uint64_t& count) {
 std::optional<int> Dispatcher::tier_for_wait(const Due& due, Duration how_long) {
     const auto now = context_.clock.mono();
     const auto* entry = context_.webhooks.find(due.delivery.webhook);
-    if (!entry) return Requeues{}.tier_for(options_.table, how_long, now);
+    if (!entry) return Requeues{}.tier_for(options_.table, how_long, now);  // it waits once
     auto& receiver = this->receiver(due.delivery.webhook);
-    if (!entry->webhook.ordered) return receiver.requeues.tier_for(options_.table, how_long, now);
+    if (!entry->webhook.ordered) return tier_by_requeues(receiver, how_long);
     if (!is_next(receiver, due.delivery.id)) {
         const auto& first = receiver.line.front();
         if (first.due) how_long = std::max(how_long, *first.due - now);
     }
-    const auto tier = receiver.requeues.tier_for(options_.table, how_long, now);
+    const auto tier = tier_by_requeues(receiver, how_long);
     if (!tier) return tier;
     return wait_in_line(receiver, due, *tier);
+}
+
+/// The shortest tier in which neither its webhook nor its owner has too many: a webhook's bound
+/// keeps its own deliveries apart, and an owner's the log from one that has many webhooks.
+std::optional<int> Dispatcher::tier_by_requeues(const Receiver& receiver, Duration how_long) {
+    const auto now = context_.clock.mono();
+    const auto by_webhook = receiver.requeues.tier_for(options_.table, how_long, now);
+    const auto by_owner = requeues_of(receiver.owner).tier_for(options_.table, how_long, now);
+    return std::max(by_webhook, by_owner);
 }
 
 void Dispatcher::promote(const Due& due, int tier) {
     const auto found = receivers_.find(due.delivery.webhook);
     if (found != receivers_.end()) {
-        found->second.partition = due.ticket.partition;
-        found->second.requeues.put(options_.table, tier, context_.clock.mono());
+        auto& receiver = found->second;
+        const auto now = context_.clock.mono();
+        const auto units = Requeues::units_of(due.delivery.event.size());
+        receiver.partition = due.ticket.partition;
+        receiver.requeues.put(options_.table, tier, now, units);
+        requeues_of(receiver.owner).put(options_.table, tier, now, units);
     }
     context_.outcomes.promote(due.ticket, due.delivery, tier);
 }
 
-void Dispatcher::came_back(const Ticket& ticket, const std::string& webhook) {
-    const auto found = receivers_.find(webhook);
-    if (found != receivers_.end()) found->second.requeues.came_back(ticket.tier);
+void Dispatcher::came_back(const Due& due) {
+    const auto found = receivers_.find(due.delivery.webhook);
+    if (found == receivers_.end()) return;
+    const auto units = Requeues::units_of(due.delivery.event.size());
+    found->second.requeues.came_back(due.ticket.tier, units);
+    requeues_of(found->second.owner).came_back(due.ticket.tier, units);
 }
 
 void Dispatcher::dead_letter(const Due& due, Outcome why) {
@@ -205,10 +243,16 @@ void Dispatcher::start(Job started, const WebhookDirectory::Entry& entry) {
     receiver(entry.webhook.id).breaker.start();
     const auto at = context_.clock.wall();
     const auto job = std::make_shared<const Job>(std::move(started));
+    auto make = [job, webhook = entry.webhook, at,
+                 aside = context_.journal_aside](SendThread thread) {
+        const AttemptJournal::Slot::Work work{thread == SendThread::aside ? aside : nullptr,
+                                              job->due};
+        return build_request(webhook, job->due.delivery, at);
+    };
     engine_.begin<HttpAnswer>(
         {job, &job->due},
         [&](const auto& done) {
-            context_.send(build_request(entry.webhook, job->due.delivery, at), done);
+            context_.send({.owner = job->owner, .make = std::move(make)}, done);
         },
         [this, job, at](const HttpAnswer& answer, bool ours) { ended(*job, at, answer, ours); },
         {.end = HttpAnswer::End::unsendable, .why = "making its request threw"});
@@ -417,7 +461,7 @@ OwnerUsage& OwnerUsage::operator+=(const OwnerUsage& other) {
 }
 
 void Dispatcher::due(Due due) {
-    came_back(due.ticket, due.delivery.webhook);
+    came_back(due);
     take(std::move(due));
 }
 
@@ -429,7 +473,8 @@ void Dispatcher::forget(core::Partition partition) {
     }
     for (auto& [id, receiver] : receivers_) {
         if (receiver.partition != partition) continue;
-        receiver.requeues = {};
+        forget_requeues(receiver);
+        receiver.requeues = Requeues{};
         receiver.line.clear();  // another node ends these
         receiver.beyond_line.reset();
     }

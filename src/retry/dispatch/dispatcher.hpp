@@ -4,7 +4,7 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "retry/attempt/attempt_outcome.hpp"
-#include "retry/attempt/http_sender.hpp"
+#include "retry/attempt/request_maker.hpp"
 #include "retry/dispatch/attempt_engine.hpp"
 #include "retry/dispatch/delivery_line.hpp"
 #include "retry/dispatch/recent_attempts.hpp"
@@ -55,9 +55,11 @@ struct OwnerUsage {
 /// On the executor's thread.
 class Dispatcher {
 public:
-    /// An unknown webhook may have been made on another node a moment ago. An older delivery is
-    /// dropped only after a later read of all records of `webhooks`.
+    /// An unknown webhook may have been made on another node a moment ago: a delivery that is new
+    /// and not as old as this waits once for so long. Any other is dropped after a later read of
+    /// all records of `webhooks`, so deleting a webhook ends what waits for it.
     static constexpr std::chrono::seconds kUnknownFor = std::chrono::minutes{2};
+    static constexpr std::chrono::seconds kUnknownWaits{5};
     /// While deliveries wait, the dispatcher asks the scheduler at least so often.
     static constexpr core::Duration kPollAgain = std::chrono::milliseconds{100};
     /// Attempts that are begun in one turn of the thread; some tenths of a millisecond. A turn
@@ -82,7 +84,7 @@ public:
         const core::Clock& clock;
         const WebhookDirectory& webhooks;
         DeliveryOutcomes& outcomes;
-        std::function<void(HttpRequest, std::function<void(HttpAnswer)>)> send;
+        SendRequest send;
         /// Publishes a webhook's state: disabled, or when it began to fail.
         std::function<void(const std::string& webhook, const WebhookState&)> change_state;
         /// Reads all records of this webhook up to now, and answers true; false: that is not
@@ -92,6 +94,7 @@ public:
         std::function<void(const std::string& webhook, const Attempt&)> attempted{};
         /// Of this thread; a delivery that ended two processes becomes a dead letter. May be null.
         AttemptJournal::Slot* journal = nullptr;
+        AttemptJournal::Slot* journal_aside = nullptr;  ///< likewise, of SendThread::aside
     };
 
     Dispatcher(Options options, Context context);
@@ -130,7 +133,8 @@ public:
 private:
     /// The state of a webhook that is remembered while it matters.
     struct Receiver {
-        Receiver(LinePlaces& places, std::string owner) : line(places, std::move(owner)) {}
+        Receiver(LinePlaces& places, const std::string& of) : owner(of), line(places, of) {}
+        const std::string owner;
         Breaker breaker;
         std::optional<core::Timestamp> failing_since;
         bool failing_published = false;  ///< the log knows, or will
@@ -148,13 +152,16 @@ private:
 
     Receiver& receiver(const std::string& webhook);
     void forget_deleted();
+    Requeues& requeues_of(const std::string& owner);
+    void forget_requeues(const Receiver& receiver);
+    std::optional<int> tier_by_requeues(const Receiver& receiver, core::Duration how_long);
     bool put_aside(const Due& due, const WebhookDirectory::Entry* entry);
     bool put_behind(const Due& due, const Webhook& webhook);
     bool wait_for_breaker(const Due& due);
     void wait(const Due& due, core::Duration how_long, std::uint64_t& count);
     std::optional<int> tier_for_wait(const Due& due, core::Duration how_long);
     void promote(const Due& due, int tier);
-    void came_back(const Ticket& ticket, const std::string& webhook);
+    void came_back(const Due& due);
     void dead_letter(const Due& due, Outcome why);
     void not_known(const Due& due);
     void caught_up(const std::string& webhook, bool all_read);
@@ -189,6 +196,8 @@ private:
     Counts counts_;
     std::map<std::string, OwnerUsage, std::less<>> usage_;
     std::size_t sweep_usage_at_ = kOwnersMax;
+    std::map<std::string, Requeues, std::less<>> requeues_;  ///< of each owner
+    std::size_t sweep_requeues_at_ = kOwnersMax;
     /// Deliveries of unknown webhooks, while the log's records of these are read.
     std::map<std::string, std::vector<Due>> unknown_;
     bool poll_posted_ = false;

@@ -61,7 +61,8 @@ DeliveryShard::DeliveryShard(Options options, Context context, Events events)
                                                          .change_state = events_.change_state,
                                                          .catch_up = events_.catch_up,
                                                          .attempted = events_.attempted,
-                                                         .journal = context_.journal});
+                                                         .journal = context_.journal,
+                                                         .journal_aside = context_.journal_aside});
 }
 
 DeliveryShard::~DeliveryShard() {

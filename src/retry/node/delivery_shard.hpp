@@ -29,7 +29,6 @@ public:
     /// A home that stops waits so long for the end of its fan-out, to record in the log that it
     /// ended in order.
     static constexpr core::Duration kFanOutEnds = std::chrono::seconds{1};
-    using Send = std::function<void(HttpRequest, std::function<void(HttpAnswer)>)>;
 
     struct Options {
         core::Partition partitions = 1;
@@ -45,8 +44,9 @@ public:
         core::Executor& executor;
         const core::Clock& clock;
         std::shared_ptr<const core::KeyRing> keys;
-        Send send;
-        AttemptJournal::Slot* journal = nullptr;  ///< of this thread; may be null
+        SendRequest send;
+        AttemptJournal::Slot* journal = nullptr;        ///< of this thread; may be null
+        AttemptJournal::Slot* journal_aside = nullptr;  ///< of its thread aside; may be null
     };
     /// Called on this thread.
     struct Events {

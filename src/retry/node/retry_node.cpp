@@ -11,6 +11,7 @@
 #include "retry/node/change_notices.hpp"
 #include "retry/node/fan_out.hpp"
 #include "retry/node/hosted.hpp"
+#include "retry/node/left_records.hpp"
 #include "retry/node/node_state.hpp"
 #include "retry/node/written_check.hpp"
 
@@ -63,6 +64,9 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     std::unique_ptr<log::Publisher> publisher;
     NodeState known;
     ChangeNotices notices{options.partitions, options.node, *publisher, context.executor};
+    ChangeTurns change_turns{context.executor};
+    std::map<std::string, WebhookState> judged;  ///< states that wait for the webhook's turn
+    LeftRecords left_records{left_records_context()};
     std::unique_ptr<Resender> resender;
     std::unique_ptr<log::LogWatch> watch;
     std::string log_fault;  ///< why the log cannot be reached
@@ -86,6 +90,7 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     void begin_fan_out();
     void end_parts();
     NodeState::Events events_of_state();
+    LeftRecords::Context left_records_context();
     void clear_webhooks();
     void pass_on(core::Partition partition, const core::RecordView& record);
     void catch_up(core::Partition partition, core::Offset below);
@@ -100,6 +105,8 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     void leave();
     void report_ready();
     void change_state(const std::string& id, const WebhookState& state);
+    void write_judged(const std::string& id, const ChangeTurns::TurnPtr& turn);
+    bool is_past(const std::string& id, const WebhookState& state) const;
     void publish(log::TopicPartition where, core::Record record, Done done);
     void publish_webhook(const std::string& id, core::Record record, Done done);
     void announce_webhook(const std::string& id, core::Record record, Done done);
@@ -179,7 +186,8 @@ void RetryNode::Impl::begin_shard(std::size_t index) {
                                                         .clock = context.clock,
                                                         .keys = context.keys,
                                                         .send = worker.send,
-                                                        .journal = worker.journal},
+                                                        .journal = worker.journal,
+                                                        .journal_aside = worker.journal_aside},
                          events = events_of_shard(index)] {
         return std::make_unique<DeliveryShard>(options, given, events);
     });
@@ -280,6 +288,21 @@ NodeState::Events RetryNode::Impl::events_of_state() {
             .webhooks_known = [this] { webhooks_known(); },
             .webhooks_changed = [this] { webhooks_changed(); },
             .changed = [this] { report_ready(); }};
+}
+
+/// The home of a partition is one node, but for a moment of its take-over.
+LeftRecords::Context RetryNode::Impl::left_records_context() {
+    return {.partitions = options.partitions,
+            .webhooks = known.webhooks(),
+            .publisher = *publisher,
+            .executor = context.executor,
+            .confirm = [this](core::Partition p,
+                              fold::Answer answer) { known.confirm(p, std::move(answer)); },
+            .ours =
+                [this](core::Partition p) {
+                    const auto found = homes.find(p);
+                    return found != homes.end() && found->second.serving;
+                }};
 }
 
 /// All copies are read anew.
@@ -418,16 +441,34 @@ void RetryNode::Impl::report_ready() {
     context.ready(why.empty(), why);
 }
 
+/// A state that attempts have led to. At most one of each webhook waits for its turn: the last one,
+/// or one that disables the webhook.
 void RetryNode::Impl::change_state(const std::string& id, const WebhookState& state) {
+    const auto [waiting, first] = judged.try_emplace(id, state);
+    if (first) {
+        return change_turns.take(id, {}, 0,
+                                 [this, id](const auto& turn) { write_judged(id, turn); });
+    }
+    if (waiting->second.enabled) waiting->second = state;
+}
+
+/// Whether attempts led to a state before the webhook was deleted, disabled, or enabled anew.
+bool RetryNode::Impl::is_past(const std::string& id, const WebhookState& state) const {
+    const auto* entry = known.webhooks().find(id);
+    return !entry || !entry->state.enabled || entry->state.enabled_at != state.enabled_at;
+}
+
+void RetryNode::Impl::write_judged(const std::string& id, const ChangeTurns::TurnPtr& turn) {
+    const auto state = judged.extract(id).mapped();
+    if (is_past(id, state)) return;
     if (!state.enabled) {
         core::log_warn("retry", "webhook_disabled", {{"webhook", id}, {"reason", state.reason}});
-        if (const auto* entry = known.webhooks().find(id)) {
-            const auto event = disabled_event(entry->webhook, state, options.node);
-            publish({Topic::kEvents, partition_of(event, options.partitions)}, encode(event),
-                    [](const auto&) {});
-        }
+        const auto event = disabled_event(known.webhooks().find(id)->webhook, state, options.node);
+        publish({Topic::kEvents, partition_of(event, options.partitions)}, encode(event),
+                [](const auto&) {});
     }
-    publish_webhook(id, encode(id, state), [id](const auto& written) {
+    publish_webhook(id, encode(id, state), [id, turn](const auto& written) {
+        turn->end();
         if (written) return;
         core::log_error("retry", "webhook_state_not_written",
                         {{"webhook", id}, {"why", written.error().message}});
@@ -502,7 +543,9 @@ void RetryNode::Impl::measure() {
     fan_out.use([report = here([this](const EventFanOut::Counts& counts) {
                      latest_events = counts;
                  })](auto& one) { report(one.counts()); });
-    if (!stopping) report_ready();  // a start is further than a second ago
+    if (stopping) return;
+    report_ready();  // a start is further than a second ago
+    if (known.knows_webhooks()) left_records.remove_some();
 }
 
 RetryNode::RetryNode(Options options, Context context)
@@ -590,6 +633,8 @@ void RetryNode::post_event(const Event& event, const std::string& poster, Done d
 }
 
 core::Timestamp RetryNode::now() const { return impl_->known.now(); }
+
+ChangeTurns& RetryNode::change_turns() { return impl_->change_turns; }
 
 void RetryNode::put_webhook(const Webhook& webhook, Done done) {
     impl_->announce_webhook(webhook.id, encode(webhook, impl_->known.webhooks().box()),

@@ -12,6 +12,7 @@
 #include "retry/dispatch/first_attempts.hpp"
 #include "retry/event/event.hpp"
 #include "retry/event/event_fan_out.hpp"
+#include "retry/node/change_turns.hpp"
 #include "retry/node/delivery_shard.hpp"
 #include "retry/node/tier_watch.hpp"
 #include "retry/tiers/partition_tiers.hpp"
@@ -39,8 +40,9 @@ public:
     /// A thread for deliveries; `send` is called on it.
     struct Worker {
         core::Executor* executor = nullptr;
-        DeliveryShard::Send send;
+        SendRequest send;
         AttemptJournal::Slot* journal = nullptr;  ///< of the thread; outlives the node, may be null
+        AttemptJournal::Slot* journal_aside = nullptr;  ///< of its thread aside, likewise
     };
 
     struct Options {
@@ -119,6 +121,8 @@ public:
     /// comes when the log has it.
     void post_event(const Event& event, const std::string& poster,
                     std::function<void(core::Result<void>)> done);
+    /// A change that reads a webhook and then calls one of the next three is made in its turn.
+    ChangeTurns& change_turns();
     /// Writes a webhook, and answers when this node has folded it. Likewise the next two.
     void put_webhook(const Webhook& webhook, std::function<void(core::Result<void>)> done);
     void remove_webhook(const std::string& id, std::function<void(core::Result<void>)> done);

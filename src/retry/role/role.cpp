@@ -252,10 +252,11 @@ void Role::Impl::run(std::latch& opened) {
         auto& one = *deliverers[i];
         workers.push_back({.executor = &one.thread.loop(),
                            .send =
-                               [&one](HttpRequest request, std::function<void(HttpAnswer)> done) {
-                                   one.sender->send(std::move(request), std::move(done));
+                               [&one](RequestMaker maker, std::function<void(HttpAnswer)> done) {
+                                   one.sender->send(std::move(maker), std::move(done));
                                },
-                           .journal = &journal.slot(i)});
+                           .journal = &journal.slot(i),
+                           .journal_aside = &journal.slot(AttemptJournal::aside_of(i))});
     }
     node = std::make_unique<RetryNode>(
         std::move(options),

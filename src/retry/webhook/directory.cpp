@@ -31,11 +31,7 @@ void WebhookDirectory::apply(const core::RecordView& record) {
                         {{"offset", record.offset}, {"why", why.message}});
     };
     if (const auto id = id_before(kStateTail, record.key)) {
-        if (!record.value) {
-            put_state(*id, {});
-            states_.erase(*id);
-            return;
-        }
+        if (!record.value) return put_state(*id, std::nullopt);
         auto state = decode_webhook_state(record);
         return state ? put_state(*id, std::move(*state)) : refuse(state.error());
     }
@@ -54,6 +50,7 @@ void WebhookDirectory::clear() {
     while (!entries_.empty()) erase(entries_.begin()->first);
     states_.clear();
     costly_.clear();
+    without_webhook_.clear();
 }
 
 void WebhookDirectory::put(Webhook webhook) {
@@ -64,7 +61,8 @@ void WebhookDirectory::put(Webhook webhook) {
     entry.webhook = std::move(webhook);
     if (filters_ == Filters::dropped) entry.webhook.filter.clear();
     entry.webhook.filter.shrink_to_fit();  // as memory_of() counts it
-    entry.state = states_[id];
+    const auto state = states_.find(id);
+    entry.state = state == states_.end() ? WebhookState{} : state->second;
     if (is_disabled_by_failure(entry.state)) ++disabled_;
     show_costly(id, entry);
     entry.memory_bytes = filters_ == Filters::kept ? index(entry) : 0;
@@ -72,6 +70,7 @@ void WebhookDirectory::put(Webhook webhook) {
     owner.usage += {.webhooks = 1, .bytes = entry.memory_bytes};
     owner.webhooks.emplace(entries_.find(id)->first, &entry);
     memory_bytes_ += entry.memory_bytes;
+    without_webhook_.erase(id);
 }
 
 void WebhookDirectory::erase(const std::string& id) {
@@ -79,9 +78,8 @@ void WebhookDirectory::erase(const std::string& id) {
     if (found == entries_.end()) return;
     no_longer_counted(found->second);
     percolator_.remove(id);
-    states_.erase(id);
-    costly_.erase(id);
     entries_.erase(found);
+    note_whether_left(id);
 }
 
 void WebhookDirectory::no_longer_counted(const Entry& entry) {
@@ -94,15 +92,19 @@ void WebhookDirectory::no_longer_counted(const Entry& entry) {
 }
 
 /// Events are not fanned out to a disabled webhook.
-void WebhookDirectory::put_state(const std::string& id, WebhookState state) {
-    const auto found = entries_.find(id);
-    if (found != entries_.end()) {
+void WebhookDirectory::put_state(const std::string& id, std::optional<WebhookState> state) {
+    if (const auto found = entries_.find(id); found != entries_.end()) {
         if (is_disabled_by_failure(found->second.state)) --disabled_;
-        if (is_disabled_by_failure(state)) ++disabled_;
-        found->second.state = state;
-        percolator_.enable(id, state.enabled);
+        found->second.state = state.value_or(WebhookState{});
+        if (is_disabled_by_failure(found->second.state)) ++disabled_;
+        percolator_.enable(id, found->second.state.enabled);
     }
-    states_[id] = std::move(state);
+    if (state) {
+        states_[id] = std::move(*state);
+    } else {
+        states_.erase(id);
+    }
+    note_whether_left(id);
 }
 
 void WebhookDirectory::put_costly(const std::string& id, std::optional<CostlyFilter> costly) {
@@ -113,6 +115,16 @@ void WebhookDirectory::put_costly(const std::string& id, std::optional<CostlyFil
     }
     if (const auto found = entries_.find(id); found != entries_.end()) {
         show_costly(id, found->second);
+    }
+    note_whether_left(id);
+}
+
+void WebhookDirectory::note_whether_left(const std::string& id) {
+    const bool left = !entries_.contains(id) && (states_.contains(id) || costly_.contains(id));
+    if (left) {
+        without_webhook_.insert(id);
+    } else {
+        without_webhook_.erase(id);
     }
 }
 

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,10 @@ public:
     void clear();
 
     const Entry* find(std::string_view id) const;
+    /// The ids of webhooks that are not there, although records about them are: those of webhooks
+    /// that were deleted, and while the webhooks are being read also of webhooks that come later
+    /// (compaction keeps the last record of each key, in any order).
+    const std::set<std::string, std::less<>>& without_webhook() const { return without_webhook_; }
     /// All webhooks, by id.
     std::vector<const Entry*> all() const;
     /// The webhooks of an owner, by id.
@@ -70,8 +75,9 @@ public:
 private:
     void put(Webhook webhook);
     void erase(const std::string& id);
-    void put_state(const std::string& id, WebhookState state);
+    void put_state(const std::string& id, std::optional<WebhookState> state);
     void put_costly(const std::string& id, std::optional<CostlyFilter> costly);
+    void note_whether_left(const std::string& id);
     void show_costly(const std::string& id, Entry& entry) const;
     std::size_t index(const Entry& entry);
     void no_longer_counted(const Entry& entry);
@@ -85,8 +91,9 @@ private:
     Filters filters_;
     std::map<std::string, Entry, std::less<>> entries_;
     std::map<std::string, WebhookState, std::less<>>
-        states_;  ///< also of webhooks that are not read yet
+        states_;  ///< those that have a record; also of webhooks that are not there
     std::map<std::string, CostlyFilter, std::less<>> costly_;  ///< likewise
+    std::set<std::string, std::less<>> without_webhook_;       ///< of both
     std::map<std::string, Owner, std::less<>> owners_;
     Percolator percolator_;
     std::size_t memory_bytes_ = 0;

@@ -1,5 +1,6 @@
 #include "retry/webhook/request_builder.hpp"
 
+#include "core/ids.hpp"
 #include "fetch/url.hpp"
 #include "retry/attachment/attachments.hpp"
 #include "retry/attempt/request_target.hpp"
@@ -34,7 +35,10 @@ struct Body {
     }
 };
 
-/// One that does not stand in any part; the delivery's id makes it the same at each attempt.
+/// One that does not stand in any part, of at most 70 characters (RFC 2046, 5.1.1). An owner can
+/// know the delivery's id beforehand and put it into the event. Nobody can know the one that is
+/// made then, so the parts are searched twice at most, and not once for each character of an
+/// owner's.
 std::string boundary_for(const Webhook& webhook, const Delivery& delivery,
                          const std::string& payload) {
     std::string boundary = "beckon-" + delivery.id;
@@ -45,7 +49,7 @@ std::string boundary_for(const Webhook& webhook, const Delivery& delivery,
         }
         return false;
     };
-    while (taken()) boundary += "-";
+    while (taken()) boundary = "beckon-" + core::to_hex(core::random_uuid4());
     return boundary;
 }
 

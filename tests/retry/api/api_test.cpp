@@ -37,8 +37,10 @@ struct World {
                 .executor = executor,
                 .clock = clock,
                 .keys = keys,
-                .workers = {{&executor, [this](const HttpRequest& request,
-                                               auto done) { send(request, done); }}},
+                .workers = {{&executor,
+                             [this](const RequestMaker& maker, auto done) {
+                                 send(maker.make(SendThread::own), done);
+                             }}},
                 .fan_out = executor,
                 .costly = executor,
                 .ready = [](bool, const std::string&) {}}),
@@ -411,9 +413,12 @@ TEST_CASE("a webhook's own headers are few, short and not Beckon's", "[retry][ap
     };
     CHECK(fault({{"X-Key", "a b"}, {"Authorization", "Bearer t"}}) == "none");
     CHECK(webhook.headers == OwnHeaders{{"X-Key", "a b"}, {"Authorization", "Bearer t"}});
-    for (const auto* name : {"Webhook-Signature", "webhook-x", "Beckon-Attempt", "CE-id",
-                             "Proxy-Authorization", "HOST", "Connection", "Transfer-Encoding",
-                             "Content-Length", "content-type", "TE", "Upgrade"}) {
+    CHECK(fault({{"Contents", "1"}, {"X-Content-Kind", "2"}}) == "none");
+    for (const auto* name :
+         {"Webhook-Signature", "webhook-x", "Beckon-Attempt", "CE-id", "Proxy-Authorization",
+          "HOST", "Connection", "Transfer-Encoding", "Content-Length", "content-type", "TE",
+          "Upgrade", "Content-Range", "Content-Disposition", "content-language", "CONTENT-MD5",
+          "Content-", "Content-Of-Tomorrow"}) {
         CAPTURE(name);
         CHECK(fault({{name, "x"}}).find("is set by Beckon or by the connection") !=
               std::string::npos);
@@ -798,7 +803,7 @@ TEST_CASE("an owner changes its webhooks at a bounded rate, whatever its changes
         world.api.handle(request, [&](const auto& reply) { ++statuses[reply.status]; });
         world.executor.run_for(1ms);
     }
-    world.executor.run_for(1s);
+    world.executor.run_for(20s);  // one after the other
     CHECK(statuses[429] > 0);
     CHECK(statuses[200] + statuses[429] == 1'500);
 }
@@ -925,6 +930,121 @@ TEST_CASE("a webhook is shown without its secret, disabled, enabled and deleted"
     CHECK(world.ask(Verb::put, path).header("Allow") == "GET, PATCH, DELETE");
     CHECK(world.ask(Verb::del, path).status == 204);
     CHECK(world.ask(Verb::get, path).status == 404);
+}
+
+namespace {
+
+/// Requests of one owner that come before the first of them is answered.
+std::vector<net::HttpReply> ask_at_once(World& world, const std::vector<ApiRequest>& requests) {
+    std::vector<std::optional<net::HttpReply>> replies(requests.size());
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        auto request = requests[i];
+        request.authorization = "Bearer " + world.token("shop");
+        world.api.handle(request, [&replies, i](net::HttpReply one) { replies[i] = one; });
+    }
+    world.executor.run_for(60s);
+    std::vector<net::HttpReply> all;
+    for (const auto& reply : replies) {
+        REQUIRE(reply);
+        all.push_back(*reply);
+    }
+    return all;
+}
+
+ApiRequest change_request(Verb method, const std::string& target, const Json& body = {}) {
+    ApiRequest request;
+    request.method = method;
+    request.target = target;
+    if (!body.is_null()) request.body = body.dump();
+    return request;
+}
+
+}  // namespace
+
+TEST_CASE("changes of one webhook at the same time are all kept", "[retry][api]") {
+    World world;
+    world.start();
+    const auto path = "/webhooks/" + world.make("https://a.example/");
+    const auto replies =
+        ask_at_once(world, {change_request(Verb::patch, path, {{"description", "one"}}),
+                            change_request(Verb::patch, path, {{"timeout_s", 12}}),
+                            change_request(Verb::post, path + "/secret"),
+                            change_request(Verb::post, path + "/disable"),
+                            change_request(Verb::patch, path, {{"types", {"t", "u"}}})});
+    for (const auto& reply : replies) CHECK(reply.status == 200);
+    CHECK(Json::parse(replies[1].body)["description"] == "one");
+    const auto last = Json::parse(replies[4].body);
+    CHECK(last == Json::parse(world.ask(Verb::get, path).body));
+    CHECK(last["description"] == "one");
+    CHECK(last["timeout_s"] == 12);
+    CHECK(last["secrets"] == 2);
+    CHECK(last["enabled"] == false);
+    CHECK(last["types"].size() == 2);
+}
+
+TEST_CASE("a change that waited for the deletion of its webhook is answered 404, and it stays away",
+          "[retry][api]") {
+    World world;
+    world.start();
+    const auto path = "/webhooks/" + world.make("https://a.example/");
+    const auto replies = ask_at_once(
+        world,
+        {change_request(Verb::del, path),
+         change_request(Verb::patch, path, {{"description", "one"}}),
+         change_request(Verb::post, path + "/secret"), change_request(Verb::post, path + "/enable"),
+         change_request(Verb::post, path + "/disable"), change_request(Verb::del, path)});
+    CHECK(replies[0].status == 204);
+    for (std::size_t i = 1; i < replies.size(); ++i) CHECK(replies[i].status == 404);
+    CHECK(world.ask(Verb::get, path).status == 404);
+    CHECK(world.node.webhooks().without_webhook().empty());
+}
+
+TEST_CASE("a change that fails lets those that wait for it go on", "[retry][api]") {
+    World world;
+    world.start();
+    const auto path = "/webhooks/" + world.make("https://a.example/");
+    world.log->fail_next_publishes(1);
+    const auto failed =
+        ask_at_once(world, {change_request(Verb::patch, path, {{"description", "lost"}}),
+                            change_request(Verb::patch, path, {{"types", 5}}),
+                            change_request(Verb::patch, path, {{"timeout_s", 12}})});
+    CHECK(failed[0].status == 503);
+    CHECK(failed[1].status == 400);
+    CHECK(failed[2].status == 200);
+    CHECK(Json::parse(failed[2].body)["description"] == "");
+    CHECK(Json::parse(failed[2].body)["timeout_s"] == 12);
+    CHECK(world.node.change_turns().under_way() == 0);
+    world.log->set_away(true);
+    std::vector<ApiRequest> requests(20, change_request(Verb::post, path + "/disable"));
+    requests.front() = change_request(Verb::patch, path, {{"description", "lost"}});
+    for (const auto& reply : ask_at_once(world, requests)) CHECK(reply.status == 503);
+    world.log->set_away(false);
+    world.executor.run_for(10s);
+    CHECK(world.node.change_turns().under_way() == 0);
+    CHECK(world.ask(Verb::post, path + "/enable").status == 200);
+}
+
+TEST_CASE("the bodies of an owner's changes that wait are bounded", "[retry][api][bounds]") {
+    const bool by_quota = GENERATE(false, true);
+    CAPTURE(by_quota);
+    const std::size_t of_owner = by_quota ? 10'000'000 : 100'000'000;
+    World world{{.guard = {}, .memory = {.per_owner = of_owner, .in_all = 100'000'000}}};
+    world.start();
+    const auto path = "/webhooks/" + world.make("https://a.example/");
+    auto large = change_request(Verb::patch, path);
+    large.body = R"({"description":5)" + std::string(250'000, ' ') + "}";
+    std::vector<ApiRequest> requests(100, large);
+    requests.push_back(change_request(Verb::post, path + "/disable"));
+    std::map<int, int> statuses;
+    for (const auto& reply : ask_at_once(world, requests)) ++statuses[reply.status];
+    CHECK(statuses == std::map<int, int>{{200, 1}, {400, 100}});
+    requests.insert(requests.begin(), change_request(Verb::patch, path, {{"timeout_s", 12}}));
+    statuses.clear();
+    for (const auto& reply : ask_at_once(world, requests)) ++statuses[reply.status];
+    CHECK(statuses[200] == 2);
+    CHECK(statuses[400] > 30);
+    CHECK(statuses[400] < (by_quota ? 41 : 70));
+    CHECK(statuses[429] == 100 - statuses[400]);
 }
 
 TEST_CASE("an owner sees the attempts at its own webhooks, and at no others", "[retry][api]") {

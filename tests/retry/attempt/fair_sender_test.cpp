@@ -1,5 +1,6 @@
 #include "retry/attempt/fair_sender.hpp"
 
+#include "core/thread_time.hpp"
 #include "retry/attempt/scripted_server.hpp"
 #include "support/manual_clock.hpp"
 
@@ -8,8 +9,10 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -19,6 +22,8 @@ using Peer = test::ScriptedServer::Peer;
 using retry::FairSender;
 using retry::FairTime;
 using retry::HttpAnswer;
+using retry::RequestMaker;
+using retry::SendThread;
 
 namespace {
 
@@ -74,14 +79,19 @@ public:
     std::future<int> send(const std::string& owner) {
         const auto status = std::make_shared<std::promise<int>>();
         here.loop.post([this, owner, status] {
-            sender->send(
-                {.url = server.url("/" + owner), .headers = {}, .body = "x", .owner = owner},
-                [this, status](const HttpAnswer& answer) {
-                    in_place = in_place && std::this_thread::get_id() == here_id();
-                    status->set_value(answer.status);
-                });
+            sender->send(maker(owner, "/" + owner), [this, status](const HttpAnswer& answer) {
+                in_place = in_place && std::this_thread::get_id() == here_id();
+                status->set_value(answer.status);
+            });
         });
         return status->get_future();
+    }
+    RequestMaker maker(const std::string& owner, const std::string& path) {
+        return {.owner = owner, .make = [this, owner, path](SendThread thread) {
+                    if (making) making(thread);
+                    return retry::HttpRequest{
+                        .url = server.url(path), .headers = {}, .body = "x", .owner = owner};
+                }};
     }
     /// Until the owner's requests are sent aside.
     void send_many(const std::string& owner) {
@@ -107,7 +117,8 @@ public:
     Thread aside;
     Thread here;
     std::unique_ptr<FairSender> sender;  ///< of `here`
-    bool in_place = true;                ///< all answers came on one thread
+    std::function<void(SendThread)> making;
+    bool in_place = true;  ///< all answers came on one thread
 
 private:
     std::optional<std::thread::id> id_;
@@ -129,6 +140,35 @@ TEST_CASE("requests of an owner above its share are sent aside, and no others",
     }
     CHECK(senders.send("heavy").get() == 200);
     CHECK(senders.in_place);
+}
+
+TEST_CASE("making a request belongs to what its owner uses, and is done where it is sent",
+          "[retry][http][fairness]") {
+    Fixture senders;
+    std::vector<SendThread> made;
+    senders.making = [&](SendThread thread) {
+        made.push_back(thread);
+        const auto until = core::thread_time() + 10ms;
+        while (core::thread_time() < until) continue;
+    };
+    CHECK(senders.send("heavy").get() == 200);
+    CHECK(senders.sender->sent_aside() == 0);
+    senders.here.run([&] { senders.clock.advance(200ms); });  // the shares follow
+    CHECK(senders.send("heavy").get() == 200);
+    CHECK(senders.sender->sent_aside() == 1);
+    CHECK(made == std::vector{SendThread::own, SendThread::aside});
+    senders.making = nullptr;
+    CHECK(senders.send("healthy").get() == 200);
+    CHECK(senders.sender->sent_aside() == 1);
+}
+
+TEST_CASE("a request that cannot be made aside is answered", "[retry][http][fairness]") {
+    Fixture senders;
+    senders.send_many("heavy");
+    senders.making = [](SendThread) { throw std::runtime_error{"made so"}; };
+    CHECK(senders.send("heavy").get() == 0);
+    senders.making = nullptr;
+    CHECK(senders.send("heavy").get() == 200);
 }
 
 TEST_CASE("an owner that uses less comes back", "[retry][http][fairness]") {
@@ -153,9 +193,8 @@ TEST_CASE("a sender that goes answers nothing more, from neither thread",
     auto hangs = senders.send("hang");
     auto heavy = std::make_shared<std::atomic<int>>(0);
     senders.here.run([&] {
-        senders.sender->send(
-            {.url = senders.server.url("/hang"), .headers = {}, .body = "x", .owner = "heavy"},
-            [heavy](const HttpAnswer&) { ++*heavy; });
+        senders.sender->send(senders.maker("heavy", "/hang"),
+                             [heavy](const HttpAnswer&) { ++*heavy; });
     });
     senders.aside.run([] {});  // it has begun there
     senders.end();

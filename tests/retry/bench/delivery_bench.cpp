@@ -64,8 +64,9 @@ public:
                                     .webhooks = webhooks_,
                                     .outcomes = *this,
                                     .send =
-                                        [this](HttpRequest request, auto done) {
-                                            sender_->send(std::move(request), std::move(done));
+                                        [this](const RequestMaker& maker, auto done) {
+                                            sender_->send(maker.make(SendThread::own),
+                                                          std::move(done));
                                         },
                                     .change_state = [](const auto&, const auto&) {},
                                     .catch_up = [](const auto&, const auto& done) { done(true); }});

@@ -92,9 +92,13 @@ public:
                     .clock = clock_,
                     .keys = std::make_shared<core::KeyRing>(core::KeyRing::generate()),
                     .workers = {{&deliveries_.loop(),
-                                 [this, &waits](HttpRequest request, auto done) {
-                                     note_attempt(waits, request);
-                                     sender_->send(std::move(request), std::move(done));
+                                 [this, &waits](RequestMaker maker, auto done) {
+                                     maker.make = [&waits, make = std::move(maker.make)](auto on) {
+                                         auto request = make(on);
+                                         note_attempt(waits, request);
+                                         return request;
+                                     };
+                                     sender_->send(std::move(maker), std::move(done));
                                  }}},
                     .fan_out = fan_out_.loop(),
                     .costly = costly_.loop(),

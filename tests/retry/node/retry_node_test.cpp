@@ -4,6 +4,7 @@
 #include "core/base64url.hpp"
 #include "records/delivery.hpp"
 #include "records/done.hpp"
+#include "retry/node/left_records.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/record_view.hpp"
@@ -140,7 +141,9 @@ struct Process {
                 .clock = w.clock,
                 .keys = w.keys,
                 .workers = {{&w.executor,
-                             [this](HttpRequest request, auto done) { send(request, done); }}},
+                             [this](const RequestMaker& maker, auto done) {
+                                 send(maker.make(SendThread::own), done);
+                             }}},
                 .fan_out = w.executor,
                 .costly = w.executor,
                 .ready = [this](bool is, const std::string& why) {
@@ -301,6 +304,123 @@ TEST_CASE("a webhook that answers 410 is disabled, and others are notified", "[r
     CHECK(world.received["http://w1.example/"].size() == 1);
     CHECK_FALSE(process.node.webhooks().find("w1")->state.enabled);
     CHECK(world.received["http://watch.example/"].size() == 1);
+}
+
+namespace {
+
+log::TopicPartition webhooks_of(const std::string& id) {
+    return {log::Topic::kWebhooks, core::partition_of(id, kPartitions)};
+}
+
+/// Writes a record of a webhook, past the API.
+void write_of(World& world, const std::string& id, core::Record record) {
+    const auto publisher = world.log->open_publisher(world.executor);
+    publisher->publish(webhooks_of(id), std::move(record), [](const auto&) {});
+    world.run_for(100ms);
+}
+
+std::size_t records_of(const World& world, const std::string& id, const std::string& key,
+                       bool tombstones) {
+    const auto& all = world.log->records(webhooks_of(id));
+    return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const auto& stored) {
+        return stored.record.key == key && stored.record.value.has_value() != tombstones;
+    }));
+}
+
+WebhookState gone_state() { return {.enabled = false, .reason = "gone"}; }
+
+}  // namespace
+
+TEST_CASE("records that are left of deleted webhooks are removed from the log, each once",
+          "[retry][node]") {
+    World world;
+    write_of(world, "old", encode("old", gone_state()));
+    Process one{world, "a"};
+    Process other{world, "b"};
+    world.run_for(20s);
+    write_of(world, "w1", encode("w1", CostlyFilter{}));
+    world.run_for(10s);
+    for (const auto* id : {"old", "w1"}) {
+        CAPTURE(id);
+        const std::string key{id};
+        CHECK(records_of(world, id, key + "/state", true) == 1);
+        CHECK(records_of(world, id, key + "/filter", true) == 1);
+    }
+    CHECK(one.node.webhooks().without_webhook().empty());
+    CHECK(other.node.webhooks().without_webhook().empty());
+}
+
+TEST_CASE("more records are left than one round removes: all of them are removed in the end",
+          "[retry][node][bounds]") {
+    World world;
+    const auto publisher = world.log->open_publisher(world.executor);
+    constexpr std::size_t kMany = 600;
+    for (std::size_t i = 0; i < kMany; ++i) {
+        const auto id = "w" + std::to_string(i);
+        publisher->publish(webhooks_of(id), encode(id, gone_state()), [](const auto&) {});
+    }
+    Process process{world, "a"};
+    const auto& left = process.node.webhooks().without_webhook();
+    for (int i = 0; i < 600 && left.size() < kMany; ++i) world.run_for(100ms);
+    for (int i = 0; i < 600 && left.size() == kMany; ++i) world.run_for(100ms);
+    CHECK(left.size() + kPartitions * LeftRecords::kAtOnceMost >= kMany);
+    world.run_for(40s);
+    CHECK(left.empty());
+}
+
+TEST_CASE("a state whose webhook comes later in the compacted log is not removed",
+          "[retry][node]") {
+    World world;
+    Process process{world, "a"};
+    world.run_for(20s);
+    REQUIRE(process.add_webhook("w1", "t"));
+    bool done = false;
+    process.node.put_state("w1", gone_state(), [&](const auto& put) { done = put.has_value(); });
+    world.run_for(1s);
+    REQUIRE(done);
+    REQUIRE(process.add_webhook("w1", "u"));
+    const auto where = webhooks_of("w1");
+    world.log->compact(where, world.log->records(where).back().offset + 1, false);
+    Process later{world, "b"};
+    world.run_for(30s);
+    REQUIRE(later.node.webhooks().find("w1"));
+    CHECK_FALSE(later.node.webhooks().find("w1")->state.enabled);
+    CHECK(records_of(world, "w1", "w1/state", false) == 1);
+    CHECK(records_of(world, "w1", "w1/state", true) == 0);
+}
+
+TEST_CASE("a state without a readable webhook is not removed", "[retry][node]") {
+    World world;
+    write_of(world, "w1", {.key = "w1", .value = "from a later build", .headers = {}});
+    write_of(world, "w1", encode("w1", gone_state()));
+    Process process{world, "a"};
+    world.run_for(30s);
+    REQUIRE(process.ready);
+    CHECK(process.node.webhooks().find("w1") == nullptr);
+    CHECK(records_of(world, "w1", "w1/state", true) == 0);
+}
+
+TEST_CASE("attempts change nothing about a webhook that is deleted meanwhile", "[retry][node]") {
+    World world;
+    Process process{world, "a"};
+    world.run_for(20s);
+    REQUIRE(process.add_webhook("w1", "t"));
+    world.status["http://w1.example/"] = 410;
+    ChangeTurns::TurnPtr deletion;
+    process.node.change_turns().take("w1", "shop", 0, [&](const auto& turn) { deletion = turn; });
+    process.post("1", "t");
+    world.run_for(1s);
+    REQUIRE(world.received.size() == 1);
+    bool removed = false;
+    process.node.remove_webhook("w1", [&](const auto& written) {
+        removed = written.has_value();
+        deletion->end();
+    });
+    world.run_for(10s);
+    CHECK(removed);
+    CHECK(world.received["http://w1.example/"].size() == 1);
+    CHECK(records_of(world, "w1", "w1/state", false) == 0);
+    CHECK(process.node.webhooks().without_webhook().empty());
 }
 
 TEST_CASE("a restart goes on from the log: webhooks, waiting deliveries, and nothing twice",

@@ -72,6 +72,30 @@ TEST_CASE("deliveries that came back make space in the short tiers", "[retry][re
     CHECK(backs.count(1, kNow) == 1'999);
 }
 
+TEST_CASE("a large delivery counts as many", "[retry][requeues]") {
+    CHECK(Requeues::units_of(0) == 1);
+    CHECK(Requeues::units_of(4'095) == 1);
+    CHECK(Requeues::units_of(262'144) == 65);
+    Requeues backs;
+    for (int i = 0; i < 50; ++i) backs.put(table(), 1, kNow, Requeues::units_of(262'144));
+    CHECK(*backs.tier_for(table(), 0s, kNow) == 2);
+    backs.came_back(1, Requeues::units_of(262'144) * 5);
+    CHECK(*backs.tier_for(table(), 0s, kNow) == 1);
+}
+
+TEST_CASE("what is forgotten makes space, and no more than it held", "[retry][requeues]") {
+    Requeues all{Requeues::kOwnerPerSecond};
+    Requeues one;
+    put(one, 4'000);
+    CHECK(put(all, 6'000).at(1) == 6'000);
+    CHECK(*all.tier_for(table(), 0s, kNow) == 2);
+    all.forget(one);
+    CHECK(all.count(1, kNow) == 3'000);
+    all.forget(one);
+    all.forget(one);
+    CHECK(all.count(1, kNow) == 0);
+}
+
 TEST_CASE("deliveries that never come back are not counted for ever", "[retry][requeues]") {
     Requeues backs;
     put(backs, 3'000);

@@ -130,9 +130,30 @@ TEST_CASE("multipart sends the form fields and then the payload", "[retry][webho
           "--beckon-dlv_1\r\nContent-Disposition: form-data; name=\"notification\"\r\n"
           "Content-Type: application/json\r\n\r\n{\"id\":\"1\"}\r\n--beckon-dlv_1--\r\n");
     CHECK(has(request, "Content-Type: multipart/form-data; boundary=beckon-dlv_1"));
-    webhook.form_fields["token"] = "--beckon-dlv_1";
-    CHECK(has(build_request(webhook, a_delivery(), {}),
-              "Content-Type: multipart/form-data; boundary=beckon-dlv_1-"));
+}
+
+TEST_CASE("the boundary of a form stands in none of its parts, and is short", "[retry][webhook]") {
+    auto webhook = a_webhook();
+    webhook.encoding = Encoding::multipart;
+    webhook.form_fields = {{"token", "--beckon-dlv_1"}};
+    auto delivery = a_delivery();
+    // A longer boundary of dashes would be found again for each of them.
+    delivery.event = R"({"id":"beckon-dlv_1)" + std::string(1'000, '-') + R"("})";
+    const auto request = build_request(webhook, delivery, {});
+    const std::string type = "Content-Type: multipart/form-data; boundary=";
+    const auto header = std::find_if(request.headers.begin(), request.headers.end(),
+                                     [&](const std::string& one) { return one.starts_with(type); });
+    REQUIRE(header != request.headers.end());
+    const auto boundary = header->substr(type.size());
+    CHECK(boundary.starts_with("beckon-"));
+    CHECK(boundary.size() <= 70);  // RFC 2046, 5.1.1
+    CHECK(delivery.event.find(boundary) == std::string::npos);
+    std::size_t delimiters = 0;
+    for (auto at = request.body.find("--" + boundary); at != std::string::npos;
+         at = request.body.find("--" + boundary, at + 1)) {
+        ++delimiters;
+    }
+    CHECK(delimiters == 3);
 }
 
 TEST_CASE("attachments stand in the payload, and the signature covers them", "[retry][webhook]") {
@@ -309,6 +330,35 @@ TEST_CASE("the directory follows from the records, in any number of readings", "
     CHECK(directory.count_of("shop") == 0);
     CHECK(directory.memory_bytes() == 0);
     CHECK(directory.owners().empty());
+}
+
+TEST_CASE("the directory knows the records that are left without a webhook", "[retry][webhook]") {
+    const SecretBox box{a_ring()};
+    WebhookDirectory directory{box};
+    const auto apply = [&](const core::Record& record) { directory.apply(*ReadBack{record}); };
+    const auto left = [&] { return directory.without_webhook().contains("0190aa"); };
+    const auto disabled = encode("0190aa", WebhookState{.enabled = false, .reason = "gone"});
+    apply(disabled);
+    CHECK(left());
+    apply(encode(a_webhook(), box));  // it comes later in a compacted log
+    CHECK_FALSE(left());
+    CHECK_FALSE(directory.find("0190aa")->state.enabled);
+    apply(encode("0190aa", CostlyFilter{}));
+    CHECK_FALSE(left());
+    apply(encode_removed("0190aa"));
+    CHECK(left());
+    apply(encode_state_removed("0190aa"));
+    CHECK(left());
+    apply(encode_filter_removed("0190aa"));
+    CHECK_FALSE(left());
+    apply(encode("0190aa", CostlyFilter{}));
+    CHECK(left());
+    directory.clear();
+    CHECK_FALSE(left());
+    apply(encode(a_webhook(), box));
+    CHECK(directory.find("0190aa")->state.enabled);
+    apply(encode_removed("0190aa"));
+    CHECK_FALSE(left());
 }
 
 TEST_CASE("a record that does not decode is counted and leaves the former webhook",

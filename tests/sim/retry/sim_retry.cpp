@@ -25,9 +25,9 @@ SimRetry::SimRetry(const Surroundings& around, Options options)
                                                          around_.true_time, around_.seed + 2 + i,
                                                          options.late_by_max));
         workers.push_back(
-            {deliverers_.back().get(),
-             [this, i](retry::HttpRequest request, std::function<void(retry::HttpAnswer)> done) {
-                 send(i, std::move(request), std::move(done));
+            {deliverers_.back().get(), [this, i](const retry::RequestMaker& maker,
+                                                 std::function<void(retry::HttpAnswer)> done) {
+                 send(i, maker.make(retry::SendThread::own), std::move(done));
              }});
     }
     node_ = std::make_unique<retry::RetryNode>(

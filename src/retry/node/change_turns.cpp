@@ -1,0 +1,87 @@
+#include "retry/node/change_turns.hpp"
+
+#include "core/contain.hpp"
+
+#include <utility>
+
+namespace beckon::retry {
+
+namespace {
+
+/// An owner's share of the free bytes, as of the bodies that are queued in the RequestQueue.
+constexpr std::size_t kFraction = 1;
+
+}  // namespace
+
+ChangeTurns::Turn::Turn(ChangeTurns& of, std::string webhook)
+    : turns_(of),
+      remote_(of.lifetime_.remote()),
+      term_(of.lifetime_.term()),
+      webhook_(std::move(webhook)) {}
+
+/// The last copy may be in a callback that another thread destroys.
+ChangeTurns::Turn::~Turn() {
+    if (!under_way_) return;
+    core::contain("retry", [this] {
+        remote_.post([&turns = turns_, webhook = webhook_] { turns.ended(webhook); });
+    });
+}
+
+void ChangeTurns::Turn::end() {
+    if (!under_way_ || term_.over()) return;
+    turns_.ended(webhook_);
+    under_way_ = false;
+}
+
+bool ChangeTurns::has_space(const std::string& webhook, const std::string& owner,
+                            std::size_t bytes) const {
+    if (bytes == 0 || !must_wait(webhook)) return true;
+    if (bytes > bytes_.free()) return false;
+    const auto held = bytes_of_.find(owner);
+    return held == bytes_of_.end() || held->second + bytes <= bytes_.share(kFraction);
+}
+
+void ChangeTurns::take(const std::string& webhook, const std::string& owner, std::size_t bytes,
+                       Change change) {
+    auto turn = std::make_shared<Turn>(*this, webhook);
+    const auto [at, first] = waiting_.try_emplace(webhook);
+    if (first) return begin(turn, change);
+    auto& queue = at->second;
+    if (bytes == 0) return queue.push_back({std::move(turn), owner, 0, std::move(change)});
+    auto& held = bytes_of_[owner];
+    queue.push_back({std::move(turn), owner, bytes, std::move(change)});
+    held += bytes;
+    bytes_.take(bytes);
+}
+
+void ChangeTurns::begin(const TurnPtr& turn, const Change& change) {
+    turn->under_way_ = true;
+    core::contain("retry", [&] { change(turn); });
+}
+
+/// The thread has its other turns before the next change.
+void ChangeTurns::ended(const std::string& webhook) {
+    const auto found = waiting_.find(webhook);
+    if (!found->second.empty()) {
+        return executor_.post(lifetime_.guard([this, webhook] { next(webhook); }));
+    }
+    waiting_.erase(found);
+}
+
+void ChangeTurns::next(const std::string& webhook) {
+    auto& queue = waiting_.find(webhook)->second;
+    const auto one = std::move(queue.front());
+    queue.pop_front();
+    give_back(one.owner, one.bytes);
+    begin(one.turn, one.change);
+}
+
+void ChangeTurns::give_back(const std::string& owner, std::size_t bytes) {
+    if (bytes == 0) return;
+    bytes_.give_back(bytes);
+    const auto held = bytes_of_.find(owner);
+    held->second -= bytes;
+    if (held->second == 0) bytes_of_.erase(held);
+}
+
+}  // namespace beckon::retry
