@@ -18,7 +18,7 @@ class FetchPace {
 public:
     /// So far in any case. Nobody waits for a fetch but the client, and each costs the broker a
     /// look at all partitions.
-    static constexpr std::chrono::microseconds kApartLeast{4000};
+    static constexpr std::chrono::microseconds kApartLeast{6000};
     /// Where processors are short, as far as the linger, and at most so far.
     static constexpr std::chrono::milliseconds kApartMost{10};
     /// After an answer of so many bytes, or of as many as a partition may have in it, the next one

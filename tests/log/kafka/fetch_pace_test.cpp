@@ -81,7 +81,7 @@ TEST_CASE("fetches begin some milliseconds apart, and further where processors a
     CHECK(pace.apart(kLinger) == kLinger);
     CHECK(pace.apart(seconds{1}) == FetchPace::kApartMost);
     CHECK(pace.rate(600, milliseconds{10}) == 60'000);
-    CHECK(pace.rate(600, {}) == 150'000);
+    CHECK(pace.rate(600, {}) == 100'000);
 }
 
 TEST_CASE("after an answer that brings much the next fetch does not wait") {
