@@ -22,7 +22,7 @@ using std::chrono::seconds;
 
 namespace {
 
-constexpr milliseconds kLinger{5};
+constexpr milliseconds kLinger{8};
 
 /// A TCP connection of this process to itself.
 class Loopback {
