@@ -93,14 +93,13 @@ FairSender::FairSender(const HttpSender::Options& options, const core::Clock& cl
     : clock_(clock),
       used_(std::move(used)),
       lifetime_(loop),
-      here_(reporting_to(options, [this](const auto& owner,
-                                         auto time) { used_.spend(owner, time, clock_.mono()); }),
+      here_(reporting_to(options, [this](const auto& owner, auto time) { spend(owner, time); }),
             loop),
       aside_loop_(aside) {
     const auto remote = lifetime_.remote();
     aside_ = std::make_unique<Aside>(options, aside, [this, remote](auto more) {
         remote.post([this, more = std::move(more)] {
-            for (const auto& [owner, time] : more) used_.spend(owner, time, clock_.mono());
+            for (const auto& [owner, time] : more) spend(owner, time);
         });
     });
 }
@@ -115,10 +114,12 @@ FairSender::~FairSender() {
     ended.get_future().wait();
 }
 
+void FairSender::spend(const std::string& owner, core::Duration time) {
+    used_.spend(owner, time, clock_.mono());
+}
+
 HttpRequest FairSender::make_here(const RequestMaker& maker) {
-    const auto used = [this](const auto& owner, auto time) {
-        used_.spend(owner, time, clock_.mono());
-    };
+    const auto used = [this](const auto& owner, auto time) { spend(owner, time); };
     const Charged charged{used, maker.owner};
     return maker.make(SendThread::own);
 }

@@ -40,6 +40,7 @@ private:
     class Aside;
 
     HttpRequest make_here(const RequestMaker& maker);
+    void spend(const std::string& owner, core::Duration time);
 
     const core::Clock& clock_;
     FairTime used_;

@@ -6,19 +6,17 @@
 #include "core/lifetime.hpp"
 #include "core/thread_time.hpp"
 #include "fetch/url.hpp"
+#include "retry/attempt/connection.hpp"
 #include "retry/attempt/request_target.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <cstddef>
-#include <cstring>
 #include <map>
 #include <stdexcept>
 #include <unordered_map>
 
-#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -163,70 +161,6 @@ bool has_too_long_line(const Transfer& transfer, CURLcode code) {
     curl_off_t first_byte_after = 0;
     curl_easy_getinfo(transfer.easy.get(), CURLINFO_STARTTRANSFER_TIME_T, &first_byte_after);
     return first_byte_after > 0;
-}
-
-/// The bytes that have come in on the socket since it was connected, whoever has read them, or
-/// whether nobody has; 0 if the kernel does not say.
-std::uint64_t received_bytes(curl_socket_t socket) {
-    // tcpi_bytes_received of the kernel's tcp_info. That of the C library has no such field, and
-    // the kernel's header cannot be included beside the library's.
-    constexpr std::size_t kAt = 128;
-    std::array<std::byte, kAt + sizeof(std::uint64_t)> info{};
-    socklen_t size = info.size();
-    std::uint64_t bytes = 0;
-    if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, info.data(), &size) == 0) {
-        std::memcpy(&bytes, info.data() + kAt, sizeof bytes);
-    }
-    return bytes;
-}
-
-/// Both ends of a connection. libcurl names the socket of no attempt that is under way.
-struct Connection {
-    std::uint16_t local_port = 0;
-    std::uint16_t port = 0;
-    std::string address;
-
-    bool operator==(const Connection&) const = default;
-};
-
-/// The one that an attempt has, or had last.
-Connection connection_of(CURL* easy) {
-    long local_port = 0;
-    long port = 0;
-    const char* address = nullptr;
-    curl_easy_getinfo(easy, CURLINFO_LOCAL_PORT, &local_port);
-    curl_easy_getinfo(easy, CURLINFO_PRIMARY_PORT, &port);
-    curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &address);
-    return {static_cast<std::uint16_t>(local_port), static_cast<std::uint16_t>(port),
-            address ? address : ""};
-}
-
-std::uint16_t port_of(const sockaddr_storage& address) {
-    if (address.ss_family != AF_INET6) {
-        return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
-    }
-    return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
-}
-
-/// As libcurl writes it.
-std::string ip_of(const sockaddr_storage& address) {
-    std::array<char, INET6_ADDRSTRLEN> text{};
-    const void* ip = &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
-    if (address.ss_family == AF_INET6) {
-        ip = &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
-    }
-    ::inet_ntop(address.ss_family, ip, text.data(), text.size());
-    return text.data();
-}
-
-Connection connection_of(curl_socket_t socket) {
-    sockaddr_storage here{};
-    sockaddr_storage there{};
-    socklen_t here_size = sizeof here;
-    socklen_t there_size = sizeof there;
-    ::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &here_size);
-    ::getpeername(socket, reinterpret_cast<sockaddr*>(&there), &there_size);
-    return {port_of(here), port_of(there), ip_of(there)};
 }
 
 HttpAnswer::End end_of(const Transfer& transfer, CURLcode code) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "retry/schedule/fair_share.hpp"
+#include "retry/schedule/owner_shares.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,25 +23,14 @@ public:
     explicit LinePlaces(std::size_t capacity = kPlacesMax) : places_(capacity) {}
 
     bool has_capacity(std::string_view owner) const {
-        const auto found = held_.find(owner);
-        return (found == held_.end() ? 0 : found->second) < places_.share(kFraction);
+        return places_.held_by(owner) < places_.share(kFraction);
     }
-    void take(const std::string& owner) {
-        places_.take(1);
-        ++held_[owner];
-    }
-    void give_back(std::string_view owner, std::size_t count) {
-        if (count == 0) return;
-        places_.give_back(count);
-        const auto found = held_.find(owner);
-        found->second -= count;
-        if (found->second == 0) held_.erase(found);
-    }
+    void take(const std::string& owner) { places_.take(owner, 1); }
+    void give_back(std::string_view owner, std::size_t count) { places_.give_back(owner, count); }
     std::size_t taken() const { return places_.used(); }
 
 private:
-    FairShare places_;
-    std::map<std::string, std::size_t, std::less<>> held_;  ///< by owner
+    OwnerShares places_;
 };
 
 /// The deliveries of an ordered webhook, in their order, each found by its id. One thread.

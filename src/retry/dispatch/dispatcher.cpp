@@ -46,12 +46,18 @@ void Dispatcher::forget_deleted() {
     sweep_at_ = std::max(kRememberedMin, 2 * receivers_.size());
 }
 
+/// Forgets owners without webhooks, likewise.
+template <class Map>
+void Dispatcher::make_space_for(const std::string& owner, Map& by_owner,
+                                std::size_t& sweep_at) const {
+    if (by_owner.size() < sweep_at || by_owner.contains(owner)) return;
+    std::erase_if(by_owner,
+                  [&](const auto& one) { return context_.webhooks.count_of(one.first) == 0; });
+    sweep_at = std::max(kOwnersMax, 2 * by_owner.size());
+}
+
 Requeues& Dispatcher::requeues_of(const std::string& owner) {
-    if (requeues_.size() >= sweep_requeues_at_ && !requeues_.contains(owner)) {
-        std::erase_if(requeues_,
-                      [&](const auto& one) { return context_.webhooks.count_of(one.first) == 0; });
-        sweep_requeues_at_ = std::max(kOwnersMax, 2 * requeues_.size());
-    }
+    make_space_for(owner, requeues_, sweep_requeues_at_);
     return requeues_.try_emplace(owner, Requeues::kOwnerPerSecond).first->second;
 }
 
@@ -270,11 +276,7 @@ void Dispatcher::ended(const Job& job, core::Timestamp at, const HttpAnswer& ans
 }
 
 OwnerUsage& Dispatcher::usage_by(const std::string& owner) {
-    if (usage_.size() >= sweep_usage_at_ && !usage_.contains(owner)) {
-        std::erase_if(usage_,
-                      [&](const auto& one) { return context_.webhooks.count_of(one.first) == 0; });
-        sweep_usage_at_ = std::max(kOwnersMax, 2 * usage_.size());
-    }
+    make_space_for(owner, usage_, sweep_usage_at_);
     return usage_[owner];
 }
 

@@ -152,6 +152,8 @@ private:
 
     Receiver& receiver(const std::string& webhook);
     void forget_deleted();
+    template <class Map>
+    void make_space_for(const std::string& owner, Map& by_owner, std::size_t& sweep_at) const;
     Requeues& requeues_of(const std::string& owner);
     void forget_requeues(const Receiver& receiver);
     std::optional<int> tier_by_requeues(const Receiver& receiver, core::Duration how_long);

@@ -13,29 +13,19 @@ constexpr std::size_t kFirstRequest = 1'000;
 
 bool FirstAttempts::has_capacity(const std::string& owner, std::size_t deliveries) const {
     if (deliveries > expected_.free()) return false;
-    const auto found = by_owner_.find(owner);
-    if (found == by_owner_.end() && deliveries <= kFirstRequest) return true;
-    const auto held = found == by_owner_.end() ? 0 : found->second;
+    const auto held = expected_.held_by(owner);
+    if (held == 0 && deliveries <= kFirstRequest) return true;
     return held + deliveries <= expected_.share(kExpectedFraction);
 }
 
 std::uint64_t FirstAttempts::expect(const std::string& owner, std::set<std::string> deliveries) {
     BECKON_ASSERT(deliveries.size() <= expected_.free(), "callers check has_capacity() first");
     const auto number = next_++;
-    expected_.take(deliveries.size());
-    if (!deliveries.empty()) by_owner_[owner] += deliveries.size();
+    expected_.take(owner, deliveries.size());
     for (const auto& delivery : deliveries) by_delivery_.emplace(delivery, number);
     events_.emplace(number, Event{.owner = owner, .missing = std::move(deliveries)});
     ++open_;
     return number;
-}
-
-void FirstAttempts::give_back(const std::string& owner, std::size_t deliveries) {
-    if (deliveries == 0) return;
-    expected_.give_back(deliveries);
-    const auto held = by_owner_.find(owner);
-    held->second -= deliveries;
-    if (held->second == 0) by_owner_.erase(held);
 }
 
 void FirstAttempts::forget(std::uint64_t number) {
@@ -57,7 +47,7 @@ void FirstAttempts::attempted(const std::string& webhook, const Attempt& attempt
         const auto found = events_.find(at->second);
         at = by_delivery_.erase(at);
         auto& event = found->second;
-        give_back(event.owner, 1);
+        expected_.give_back(event.owner, 1);
         event.missing.erase(attempt.delivery);
         event.seen.push_back({webhook, attempt});
         if (event.missing.empty() && event.answer) close(found);
@@ -76,7 +66,7 @@ void FirstAttempts::close(Events::iterator event) {
     for (const auto& delivery : event->second.missing) {
         by_delivery_.erase({delivery, event->first});
     }
-    give_back(event->second.owner, event->second.missing.size());
+    expected_.give_back(event->second.owner, event->second.missing.size());
     const auto done = std::move(event->second);
     events_.erase(event);
     --open_;

@@ -4,7 +4,7 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "retry/dispatch/recent_attempts.hpp"
-#include "retry/schedule/fair_share.hpp"
+#include "retry/schedule/owner_shares.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -63,15 +63,13 @@ private:
     };
     using Events = std::map<std::uint64_t, Event>;
     void close(Events::iterator event);
-    void give_back(const std::string& owner, std::size_t deliveries);
 
     core::Executor& executor_;
     Events events_;
     std::atomic<std::size_t> open_ = 0;  ///< size of events_
     /// The numbers that expect each delivery; an event that is posted twice is expected twice.
     std::set<std::pair<std::string, std::uint64_t>> by_delivery_;
-    FairShare expected_{kExpectedMax};
-    std::map<std::string, std::size_t> by_owner_;
+    OwnerShares expected_{kExpectedMax};
     std::uint64_t next_ = 0;
     bool ended_ = false;
     core::Lifetime lifetime_;

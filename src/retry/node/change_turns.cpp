@@ -37,8 +37,8 @@ bool ChangeTurns::has_space(const std::string& webhook, const std::string& owner
                             std::size_t bytes) const {
     if (bytes == 0 || !must_wait(webhook)) return true;
     if (bytes > bytes_.free()) return false;
-    const auto held = bytes_of_.find(owner);
-    return held == bytes_of_.end() || held->second + bytes <= bytes_.share(kFraction);
+    const auto held = bytes_.held_by(owner);
+    return held == 0 || held + bytes <= bytes_.share(kFraction);
 }
 
 void ChangeTurns::take(const std::string& webhook, const std::string& owner, std::size_t bytes,
@@ -46,12 +46,8 @@ void ChangeTurns::take(const std::string& webhook, const std::string& owner, std
     auto turn = std::make_shared<Turn>(*this, webhook);
     const auto [at, first] = waiting_.try_emplace(webhook);
     if (first) return begin(turn, change);
-    auto& queue = at->second;
-    if (bytes == 0) return queue.push_back({std::move(turn), owner, 0, std::move(change)});
-    auto& held = bytes_of_[owner];
-    queue.push_back({std::move(turn), owner, bytes, std::move(change)});
-    held += bytes;
-    bytes_.take(bytes);
+    bytes_.take(owner, bytes);
+    at->second.push_back({std::move(turn), owner, bytes, std::move(change)});
 }
 
 void ChangeTurns::begin(const TurnPtr& turn, const Change& change) {
@@ -72,16 +68,8 @@ void ChangeTurns::next(const std::string& webhook) {
     auto& queue = waiting_.find(webhook)->second;
     const auto one = std::move(queue.front());
     queue.pop_front();
-    give_back(one.owner, one.bytes);
+    bytes_.give_back(one.owner, one.bytes);
     begin(one.turn, one.change);
-}
-
-void ChangeTurns::give_back(const std::string& owner, std::size_t bytes) {
-    if (bytes == 0) return;
-    bytes_.give_back(bytes);
-    const auto held = bytes_of_.find(owner);
-    held->second -= bytes;
-    if (held->second == 0) bytes_of_.erase(held);
 }
 
 }  // namespace beckon::retry

@@ -2,7 +2,7 @@
 
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
-#include "retry/schedule/fair_share.hpp"
+#include "retry/schedule/owner_shares.hpp"
 
 #include <cstddef>
 #include <deque>
@@ -75,13 +75,11 @@ private:
     static void begin(const TurnPtr& turn, const Change& change);
     void ended(const std::string& webhook);
     void next(const std::string& webhook);
-    void give_back(const std::string& owner, std::size_t bytes);
 
     core::Executor& executor_;
     /// By webhook with a change under way: those that wait for it.
     std::map<std::string, std::deque<Waiting>> waiting_;
-    std::map<std::string, std::size_t> bytes_of_;  ///< that wait, by owner
-    FairShare bytes_{kWaitingBytesMax};            ///< that wait
+    OwnerShares bytes_{kWaitingBytesMax};  ///< that wait
     core::Lifetime lifetime_;
 };
 

@@ -91,6 +91,7 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     void end_parts();
     NodeState::Events events_of_state();
     LeftRecords::Context left_records_context();
+    bool serves(core::Partition partition) const;
     void clear_webhooks();
     void pass_on(core::Partition partition, const core::RecordView& record);
     void catch_up(core::Partition partition, core::Offset below);
@@ -298,11 +299,12 @@ LeftRecords::Context RetryNode::Impl::left_records_context() {
             .executor = context.executor,
             .confirm = [this](core::Partition p,
                               fold::Answer answer) { known.confirm(p, std::move(answer)); },
-            .ours =
-                [this](core::Partition p) {
-                    const auto found = homes.find(p);
-                    return found != homes.end() && found->second.serving;
-                }};
+            .ours = [this](core::Partition p) { return serves(p); }};
+}
+
+bool RetryNode::Impl::serves(core::Partition partition) const {
+    const auto found = homes.find(partition);
+    return found != homes.end() && found->second.serving;
 }
 
 /// All copies are read anew.
@@ -666,8 +668,7 @@ Resender& RetryNode::resender() { return *impl_->resender; }
 FirstAttempts& RetryNode::first_attempts() { return impl_->first_attempts; }
 
 bool RetryNode::serves(std::string_view webhook) const {
-    const auto found = impl_->homes.find(core::partition_of(webhook, impl_->options.partitions));
-    return found != impl_->homes.end() && found->second.serving;
+    return impl_->serves(core::partition_of(webhook, impl_->options.partitions));
 }
 
 RetryNode::Counts RetryNode::counts() const {

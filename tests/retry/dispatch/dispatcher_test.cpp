@@ -281,7 +281,7 @@ TEST_CASE("a webhook that is not known yet is waited for, and then given up", "[
 TEST_CASE("what waits for a webhook that was deleted is dropped when it comes back",
           "[retry][dispatch]") {
     World world;
-    for (int i = 0; i < 10; ++i) world.due(i, "gone", {.step = 1});
+    for (int i = 0; i < 10; ++i) world.due(i, "gone", tried(0, 1));
     CHECK(std::all_of(world.outcomes.begin(), world.outcomes.end(),
                       [](const std::string& one) { return one.starts_with("finish "); }));
     CHECK(world.outcomes.size() == 10);
