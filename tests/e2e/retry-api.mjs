@@ -56,16 +56,16 @@ export class RetryApi {
     }
 
     /** Posts an event; its id and the answer's status, which is 0 where no answer came. */
-    async tryToPost(as, type, data = {}) {
+    async tryToPost(as, type, data = {}, attributes = {}) {
         const id = `e${++this.events}`;
-        const event = { specversion: '1.0', id, source: '/shop', type, data };
+        const event = { specversion: '1.0', id, source: '/shop', type, ...attributes, data };
         const answer = await this.ask('POST', '/events', { json: event, as, type: 'application/cloudevents+json' }).catch((error) => ({ status: 0, text: error.message }));
         return { id, ...answer };
     }
 
     /** The id of an event that was accepted. */
-    async post(as, type, data) {
-        const { id, status, text } = await this.tryToPost(as, type, data);
+    async post(as, type, data, attributes) {
+        const { id, status, text } = await this.tryToPost(as, type, data, attributes);
         assert.equal(status, 202, text);
         return id;
     }

@@ -67,7 +67,7 @@ Attributes attributes_of(const std::vector<JsonMember>& members) {
     return attributes;
 }
 
-/// A required attribute, or its fault.
+/// An attribute that names something, or its fault.
 core::Result<std::string> required(const Attributes& attributes, const char* name) {
     const auto found = attributes.find(name);
     if (found == attributes.end()) return invalid(name, "is missing");
@@ -103,6 +103,10 @@ core::Result<Event> event_of(const Attributes& attributes, std::string json) {
         auto owner = required(attributes, kOwnerAttribute);
         if (!owner) return core::fail(owner.error());
         event.owner = std::move(*owner);
+    }
+    const auto partition_key = attributes.find(kPartitionKeyAttribute);
+    if (partition_key != attributes.end() && partition_key->second.is_string()) {
+        event.partition_key = partition_key->second.get<std::string>();
     }
     return event;
 }
@@ -195,6 +199,10 @@ core::Result<Event> posted(std::vector<JsonMember> all) {
     if (auto checked = check_data(members); !checked) return core::fail(checked.error());
     if (auto checked = check_size(event->json); !checked) return core::fail(checked.error());
     if (is_too_deep(event->json)) return invalid(kTooDeep);
+    if (attributes.contains(kPartitionKeyAttribute)) {
+        auto checked = required(attributes, kPartitionKeyAttribute);
+        if (!checked) return core::fail(checked.error());
+    }
     return event;
 }
 
@@ -300,8 +308,9 @@ std::string scope_of(const Event& event) {
 }
 
 core::Partition partition_of(const Event& event, core::Partition partitions) {
-    std::string key = event.source;
-    key.append(1, '\0').append(event.id);
+    const bool ordered = !event.partition_key.empty();
+    auto key = ordered ? event.owner : event.source;
+    key.append(1, '\0').append(ordered ? event.partition_key : event.id);
     return core::partition_of(key, partitions);
 }
 

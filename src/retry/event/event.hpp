@@ -19,6 +19,9 @@ struct Event {
     std::string json;  ///< the whole of it
     /// The owner whose webhooks it may reach (the attribute `beckonowner`); empty: all owners.
     std::string owner{};
+    /// Events of one owner with the same one are fanned out in the order of the log (the attribute
+    /// `partitionkey`, CloudEvents' extension "Partitioning"); empty: in any order.
+    std::string partition_key{};
     bool operator==(const Event&) const = default;
 };
 
@@ -27,6 +30,7 @@ struct Event {
 inline constexpr std::size_t kEventBytesMax = std::size_t{256} * 1024;
 inline constexpr std::size_t kAttributeNameBytesMax = 128;
 inline constexpr const char* kOwnerAttribute = "beckonowner";
+inline constexpr const char* kPartitionKeyAttribute = "partitionkey";
 
 /// True if the JSON nests deeper than parsers and writers may go.
 bool is_too_deep(std::string_view json);
@@ -48,7 +52,8 @@ core::Result<Event> parse_structured(std::string_view body);
 core::Result<Event> parse_binary(const std::map<std::string, std::string>& attributes,
                                  std::string_view content_type, std::string_view body);
 
-/// Its partition of `events`, the same for all copies of an event.
+/// Its partition of `events`, the same for all copies of an event: by owner and partition key, or
+/// without one by source and id.
 core::Partition partition_of(const Event& event, core::Partition partitions);
 
 /// The record of `events`.

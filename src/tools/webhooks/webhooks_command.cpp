@@ -129,6 +129,9 @@ void add_events(app::CommandLine& line, Options& o) {
     send.add_option("--id", o.event.id,
                     "Id of the event; a second event with this source and id changes nothing");
     send.add_option("--subject", o.event.subject, "The subject of the event");
+    send.add_option("--partition-key", o.event.partition_key,
+                    "Ordered webhooks get events with the same key in the order in which they "
+                    "were posted");
     send.add_option("--for-owner", o.event.for_owner, "Only webhooks of this owner get it");
     app::add_duration(
         send, "--wait",

@@ -173,6 +173,7 @@ int send_event(client::ApiClient& api, const SendEvent& event) {
               {"source", event.source},
               {"type", event.type}};
     if (!event.subject.empty()) body["subject"] = event.subject;
+    if (!event.partition_key.empty()) body["partitionkey"] = event.partition_key;
     if (!event.for_owner.empty()) body["beckonowner"] = event.for_owner;
     auto text = core::json_text(body);
     if (!event.data.empty()) {

@@ -41,6 +41,7 @@ struct SendEvent {
     std::string source = "/cli";
     std::string id;  ///< empty: a random one
     std::string subject;
+    std::string partition_key;
     std::string for_owner;
     std::chrono::seconds wait{};  ///< for the first attempts; zero: not at all
 };

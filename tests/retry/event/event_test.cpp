@@ -3,6 +3,9 @@
 #include "core/json_parts.hpp"
 #include "support/record_view.hpp"
 
+#include <set>
+#include <string>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -70,6 +73,30 @@ TEST_CASE("an event comes back from its record", "[retry][event]") {
     CHECK(partition_of(*event, 16) == partition_of(*parse_structured(good().dump(2)), 16));
 }
 
+TEST_CASE("events of one owner with the same partition key have one partition", "[retry][event]") {
+    constexpr core::Partition kMany = 16;
+    const auto partition = [](const std::string& id, const char* owner, const char* key) {
+        auto event = good();
+        event["id"] = id;
+        if (*key != '\0') event["partitionkey"] = key;
+        const auto posted = for_owner(*parse_structured(event.dump()), owner);
+        CHECK(*decode_event(*test::ReadBack{encode(*posted)}) == *posted);
+        return partition_of(*posted, kMany);
+    };
+    std::set<core::Partition> same_key;
+    std::set<core::Partition> no_key;
+    std::set<core::Partition> owners;
+    for (int i = 0; i < 32; ++i) {
+        const auto text = std::to_string(i);
+        same_key.insert(partition(text, "shop", "customer 7"));
+        no_key.insert(partition(text, "shop", ""));
+        owners.insert(partition("1", ("shop" + text).c_str(), "customer 7"));
+    }
+    CHECK(same_key.size() == 1);
+    CHECK(no_key.size() > 8);
+    CHECK(owners.size() > 8);
+}
+
 TEST_CASE("data pass through as the text that they came as", "[retry][event]") {
     for (const auto& data :
          {"12345678901234567890123"s, "1e5"s, "1.10"s, "-0"s, R"({"a":1,"a":2,"z":0,"b":[ ]})"s,
@@ -106,6 +133,8 @@ TEST_CASE("a fault of a CloudEvent is named with its place", "[retry][event]") {
     CHECK(with(std::string(129, 'a').c_str(), "x").starts_with("$.aaa"));
     CHECK(with("extra", {{"a", 1}}) == "$.extra must be a string, a number or a boolean");
     CHECK(with("data_base64", "AA==") == "$ has data and data_base64");
+    CHECK(with("partitionkey", "") == "$.partitionkey must have 1 to 1024 bytes");
+    CHECK(with("partitionkey", 7) == "$.partitionkey must be a string");
     CHECK(with("datacontenttype", "a\r\nb").starts_with("$.datacontenttype must be a media type"));
     CHECK(
         fault_with(R"("data_base64":"A")").starts_with("$.data_base64 must be a string of base64"));
