@@ -125,7 +125,7 @@ HttpRequest FairSender::make_here(const RequestMaker& maker) {
 }
 
 void FairSender::send(RequestMaker maker, std::function<void(HttpAnswer)> done) {
-    if (!used_.is_above_share(maker.owner, clock_.mono())) {
+    if (!used_.is_beyond_part(maker.owner, clock_.mono())) {
         return here_.send(make_here(maker), std::move(done));
     }
     ++sent_aside_;

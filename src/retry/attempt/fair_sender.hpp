@@ -14,10 +14,10 @@
 
 namespace beckon::retry {
 
-/// Makes and sends the requests of owners with an HttpSender on the loop's thread; those of an
-/// owner that uses more than its fair share of that thread (FairTime) with another one, on a thread
-/// aside. So what many or costly requests take of a processor delays nobody else's
-/// (docs/decisions/0238-requests-of-owners-above-their-share-run-aside.md). Answers come on the
+/// Makes and sends the requests of owners with an HttpSender on the loop's thread; those of the
+/// owners that use most of that thread (FairTime) with another one, on a thread aside. So what many
+/// or costly requests take of a processor delays nobody else's
+/// (docs/decisions/0238-requests-of-owners-who-use-most-run-aside.md). Answers come on the
 /// loop's thread in both cases.
 ///
 /// Of the loop's thread, but for its construction. `aside` runs until it has been destroyed, which

@@ -43,28 +43,53 @@ Wildcard::Wildcard(std::string_view pattern) {
     rows_.resize((alphabet_.size() + 1) * words_);
     for (std::size_t state = 0; state < path.size(); ++state) {
         for (std::size_t row = 0; row <= alphabet_.size(); ++row) {
-            const bool named = row < alphabet_.size() && alphabet_[row] == path[state].code_point;
+            const bool named = row > 0 && alphabet_[row - 1] == path[state].code_point;
             if (!named && !path[state].any) continue;
             rows_[row * words_ + state / kBits] |= bit(state);
         }
     }
+    for (char32_t c = 0; c < ascii_.size(); ++c) {
+        ascii_[c] = static_cast<std::uint8_t>(row_of(c));  // the alphabet begins with them
+    }
 }
 
-const Wildcard::Word* Wildcard::row_of(char32_t code_point) const {
+std::size_t Wildcard::row_of(char32_t code_point) const {
     const auto found = std::lower_bound(alphabet_.begin(), alphabet_.end(), code_point);
     const bool named = found != alphabet_.end() && *found == code_point;
-    const auto row = named ? static_cast<std::size_t>(found - alphabet_.begin()) : alphabet_.size();
-    return rows_.data() + row * words_;
+    return named ? static_cast<std::size_t>(found - alphabet_.begin()) + 1 : 0;
+}
+
+/// The row of the first code point, which is removed.
+const Wildcard::Word* Wildcard::take_row(std::string_view& text) const {
+    const auto first = static_cast<unsigned char>(text.front());
+    if (first >= ascii_.size()) return rows_.data() + row_of(take_code_point(text)) * words_;
+    text.remove_prefix(1);
+    return rows_.data() + ascii_[first] * words_;
+}
+
+/// As fits() does it, for a pattern of one word.
+bool Wildcard::fits_in_word(std::string_view text) const {
+    const auto loops = loops_[0];
+    const auto end = bit(states_ - 1);
+    Word active = 1;
+    while (!text.empty()) {
+        if ((active & loops & end) != 0) return true;
+        const auto on = active & *take_row(text);
+        active = (on << 1) | (active & loops);
+        if (active == 0) return false;
+    }
+    return (active & end) != 0;
 }
 
 bool Wildcard::fits(std::string_view text) const {
+    if (words_ == 1) return fits_in_word(text);
     std::vector<Word> active(words_);
     active[0] = 1;
     const auto last = (states_ - 1) / kBits;
     const auto end = bit(states_ - 1);
     while (!text.empty()) {
         if ((active[last] & loops_[last] & end) != 0) return true;  // a `*` ends the pattern
-        const auto* row = row_of(take_code_point(text));
+        const auto* row = take_row(text);
         Word carry = 0;
         Word any = 0;
         for (std::size_t i = 0; i < words_; ++i) {

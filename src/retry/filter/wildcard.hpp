@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -23,16 +24,19 @@ public:
 
 private:
     using Word = std::uint64_t;
-    const Word* row_of(char32_t code_point) const;
+    std::size_t row_of(char32_t code_point) const;
+    const Word* take_row(std::string_view& text) const;
+    bool fits_in_word(std::string_view text) const;
 
     std::size_t states_ = 1;  ///< state i: the first i of its code points have been read
     std::size_t words_ = 1;
     std::size_t wildcards_ = 0;
     std::vector<char32_t> alphabet_;  ///< the code points that the pattern names, ascending
-    /// A row for each of the alphabet, and one for all others: the states that the code point leads
-    /// on from.
+    /// A row for all code points that the pattern does not name, and one for each of the alphabet:
+    /// the states that the code point leads on from.
     std::vector<Word> rows_;
-    std::vector<Word> loops_;  ///< the states with a `*`, which stay
+    std::array<std::uint8_t, 128> ascii_{};  ///< the number of each one's row
+    std::vector<Word> loops_;                ///< the states with a `*`, which stay
 };
 
 }  // namespace beckon::retry

@@ -71,7 +71,7 @@ std::string turn_of(const core::Result<Caller>& caller) {
     return caller->operates ? "/operator" : caller->owner;
 }
 
-/// One of the threads for deliveries, and that for requests of owners above their share of it.
+/// One of the threads for deliveries, and that for requests of the owners who use most of it.
 struct Deliverer {
     Deliverer(std::size_t number, const core::Clock& clock)
         : aside("retry-aside-" + std::to_string(number), clock),

@@ -127,7 +127,7 @@ private:
 }  // namespace
 
 // With one sender for all, the requests of the other owner wait behind those of the first.
-TEST_CASE("requests of an owner above its share are sent aside, and no others",
+TEST_CASE("requests of an owner that uses most are sent aside, and no others",
           "[retry][http][fairness]") {
     Fixture senders;
     senders.send_many("heavy");

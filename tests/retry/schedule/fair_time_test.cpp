@@ -19,7 +19,7 @@ core::MonoTime use(FairTime& times, const std::map<std::string, core::Duration>&
     for (auto now = from; now < from + 5s; now += 10ms) {
         for (const auto& [owner, time] : owners) {
             times.spend(owner, time, now);
-            static_cast<void>(times.is_above_share(owner, now));
+            static_cast<void>(times.is_beyond_part(owner, now));
         }
     }
     return from + 5s;
@@ -29,43 +29,53 @@ core::MonoTime use(FairTime& times, const std::map<std::string, core::Duration>&
 
 TEST_CASE("an owner that is alone has the whole part of the thread", "[retry][fairness]") {
     FairTime times;
-    auto now = use(times, {{"a", 2ms}});  // a fifth of the time
-    CHECK_FALSE(times.is_above_share("a", now));
-    now = use(times, {{"a", 3ms}}, now);
-    CHECK(times.is_above_share("a", now));
-    CHECK_FALSE(times.is_above_share("b", now));
+    auto now = use(times, {{"a", 900us}});  // nine hundredths of the time
+    CHECK_FALSE(times.is_beyond_part("a", now));
+    now = use(times, {{"a", 1200us}}, now);
+    CHECK(times.is_beyond_part("a", now));
+    CHECK_FALSE(times.is_beyond_part("b", now));
 }
 
 TEST_CASE("an owner is judged by what it used of late alone", "[retry][fairness]") {
     FairTime times;
     const auto now = use(times, {{"a", 9ms}});
-    REQUIRE(times.is_above_share("a", now));
-    CHECK(times.is_above_share("a", now + 1s));
-    CHECK_FALSE(times.is_above_share("a", now + 2s));
+    REQUIRE(times.is_beyond_part("a", now));
+    CHECK(times.is_beyond_part("a", now + 2s));
+    CHECK_FALSE(times.is_beyond_part("a", now + 3s));
     CHECK(times.size() == 1);
-    CHECK_FALSE(times.is_above_share("a", now + 10s));
+    CHECK_FALSE(times.is_beyond_part("a", now + 10s));
     CHECK(times.size() == 0);
 }
 
-TEST_CASE("owners that use much leave their share to none that uses little",
+TEST_CASE("of owners those who use most are beyond the part, and none that uses less",
           "[retry][fairness][bounds]") {
     FairTime times;
     std::map<std::string, core::Duration> owners;
     for (int i = 0; i < 40; ++i) owners["small" + std::to_string(i)] = 10us;
-    for (int i = 0; i < 10; ++i) owners["large" + std::to_string(i)] = 400us;
+    for (int i = 0; i < 10; ++i) owners["large" + std::to_string(i)] = 600us;
     owners["healthy"] = 100us;
     const auto now = use(times, owners);
-    // 250 ms, less 40 and 10 of those below their share: 20 ms for each of the large ones.
+    // 100 ms, of which all others hold 50, and each large one would take 60.
     for (const auto& [owner, time] : owners) {
         INFO(owner);
-        CHECK(times.is_above_share(owner, now) == owner.starts_with("large"));
+        CHECK(times.is_beyond_part(owner, now) == owner.starts_with("large"));
     }
+}
+
+TEST_CASE("of owners that use alike as many are within the part as fit", "[retry][fairness]") {
+    FairTime times;
+    std::map<std::string, core::Duration> owners;
+    for (int i = 0; i < 20; ++i) owners["alike" + std::to_string(i)] = 100us + i * 1us;
+    const auto now = use(times, owners);
+    int within = 0;
+    for (const auto& [owner, time] : owners) within += times.is_beyond_part(owner, now) ? 0 : 1;
+    CHECK(within == 9);
 }
 
 TEST_CASE("a burst counts at once", "[retry][fairness]") {
     FairTime times;
-    times.spend("a", 249ms, kBegin);
-    CHECK_FALSE(times.is_above_share("a", kBegin));
+    times.spend("a", 99ms, kBegin);
+    CHECK_FALSE(times.is_beyond_part("a", kBegin));
     times.spend("a", 2ms, kBegin + 1ms);
-    CHECK(times.is_above_share("a", kBegin + 1ms));
+    CHECK(times.is_beyond_part("a", kBegin + 1ms));
 }
