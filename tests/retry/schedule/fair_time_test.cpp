@@ -51,11 +51,11 @@ TEST_CASE("of owners those who use most are beyond the part, and none that uses 
           "[retry][fairness][bounds]") {
     FairTime times;
     std::map<std::string, core::Duration> owners;
-    for (int i = 0; i < 40; ++i) owners["small" + std::to_string(i)] = 10us;
+    for (int i = 0; i < 40; ++i) owners["small" + std::to_string(i)] = 20us;
     for (int i = 0; i < 10; ++i) owners["large" + std::to_string(i)] = 600us;
     owners["healthy"] = 100us;
     const auto now = use(times, owners);
-    // 100 ms, of which all others hold 50, and each large one would take 60.
+    // 100 ms, of which all others hold 90.
     for (const auto& [owner, time] : owners) {
         INFO(owner);
         CHECK(times.is_beyond_part(owner, now) == owner.starts_with("large"));
