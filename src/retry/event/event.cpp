@@ -308,9 +308,9 @@ std::string scope_of(const Event& event) {
 }
 
 core::Partition partition_of(const Event& event, core::Partition partitions) {
-    const bool ordered = !event.partition_key.empty();
-    auto key = ordered ? event.owner : event.source;
-    key.append(1, '\0').append(ordered ? event.partition_key : event.id);
+    const bool has_key = !event.partition_key.empty();
+    auto key = has_key ? event.owner : event.source;
+    key.append(1, '\0').append(has_key ? event.partition_key : event.id);
     return core::partition_of(key, partitions);
 }
 
