@@ -67,12 +67,10 @@ Attributes attributes_of(const std::vector<JsonMember>& members) {
     return attributes;
 }
 
-/// An attribute that names something, or its fault.
-core::Result<std::string> required(const Attributes& attributes, const char* name) {
-    const auto found = attributes.find(name);
-    if (found == attributes.end()) return invalid(name, "is missing");
-    if (!found->second.is_string()) return invalid(name, "must be a string");
-    auto text = found->second.get<std::string>();
+/// The text of an attribute that names something, or its fault.
+core::Result<std::string> naming_text(const std::string& name, const Json& value) {
+    if (!value.is_string()) return invalid(name, "must be a string");
+    auto text = value.get<std::string>();
     if (text.empty() || text.size() > kAttributeBytesMax) {
         return invalid(name, "must have 1 to 1024 bytes");
     }
@@ -81,6 +79,13 @@ core::Result<std::string> required(const Attributes& attributes, const char* nam
         return invalid(name, "must have no control characters");
     }
     return text;
+}
+
+/// A required attribute, or its fault.
+core::Result<std::string> required(const Attributes& attributes, const char* name) {
+    const auto found = attributes.find(name);
+    if (found == attributes.end()) return invalid(name, "is missing");
+    return naming_text(name, found->second);
 }
 
 /// The event of this text, as far as we read it.
@@ -142,6 +147,9 @@ core::Result<void> check_attribute(const std::string& name, const Json& value) {
     if (name == kContentType && !(value.is_string() && is_content_type(value.get<std::string>()))) {
         return invalid(name, "must be a media type of 1 to 256 printable ASCII characters");
     }
+    if (name == kPartitionKeyAttribute) {
+        if (const auto text = naming_text(name, value); !text) return core::fail(text.error());
+    }
     return {};
 }
 
@@ -199,10 +207,6 @@ core::Result<Event> posted(std::vector<JsonMember> all) {
     if (auto checked = check_data(members); !checked) return core::fail(checked.error());
     if (auto checked = check_size(event->json); !checked) return core::fail(checked.error());
     if (is_too_deep(event->json)) return invalid(kTooDeep);
-    if (attributes.contains(kPartitionKeyAttribute)) {
-        auto checked = required(attributes, kPartitionKeyAttribute);
-        if (!checked) return core::fail(checked.error());
-    }
     return event;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/partition.hpp"
-#include "retry/schedule/fair_share.hpp"
+#include "retry/schedule/owner_shares.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -30,10 +30,8 @@ public:
     /// Whether the owner may post one more event there.
     bool has_space(core::Partition partition, const std::string& owner) const {
         const auto& here = of(partition);
-        const auto found = here.owners.find(owner);
-        const auto held = found == here.owners.end() ? Held{} : found->second;
-        return held.events < here.events.share(kWaitingFraction) &&
-               held.bytes < here.bytes.share(kWaitingFraction);
+        return here.events.held_by(owner) < here.events.share(kWaitingFraction) &&
+               here.bytes.held_by(owner) < here.bytes.share(kWaitingFraction);
     }
 
     /// An event on its way to the log.
@@ -45,11 +43,8 @@ public:
     /// The event counts from now on. appended() or failed() must follow.
     void post(const Posted& event) {
         auto& here = of(event.partition);
-        auto& held = here.owners[event.owner];
-        ++held.events;
-        held.bytes += event.bytes;
-        here.events.take(1);
-        here.bytes.take(event.bytes);
+        here.events.take(event.owner, 1);
+        here.bytes.take(event.owner, event.bytes);
     }
     /// The log has the event at this offset.
     void appended(const Posted& event, core::Offset at) {
@@ -60,12 +55,8 @@ public:
     /// The log did not confirm the event: it counts no more.
     void failed(const Posted& event) {
         auto& here = of(event.partition);
-        here.events.give_back(1);
-        here.bytes.give_back(event.bytes);
-        const auto found = here.owners.find(event.owner);
-        if (found == here.owners.end()) return;
-        found->second.bytes -= event.bytes;
-        if (--found->second.events == 0) here.owners.erase(found);
+        here.events.give_back(event.owner, 1);
+        here.bytes.give_back(event.owner, event.bytes);
     }
 
     /// Events of the partition below `next` are fanned out.
@@ -77,18 +68,13 @@ public:
             failed(done.mapped());
         }
     }
-    bool empty(core::Partition partition) const { return of(partition).owners.empty(); }
+    bool empty(core::Partition partition) const { return events(partition) == 0; }
     std::size_t events(core::Partition partition) const { return of(partition).events.used(); }
 
 private:
-    struct Held {
-        std::size_t events = 0;
-        std::size_t bytes = 0;
-    };
     struct OfPartition {
-        FairShare events{kEventsMax};
-        FairShare bytes{kBytesMax};
-        std::map<std::string, Held, std::less<>> owners;
+        OwnerShares events{kEventsMax};
+        OwnerShares bytes{kBytesMax};
         std::multimap<core::Offset, Posted> in_log;
         core::Offset fanned_out = 0;
     };
