@@ -93,7 +93,8 @@ struct World {
         dead = delivery_id(scope_of({.source = "/s", .id = "e", .owner = "shop"}), "e", gone);
     }
 
-    static void send(const HttpRequest& request, const std::function<void(HttpAnswer)>& done) {
+    static void send(const RequestMaker& maker, const std::function<void(HttpAnswer)>& done) {
+        const auto request = maker.make(SendThread::own);
         require(unsendable(request).empty());
         HttpAnswer answer;
         answer.end = HttpAnswer::End::answered;
