@@ -38,11 +38,9 @@ void routed(Method method, std::string_view target) {
         require(argument.find_first_of("/?#") == std::string_view::npos);
     }
     if (!target.starts_with('/')) return;
-    const std::string absolute = "http://push.example.com" + std::string{target};
     const auto asked = std::string{target.substr(0, target.find_first_of("?#"))} + "?x=/y";
-    for (const Route& other : {find_route(method, absolute), find_route(method, asked)}) {
-        require(other.name == route.name && other.arguments == route.arguments);
-    }
+    const auto other = find_route(method, asked);
+    require(other.name == route.name && other.arguments == route.arguments);
 }
 
 Seen judge(RequestParser& parser, Status status) {

@@ -6,6 +6,7 @@
 // webhooks or the dead letter that the next ones name.
 #include "fuzz/conversation.hpp"
 #include "retry/api/api_handler.hpp"
+#include "retry/api/owner_token.hpp"
 #include "retry/api/webhook_body.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
@@ -90,7 +91,9 @@ struct World {
             {{"specversion", "1.0"}, {"id", "e"}, {"source", "/s"}, {"type", "t"}});
         executor.run_for(2s);
         as_made = node.webhooks().find(webhook)->webhook;
-        dead = delivery_id(scope_of({.source = "/s", .id = "e", .owner = "shop"}), "e", gone);
+        dead = delivery_id(
+            scope_of({.source = "/s", .id = "e", .type = {}, .json = {}, .owner = "shop"}), "e",
+            gone);
     }
 
     static void send(const RequestMaker& maker, const std::function<void(HttpAnswer)>& done) {

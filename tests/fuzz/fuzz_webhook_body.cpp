@@ -2,7 +2,7 @@
 // makes a webhook whose record can be read again and whose texts can stand in a request.
 #include "fuzz/require.hpp"
 #include "retry/api/webhook_body.hpp"
-#include "retry/attempt/http_sender.hpp"
+#include "retry/attempt/http_request.hpp"
 #include "support/record_view.hpp"
 
 #include <cstddef>

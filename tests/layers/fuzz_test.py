@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""The fuzz targets of tests/fuzz can be configured, although no other tree compiles them: their sources exist, each has seeds, and
-every port has a target for its requests."""
+"""Each fuzz target of tests/fuzz is listed and has seeds, and every port has a target for its requests."""
 
 import pathlib
 import re
@@ -22,13 +21,6 @@ PORTS = {
 
 def faults():
     text = (FUZZ / "CMakeLists.txt").read_text()
-    folders = {"PROJECT_SOURCE_DIR": str(ROOT)}
-    for name, folder in re.findall(r"^set\((\w+) \$\{PROJECT_SOURCE_DIR\}(/[\w/]+)\)", text, re.M):
-        folders[name] = str(ROOT) + folder
-    for name, rest in re.findall(r"\$\{(\w+)\}(/[\w/.]+\.(?:cpp|cmake))", text):
-        path = pathlib.Path(folders.get(name, "/no-such-folder") + rest)
-        if not path.exists():
-            yield f"tests/fuzz/CMakeLists.txt names ${{{name}}}{rest}, which is not there"
     targets = set(re.search(r"set\(targets\s([^)]*)\)", text)[1].split())
     for one in sorted(targets ^ {path.stem.removeprefix("fuzz_") for path in FUZZ.glob("fuzz_*.cpp")}):
         yield f"fuzz_{one} is not both a source and a target"
@@ -45,7 +37,7 @@ def faults():
 
 def main():
     found = list(faults())
-    print("\n".join(found) or "fuzz: every source is there, and every port has a target")
+    print("\n".join(found) or "fuzz: every target has seeds, and every port has a target")
     return 1 if found else 0
 
 

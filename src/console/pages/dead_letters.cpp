@@ -83,7 +83,7 @@ console::Plan DeadLetters::plan(const std::string& wanted) const {
     if (!answer || !answer->good()) return {refusal_of(answer)};
     const auto said = object_in(answer->body);
     const auto text = order_text(std::move(order), said);
-    if (text.size() > console::WebServer::kOrderBytesMax) {
+    if (text.size() > console::Plan::kOrderBytesMax) {
         return {refused(kBadRequest, "the filter is too long: name fewer ids")};
     }
     const auto would_settle = number(said, "would_settle");

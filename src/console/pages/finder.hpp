@@ -1,7 +1,7 @@
 #pragma once
 
 #include "console/pages/client_presence.hpp"
-#include "console/web/web_server.hpp"
+#include "console/web/answer.hpp"
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
 #include "core/partition.hpp"

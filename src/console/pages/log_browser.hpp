@@ -1,6 +1,6 @@
 #pragma once
 
-#include "console/web/web_server.hpp"
+#include "console/web/answer.hpp"
 #include "core/clock.hpp"
 #include "core/partition.hpp"
 #include "inspect/trace/scan.hpp"

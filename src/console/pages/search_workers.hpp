@@ -1,6 +1,6 @@
 #pragma once
 
-#include "console/web/web_server.hpp"
+#include "console/web/answer.hpp"
 
 #include <condition_variable>
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include "console/pages/retry_api.hpp"
 #include "console/pages/search_workers.hpp"
-#include "console/web/web_server.hpp"
+#include "console/web/answer.hpp"
 #include "core/clock.hpp"
 #include "core/partition.hpp"
 #include "log/event_log.hpp"

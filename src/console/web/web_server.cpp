@@ -1,12 +1,9 @@
 #include "console/web/web_server.hpp"
 
 #include "console/web/web_handler.hpp"
-#include "core/json_text.hpp"
 #include "net/http/http_server.hpp"
 
 #include <stdexcept>
-
-#include <nlohmann/json.hpp>
 
 namespace beckon::console {
 
@@ -43,10 +40,6 @@ net::HttpServerOptions options_of(const WebConfig& config) {
 }
 
 }  // namespace
-
-Answer refused(int status, std::string_view why) {
-    return {status, core::json_text(nlohmann::json{{"error", why}})};
-}
 
 struct WebServer::Impl {
     explicit Impl(const WebConfig& config) : server(options_of(config), observer) {}

@@ -2,39 +2,23 @@
 
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
-#include "net/http/http_message.hpp"
-#include "retry/api/owner_token.hpp"
+#include "retry/api/api_request.hpp"
 #include "retry/attempt/address_guard.hpp"
 #include "retry/node/retry_node.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
-#include <string>
 #include <string_view>
 
 namespace beckon::retry {
-
-/// One request with memory of its own, so that it can go to another thread.
-struct ApiRequest {
-    net::Method method = net::Method::other;
-    std::string target;
-    std::string authorization;
-    std::string content_type;
-    /// Headers `ce-…`: names in lower case, without `ce-`.
-    std::multimap<std::string, std::string> ce;
-    std::string body;
-    bool body_too_large = false;
-};
 
 /// The HTTP API of the role (docs/webhooks.md#api): webhooks of the caller's owner, and events. On
 /// the node's thread.
 class Api {
 public:
     static constexpr std::string_view kExtraPrefix = "ce-";
-    static constexpr std::size_t kBatchEventsMax = 1'000;
 
     struct Options {
         AddressGuard guard;
@@ -47,7 +31,7 @@ public:
         /// Called when a token names a key that the ring lacks.
         std::function<void()> key_missing = [] {};
     };
-    using Reply = std::function<void(net::HttpReply)>;
+    using Reply = ApiReply;
 
     Api(Options options, RetryNode& node, const core::Clock& clock,
         std::shared_ptr<const core::KeyRing> keys);

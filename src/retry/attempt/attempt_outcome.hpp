@@ -1,7 +1,7 @@
 #pragma once
 
 #include "records/delivery.hpp"
-#include "retry/attempt/http_sender.hpp"
+#include "retry/attempt/http_request.hpp"
 
 #include <chrono>
 #include <cstddef>

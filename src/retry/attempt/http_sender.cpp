@@ -1,33 +1,28 @@
 #include "retry/attempt/http_sender.hpp"
 
-#include "core/ascii.hpp"
 #include "core/contain.hpp"
 #include "core/handle.hpp"
 #include "core/lifetime.hpp"
 #include "core/thread_time.hpp"
-#include "fetch/url.hpp"
 #include "retry/attempt/connection.hpp"
-#include "retry/attempt/request_target.hpp"
+#include "retry/attempt/transfer.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <curl/curl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 namespace beckon::retry {
 
-using std::chrono::duration_cast;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 namespace {
 
@@ -36,192 +31,16 @@ constexpr int kEventsMax = 16;
 /// After so long no further event is handled in a turn: steps of TLS handshakes, and answers of
 /// many bytes, take longer than others.
 constexpr core::Duration kTurn = std::chrono::microseconds{125};
-constexpr seconds kRetryAfterMax = std::chrono::hours{24 * 7};
 /// After so many readable events and steps of libcurl for one attempt its received bytes are
 /// counted. Most attempts have ended by then, and pay nothing. libcurl 7.88 reads up to 1.6 MB in a
 /// step, if a receiver sends as quickly as it reads.
 constexpr unsigned kStepsUncounted = 16;
-/// A connection whose peer has acknowledged nothing for so long is dead.
-constexpr unsigned kUnackedMs = 20'000;
 
-using Easy = core::Handle<CURL, curl_easy_cleanup>;
 using Multi = core::Handle<CURLM, curl_multi_cleanup>;
-using HeaderList = core::Handle<curl_slist, curl_slist_free_all>;
-
-struct Transfer {
-    HttpRequest request;
-    std::function<void(HttpAnswer)> done;
-    HttpAnswer answer;
-    HeaderList headers;
-    HeaderList resolved;
-    const HttpSender::Options* options = nullptr;
-    std::function<bool()> has_too_much;  ///< asked after each step of libcurl
-    curl_socket_t socket = CURL_SOCKET_BAD;
-    std::string_view refused;  ///< why the guard refused an address
-    std::string name;          ///< of the host, to be looked up; empty: it is an address
-    std::string port;
-    NameLookups::Addresses addresses;  ///< of the name
-    bool inside = false;               ///< the operator has named the host
-    bool by_proxy = false;
-    std::size_t body_bytes = 0;
-    std::size_t header_bytes = 0;
-    bool cut_off = false;
-    core::MonoTime started{};
-    Easy easy;  ///< the last to be made and the first to go
-};
-
-extern "C" {
-
-std::size_t on_body(char* data, std::size_t, std::size_t size, void* user) noexcept {
-    auto& transfer = *static_cast<Transfer*>(user);
-    auto& body = transfer.answer.body;
-    body.append(data, std::min(size, transfer.options->body_kept - body.size()));
-    curl_off_t announced = -1;
-    if (transfer.body_bytes == 0) {
-        curl_easy_getinfo(transfer.easy.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &announced);
-    }
-    transfer.body_bytes += size;
-    const auto bytes =
-        std::max(transfer.body_bytes, announced < 0 ? 0 : static_cast<std::size_t>(announced));
-    transfer.cut_off |= bytes > HttpSender::kAnswerBytesMax;
-    return transfer.cut_off ? 0 : size;
-}
-
-std::size_t on_header(char*, std::size_t, std::size_t size, void* user) noexcept {
-    auto& transfer = *static_cast<Transfer*>(user);
-    transfer.header_bytes += size;
-    transfer.cut_off |= transfer.header_bytes > HttpSender::kHeaderBytesMax;
-    return transfer.cut_off ? 0 : size;
-}
-
-/// After each step of libcurl for the attempt. libcurl takes steps within one call for as long as
-/// more bytes come in at once, so that it may not return.
-int on_step(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) noexcept {
-    auto& transfer = *static_cast<Transfer*>(user);
-    if (!transfer.cut_off && !transfer.has_too_much()) return 0;
-    transfer.cut_off = true;
-    // HTTP/2 would only end the stream.
-    curl_easy_setopt(transfer.easy.get(), CURLOPT_FORBID_REUSE, 1L);
-    return 1;
-}
-
-/// The one place where a connection begins: the address that is vetted is the one that it goes to.
-curl_socket_t on_open_socket(void* user, curlsocktype, curl_sockaddr* address) noexcept {
-    auto& transfer = *static_cast<Transfer*>(user);
-    const auto& guard = transfer.options->guard;
-    const auto why = transfer.by_proxy ? std::string_view{}
-                     : transfer.inside ? guard.forbidden_inside(address->addr)
-                                       : guard.forbidden(address->addr);
-    if (!why.empty()) {
-        transfer.refused = why;
-        return CURL_SOCKET_BAD;
-    }
-    const int made = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-    // Many requests share a connection then: one that is dead must not swallow all that follow.
-    if (made >= 0 && transfer.options->http2) {
-        ::setsockopt(made, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnackedMs, sizeof kUnackedMs);
-    }
-    return made;
-}
-
-}  // extern "C"
-
-template <class T>
-void set(CURL* easy, CURLoption option, T value) {
-    if (curl_easy_setopt(easy, option, value) != CURLE_OK) {
-        throw std::runtime_error("libcurl refuses option " + std::to_string(option));
-    }
-}
 
 void global_start() {
     static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
     if (started != CURLE_OK) throw std::runtime_error("libcurl does not start");
-}
-
-bool has_control_character(std::string_view text) {
-    return std::any_of(text.begin(), text.end(), [](char c) {
-        const auto byte = static_cast<unsigned char>(c);
-        return byte < 0x20 || byte == 0x7f;
-    });
-}
-
-/// RFC 9110 §5.6.2.
-bool is_header_name(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) ||
-               std::string_view{"!#$%&'*+-.^_`|~"}.find(c) != std::string_view::npos;
-    });
-}
-
-/// Whether libcurl has ended the answer because one line of it is too long, before on_header() has
-/// seen that line. Requests do not come near those bounds of libcurl.
-bool has_too_long_line(const Transfer& transfer, CURLcode code) {
-    constexpr int kTooLarge = 100;  // CURLE_TOO_LARGE, since libcurl 8.6; before, it has no memory
-    if (code != CURLE_OUT_OF_MEMORY && static_cast<int>(code) != kTooLarge) return false;
-    curl_off_t first_byte_after = 0;
-    curl_easy_getinfo(transfer.easy.get(), CURLINFO_STARTTRANSFER_TIME_T, &first_byte_after);
-    return first_byte_after > 0;
-}
-
-HttpAnswer::End end_of(const Transfer& transfer, CURLcode code) {
-    if (transfer.cut_off || has_too_long_line(transfer, code)) return HttpAnswer::End::too_large;
-    if (code == CURLE_OK) return HttpAnswer::End::answered;
-    if (code == CURLE_OPERATION_TIMEDOUT) return HttpAnswer::End::timed_out;
-    if (!transfer.refused.empty() && code == CURLE_COULDNT_CONNECT) {
-        return HttpAnswer::End::forbidden;
-    }
-    return HttpAnswer::End::unreachable;
-}
-
-std::string not_allowed(std::string_view why) {
-    return "leads to an address that is not allowed: " + std::string{why};
-}
-
-std::string why_not(const Transfer& transfer, HttpAnswer::End end, CURLcode code) {
-    if (end == HttpAnswer::End::forbidden) return not_allowed(transfer.refused);
-    if (end == HttpAnswer::End::too_large) return "the answer has too many bytes";
-    long answered = 0;  // by the proxy, to our CONNECT
-    curl_easy_getinfo(transfer.easy.get(), CURLINFO_HTTP_CONNECTCODE, &answered);
-    if (transfer.by_proxy && answered >= 300) {
-        return "the proxy (retry.proxy) answered " + std::to_string(answered);
-    }
-    const std::string what = curl_easy_strerror(code);
-    return transfer.by_proxy ? what + " (by retry.proxy)" : what;
-}
-
-struct HostAndPort {
-    std::string host;  ///< without the brackets of an IPv6 address
-    std::string port;
-};
-
-/// Both are empty if the text is no URL.
-HostAndPort host_and_port(const std::string& text) {
-    const auto url = fetch::Url::parse(text);
-    if (!url) return {};
-    auto host = url->host();
-    if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-    return {std::move(host), url->part(CURLUPART_PORT, CURLU_DEFAULT_PORT).value_or("")};
-}
-
-/// Other names have no address, and would have a meaning of their own in resolved_entry(): `*`
-/// stands for all hosts.
-bool may_have_addresses(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' || c == '_';
-    });
-}
-
-/// What libcurl is to know of a name, for as long as an address that it has looked up itself.
-std::string resolved_entry(std::string_view name, const Transfer& transfer) {
-    std::string entry{"+"};
-    entry.append(name).append(":").append(transfer.port).append(":");
-    for (std::size_t i = 0; i < transfer.addresses.size(); ++i) {
-        const auto& address = transfer.addresses[i];
-        const bool v6 = address.find(':') != std::string::npos;
-        if (i > 0) entry.push_back(',');
-        entry.append(v6 ? "[" + address + "]" : address);
-    }
-    return entry;
 }
 
 }  // namespace
@@ -262,12 +81,10 @@ struct HttpSender::Impl {
 
     void open();
     void send(HttpRequest request, std::function<void(HttpAnswer)> done);
-    bool find_route(Transfer& transfer) const;
     void find_addresses(std::unique_ptr<Transfer> transfer);
     void looked_up(std::uint64_t number, const NameLookups::Addresses& addresses);
     void not_looked_up(std::uint64_t number, HttpAnswer::End end, std::string_view why);
     void begin(std::unique_ptr<Transfer> transfer);
-    void prepare(Transfer& transfer);
     void refuse(std::string_view why, std::function<void(HttpAnswer)> done);
     void wait();
     void act_on_ready();
@@ -490,41 +307,12 @@ void HttpSender::Impl::end(CURL* easy, CURLcode code) {
     if (node.empty()) return;
     auto& transfer = *node.mapped();
     curl_multi_remove_handle(multi.get(), easy);
-    auto answer = std::move(transfer.answer);
-    answer.end = end_of(transfer, code);
-    answer.took = clock.mono() - transfer.started;
-    if (answer.end == HttpAnswer::End::answered) {
-        long status = 0;
-        curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-        answer.status = static_cast<int>(status);
-        curl_header* header = nullptr;
-        if (curl_easy_header(easy, "Location", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
-            answer.location = header->value;
-        }
-        if (curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
-            answer.retry_after = parse_retry_after(header->value, clock.wall());
-        }
-    } else {
-        answer.why = why_not(transfer, answer.end, code);
-    }
+    auto answer = take_answer(transfer, code, clock);
     const auto owner = std::move(transfer.request.owner);
     const auto done = std::move(transfer.done);
     node = {};
     charge(owner);
     done(std::move(answer));
-}
-
-/// How the request gets to its host; false: it may not.
-bool HttpSender::Impl::find_route(Transfer& transfer) const {
-    auto [host, port] = host_and_port(with_ascii_host(transfer.request.url));
-    transfer.inside = options.inside.contains(host);
-    transfer.by_proxy = !transfer.inside && !options.proxy.empty();
-    // The proxy looks names up and vets their addresses; an address in the URL is vetted here.
-    const auto address = parse_address(host);
-    if (transfer.by_proxy && address) transfer.refused = options.guard.forbidden(*address);
-    if (!transfer.by_proxy && !address) transfer.name = std::move(host);
-    transfer.port = std::move(port);
-    return transfer.refused.empty();
 }
 
 /// Then the request begins, with the rest of its time.
@@ -581,70 +369,8 @@ void HttpSender::Impl::refuse(std::string_view why, std::function<void(HttpAnswe
     }));
 }
 
-void HttpSender::Impl::prepare(Transfer& transfer) {
-    const auto& request = transfer.request;
-    CURL* easy = transfer.easy.get();
-    curl_slist* headers = nullptr;
-    for (const auto& header : request.headers) headers = curl_slist_append(headers, header.c_str());
-    headers = curl_slist_append(headers, "Expect:");  // no round trip before the body
-    transfer.headers.reset(headers);
-    if (!transfer.name.empty()) {
-        const std::string_view name{transfer.name};
-        auto* resolved = curl_slist_append(nullptr, resolved_entry(name, transfer).c_str());
-        if (name.ends_with('.')) {  // libcurl looks for it without the dot
-            const auto plain = resolved_entry(name.substr(0, name.size() - 1), transfer);
-            resolved = curl_slist_append(resolved, plain.c_str());
-        }
-        transfer.resolved.reset(resolved);
-        set(easy, CURLOPT_RESOLVE, resolved);
-    }
-
-    set(easy, CURLOPT_URL, with_ascii_host(request.url).c_str());  // libcurl copies it
-    // A proxy receives the whole URL, and sends the same target to the receiver.
-    if (!request.target.empty() && !transfer.by_proxy) {
-        set(easy, CURLOPT_REQUEST_TARGET, request.target.c_str());
-    }
-    set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    set(easy, CURLOPT_PROXY, transfer.by_proxy ? options.proxy.c_str() : "");
-    set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    set(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    set(easy, CURLOPT_NOSIGNAL, 1L);
-    set(easy, CURLOPT_QUICK_EXIT, 1L);  // waits for no thread that looks up the proxy's name
-    set(easy, CURLOPT_POST, 1L);
-    if (request.method == Method::put) set(easy, CURLOPT_CUSTOMREQUEST, "PUT");
-    set(easy, CURLOPT_POSTFIELDS, request.body.data());
-    set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-    set(easy, CURLOPT_HTTPHEADER, headers);
-    set(easy, CURLOPT_USERAGENT, options.user_agent.c_str());
-    const auto left = request.timeout - (clock.mono() - transfer.started);
-    set(easy, CURLOPT_TIMEOUT_MS,
-        static_cast<long>(
-            std::max<std::int64_t>(1, std::chrono::ceil<milliseconds>(left).count())));
-    set(easy, CURLOPT_WRITEFUNCTION, &on_body);
-    set(easy, CURLOPT_WRITEDATA, &transfer);
-    set(easy, CURLOPT_HEADERFUNCTION, &on_header);
-    set(easy, CURLOPT_HEADERDATA, &transfer);
-    set(easy, CURLOPT_XFERINFOFUNCTION, &on_step);
-    set(easy, CURLOPT_XFERINFODATA, &transfer);
-    set(easy, CURLOPT_NOPROGRESS, 0L);
-    set(easy, CURLOPT_OPENSOCKETFUNCTION, &on_open_socket);
-    set(easy, CURLOPT_OPENSOCKETDATA, &transfer);
-    set(easy, CURLOPT_HTTP_VERSION,
-        static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-    if (options.http2) set(easy, CURLOPT_PIPEWAIT, 1L);  // rather than a connection of its own
-    for (const auto version : {CURLOPT_SSLVERSION, CURLOPT_PROXY_SSLVERSION}) {
-        set(easy, version, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-    }
-    if (options.ca_file.empty()) return;
-    for (const auto file : {CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO}) {
-        set(easy, file, options.ca_file.c_str());
-    }
-}
-
 void HttpSender::Impl::begin(std::unique_ptr<Transfer> transfer) {
-    transfer->easy.reset(curl_easy_init());
-    if (!transfer->easy) throw std::runtime_error("libcurl has no memory");
-    prepare(*transfer);
+    prepare(*transfer, clock.mono());
     transfer->has_too_much = [this, of = transfer.get()] { return has_too_much_after_step(*of); };
     CURL* easy = transfer->easy.get();
     transfers.emplace(easy, std::move(transfer));
@@ -694,36 +420,6 @@ void HttpSender::send(HttpRequest request, std::function<void(HttpAnswer)> done)
 
 std::size_t HttpSender::under_way() const {
     return impl_->transfers.size() + impl_->waiting.size();
-}
-
-std::string_view unsendable(const HttpRequest& request) {
-    if (has_control_character(request.url)) return "the URL has a control character";
-    if (has_control_character(request.target) || request.target.find(' ') != std::string::npos) {
-        return "the request target has a blank or a control character";
-    }
-    for (const auto& header : request.headers) {
-        if (has_control_character(header)) return "a header has a control character";
-        const auto colon = header.find(':');
-        if (colon == std::string::npos || !is_header_name(header.substr(0, colon))) {
-            return "a header has no name";
-        }
-    }
-    return {};
-}
-
-std::optional<seconds> parse_retry_after(std::string_view value, core::Timestamp now) {
-    const auto text = core::trimmed(value);
-    std::int64_t count = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), count);
-    if (fault == std::errc{} && end == text.data() + text.size() && count >= 0) {
-        return std::min(seconds{count}, kRetryAfterMax);
-    }
-    const std::time_t date = curl_getdate(std::string{text}.c_str(), nullptr);
-    if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) || date < 0) {
-        return std::nullopt;
-    }
-    const auto wait = seconds{date} - duration_cast<seconds>(now.time_since_epoch());
-    return std::clamp<seconds>(wait, seconds{0}, kRetryAfterMax);
 }
 
 }  // namespace beckon::retry

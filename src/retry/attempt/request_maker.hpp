@@ -1,6 +1,6 @@
 #pragma once
 
-#include "retry/attempt/http_sender.hpp"
+#include "retry/attempt/http_request.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -2,7 +2,7 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
-#include "retry/attempt/http_sender.hpp"
+#include "retry/attempt/http_request.hpp"
 #include "retry/bridge/credentials.hpp"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/enum_names.hpp"
-#include "retry/attempt/http_sender.hpp"
+#include "retry/attempt/http_request.hpp"
 
 #include <chrono>
 #include <cstdint>

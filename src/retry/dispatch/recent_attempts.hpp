@@ -60,7 +60,7 @@ public:
         std::size_t of_each = 100;                                  ///< webhook
         std::size_t of_all = 100'000;                               ///< some 30 MiB
         std::size_t why_bytes = kWhyBytesMax;                       ///< longer reasons are cut
-        std::size_t answer_bytes = HttpSender::kBodyKept;           ///< likewise
+        std::size_t answer_bytes = HttpAnswer::kBodyKept;           ///< likewise
         std::size_t answers_bytes = std::size_t{32} * 1024 * 1024;  ///< of all webhooks
     };
     static constexpr std::size_t kHours = 24;

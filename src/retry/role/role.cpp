@@ -10,6 +10,7 @@
 #include "ops/loop_watch.hpp"
 #include "retry/api/api.hpp"
 #include "retry/api/api_handler.hpp"
+#include "retry/api/owner_token.hpp"
 #include "retry/api/problem.hpp"
 #include "retry/attempt/fair_sender.hpp"
 #include "retry/dispatch/attempt_journal.hpp"

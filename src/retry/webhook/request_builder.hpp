@@ -2,7 +2,7 @@
 
 #include "core/clock.hpp"
 #include "records/delivery.hpp"
-#include "retry/attempt/http_sender.hpp"
+#include "retry/attempt/http_request.hpp"
 #include "retry/webhook/webhook.hpp"
 
 #include <string>

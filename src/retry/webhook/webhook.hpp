@@ -4,7 +4,7 @@
 #include "core/key_ring.hpp"
 #include "core/record.hpp"
 #include "core/result.hpp"
-#include "retry/attempt/http_sender.hpp"
+#include "retry/attempt/http_request.hpp"
 #include "retry/attempt/signature.hpp"
 
 #include <chrono>

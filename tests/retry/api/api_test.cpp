@@ -4,7 +4,9 @@
 
 #include "core/contain.hpp"
 #include "core/json_parts.hpp"
+#include "retry/api/event_api.hpp"
 #include "retry/api/own_headers.hpp"
+#include "retry/api/owner_token.hpp"
 #include "retry/api/webhook_body.hpp"
 #include "retry/webhook/change_quota.hpp"
 #include "support/allocations.hpp"
@@ -354,7 +356,7 @@ TEST_CASE("each event of a batch is answered for itself", "[retry][api]") {
     CHECK(detail("{}") == "$ must be a list");
     CHECK(detail("[1,]") == "$ is not JSON (byte 4)");
     std::string many = "[1";
-    for (std::size_t i = 0; i < Api::kBatchEventsMax; ++i) many += ",1";
+    for (std::size_t i = 0; i < EventApi::kBatchEventsMax; ++i) many += ",1";
     CHECK(detail(many + "]") == "$ may have 1000 events in one batch");
     auto waiting = post_of(world, kBatchType, good);
     waiting.target = "/events?wait=3";
@@ -540,8 +542,10 @@ TEST_CASE("a request whose handling throws is answered 500, and the next one is 
           "[retry][api]") {
     World world;
     world.start();
-    const ThrowingClock clock;
-    Api failing{{}, world.node, clock, world.keys};
+    const ThrowingClock clock;  // a limit per second asks it for the time
+    Api::Options options;
+    options.events_per_owner_per_second = 1;
+    Api failing{options, world.node, clock, world.keys};
     std::vector<int> statuses;
     const auto reply = [&](const net::HttpReply& answered) { statuses.push_back(answered.status); };
     const auto before = core::thrown_by_place()["retry"];

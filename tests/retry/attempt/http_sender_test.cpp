@@ -220,7 +220,7 @@ TEST_CASE("a host that sends without end is cut off", "[retry][http]") {
     }};
     const auto answer = send_to(server);
     CHECK(answer.end == End::too_large);
-    CHECK(answer.body.size() == retry::HttpSender::kBodyKept);
+    CHECK(answer.body.size() == retry::HttpAnswer::kBodyKept);
 }
 
 TEST_CASE("an answer that says it is too large is not read", "[retry][http]") {
@@ -233,7 +233,7 @@ TEST_CASE("an answer that says it is too large is not read", "[retry][http]") {
     }};
     const auto answer = send_to(server);
     CHECK(answer.end == End::too_large);
-    CHECK(answer.body.size() == retry::HttpSender::kBodyKept);
+    CHECK(answer.body.size() == retry::HttpAnswer::kBodyKept);
 }
 
 TEST_CASE("headers without end are cut off", "[retry][http]") {

@@ -306,7 +306,8 @@ TEST_CASE("other owners' events do not wait for a filter that takes long",
         CHECK(world.fan_out->counts().filter_steps > steps + FanOutTurns::kPart);
     }
     SECTION("its webhook is disabled meanwhile") {
-        world.webhooks.apply(*test::ReadBack{encode("long", WebhookState{.enabled = false})});
+        world.webhooks.apply(
+            *test::ReadBack{encode("long", WebhookState{.enabled = false, .reason = {}})});
         world.run_all();
         CHECK_FALSE(world.written(log::Topic::retry(0)).contains("long"));
     }

@@ -23,7 +23,8 @@ struct World {
         const auto publisher = log->open_publisher(executor);
         for (int i = 0; i < 10; ++i) {
             publisher->publish({Topic::retry(1), i % 2},
-                               {.key = "k" + std::to_string(i), .value = "v"}, [](const auto&) {});
+                               {.key = "k" + std::to_string(i), .value = "v", .headers = {}},
+                               [](const auto&) {});
         }
         executor.run_for(1s);
     }

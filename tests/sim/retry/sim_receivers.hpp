@@ -2,7 +2,7 @@
 
 #include "core/clock.hpp"
 #include "core/ids.hpp"
-#include "retry/attempt/http_sender.hpp"
+#include "retry/attempt/http_request.hpp"
 #include "support/test_executor.hpp"
 
 #include <cstdint>

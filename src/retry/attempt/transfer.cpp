@@ -1,0 +1,256 @@
+#include "retry/attempt/transfer.hpp"
+
+#include "fetch/url.hpp"
+#include "retry/attempt/request_target.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <stdexcept>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+namespace beckon::retry {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+/// A connection whose peer has acknowledged nothing for so long is dead.
+constexpr unsigned kUnackedMs = 20'000;
+
+extern "C" {
+
+std::size_t on_body(char* data, std::size_t, std::size_t size, void* user) noexcept {
+    auto& transfer = *static_cast<Transfer*>(user);
+    auto& body = transfer.answer.body;
+    body.append(data, std::min(size, transfer.options->body_kept - body.size()));
+    curl_off_t announced = -1;
+    if (transfer.body_bytes == 0) {
+        curl_easy_getinfo(transfer.easy.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &announced);
+    }
+    transfer.body_bytes += size;
+    const auto bytes =
+        std::max(transfer.body_bytes, announced < 0 ? 0 : static_cast<std::size_t>(announced));
+    transfer.cut_off |= bytes > HttpSender::kAnswerBytesMax;
+    return transfer.cut_off ? 0 : size;
+}
+
+std::size_t on_header(char*, std::size_t, std::size_t size, void* user) noexcept {
+    auto& transfer = *static_cast<Transfer*>(user);
+    transfer.header_bytes += size;
+    transfer.cut_off |= transfer.header_bytes > HttpSender::kHeaderBytesMax;
+    return transfer.cut_off ? 0 : size;
+}
+
+/// After each step of libcurl for the attempt. libcurl takes steps within one call for as long as
+/// more bytes come in at once, so that it may not return.
+int on_step(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) noexcept {
+    auto& transfer = *static_cast<Transfer*>(user);
+    if (!transfer.cut_off && !transfer.has_too_much()) return 0;
+    transfer.cut_off = true;
+    // HTTP/2 would only end the stream.
+    curl_easy_setopt(transfer.easy.get(), CURLOPT_FORBID_REUSE, 1L);
+    return 1;
+}
+
+/// The one place where a connection begins: the address that is vetted is the one that it goes to.
+curl_socket_t on_open_socket(void* user, curlsocktype, curl_sockaddr* address) noexcept {
+    auto& transfer = *static_cast<Transfer*>(user);
+    const auto& guard = transfer.options->guard;
+    const auto why = transfer.by_proxy ? std::string_view{}
+                     : transfer.inside ? guard.forbidden_inside(address->addr)
+                                       : guard.forbidden(address->addr);
+    if (!why.empty()) {
+        transfer.refused = why;
+        return CURL_SOCKET_BAD;
+    }
+    const int made = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    // Many requests share a connection then: one that is dead must not swallow all that follow.
+    if (made >= 0 && transfer.options->http2) {
+        ::setsockopt(made, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnackedMs, sizeof kUnackedMs);
+    }
+    return made;
+}
+
+}  // extern "C"
+
+template <class T>
+void set(CURL* easy, CURLoption option, T value) {
+    if (curl_easy_setopt(easy, option, value) != CURLE_OK) {
+        throw std::runtime_error("libcurl refuses option " + std::to_string(option));
+    }
+}
+
+/// Whether libcurl has ended the answer because one line of it is too long, before on_header() has
+/// seen that line. Requests do not come near those bounds of libcurl.
+bool has_too_long_line(const Transfer& transfer, CURLcode code) {
+    constexpr int kTooLarge = 100;  // CURLE_TOO_LARGE, since libcurl 8.6; before, it has no memory
+    if (code != CURLE_OUT_OF_MEMORY && static_cast<int>(code) != kTooLarge) return false;
+    curl_off_t first_byte_after = 0;
+    curl_easy_getinfo(transfer.easy.get(), CURLINFO_STARTTRANSFER_TIME_T, &first_byte_after);
+    return first_byte_after > 0;
+}
+
+HttpAnswer::End end_of(const Transfer& transfer, CURLcode code) {
+    if (transfer.cut_off || has_too_long_line(transfer, code)) return HttpAnswer::End::too_large;
+    if (code == CURLE_OK) return HttpAnswer::End::answered;
+    if (code == CURLE_OPERATION_TIMEDOUT) return HttpAnswer::End::timed_out;
+    if (!transfer.refused.empty() && code == CURLE_COULDNT_CONNECT) {
+        return HttpAnswer::End::forbidden;
+    }
+    return HttpAnswer::End::unreachable;
+}
+
+std::string why_not(const Transfer& transfer, HttpAnswer::End end, CURLcode code) {
+    if (end == HttpAnswer::End::forbidden) return not_allowed(transfer.refused);
+    if (end == HttpAnswer::End::too_large) return "the answer has too many bytes";
+    long answered = 0;  // by the proxy, to our CONNECT
+    curl_easy_getinfo(transfer.easy.get(), CURLINFO_HTTP_CONNECTCODE, &answered);
+    if (transfer.by_proxy && answered >= 300) {
+        return "the proxy (retry.proxy) answered " + std::to_string(answered);
+    }
+    const std::string what = curl_easy_strerror(code);
+    return transfer.by_proxy ? what + " (by retry.proxy)" : what;
+}
+
+struct HostAndPort {
+    std::string host;  ///< without the brackets of an IPv6 address
+    std::string port;
+};
+
+/// Both are empty if the text is no URL.
+HostAndPort host_and_port(const std::string& text) {
+    const auto url = fetch::Url::parse(text);
+    if (!url) return {};
+    auto host = url->host();
+    if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+    return {std::move(host), url->part(CURLUPART_PORT, CURLU_DEFAULT_PORT).value_or("")};
+}
+
+/// What libcurl is to know of a name, for as long as an address that it has looked up itself.
+std::string resolved_entry(std::string_view name, const Transfer& transfer) {
+    std::string entry{"+"};
+    entry.append(name).append(":").append(transfer.port).append(":");
+    for (std::size_t i = 0; i < transfer.addresses.size(); ++i) {
+        const auto& address = transfer.addresses[i];
+        const bool v6 = address.find(':') != std::string::npos;
+        if (i > 0) entry.push_back(',');
+        entry.append(v6 ? "[" + address + "]" : address);
+    }
+    return entry;
+}
+
+}  // namespace
+
+std::string not_allowed(std::string_view why) {
+    return "leads to an address that is not allowed: " + std::string{why};
+}
+
+bool may_have_addresses(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' || c == '_';
+    });
+}
+
+bool find_route(Transfer& transfer) {
+    const auto& options = *transfer.options;
+    auto [host, port] = host_and_port(with_ascii_host(transfer.request.url));
+    transfer.inside = options.inside.contains(host);
+    transfer.by_proxy = !transfer.inside && !options.proxy.empty();
+    // The proxy looks names up and vets their addresses; an address in the URL is vetted here.
+    const auto address = parse_address(host);
+    if (transfer.by_proxy && address) transfer.refused = options.guard.forbidden(*address);
+    if (!transfer.by_proxy && !address) transfer.name = std::move(host);
+    transfer.port = std::move(port);
+    return transfer.refused.empty();
+}
+
+void prepare(Transfer& transfer, core::MonoTime now) {
+    const auto& request = transfer.request;
+    const auto& options = *transfer.options;
+    transfer.easy.reset(curl_easy_init());
+    CURL* easy = transfer.easy.get();
+    if (!easy) throw std::runtime_error("libcurl has no memory");
+    curl_slist* headers = nullptr;
+    for (const auto& header : request.headers) headers = curl_slist_append(headers, header.c_str());
+    headers = curl_slist_append(headers, "Expect:");  // no round trip before the body
+    transfer.headers.reset(headers);
+    if (!transfer.name.empty()) {
+        const std::string_view name{transfer.name};
+        auto* resolved = curl_slist_append(nullptr, resolved_entry(name, transfer).c_str());
+        if (name.ends_with('.')) {  // libcurl looks for it without the dot
+            const auto plain = resolved_entry(name.substr(0, name.size() - 1), transfer);
+            resolved = curl_slist_append(resolved, plain.c_str());
+        }
+        transfer.resolved.reset(resolved);
+        set(easy, CURLOPT_RESOLVE, resolved);
+    }
+
+    set(easy, CURLOPT_URL, with_ascii_host(request.url).c_str());  // libcurl copies it
+    // A proxy receives the whole URL, and sends the same target to the receiver.
+    if (!request.target.empty() && !transfer.by_proxy) {
+        set(easy, CURLOPT_REQUEST_TARGET, request.target.c_str());
+    }
+    set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    set(easy, CURLOPT_PROXY, transfer.by_proxy ? options.proxy.c_str() : "");
+    set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    set(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    set(easy, CURLOPT_NOSIGNAL, 1L);
+    set(easy, CURLOPT_QUICK_EXIT, 1L);  // waits for no thread that looks up the proxy's name
+    set(easy, CURLOPT_POST, 1L);
+    if (request.method == Method::put) set(easy, CURLOPT_CUSTOMREQUEST, "PUT");
+    set(easy, CURLOPT_POSTFIELDS, request.body.data());
+    set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    set(easy, CURLOPT_HTTPHEADER, headers);
+    set(easy, CURLOPT_USERAGENT, options.user_agent.c_str());
+    const auto left = request.timeout - (now - transfer.started);
+    set(easy, CURLOPT_TIMEOUT_MS,
+        static_cast<long>(
+            std::max<std::int64_t>(1, std::chrono::ceil<milliseconds>(left).count())));
+    set(easy, CURLOPT_WRITEFUNCTION, &on_body);
+    set(easy, CURLOPT_WRITEDATA, &transfer);
+    set(easy, CURLOPT_HEADERFUNCTION, &on_header);
+    set(easy, CURLOPT_HEADERDATA, &transfer);
+    set(easy, CURLOPT_XFERINFOFUNCTION, &on_step);
+    set(easy, CURLOPT_XFERINFODATA, &transfer);
+    set(easy, CURLOPT_NOPROGRESS, 0L);
+    set(easy, CURLOPT_OPENSOCKETFUNCTION, &on_open_socket);
+    set(easy, CURLOPT_OPENSOCKETDATA, &transfer);
+    set(easy, CURLOPT_HTTP_VERSION,
+        static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+    if (options.http2) set(easy, CURLOPT_PIPEWAIT, 1L);  // rather than a connection of its own
+    for (const auto version : {CURLOPT_SSLVERSION, CURLOPT_PROXY_SSLVERSION}) {
+        set(easy, version, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+    }
+    if (options.ca_file.empty()) return;
+    for (const auto file : {CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO}) {
+        set(easy, file, options.ca_file.c_str());
+    }
+}
+
+HttpAnswer take_answer(Transfer& transfer, CURLcode code, const core::Clock& clock) {
+    auto answer = std::move(transfer.answer);
+    answer.end = end_of(transfer, code);
+    answer.took = clock.mono() - transfer.started;
+    if (answer.end != HttpAnswer::End::answered) {
+        answer.why = why_not(transfer, answer.end, code);
+        return answer;
+    }
+    CURL* easy = transfer.easy.get();
+    long status = 0;
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    answer.status = static_cast<int>(status);
+    curl_header* header = nullptr;
+    if (curl_easy_header(easy, "Location", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
+        answer.location = header->value;
+    }
+    if (curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
+        answer.retry_after = parse_retry_after(header->value, clock.wall());
+    }
+    return answer;
+}
+
+}  // namespace beckon::retry
