@@ -1,5 +1,6 @@
 // Authorization and Crypto-Key, as a sender may write them: the first line of the input is the
 // one, the second the other.
+#include "core/ascii.hpp"
 #include "fuzz/require.hpp"
 #include "ingest/api/encryption_headers.hpp"
 #include "ingest/vapid/vapid.hpp"
@@ -12,6 +13,7 @@
 #include <string_view>
 
 using namespace beckon::ingest;
+using beckon::core::kBlanks;
 using beckon::test::require;
 
 namespace {
@@ -49,8 +51,9 @@ std::optional<std::string> reversed(std::string_view items) {
         more = comma != std::string_view::npos;
         const auto item = more ? items.substr(comma + 1) : items;
         items = more ? items.substr(0, comma) : std::string_view{};
-        if (item.starts_with("t=")) ++tokens;
-        if (item.starts_with("k=")) ++keys;
+        const auto name = upper(item.substr(0, 2));  // the names of items have no case
+        if (name == "T=") ++tokens;
+        if (name == "K=") ++keys;
         out += item;
         if (more) out += ',';
     }
@@ -79,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     headers.add(HeaderName::crypto_key, crypto_key);
     const auto outcome = parse(authorization, headers);
 
-    const auto space = authorization.find(' ');
+    const auto space = authorization.find_first_of(kBlanks);
     const auto scheme = upper(authorization.substr(0, space));
     const bool generation_1 = scheme == "WEBPUSH" || scheme == "BEARER";
     const bool known = space != std::string_view::npos && (generation_1 || scheme == "VAPID");
@@ -92,12 +95,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (scheme == "VAPID" && known) {
         auto items = std::string{authorization.substr(space + 1)};
-        std::erase(items, ' ');
+        std::erase_if(items, [](char c) { return kBlanks.find(c) != std::string_view::npos; });
         const auto other_order = reversed(items);
         require(!other_order || parse("vapid " + *other_order, headers) == outcome);
     }
     if (!outcome.problem) {
-        require(outcome.token.find(' ') == std::string::npos);
+        require(outcome.token.find_first_of(kBlanks) == std::string::npos);
         require(!generation_1 ||
                 find_parameter(headers.get(HeaderName::crypto_key).value(), "p256ecdsa").value ==
                     outcome.key);
