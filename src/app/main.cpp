@@ -8,9 +8,29 @@
 
 #include <exception>
 #include <iostream>
+#include <string_view>
+
+#include <unistd.h>
+
+namespace {
+
+/// Says more than the runtime does, before the process aborts: during a start that fails for want
+/// of memory or threads, threads that run already end it.
+void say_why_it_aborts() noexcept {
+    constexpr std::string_view kWhy =
+        "beckon: the process aborts: an exception left a thread or a destructor; if it was "
+        "starting, it may have too little memory (ulimit -v) or too few threads (ulimit -u)\n";
+    static_cast<void>(!::write(STDERR_FILENO, kWhy.data(), kWhy.size()));
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
     using namespace beckon;
+    static const std::terminate_handler abort_with_cause = std::set_terminate([] {
+        say_why_it_aborts();
+        abort_with_cause();
+    });
     try {
         app::CommandLine line;
         app::add_roles_commands(line);

@@ -52,6 +52,11 @@ constexpr bool is_lower_alphanumeric(std::string_view text, std::string_view oth
     });
 }
 
+/// RFC 9110 §5.6.2: the names of headers and of parameters.
+constexpr bool is_http_token(std::string_view text) {
+    return !text.empty() && is_alphanumeric(text, "!#$%&'*+-.^_`|~");
+}
+
 /// `Authorization`, taken apart at its first blank (RFC 9110 §11.4): views into it.
 struct Authorization {
     std::string_view scheme;

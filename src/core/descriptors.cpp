@@ -1,10 +1,37 @@
 #include "core/descriptors.hpp"
 
 #include <algorithm>
+#include <vector>
 
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace beckon::core {
+
+std::size_t reserved_descriptors(std::size_t limit) {
+    constexpr std::size_t kLeast = 24;
+    constexpr std::size_t kEnough = 1'024;
+    return std::clamp(limit / 4, kLeast, kEnough);
+}
+
+bool is_reserved(int descriptor, std::size_t divisor) {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+    const auto all = static_cast<std::size_t>(limit.rlim_cur);
+    return static_cast<std::size_t>(descriptor) + reserved_descriptors(all) / divisor >= all;
+}
+
+bool has_descriptors(std::size_t count) {
+    std::vector<int> opened;
+    while (opened.size() < count) {
+        const int one = ::eventfd(0, EFD_CLOEXEC);
+        if (one < 0) break;
+        opened.push_back(one);
+    }
+    for (const int one : opened) ::close(one);
+    return opened.size() == count;
+}
 
 std::size_t raise_descriptor_limit(std::size_t enough) {
     rlimit limit{};

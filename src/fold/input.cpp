@@ -102,7 +102,7 @@ bool Input::at_end() const {
     return drained_ && replayed_ >= ends_.end && clock_.mono() - ends_received_ < kEndsLife;
 }
 
-bool Input::end_is_old_news() const {
+bool Input::end_report_is_due() const {
     return at_end() &&
            (reported_end_ == core::MonoTime{} || clock_.mono() - reported_end_ >= kReportEndEvery);
 }

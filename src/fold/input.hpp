@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/lifetime.hpp"
 #include "core/log_clock.hpp"
 #include "fold/progress.hpp"
 #include "fold/read_barrier.hpp"
@@ -75,7 +74,7 @@ public:
     /// Whether the state should be notified where we are, and if that is the log's end.
     bool moved() const { return moved_; }
     bool at_end() const;
-    bool end_is_old_news() const;
+    bool end_report_is_due() const;
     void reported(bool at_end);
     /// All replayed records are committed.
     void commit();

@@ -95,7 +95,7 @@ core::Result<void> Intake::not_read(InputIndex i, const core::Error& why) {
 
 void Intake::report_end(InputIndex i) {
     auto& input = *inputs_[i];
-    if (!input.moved() && !input.end_is_old_news()) return;
+    if (!input.moved() && !input.end_report_is_due()) return;
     const bool at_end = input.at_end();
     context_.state.advance(i, input.replayed(),
                            at_end ? std::optional{input.log_clock().now()} : std::nullopt);

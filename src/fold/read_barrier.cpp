@@ -27,7 +27,7 @@ void ReadBarrier::publish() {
     lifetime_.renew();
     publisher_.publish(where_, core::encode(core::BarrierRecord{node_.text}),
                        lifetime_.guard([this](const auto& result) { reported(result); }));
-    executor_.post_after(kTimeout, lifetime_.guard([this] {
+    executor_.post_after(kAnswerTimeout, lifetime_.guard([this] {
         if (under_way_.empty()) return;
         answer_all(core::fail(Fault::timed_out, "the read barrier was not read back within 2 s"));
     }));

@@ -5,9 +5,9 @@
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
 #include "core/result.hpp"
+#include "fold/state.hpp"
 #include "log/event_log.hpp"
 
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -20,17 +20,12 @@ namespace beckon::fold {
 /// Used on one thread, that of `executor`, which also runs the fold of the partition.
 class ReadBarrier {
 public:
-    /// Empty result: everything that stood in the partition when ask() was called has been folded.
-    /// Errors: timed_out, unavailable; then never the negative answer.
-    using Answer = std::function<void(const core::Result<void>&)>;
-
-    static constexpr core::Duration kTimeout = std::chrono::seconds{2};
-
     ReadBarrier(log::TopicPartition where, core::NodeId node, log::Publisher& publisher,
                 core::Executor& executor);
 
-    /// Answers later, on the same thread; never from within. The answer may destroy the
-    /// ReadBarrier.
+    /// Answers later, on the same thread; never from within. Success: everything that stood in the
+    /// partition when ask() was called has been folded. Errors: timed_out (kAnswerTimeout),
+    /// unavailable; then never the negative answer. The answer may destroy the ReadBarrier.
     void ask(Answer answer);
 
     /// The fold has passed everything below `next` (durably, as far as it ever is).

@@ -1,5 +1,6 @@
 #include "net/listener.hpp"
 
+#include "core/descriptors.hpp"
 #include "core/handle.hpp"
 
 #include <cerrno>
@@ -112,12 +113,18 @@ std::vector<Descriptor> listen_shared(const ListenOptions& options) {
     return listeners;
 }
 
-AcceptOutcome accept_some(int listener, int max, const Accepted& accepted) {
+AcceptOutcome accept_some(int listener, int max, PortFor port, const Accepted& accepted) {
+    const std::size_t divisor = port == PortFor::clients ? 1 : 2;
     for (int i = 0; i < max; ++i) {
         sockaddr_storage peer{};
         socklen_t size = sizeof peer;
         Descriptor socket{::accept4(listener, reinterpret_cast<sockaddr*>(&peer), &size,
                                     SOCK_NONBLOCK | SOCK_CLOEXEC)};
+        if (socket && core::is_reserved(socket.get(), divisor)) {
+            socket.reset();
+            errno = EMFILE;
+            return AcceptOutcome::exhausted;
+        }
         if (socket) {
             accepted(std::move(socket), peer);
         } else if (no_resources(errno)) {

@@ -35,6 +35,7 @@ net::HttpServerOptions options_of(const OpsConfig& config) {
     options.limits = kLimits;
     options.times = kTimes;
     options.connections = {.total_max = kConnectionsMax};
+    options.port_for = net::PortFor::operators;
     options.when_full = net::WhenFull::replace_oldest;
     options.send_buffer_bytes = kSendBufferBytes;
     options.drain = kDrain;

@@ -13,8 +13,6 @@ namespace beckon::core {
 
 namespace {
 
-/// The type of every record in `events`; the event's own stands in the event.
-constexpr std::string_view kRecordType = "beckon.event.v1";
 constexpr std::string_view kWebhookType = "beckon.webhook.v1";
 
 /// `wanted` as a webhook names types: `order.created`, `order.*`, `*`.
@@ -30,13 +28,17 @@ Record encode(const OwnEvent& event) {
                               {"source", event.source},     {"type", event.type},
                               {"subject", event.subject},   {"datacontenttype", "application/json"},
                               {"beckonowner", event.owner}, {"data", event.data}};
-    return state_record(event.id, kRecordType, core::json_text(json));
+    return state_record(event.id, kEventRecordType, core::json_text(json));
+}
+
+Partition event_partition(std::string_view scope, std::string_view name, Partition partitions) {
+    std::string key{scope};
+    key.append(1, '\0').append(name);
+    return partition_of(key, partitions);
 }
 
 Partition partition_of(const OwnEvent& event, Partition partitions) {
-    auto key = event.source;
-    key.append(1, '\0').append(event.id);
-    return partition_of(key, partitions);
+    return event_partition(event.source, event.id, partitions);
 }
 
 std::optional<std::string> owner_wanting(const RecordView& webhook, std::string_view type) {

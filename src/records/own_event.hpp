@@ -8,8 +8,16 @@
 #include <string>
 #include <string_view>
 
-/// Events that Beckon itself publishes for webhooks (docs/webhooks.md#beckons-own-events).
+/// Events that Beckon itself publishes for webhooks (docs/webhooks.md#beckons-own-events), but for
+/// those of the role retry, which says when it disables a webhook or tests one.
 namespace beckon::core {
+
+/// The type of every record in `events`; the event's own stands in the event.
+inline constexpr std::string_view kEventRecordType = "beckon.event.v1";
+
+/// The partition of `events` for what keeps an event's copies together: its source and id, or its
+/// owner and partition key.
+Partition event_partition(std::string_view scope, std::string_view name, Partition partitions);
 
 /// A CloudEvent for the webhooks of one owner. Its id follows from its content, so that it may be
 /// published again.

@@ -1,5 +1,7 @@
 #include "rocks/error.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -18,6 +20,10 @@ bool is_in_use(const rocksdb::Status& status) {
 core::Error to_error(const rocksdb::Status& status, std::string_view what) {
     std::string message{what};
     if (is_in_use(status)) return {Fault::conflict, message + ": in use by another process"};
+    if (const auto text = status.ToString(); text.ends_with(std::strerror(EMFILE))) {
+        return {Fault::unavailable,
+                message + ": the process has as many files open as it may (ulimit -n)"};
+    }
     message += ": " + status.ToString();
     if (status.IsNoSpace()) return {Fault::full, std::move(message)};
     if (status.IsCorruption()) return {Fault::corrupt, std::move(message)};

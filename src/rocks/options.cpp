@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "core/logger.hpp"
 #include "rocks/background_yield.hpp"
+#include "rocks/default_files.hpp"
 
 #include <array>
 #include <cstdarg>
@@ -62,13 +63,14 @@ rocksdb::DBOptions db_options(const Setup& setup) {
     options.max_background_jobs = 2;
     options.bytes_per_sync = 1U << 20;
     options.listeners = {std::make_shared<NoRecoveryByItself>()};
+    options.max_bgerror_resume_count = 0;
     options.info_log = std::make_shared<Logger>(setup.folder, setup.directory.string());
     // These files have no reader, so a disk without space for them must refuse no write; in RocksDB
     // 9 it would.
     options.fail_if_options_file_error = false;
     options.stats_dump_period_sec = 0;
     options.stats_persist_period_sec = 0;
-    if (setup.env) options.env = setup.env;
+    options.env = setup.env ? setup.env : default_env();
     return options;
 }
 

@@ -15,7 +15,7 @@ struct Setup {
     std::string_view folder;  ///< the folder of its log lines: "store", "log"
     std::filesystem::path directory;
     std::shared_ptr<Memory> memory;  ///< not null
-    /// How it reaches its files; null: as RocksDB does by default. Tests put faults here.
+    /// How it reaches its files; null: rocks/default_files.hpp. Tests put faults here.
     rocksdb::Env* env = nullptr;
 };
 

@@ -1,5 +1,7 @@
 #include "rocks/write_ahead_files.hpp"
 
+#include "rocks/default_files.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -355,8 +357,7 @@ private:
 }  // namespace
 
 std::unique_ptr<rocksdb::Env> env_for_synced_writes(const std::filesystem::path& directory) {
-    return rocksdb::NewCompositeEnv(
-        std::make_shared<Files>(rocksdb::FileSystem::Default(), directory));
+    return rocksdb::NewCompositeEnv(std::make_shared<Files>(default_files(), directory));
 }
 
 }  // namespace beckon::rocks

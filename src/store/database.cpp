@@ -1,6 +1,7 @@
 #include "store/database.hpp"
 
 #include "core/assert.hpp"
+#include "core/descriptors.hpp"
 #include "rocks/directory.hpp"
 #include "rocks/error.hpp"
 #include "rocks/options.hpp"
@@ -35,6 +36,7 @@ constexpr std::uint64_t kRewriteAfterS = 21'600;
 /// Free space that a failed store needs on the disk, beside its buffers in memory, before it goes
 /// on.
 constexpr std::size_t kProbeBytes = 1U << 20;
+constexpr std::size_t kProbeDescriptors = 16;
 
 rocksdb::BlockBasedTableOptions table_options(FamilyKind kind,
                                               const std::shared_ptr<rocksdb::Cache>& cache) {
@@ -300,8 +302,14 @@ core::Result<void> Database::drop_family(const Family& family) {
         rocks::to_error(status, "store " + directory().string() + ", drop of a family"));
 }
 
-/// Whether there is space for the writes in memory: resume() is called once.
+/// Whether there is space for the writes in memory, and descriptors for the files that take them:
+/// resume() is called once.
 rocksdb::Status Database::probe() const {
+    if (!core::has_descriptors(kProbeDescriptors)) {
+        return rocksdb::Status::IOError(
+            "the process needs " + std::to_string(kProbeDescriptors) +
+            " file descriptors to go on, and has as many as it may open (ulimit -n)");
+    }
     std::uint64_t in_memory = 0;
     db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &in_memory);
     std::error_code unknown;

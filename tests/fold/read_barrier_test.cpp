@@ -112,7 +112,7 @@ TEST_CASE("a read barrier that is not read back in time fails its queries, and t
     Fixture f;
     f.log->hold_readers(kWhere, true);
     f.ask();
-    f.executor.run_for(ReadBarrier::kTimeout - 1ms);
+    f.executor.run_for(beckon::fold::kAnswerTimeout - 1ms);
     CHECK(f.answers.empty());
     f.executor.run_for(2ms);
     CHECK(f.answers == std::vector<std::string>{"timed_out"});

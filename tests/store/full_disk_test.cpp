@@ -9,6 +9,8 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace beckon;
 using namespace beckon::store;
@@ -60,6 +62,24 @@ bool was_struck(const FaultyDisk& disk) {
     return disk.struck() > 0;
 }
 
+/// While it lives the process can open no further file.
+class NoMoreDescriptors {
+public:
+    NoMoreDescriptors() {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const int lowest_free = ::dup(0);
+        ::close(lowest_free);
+        const rlimit none{static_cast<rlim_t>(lowest_free), before_.rlim_max};
+        ::setrlimit(RLIMIT_NOFILE, &none);
+    }
+    ~NoMoreDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+    NoMoreDescriptors(const NoMoreDescriptors&) = delete;
+    NoMoreDescriptors& operator=(const NoMoreDescriptors&) = delete;
+
+private:
+    rlimit before_{};
+};
+
 std::size_t messages_of_filler(EdgeFixture& f) {
     DrainCursor cursor{.topics = true, .after = -1, .until = core::Offset{1} << 40};
     const auto read =
@@ -104,6 +124,34 @@ TEST_CASE("a store on a full disk refuses commits by that name, and goes on when
     f.commit();
     f.reopen();
     CHECK(f.part().checkpoint(Source::notifications)->next == 50'001);
+    CHECK(f.drain() == "m1 m2");
+    CHECK(messages_of_filler(f) == static_cast<std::size_t>(written) + 1);
+}
+
+// A store that asked RocksDB to go on without descriptors could never write again.
+TEST_CASE("a store without file descriptors refuses commits, and goes on when there are some",
+          "[store]") {
+    EdgeStoreOptions small;
+    small.write_buffer_bytes = 1U << 20;
+    EdgeFixture f{small};
+    f.put(1, "m1");
+    f.commit();
+
+    core::Result<void> refusal;
+    int written = 0;
+    {
+        const NoMoreDescriptors none;
+        written = write_until_refused(f, refusal);
+        REQUIRE(written < kMost);
+        CHECK(stays_refused(f));
+        CHECK(f.part().commit().error().message.find("file descriptors") != std::string::npos);
+        CHECK(f.store().needs_restart().empty());
+    }
+    f.commit();
+    f.put(50'000, "m2");
+    f.part().advance(Source::notifications, 50'001, at(3));
+    f.commit();
+    f.reopen();
     CHECK(f.drain() == "m1 m2");
     CHECK(messages_of_filler(f) == static_cast<std::size_t>(written) + 1);
 }

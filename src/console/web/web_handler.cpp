@@ -49,7 +49,7 @@ constexpr std::array<std::pair<std::string_view, const char*>, 5> kSecurityHeade
     {"Cross-Origin-Resource-Policy", "same-origin"},
 }};
 
-/// "lag, tiers … and canary", for a sentence.
+/// The names of the pages, for a sentence: "status, overview … and canary".
 std::string page_list() {
     std::string list{kPageNames.front()};
     for (std::size_t i = 1; i < kPageNames.size(); ++i) {
@@ -131,13 +131,13 @@ std::string session_cookie(const std::string& session, std::chrono::seconds age,
 
 /// Passes a value that is given once, on any thread, to the loop; `otherwise` if it is never given.
 template <class Value>
-class Pledge {
+class OnceReply {
 public:
-    Pledge(core::Lifetime::Remote loop, std::function<void(Value)> take, Value otherwise)
+    OnceReply(core::Lifetime::Remote loop, std::function<void(Value)> take, Value otherwise)
         : loop_(std::move(loop)), take_(std::move(take)), otherwise_(std::move(otherwise)) {}
-    ~Pledge() { give(std::move(otherwise_)); }
-    Pledge(const Pledge&) = delete;
-    Pledge& operator=(const Pledge&) = delete;
+    ~OnceReply() { give(std::move(otherwise_)); }
+    OnceReply(const OnceReply&) = delete;
+    OnceReply& operator=(const OnceReply&) = delete;
 
     void give(Value value) {
         if (given_.exchange(true)) return;
@@ -155,11 +155,11 @@ Answer not_answered() { return refused(kUnavailable, "nobody has answered; try a
 
 /// A function that passes its argument to `take`, on the loop.
 template <class Value>
-std::function<void(Value)> pledged(const core::Lifetime& lifetime, std::function<void(Value)> take,
-                                   Value otherwise) {
-    return [pledge = std::make_shared<Pledge<Value>>(lifetime.remote(), std::move(take),
-                                                     std::move(otherwise))](Value value) {
-        pledge->give(std::move(value));
+std::function<void(Value)> once(const core::Lifetime& lifetime, std::function<void(Value)> take,
+                                Value otherwise) {
+    return [reply = std::make_shared<OnceReply<Value>>(lifetime.remote(), std::move(take),
+                                                       std::move(otherwise))](Value value) {
+        reply->give(std::move(value));
     };
 }
 
@@ -402,7 +402,7 @@ void WebHandler::check(const Act& act, net::ExchangePtr exchange) {
     const std::string wanted{exchange->request().body};
     const auto kept = keep(std::move(exchange));
     act.check(wanted,
-              pledged<Plan>(
+              once<Plan>(
                   lifetime_,
                   [this, kept, session](const Plan& plan) { finish(kept, shown(plan, session)); },
                   Plan{not_answered()}));
@@ -435,7 +435,7 @@ std::uint64_t WebHandler::keep(net::ExchangePtr exchange) {
 }
 
 Reply WebHandler::reply_to(std::uint64_t kept) {
-    return pledged<Answer>(
+    return once<Answer>(
         lifetime_,
         [this, kept](Answer answer) {
             finish(kept, fresh_json(answer.status, std::move(answer.json)));

@@ -233,9 +233,9 @@ void Home::Impl::committed() {
     if (more) fold.request_turn();
 }
 
-/// The one place where decisions made outside of a turn take their way: out at once if they follow
-/// from nothing that is not committed. Acknowledgements that the store postpones do not wait for a
-/// commit: their tombstones are published, without a report.
+/// The one place where decisions made outside of a turn leave: at once if the store has nothing
+/// uncommitted from which they could follow. Acknowledgements that the store postpones do not wait
+/// for a commit: their tombstones are published, without a report.
 void Home::Impl::flush_or_turn() {
     if (store->dirty()) return fold.request_turn();
     outbox.flush(context.fronts);

@@ -3,7 +3,6 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
-#include "core/log_clock.hpp"
 #include "core/milestone.hpp"
 #include "core/partition.hpp"
 #include "core/tokens.hpp"
@@ -59,8 +58,8 @@ struct HomeOptions {
 ///
 /// Its parts: fold (the runtime), replay (records to the parts), leadership (does it serve?),
 /// clients (frames to the parts), hellos, sessions (the protocol), delivery, registrations,
-/// removals, purges, pending tombstones, outbox. All their decisions leave in one place, after the
-/// commit.
+/// removals, purges, pending limit, outcomes (receipts), pending tombstones, outbox. All their
+/// decisions leave in one place, after the commit.
 class Home {
 public:
     /// The dependencies of a home; all of them outlive it and belong to the same thread.
@@ -106,7 +105,7 @@ public:
     enum class State { starting, restoring, standby, claiming, serving };
     State state() const;
 
-    /// What a home has counted since the process started.
+    /// What a home has counted since it was made; HomeShard adds those of homes that are gone.
     struct Counters {
         std::uint64_t delivered = 0;        ///< notification frames sent, repeated ones included
         std::uint64_t acked = 0;            ///< pending messages that their client acknowledged

@@ -24,6 +24,7 @@ struct Acceptor::Impl {
     Accepted accepted;
     Paused paused;
     ev_io watcher{};
+    bool pause_logged = false;
 
     struct Resume : WheelTimer {
         explicit Resume(Impl& s)
@@ -38,17 +39,19 @@ struct Acceptor::Impl {
 
     void accept() {
         const auto outcome =
-            net::accept_some(listener.get(), kAcceptsPerTurn,
+            net::accept_some(listener.get(), kAcceptsPerTurn, net::PortFor::clients,
                              [this](net::Descriptor socket, const sockaddr_storage& peer) {
                                  accepted(socket.release(), peer);
                              });
-        if (outcome == net::AcceptOutcome::exhausted) pause(errno);
+        if (outcome == net::AcceptOutcome::exhausted) return pause(errno);
+        pause_logged = false;
     }
 
     void pause(int why) {
         ev_io_stop(loop.native(), &watcher);
         loop.schedule(resume, std::chrono::milliseconds{net::kAcceptPauseMs});
         paused();
+        if (std::exchange(pause_logged, true)) return;  // until connections are accepted again
         core::log_warn("edge", "accept_paused", {{"why", std::strerror(why)}});
     }
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 
 namespace beckon::ingest {
 
@@ -38,7 +39,12 @@ Checked<std::int64_t> parse_ttl(const RequestHeaders& headers) {
     const auto end = text.data() + text.size();
     const auto [at, error] = std::from_chars(text.data(), end, ttl);
     const bool digits = !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
-    if (!digits || error != std::errc{} || at != end) return fail(Problem::bad_ttl);
+    if (!digits || at != end) return fail(Problem::bad_ttl);
+    if (error == std::errc::result_out_of_range) {  // lowered to what is allowed, as others are
+        using Limits = std::numeric_limits<std::int64_t>;
+        return text[0] == '-' ? Limits::min() : Limits::max();
+    }
+    if (error != std::errc{}) return fail(Problem::bad_ttl);
     return ttl;
 }
 

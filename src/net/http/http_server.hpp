@@ -5,6 +5,7 @@
 #include "net/connection_limiter.hpp"
 #include "net/http/http_message.hpp"
 #include "net/peer_address.hpp"
+#include "net/port_for.hpp"
 #include "net/tls.hpp"
 
 #include <chrono>
@@ -110,6 +111,7 @@ enum class WhenFull : std::uint8_t {
 };
 
 struct HttpServerOptions {
+    PortFor port_for = PortFor::clients;
     std::string name = "http";  ///< of its threads: "<name>-0" and so on
     std::string host = "127.0.0.1";
     std::uint16_t port = 0;  ///< 0: any free one

@@ -41,21 +41,25 @@ void HttpWorker::await_peers() {
 
 void HttpWorker::accept() {
     if (draining_) return;
-    const auto outcome = accept_some(listener_.descriptor(), kAcceptsPerTurn,
-                                     [this](Descriptor socket, const sockaddr_storage& peer) {
-                                         serve(std::move(socket), peer);
-                                     });
+    const auto outcome =
+        accept_some(listener_.descriptor(), kAcceptsPerTurn, shared_.options.port_for,
+                    [this](Descriptor socket, const sockaddr_storage& peer) {
+                        serve(std::move(socket), peer);
+                    });
     switch (outcome) {
         case AcceptOutcome::more:
-        case AcceptOutcome::drained: return await_peers();
+        case AcceptOutcome::drained: pause_logged_ = false; return await_peers();
         case AcceptOutcome::exhausted: return pause_accepting();
     }
 }
 
-/// The listener stays readable while descriptors are short: waiting for it would spin.
+/// The listener stays readable while descriptors are short: waiting for it would spin. One line
+/// says so until connections are accepted again.
 void HttpWorker::pause_accepting() {
-    core::log_warn("net", "accept_paused",
-                   {{"server", shared_.options.name}, {"why", std::strerror(errno)}});
+    if (!std::exchange(pause_logged_, true)) {
+        core::log_warn("net", "accept_paused",
+                       {{"server", shared_.options.name}, {"why", std::strerror(errno)}});
+    }
     shared_.observer.accept_paused();
     loop_.post_after(std::chrono::milliseconds{kAcceptPauseMs}, [this] { accept(); });
 }
@@ -116,7 +120,7 @@ void HttpWorker::drain(std::function<void()> drained) {
 }
 
 void HttpWorker::accept_waiting() {
-    accept_some(listener_.descriptor(), kWaitingMax,
+    accept_some(listener_.descriptor(), kWaitingMax, shared_.options.port_for,
                 [this](Descriptor socket, const sockaddr_storage& peer) {
                     serve(std::move(socket), peer);
                 });

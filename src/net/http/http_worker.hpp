@@ -53,6 +53,7 @@ private:
     ConnectionSet set_;
     Watch listener_;
     bool draining_ = false;
+    bool pause_logged_ = false;
 };
 
 }  // namespace beckon::net

@@ -45,10 +45,7 @@ public:
         : reply_(std::move(reply)), api_(std::move(api)) {}
     ~PendingReply() {
         if (given_ || api_.over()) return;
-        core::contain("retry", [this] {
-            reply_(problem_reply(Problem::internal,
-                                 "this request failed at the server, whose log says why"));
-        });
+        core::contain("retry", [this] { reply_(thrown_reply()); });
     }
     PendingReply(const PendingReply&) = delete;
     PendingReply& operator=(const PendingReply&) = delete;

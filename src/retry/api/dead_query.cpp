@@ -1,5 +1,6 @@
 #include "retry/api/dead_query.hpp"
 
+#include "core/enum_names.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "core/time_text.hpp"
@@ -19,9 +20,16 @@ using Text = const std::string&;
 
 namespace {
 
-constexpr std::string_view kReasons =
-    "gone, refused, throttled, timed_out, unreachable, forbidden, too_large, undeliverable, "
-    "expired, filter_too_costly or crashed";
+/// The reasons of dead letters, as a list for people.
+std::string reasons() {
+    std::string list;
+    for (const auto outcome : core::kValuesOf<Outcome>) {
+        if (outcome == Outcome::delivered) continue;
+        if (!list.empty()) list += ", ";
+        list += to_string(outcome);
+    }
+    return list;
+}
 
 auto invalid_query(Text what) { return core::fail(Fault::invalid, what); }
 
@@ -45,6 +53,9 @@ core::Result<core::Timestamp> parse_time(Text text, Text name) {
 
 /// One field of a filter, named as the query string and the body have it. False: there is none.
 core::Result<bool> set_field(DeadFilter& filter, Text name, Text value, Text shown) {
+    if ((name == "webhook" || name == "type") && value.empty()) {
+        return invalid_query(shown + " must not be empty");
+    }
     if (name == "webhook") {
         filter.webhook = value;
     } else if (name == "type") {
@@ -52,7 +63,7 @@ core::Result<bool> set_field(DeadFilter& filter, Text name, Text value, Text sho
     } else if (name == "reason") {
         filter.why = parse_outcome(value);
         if (!filter.why || *filter.why == Outcome::delivered) {
-            return invalid_query(shown + " must be " + std::string{kReasons});
+            return invalid_query(shown + " must be one of " + reasons());
         }
     } else if (name == "since" || name == "before") {
         const auto time = parse_time(value, shown);
@@ -92,13 +103,16 @@ core::Result<void> set_member(DeadOrder& order, Text name, const Json& value) {
         order.limit = *limit;
         return {};
     }
+    const auto set =
+        set_field(order.filter, name, value.is_string() ? value.get<std::string>() : "", path);
+    if (set && *set && value.is_string()) return {};
+    if (set && !*set) {
+        return invalid_query(path +
+                             " is no field; there are webhook, type, reason, since, before, ids, "
+                             "limit and dry_run");
+    }
     if (!value.is_string()) return invalid_query(path + " must be a string");
-    const auto set = set_field(order.filter, name, value.get<std::string>(), path);
-    if (!set) return core::fail(set.error());
-    if (*set) return {};
-    return invalid_query(path +
-                         " is no field; there are webhook, type, reason, since, before, ids, "
-                         "limit and dry_run");
+    return core::fail(set.error());
 }
 
 Json json_of(const DeadLetter& letter) {
@@ -111,8 +125,6 @@ Json json_of(const DeadLetter& letter) {
             {"died", core::time_text(letter.place.died)},
             {"redriven", letter.redriven}};
 }
-
-std::string dumped(const Json& json) { return core::json_text(json); }
 
 }  // namespace
 
@@ -159,10 +171,10 @@ std::string letters_page(const std::vector<const DeadLetter*>& letters,
               {"next", next ? Json(next->text()) : Json()},
               {"passed_over", counts.passed_over}};
     if (counts.all) page["all"] = *counts.all;
-    return dumped(page);
+    return core::json_text(page);
 }
 
-std::string letter_json(const DeadLetter& letter) { return dumped(json_of(letter)); }
+std::string letter_json(const DeadLetter& letter) { return core::json_text(json_of(letter)); }
 
 std::string letter_page(const DeadLetter& letter, const Delivery& delivery) {
     auto page = json_of(letter);
@@ -173,7 +185,8 @@ std::string letter_page(const DeadLetter& letter, const Delivery& delivery) {
                                    {"attempts", one.attempts}});
     }
     const auto event = core::json_value(delivery.event);  // as it was posted
-    return core::with_json_member(dumped(page), "event", event ? *event : dumped(delivery.event));
+    return core::with_json_member(core::json_text(page), "event",
+                                  event ? *event : core::json_string(delivery.event));
 }
 
 }  // namespace beckon::retry

@@ -4,6 +4,7 @@
 #include "core/json_text.hpp"
 #include "core/media_type.hpp"
 #include "core/percent.hpp"
+#include "net/http/query.hpp"
 #include "retry/api/attempt_pages.hpp"
 #include "retry/api/problem.hpp"
 #include "retry/api/route.hpp"
@@ -78,10 +79,10 @@ Json name_of(const Event& event) { return {{"source", event.source}, {"id", even
 
 /// `wait` of the query: for how long the answer may wait for first attempts; zero without one.
 core::Result<std::chrono::seconds> parse_wait(std::string_view target, std::chrono::seconds most) {
-    const auto query = parse_query(target);
+    const auto query = net::parse_query(net::split_target(target).query);
     if (query.empty()) return std::chrono::seconds{0};
-    const auto found = query.find("wait");
-    const auto text = found == query.end() ? std::string{} : found->second;
+    const auto& [name, value] = query.front();
+    const auto text = name == "wait" ? value : std::string{};
     int number = 0;
     const auto* const end = text.data() + text.size();
     const auto [at, fault] = std::from_chars(text.data(), end, number);

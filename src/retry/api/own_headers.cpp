@@ -28,11 +28,6 @@ tl::unexpected<core::Error> bad_header(std::string why) {
     return core::fail(core::Fault::invalid, std::move(why));
 }
 
-/// RFC 9110 §5.6.2.
-bool is_token(std::string_view text) {
-    return !text.empty() && core::is_alphanumeric(text, "!#$%&'*+-.^_`|~");
-}
-
 bool is_reserved(std::string_view name) {
     const auto lower = core::lower(name);
     return std::find(kReserved.begin(), kReserved.end(), lower) != kReserved.end() ||
@@ -41,7 +36,7 @@ bool is_reserved(std::string_view name) {
 }
 
 core::Result<void> check_name(const std::string& name) {
-    if (name.size() > kHeaderNameBytesMax || !is_token(name)) {
+    if (name.size() > kHeaderNameBytesMax || !core::is_http_token(name)) {
         return bad_header(
             "a name in $.headers must have 1 to 64 letters, digits and symbols of a header's name");
     }

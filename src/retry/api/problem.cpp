@@ -13,7 +13,6 @@ namespace {
 int status_of(Problem problem) {
     switch (problem) {
         case Problem::bad_request: return 400;
-        case Problem::bad_json: return 400;
         case Problem::invalid: return 400;
         case Problem::unauthorized: return 401;
         case Problem::forbidden: return 403;
@@ -64,6 +63,11 @@ net::HttpReply wrong_method(const std::string& allowed) {
     return reply;
 }
 
+net::HttpReply thrown_reply() {
+    return problem_reply(Problem::internal,
+                         "this request failed at the server, whose log says why");
+}
+
 net::HttpReply rejection_reply(net::Rejection why) {
     switch (why) {
         case net::Rejection::bad_request:
@@ -80,9 +84,7 @@ net::HttpReply rejection_reply(net::Rejection why) {
             return problem_reply(Problem::not_ready, "too many connections; try again later");
         case net::Rejection::stopping:
             return problem_reply(Problem::not_ready, "the server is stopping");
-        case net::Rejection::failed:
-            return problem_reply(Problem::internal,
-                                 "this request failed at the server, whose log says why");
+        case net::Rejection::failed: return thrown_reply();
     }
     return problem_reply(Problem::not_ready, "try again later");
 }

@@ -15,21 +15,20 @@ namespace beckon::retry {
 
 enum class Problem : std::uint8_t {
     bad_request,         ///< not HTTP/1.1
-    bad_json,            ///< the body is no JSON, or no object
-    invalid,             ///< a value is wrong; `detail` begins with its JSON path
+    invalid,             ///< the body or a value is wrong; `detail` begins with the JSON path
     unauthorized,        ///< no token, or one that is not ours
     forbidden,           ///< the token does not allow it
     not_found,           ///< no such webhook, or another owner's
     unknown_route,       ///< nothing is at this path
     method_not_allowed,  ///< the path does not allow this method
-    limit,               ///< the owner has as many webhooks as it may
+    limit,               ///< the owner's webhooks, or all, are as many or as large as they may be
     too_large,           ///< the body
     unsupported_type,    ///< of the body
     too_many_requests,   ///< of this owner
     header_too_large,
     too_slow,
     not_ready,         ///< the role is starting, or stopping
-    not_saved,         ///< the log has not confirmed the record
+    not_saved,         ///< the log has not confirmed the record, or earlier changes took too long
     served_elsewhere,  ///< another node has it
     internal           ///< an exception while it was served: the fault is ours
 };
@@ -44,6 +43,8 @@ net::HttpReply problem_reply(Problem problem, std::string_view detail,
 net::HttpReply failure_reply(const core::Error& error);
 /// 405, with the allowed methods.
 net::HttpReply wrong_method(const std::string& allowed);
+/// The reply to a request whose handling threw.
+net::HttpReply thrown_reply();
 /// The reply to a request that the server refuses by itself.
 net::HttpReply rejection_reply(net::Rejection why);
 

@@ -31,14 +31,6 @@ tl::unexpected<core::Error> invalid(std::string why) {
     return core::fail(Fault::invalid, std::move(why));
 }
 
-/// Control characters would end a header or a part of a form.
-bool is_plain(std::string_view text) {
-    return std::none_of(text.begin(), text.end(), [](char c) {
-        const auto byte = static_cast<unsigned char>(c);
-        return byte < 0x20 || byte == 0x7f;
-    });
-}
-
 // ------------------------------------------------------------------------------------- the URL
 
 Checked check_host(std::string host, const AddressGuard& guard) {
@@ -55,7 +47,7 @@ Checked check_host(std::string host, const AddressGuard& guard) {
 
 Checked check_url(const std::string& text, const AddressGuard& guard) {
     if (text.size() > kUrlBytesMax) return invalid("$.url may have 2048 bytes");
-    if (!is_plain(text) || text.find(' ') != std::string::npos) {
+    if (has_control_character(text) || text.find(' ') != std::string::npos) {
         return invalid("$.url has blanks or control characters");
     }
     if (!text.starts_with("http://") && !text.starts_with("https://")) {
@@ -134,7 +126,7 @@ Checked take_mode(const Json& value, Webhook& webhook, const AddressGuard&) {
 
 /// Checks a text that stands between quotes in a header: in the form's, or in that of a signature.
 Checked check_quoted(std::string_view text, const std::string& path, std::size_t bytes_max) {
-    const bool good = !text.empty() && text.size() <= bytes_max && is_plain(text) &&
+    const bool good = !text.empty() && text.size() <= bytes_max && !has_control_character(text) &&
                       text.find_first_of("\"\\") == std::string_view::npos;
     if (good) return {};
     return invalid(path + " must have 1 to " + std::to_string(bytes_max) +
@@ -174,7 +166,7 @@ Checked take_payload_field(const Json& value, Webhook& webhook, const AddressGua
 bool is_type(const Json& value) {
     if (!value.is_string()) return false;
     const auto& text = value.get_ref<const std::string&>();
-    if (text.empty() || text.size() > kTypeBytesMax || !is_plain(text)) return false;
+    if (text.empty() || text.size() > kTypeBytesMax || has_control_character(text)) return false;
     const auto star = text.find('*');
     return star == std::string::npos ||
            (star == text.size() - 1 && (star == 0 || text[star - 1] == '.'));

@@ -13,7 +13,7 @@ Verdict judge_status(const HttpAnswer& answer) {
     if (status == 410) return {Outcome::gone, {}};
     const bool throttled = status == 429 || status == 502 || status == 504;
     if (!throttled && !answer.retry_after) return {Outcome::refused, {}};
-    return {Outcome::throttled, answer.retry_after.value_or(kThrottledLeast)};
+    return {Outcome::throttled, answer.retry_after.value_or(kThrottledDefault)};
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct Verdict {
     bool operator==(const Verdict&) const = default;
 };
 
-inline constexpr std::chrono::seconds kThrottledLeast{60};
+inline constexpr std::chrono::seconds kThrottledDefault{60};
 
 Verdict verdict_of(const HttpAnswer& answer);
 

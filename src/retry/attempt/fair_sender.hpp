@@ -31,7 +31,8 @@ public:
     FairSender(const FairSender&) = delete;
     FairSender& operator=(const FairSender&) = delete;
 
-    /// Answers later, exactly once. Throws what making the request on the loop's thread throws.
+    /// Answers later, exactly once. Throws, and answers not, if making or
+    /// beginning the request on the loop's thread throws.
     void send(RequestMaker maker, std::function<void(HttpAnswer)> done);
     /// The requests that were sent aside. Any thread.
     std::uint64_t sent_aside() const { return sent_aside_; }

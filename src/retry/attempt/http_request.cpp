@@ -3,7 +3,6 @@
 #include "core/ascii.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <ctime>
 
@@ -17,14 +16,6 @@ using std::chrono::seconds;
 namespace {
 
 constexpr seconds kRetryAfterMax = std::chrono::hours{24 * 7};
-
-/// RFC 9110 §5.6.2.
-bool is_header_name(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) ||
-               std::string_view{"!#$%&'*+-.^_`|~"}.find(c) != std::string_view::npos;
-    });
-}
 
 }  // namespace
 
@@ -43,7 +34,8 @@ std::string_view unsendable(const HttpRequest& request) {
     for (const auto& header : request.headers) {
         if (has_control_character(header)) return "a header has a control character";
         const auto colon = header.find(':');
-        if (colon == std::string::npos || !is_header_name(header.substr(0, colon))) {
+        if (colon == std::string::npos ||
+            !core::is_http_token(std::string_view{header}.substr(0, colon))) {
             return "a header has no name";
         }
     }
@@ -53,10 +45,11 @@ std::string_view unsendable(const HttpRequest& request) {
 std::optional<seconds> parse_retry_after(std::string_view value, core::Timestamp now) {
     const auto text = core::trimmed(value);
     std::int64_t count = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), count);
-    if (fault == std::errc{} && end == text.data() + text.size() && count >= 0) {
-        return std::min(seconds{count}, kRetryAfterMax);
-    }
+    const auto* const last = text.data() + text.size();
+    const auto [end, fault] = std::from_chars(text.data(), last, count);
+    const bool is_number = !text.empty() && core::is_digit(text.front()) && end == last;
+    if (is_number && fault == std::errc::result_out_of_range) return kRetryAfterMax;
+    if (is_number) return std::min(seconds{count}, kRetryAfterMax);
     const std::time_t date = curl_getdate(std::string{text}.c_str(), nullptr);
     if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) || date < 0) {
         return std::nullopt;

@@ -24,7 +24,8 @@ struct HttpRequest {
     /// Path and query of the request line, where they were signed; empty: as libcurl has them of
     /// the URL.
     std::string target{};
-    /// Whose share of the lookups of names it takes; empty: Beckon's own.
+    /// The owner that is charged for the lookup of its host's name and for processor time; empty:
+    /// Beckon itself.
     std::string owner{};
 };
 
@@ -38,7 +39,9 @@ struct HttpAnswer {
         unreachable,  ///< no address, no connection, reset, TLS failed; `why` names which
         forbidden,    ///< the guard allows none of the addresses
         too_large,    ///< the answer was cut off
-        unsendable,   ///< the request has a control character, or a header without a name
+        /// No request could be made: a control character, a header without a name, or an
+        /// exception; `why` says which.
+        unsendable,
     };
     End end = End::unreachable;
     int status = 0;

@@ -53,7 +53,8 @@ public:
     /// Aborts requests under way, without an answer.
     ~HttpSender();
 
-    /// Answers later, on the loop's thread, exactly once.
+    /// Answers later, on the loop's thread, exactly once. Throws std::runtime_error, and answers
+    /// not, if libcurl has no memory or refuses an option.
     void send(HttpRequest request, std::function<void(HttpAnswer)> done);
     std::size_t under_way() const;
 

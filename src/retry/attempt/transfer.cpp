@@ -1,16 +1,18 @@
 #include "retry/attempt/transfer.hpp"
 
+#include "core/ascii.hpp"
+#include "core/descriptors.hpp"
 #include "fetch/url.hpp"
 #include "retry/attempt/request_target.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <stdexcept>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace beckon::retry {
 
@@ -68,6 +70,10 @@ curl_socket_t on_open_socket(void* user, curlsocktype, curl_sockaddr* address) n
         return CURL_SOCKET_BAD;
     }
     const int made = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (made >= 0 && core::is_reserved(made)) {
+        ::close(made);
+        return CURL_SOCKET_BAD;
+    }
     // Many requests share a connection then: one that is dead must not swallow all that follow.
     if (made >= 0 && transfer.options->http2) {
         ::setsockopt(made, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnackedMs, sizeof kUnackedMs);
@@ -143,16 +149,91 @@ std::string resolved_entry(std::string_view name, const Transfer& transfer) {
     return entry;
 }
 
+/// Method, target, headers and body.
+void set_request(Transfer& transfer, core::MonoTime now) {
+    const auto& request = transfer.request;
+    CURL* easy = transfer.easy.get();
+    curl_slist* headers = nullptr;
+    for (const auto& header : request.headers) headers = curl_slist_append(headers, header.c_str());
+    headers = curl_slist_append(headers, "Expect:");  // no round trip before the body
+    transfer.headers.reset(headers);
+
+    set(easy, CURLOPT_URL, with_ascii_host(request.url).c_str());  // libcurl copies it
+    // A proxy receives the whole URL, and sends the same target to the receiver.
+    if (!request.target.empty() && !transfer.by_proxy) {
+        set(easy, CURLOPT_REQUEST_TARGET, request.target.c_str());
+    }
+    set(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    set(easy, CURLOPT_POST, 1L);
+    if (request.method == Method::put) set(easy, CURLOPT_CUSTOMREQUEST, "PUT");
+    set(easy, CURLOPT_POSTFIELDS, request.body.data());
+    set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    set(easy, CURLOPT_HTTPHEADER, headers);
+    set(easy, CURLOPT_USERAGENT, transfer.options->user_agent.c_str());
+    const auto left = request.timeout - (now - transfer.started);
+    set(easy, CURLOPT_TIMEOUT_MS,
+        static_cast<long>(
+            std::max<std::int64_t>(1, std::chrono::ceil<milliseconds>(left).count())));
+}
+
+/// How it gets to its host.
+void set_route(Transfer& transfer) {
+    CURL* easy = transfer.easy.get();
+    if (!transfer.name.empty()) {
+        const std::string_view name{transfer.name};
+        auto* resolved = curl_slist_append(nullptr, resolved_entry(name, transfer).c_str());
+        if (name.ends_with('.')) {  // libcurl looks for it without the dot
+            const auto plain = resolved_entry(name.substr(0, name.size() - 1), transfer);
+            resolved = curl_slist_append(resolved, plain.c_str());
+        }
+        transfer.resolved.reset(resolved);
+        set(easy, CURLOPT_RESOLVE, resolved);
+    }
+    set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    set(easy, CURLOPT_PROXY, transfer.by_proxy ? transfer.options->proxy.c_str() : "");
+    set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    set(easy, CURLOPT_NOSIGNAL, 1L);
+    set(easy, CURLOPT_QUICK_EXIT, 1L);  // waits for no thread that looks up the proxy's name
+    set(easy, CURLOPT_OPENSOCKETFUNCTION, &on_open_socket);
+    set(easy, CURLOPT_OPENSOCKETDATA, &transfer);
+}
+
+/// HTTP/2, and who is trusted.
+void set_protocol(Transfer& transfer) {
+    const auto& options = *transfer.options;
+    CURL* easy = transfer.easy.get();
+    set(easy, CURLOPT_HTTP_VERSION,
+        static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+    if (options.http2) set(easy, CURLOPT_PIPEWAIT, 1L);  // rather than a connection of its own
+    for (const auto version : {CURLOPT_SSLVERSION, CURLOPT_PROXY_SSLVERSION}) {
+        set(easy, version, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+    }
+    if (options.ca_file.empty()) return;
+    for (const auto file : {CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO}) {
+        set(easy, file, options.ca_file.c_str());
+    }
+}
+
+/// Who takes the answer.
+void set_callbacks(Transfer& transfer) {
+    CURL* easy = transfer.easy.get();
+    set(easy, CURLOPT_WRITEFUNCTION, &on_body);
+    set(easy, CURLOPT_WRITEDATA, &transfer);
+    set(easy, CURLOPT_HEADERFUNCTION, &on_header);
+    set(easy, CURLOPT_HEADERDATA, &transfer);
+    set(easy, CURLOPT_XFERINFOFUNCTION, &on_step);
+    set(easy, CURLOPT_XFERINFODATA, &transfer);
+    set(easy, CURLOPT_NOPROGRESS, 0L);
+}
+
 }  // namespace
 
 std::string not_allowed(std::string_view why) {
     return "leads to an address that is not allowed: " + std::string{why};
 }
 
-bool may_have_addresses(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' || c == '_';
-    });
+bool may_have_addresses(std::string_view name) {
+    return !name.empty() && core::is_alphanumeric(name, "-._");
 }
 
 bool find_route(Transfer& transfer) {
@@ -169,66 +250,12 @@ bool find_route(Transfer& transfer) {
 }
 
 void prepare(Transfer& transfer, core::MonoTime now) {
-    const auto& request = transfer.request;
-    const auto& options = *transfer.options;
     transfer.easy.reset(curl_easy_init());
-    CURL* easy = transfer.easy.get();
-    if (!easy) throw std::runtime_error("libcurl has no memory");
-    curl_slist* headers = nullptr;
-    for (const auto& header : request.headers) headers = curl_slist_append(headers, header.c_str());
-    headers = curl_slist_append(headers, "Expect:");  // no round trip before the body
-    transfer.headers.reset(headers);
-    if (!transfer.name.empty()) {
-        const std::string_view name{transfer.name};
-        auto* resolved = curl_slist_append(nullptr, resolved_entry(name, transfer).c_str());
-        if (name.ends_with('.')) {  // libcurl looks for it without the dot
-            const auto plain = resolved_entry(name.substr(0, name.size() - 1), transfer);
-            resolved = curl_slist_append(resolved, plain.c_str());
-        }
-        transfer.resolved.reset(resolved);
-        set(easy, CURLOPT_RESOLVE, resolved);
-    }
-
-    set(easy, CURLOPT_URL, with_ascii_host(request.url).c_str());  // libcurl copies it
-    // A proxy receives the whole URL, and sends the same target to the receiver.
-    if (!request.target.empty() && !transfer.by_proxy) {
-        set(easy, CURLOPT_REQUEST_TARGET, request.target.c_str());
-    }
-    set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    set(easy, CURLOPT_PROXY, transfer.by_proxy ? options.proxy.c_str() : "");
-    set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    set(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    set(easy, CURLOPT_NOSIGNAL, 1L);
-    set(easy, CURLOPT_QUICK_EXIT, 1L);  // waits for no thread that looks up the proxy's name
-    set(easy, CURLOPT_POST, 1L);
-    if (request.method == Method::put) set(easy, CURLOPT_CUSTOMREQUEST, "PUT");
-    set(easy, CURLOPT_POSTFIELDS, request.body.data());
-    set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-    set(easy, CURLOPT_HTTPHEADER, headers);
-    set(easy, CURLOPT_USERAGENT, options.user_agent.c_str());
-    const auto left = request.timeout - (now - transfer.started);
-    set(easy, CURLOPT_TIMEOUT_MS,
-        static_cast<long>(
-            std::max<std::int64_t>(1, std::chrono::ceil<milliseconds>(left).count())));
-    set(easy, CURLOPT_WRITEFUNCTION, &on_body);
-    set(easy, CURLOPT_WRITEDATA, &transfer);
-    set(easy, CURLOPT_HEADERFUNCTION, &on_header);
-    set(easy, CURLOPT_HEADERDATA, &transfer);
-    set(easy, CURLOPT_XFERINFOFUNCTION, &on_step);
-    set(easy, CURLOPT_XFERINFODATA, &transfer);
-    set(easy, CURLOPT_NOPROGRESS, 0L);
-    set(easy, CURLOPT_OPENSOCKETFUNCTION, &on_open_socket);
-    set(easy, CURLOPT_OPENSOCKETDATA, &transfer);
-    set(easy, CURLOPT_HTTP_VERSION,
-        static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-    if (options.http2) set(easy, CURLOPT_PIPEWAIT, 1L);  // rather than a connection of its own
-    for (const auto version : {CURLOPT_SSLVERSION, CURLOPT_PROXY_SSLVERSION}) {
-        set(easy, version, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-    }
-    if (options.ca_file.empty()) return;
-    for (const auto file : {CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO}) {
-        set(easy, file, options.ca_file.c_str());
-    }
+    if (!transfer.easy) throw std::runtime_error("libcurl has no memory");
+    set_request(transfer, now);
+    set_route(transfer);
+    set_protocol(transfer);
+    set_callbacks(transfer);
 }
 
 HttpAnswer take_answer(Transfer& transfer, CURLcode code, const core::Clock& clock) {

@@ -2,13 +2,16 @@
 
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
+#include "core/json_depth.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "core/media_type.hpp"
 #include "records/events.hpp"
+#include "records/own_event.hpp"
 #include "retry/filter/date.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 #include <vector>
@@ -23,9 +26,11 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr std::string_view kType = "beckon.event.v1";
 constexpr std::size_t kAttributeBytesMax = 1'024;
 constexpr std::size_t kContentTypeBytesMax = 256;
+/// Of an event: each takes longer to check than to send, and events are read again after a start.
+constexpr std::size_t kAttributesMax = 128;
+constexpr std::size_t kDataMembers = 2;
 constexpr std::size_t kDepthMax = 64;
 constexpr const char* kTooDeep = "$ is nested too deeply: at most 64 levels";
 constexpr const char* kData = "data";
@@ -57,6 +62,13 @@ std::vector<JsonMember> set_members(std::vector<JsonMember> members) {
     std::erase_if(members,
                   [](const auto& one) { return one.value == "null" && one.name != kData; });
     return members;
+}
+
+/// Those that the role itself reads of an event in the log.
+bool is_read(std::string_view name) {
+    constexpr std::array<std::string_view, 6> kRead{
+        "specversion", "id", "source", "type", kOwnerAttribute, kPartitionKeyAttribute};
+    return std::find(kRead.begin(), kRead.end(), name) != kRead.end();
 }
 
 Attributes attributes_of(const std::vector<JsonMember>& members) {
@@ -188,6 +200,9 @@ core::Result<void> check_size(const std::string& json) {
 
 /// The event of posted members.
 core::Result<Event> posted(std::vector<JsonMember> all) {
+    if (all.size() > kAttributesMax + kDataMembers) {
+        return invalid("$ has too many attributes: an event may have 128");
+    }
     if (auto checked = check_names(all); !checked) return core::fail(checked.error());
     const auto members = set_members(std::move(all));
     const auto attributes = attributes_of(members);
@@ -257,24 +272,7 @@ core::Result<void> check_body_size(std::string_view body) {
 
 }  // namespace
 
-bool is_too_deep(std::string_view text) {
-    std::size_t depth = 0;
-    bool in_string = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (in_string) {
-            if (c == '\\')
-                ++i;
-            else if (c == '"')
-                in_string = false;
-            continue;
-        }
-        if (c == '"') in_string = true;
-        if ((c == '{' || c == '[') && ++depth > kDepthMax) return true;
-        if ((c == '}' || c == ']') && depth > 0) --depth;
-    }
-    return false;
-}
+bool is_too_deep(std::string_view json) { return core::is_nested_deeper(json, kDepthMax); }
 
 core::Result<Event> parse_structured(std::string_view body) {
     if (auto checked = check_body_size(body); !checked) return core::fail(checked.error());
@@ -312,22 +310,22 @@ std::string scope_of(const Event& event) {
 }
 
 core::Partition partition_of(const Event& event, core::Partition partitions) {
-    const bool has_key = !event.partition_key.empty();
-    auto key = has_key ? event.owner : event.source;
-    key.append(1, '\0').append(has_key ? event.partition_key : event.id);
-    return core::partition_of(key, partitions);
+    if (event.partition_key.empty()) {
+        return core::event_partition(event.source, event.id, partitions);
+    }
+    return core::event_partition(event.owner, event.partition_key, partitions);
 }
 
 core::Record encode(const Event& event) {
     core::Record record{.key = event.id, .value = event.json, .headers = {}};
     record.headers.push_back({core::header::kSpecVersion, "1.0"});
-    record.headers.push_back({core::header::kType, std::string{kType}});
+    record.headers.push_back({core::header::kType, std::string{core::kEventRecordType}});
     record.headers.push_back({core::header::kContentType, "application/json"});
     return record;
 }
 
 bool is_event(const core::RecordView& record) {
-    return record.header(core::header::kType) == kType;
+    return record.header(core::header::kType) == core::kEventRecordType;
 }
 
 core::Result<Event> decode_event(const core::RecordView& record) {
@@ -337,6 +335,7 @@ core::Result<Event> decode_event(const core::RecordView& record) {
     if (!value) return corrupt("$ " + value.error().message);
     auto members = core::json_members(*value);
     if (!members) return corrupt("$ " + members.error().message);
+    std::erase_if(*members, [](const auto& one) { return !is_read(one.name); });
     auto event = event_of(attributes_of(set_members(std::move(*members))), std::string{*value});
     if (!event) return corrupt(event.error().message);
     return event;

@@ -1,6 +1,5 @@
 #include "retry/event/event_fan_out.hpp"
 
-#include "core/json_text.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "log/until.hpp"
@@ -15,7 +14,6 @@
 #include "retry/tiers/recent_deliveries.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <map>
 #include <optional>
 #include <set>
@@ -161,7 +159,7 @@ struct EventFanOut::Impl {
     void read_control(const core::RecordView& record);
     void remember(const core::RecordView& record);
     void take(const core::RecordView& record);
-    void try_it(const core::RecordView& record);
+    void take_on_trial(const core::RecordView& record);
     bool has_ended_processes(Offset offset) const;
     bool was_set_aside(Offset offset) const;
     void set_aside_for_ends(const core::RecordView& record);
@@ -256,7 +254,7 @@ void EventFanOut::Impl::read(const core::RecordView& record) {
     if (core::is_control_key(record.key) && !is_event(record)) return read_control(record);
     if (record.offset < options.from) return remember(record);
     if (was_set_aside(record.offset)) return set_aside_for_ends(record);
-    if (careful && record.offset >= tried_up_to) return try_it(record);
+    if (careful && record.offset >= tried_up_to) return take_on_trial(record);
     take(record);
 }
 
@@ -289,7 +287,7 @@ void EventFanOut::Impl::take(const core::RecordView& record) {
     if (thrown) set_aside(record, *thrown);
 }
 
-void EventFanOut::Impl::try_it(const core::RecordView& record) {
+void EventFanOut::Impl::take_on_trial(const core::RecordView& record) {
     if (record.offset >= options.from + kTrialsMax) {
         held.emplace(record);
         return end_trials();

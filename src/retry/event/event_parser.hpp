@@ -53,8 +53,6 @@ public:
     void may_forget(const std::string& text, Parsed& event);
     void forget(const std::string& text, Parsed& event);
 
-    std::size_t parsed_bytes() const { return bytes_; }
-
 private:
     struct Large {
         Text text;

@@ -16,7 +16,7 @@ namespace {
 
 /// The cost of a part beside its steps.
 constexpr std::size_t kStepsOfPart = 32;
-/// An owner's share of the free capacity: alone, an owner holds a third of all.
+/// An owner's share of the free capacity: alone, an owner holds nearly four tenths.
 constexpr std::size_t kFraction = 1;
 
 /// Turns are counted as time; this is the time of a step.

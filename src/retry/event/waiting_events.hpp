@@ -49,15 +49,11 @@ public:
     /// The log has the event at this offset.
     void appended(const Posted& event, core::Offset at) {
         auto& here = of(event.partition);
-        if (at < here.fanned_out) return failed(event);  // the log's report comes late
+        if (at < here.fanned_out) return release(event);  // the log's report comes late
         here.in_log.emplace(at, event);
     }
     /// The log did not confirm the event: it counts no more.
-    void failed(const Posted& event) {
-        auto& here = of(event.partition);
-        here.events.give_back(event.owner, 1);
-        here.bytes.give_back(event.owner, event.bytes);
-    }
+    void failed(const Posted& event) { release(event); }
 
     /// Events of the partition below `next` are fanned out.
     void fanned_out(core::Partition partition, core::Offset next) {
@@ -65,13 +61,18 @@ public:
         here.fanned_out = std::max(here.fanned_out, next);
         while (!here.in_log.empty() && here.in_log.begin()->first < next) {
             const auto done = here.in_log.extract(here.in_log.begin());
-            failed(done.mapped());
+            release(done.mapped());
         }
     }
     bool empty(core::Partition partition) const { return events(partition) == 0; }
     std::size_t events(core::Partition partition) const { return of(partition).events.used(); }
 
 private:
+    void release(const Posted& event) {
+        auto& here = of(event.partition);
+        here.events.give_back(event.owner, 1);
+        here.bytes.give_back(event.owner, event.bytes);
+    }
     struct OfPartition {
         OwnerShares events{kEventsMax};
         OwnerShares bytes{kBytesMax};

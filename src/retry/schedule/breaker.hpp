@@ -16,7 +16,7 @@ public:
     static constexpr core::Duration kOpenLeast = std::chrono::seconds{30};
     static constexpr core::Duration kOpenMost = std::chrono::minutes{10};
 
-    /// How long it stays open from now; zero: an attempt may start. Call start() with the attempt
+    /// How long a delivery is to wait; zero: an attempt may start. Call start() with the attempt
     /// that tries an open breaker.
     core::Duration closed_in(core::MonoTime now) const {
         if (failures_ < kFailures) return {};

@@ -19,7 +19,6 @@ public:
     void take(std::size_t amount) { used_ += amount; }
     void give_back(std::size_t amount) { used_ -= std::min(amount, used_); }
 
-    std::size_t capacity() const { return capacity_; }
     std::size_t used() const { return used_; }
     std::size_t free() const { return capacity_ - std::min(used_, capacity_); }
 

@@ -287,7 +287,7 @@ void Scheduler::Impl::release(Webhook& w, std::size_t bytes) {
 }
 
 /// The webhook's part of the window moves along; attempts in flight count in the lane in which they
-/// started.
+/// started, until note_late() moves them.
 void Scheduler::Impl::move_to(Webhook& w, Lane lane) {
     if (w.lane == lane) return;
     w.owner->lanes[w.lane].webhooks.leave(w);

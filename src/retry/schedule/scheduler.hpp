@@ -79,7 +79,8 @@ public:
     /// An attempt that next() has started ends once.
     void ended(const Ended& attempt);
 
-    /// Removes and returns the waiting deliveries of a partition that is not this node's any more.
+    /// Removes the waiting deliveries of a partition that this node serves no longer. Returns how
+    /// many they were.
     std::size_t forget(core::Partition partition);
 
     std::size_t in_flight() const;

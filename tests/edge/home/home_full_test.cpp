@@ -164,7 +164,7 @@ TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their 
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     constexpr std::size_t kTooMany = 10;
-    constexpr std::size_t kSent = edge::Delivery::kUnkeptMax + kTooMany;
+    constexpr std::size_t kSent = edge::Delivery::kAwaitingAckMax + kTooMany;
     const auto delivered = [&] { return milestones.reported[core::Milestone::delivered]; };
     for (std::size_t round = 1; round <= 2; ++round) {
         for (std::size_t i = 0; i < kSent; ++i) {
@@ -175,7 +175,7 @@ TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their 
         CHECK(versions.size() == kSent);  // all are sent
         for (const auto& version : versions) world.ack(client, version);
         world.run(2s);
-        CHECK(delivered() == round * edge::Delivery::kUnkeptMax);
+        CHECK(delivered() == round * edge::Delivery::kAwaitingAckMax);
         CHECK(milestones.reported[core::Milestone::accepted] == round * kSent);
         CHECK(world.home->status().pending_tombstones == 0);
     }

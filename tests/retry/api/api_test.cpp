@@ -611,7 +611,7 @@ TEST_CASE("a wait that is too long is refused, and the error names the limit", "
     World world;
     world.start();
     for (const auto* query : {"?wait=0", "?wait=25", "?wait=x", "?wait=", "?wait=1s", "?wait=-1",
-                              "?for=3", "?wait=3&for=3"}) {
+                              "?for=3", "?wait=3&for=3", "?wait=3&wait=4"}) {
         const auto reply = world.ask({.method = Verb::post,
                                       .target = std::string{"/events"} + query,
                                       .authorization = "Bearer " + world.token("shop"),
@@ -1306,7 +1306,7 @@ TEST_CASE("a fault of a request for dead letters is named", "[retry][dead]") {
         return detail_of(world.ask(Verb::get, "/dead" + query));
     };
     CHECK(detail("?limit=0") == "the parameter limit must be a whole number from 1 to 1000");
-    CHECK(detail("?reason=bad").starts_with("the parameter reason must be gone, refused"));
+    CHECK(detail("?reason=bad").starts_with("the parameter reason must be one of gone, refused"));
     CHECK(detail("?since=yesterday").starts_with("the parameter since must be a date"));
     CHECK(detail("?after=x") == "the parameter after must be the value of `next` of a reply");
     CHECK(detail("?colour=red").starts_with("the parameter colour is unknown"));
@@ -1317,6 +1317,11 @@ TEST_CASE("a fault of a request for dead letters is named", "[retry][dead]") {
     CHECK(order({{"ids", Json::array()}}).starts_with("$.ids must be a list of 1 to 1000"));
     CHECK(order({{"limit", 1.5}}).starts_with("$.limit must be a whole number"));
     CHECK(order({{"x", "y"}}).starts_with("$.x is no field"));
+    CHECK(order({{"x", 1}}).starts_with("$.x is no field"));
+    CHECK(order({{"webhook", 1}}) == "$.webhook must be a string");
+    CHECK(order({{"webhook", ""}}) == "$.webhook must not be empty");
+    CHECK(order({{"type", ""}}) == "$.type must not be empty");
+    CHECK(detail("?type=") == "the parameter type must not be empty");
     CHECK(world.ask(Verb::del, "/dead").header("Allow") == "GET");
     CHECK(world.ask(Verb::get, "/dead/redrive").header("Allow") == "POST");
     CHECK(world.ask(Verb::get, "/dead/none").status == 404);

@@ -585,6 +585,9 @@ TEST_CASE("Retry-After is seconds or a date", "[retry][http]") {
     CHECK(parse_retry_after("Wed, 17 Dec 2025 19:34:20 GMT", now) == 60s);
     CHECK(parse_retry_after("Wed, 17 Dec 2025 19:00:00 GMT", now) == 0s);
     CHECK(parse_retry_after("99999999999", now) == 604'800s);
+    CHECK(parse_retry_after("9223372036854775808", now) == 604'800s);
+    CHECK(parse_retry_after("-1", now) == std::nullopt);
+    CHECK(parse_retry_after("99999999999999999999 s", now) == std::nullopt);
     CHECK(parse_retry_after("soon", now) == std::nullopt);
     CHECK(parse_retry_after("-5", now) == std::nullopt);
     CHECK(parse_retry_after("12x", now) == std::nullopt);

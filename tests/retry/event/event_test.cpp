@@ -130,6 +130,9 @@ TEST_CASE("a fault of a CloudEvent is named with its place", "[retry][event]") {
               "$.time must be a time as RFC 3339 writes it, such as 2026-11-20T08:30:00Z");
     }
     CHECK(with("Trace", "x").starts_with("$.Trace is no name of an attribute"));
+    auto many = good();
+    for (int i = 0; i < 129; ++i) many["a" + std::to_string(i)] = 1;
+    CHECK(fault(many) == "$ has too many attributes: an event may have 128");
     CHECK(with(std::string(129, 'a').c_str(), "x").starts_with("$.aaa"));
     CHECK(with("extra", {{"a", 1}}) == "$.extra must be a string, a number or a boolean");
     CHECK(with("data_base64", "AA==") == "$ has data and data_base64");

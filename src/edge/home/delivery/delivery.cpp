@@ -114,21 +114,21 @@ void Delivery::send(const Session& session, Effects effects, std::optional<Repor
     }
 }
 
-/// Its pending tombstone has the reason `expired` in any case, so its outcome is reported from
-/// here.
+/// Its pending tombstone has the reason `expired` in any case, so its last milestone is reported
+/// from here.
 void Delivery::await_ack(const core::MessageKey& message,
                          const std::optional<core::Tracked>& tracked) {
     if (!tracked) return;
-    if (unkept_.size() >= kUnkeptMax) unkept_.pop_front();
-    unkept_.push_back({message, *tracked});
+    if (awaiting_ack_.size() >= kAwaitingAckMax) awaiting_ack_.pop_front();
+    awaiting_ack_.push_back({message, *tracked});
 }
 
 void Delivery::acknowledged(const core::MessageKey& message, core::Milestone end) {
-    const auto sent = std::find_if(unkept_.begin(), unkept_.end(),
-                                   [&](const Unkept& unkept) { return unkept.message == message; });
-    if (sent == unkept_.end()) return;
+    const auto sent = std::find_if(awaiting_ack_.begin(), awaiting_ack_.end(),
+                                   [&](const AwaitingAck& one) { return one.message == message; });
+    if (sent == awaiting_ack_.end()) return;
     report(sent->tracked, end);
-    unkept_.erase(sent);
+    awaiting_ack_.erase(sent);
 }
 
 void Delivery::finished(const core::Uaid& client, const core::MessageKey& message,
@@ -205,7 +205,7 @@ bool Delivery::made_capacity(Session& session) {
 
 void Delivery::stop() {
     serving_since_.reset();
-    unkept_.clear();
+    awaiting_ack_.clear();
     due_.clear();
     blocked_.clear();
     withheld_.clear();

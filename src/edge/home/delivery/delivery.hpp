@@ -32,7 +32,7 @@ public:
     static constexpr core::Duration kTakeoverGrace = std::chrono::seconds{5};
     static constexpr std::size_t kAwaitingMax = 1'024;
     /// Tracked TTL-0 messages that were sent and whose acks are awaited.
-    static constexpr std::size_t kUnkeptMax = 1'024;
+    static constexpr std::size_t kAwaitingAckMax = 1'024;
 
     /// All of it outlives this.
     struct Context {
@@ -98,7 +98,7 @@ private:
         std::string text;
         std::optional<core::Tracked> tracked;
     };
-    struct Unkept {
+    struct AwaitingAck {
         core::MessageKey message;
         core::Tracked tracked;
     };
@@ -135,7 +135,7 @@ private:
     core::MissingTime missing_;                ///< as of the last tick
     core::MissingTime withheld_by_;            ///< the most since withheld_ was read again
     std::deque<AwaitingClient> awaiting_;      ///< in log order
-    std::deque<Unkept> unkept_;
+    std::deque<AwaitingAck> awaiting_ack_;
     std::uint64_t delivered_ = 0;
 };
 

@@ -39,9 +39,9 @@ struct TombstonesInFlight {
 /// as with fifty. So tombstones linger for up to kLinger; kFullBatch of one home go at once
 /// (docs/decisions/0198-messages-are-batched-under-load.md).
 ///
-/// The store owns the pending tombstones. It holds the tombstones being published, a bounded
-/// number, with the lowest puts; it reads the rest from the store when there is space. On the
-/// home's thread.
+/// The store owns the pending tombstones. This outbox holds those that are being published, a
+/// bounded number, with the lowest puts, and reads the rest from the store when there is space. On
+/// the home's thread.
 class TombstoneOutbox {
 public:
     /// Pending tombstones that are held in memory.
@@ -56,7 +56,7 @@ public:
         log::Publisher& publisher;
         core::Executor& executor;
         TombstonesInFlight& in_flight;
-        /// Receives the outcomes of tracked messages; null: none.
+        /// Receives the milestones of tracked messages; null: none.
         core::MilestoneSink* milestones;
         Outcomes& outcomes;  ///< reports how messages with a receipt ended
         /// The log has the tombstone (called once per pending tombstone).

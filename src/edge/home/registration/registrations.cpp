@@ -164,8 +164,8 @@ void Registrations::folded(const ChangePtr& change) {
     context_.flush_or_turn();
 }
 
-/// Notifies the application server that the subscription was bound to. It is notified once or not
-/// at all: the next message for the subscription is answered 410, and that is published too.
+/// Notifies the application server that the subscription was bound to. This home publishes the end
+/// at most once; if it does not, the endpoint publishes it with the next 410.
 void Registrations::publish_gone(const core::Uaid& client, const store::StoredChannel& channel,
                                  core::GoneReason reason) {
     const auto owner = core::owner_name_of_hash(channel.vapid_sha256);

@@ -63,7 +63,8 @@ public:
     void stop();
     /// About once a second: goes on searching.
     void tick();
-    /// Removes a client, unless too many removals are under way: the caller then tries again.
+    /// Removes a client. Nothing happens if too many removals are under way: the next search, or
+    /// the next count of the client's messages, calls this again.
     void remove(const core::Uaid& client, Why why);
 
     /// True if the client is being removed: it may not attach.

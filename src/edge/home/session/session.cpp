@@ -36,7 +36,7 @@ void Session::ping(Effects& effects, core::MonoTime now) {
     effects.frames.push_back({ping_frame(), std::nullopt});
 }
 
-/// False: too many are under way, and the client receives 503.
+/// False: too many are under way, and the client receives the status 500.
 bool Session::may_change(Effects& effects, std::string refusal) {
     if (changes_in_flight_ >= kChangesInFlightMax) {
         effects.frames.push_back({std::move(refusal), std::nullopt});

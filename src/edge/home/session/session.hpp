@@ -87,7 +87,8 @@ public:
     std::vector<core::MonoTime> take_acked() { return window_.take_acked(); }
     /// A message was folded for this client at `offset`, and has not expired. It is sent if nothing
     /// older waits in the store and there is space; else it waits there. With TTL 0 it is sent in
-    /// any case, takes no place in the window, and an ack for it is ignored.
+    /// any case and takes no place in the window; its ack ends no pending message, and is reported
+    /// if the message is tracked or has a receipt.
     Effects on(const core::NotificationAccepted& message, core::Offset offset, core::MonoTime now);
 
     /// The message is finished, by this home or another process.
