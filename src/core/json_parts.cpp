@@ -96,6 +96,13 @@ private:
     std::size_t at_ = 0;
 };
 
+/// The text of a string that has no escapes, as nearly all names have none.
+std::optional<std::string_view> plain_string(std::string_view value) {
+    if (value.size() < 2 || value.front() != '"' || value.back() != '"') return std::nullopt;
+    const auto text = value.substr(1, value.size() - 2);
+    return text.find('\\') == std::string_view::npos ? std::optional{text} : std::nullopt;
+}
+
 /// Where the next character begins that is not the one at `at`; nullopt: it is not UTF-8.
 std::optional<std::size_t> after_character(std::string_view bytes, std::size_t at) {
     const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(bytes[at + i]); };
@@ -141,7 +148,9 @@ Result<std::vector<JsonMember>> json_members(std::string_view value) {
     std::vector<JsonMember> members;
     if (walker.take('}')) return members;
     do {
-        auto name = PartsJson::parse(walker.take_value()).get<std::string>();
+        const auto text = walker.take_value();
+        const auto plain = plain_string(text);
+        auto name = plain ? std::string{*plain} : PartsJson::parse(text).get<std::string>();
         walker.take(':');
         members.push_back({std::move(name), walker.take_value()});
     } while (walker.take(','));
@@ -159,21 +168,37 @@ Result<std::vector<std::string_view>> json_elements(std::string_view value) {
     return elements;
 }
 
-std::optional<std::string> json_string_member(std::string_view object, std::string_view name) {
+std::vector<std::optional<std::string>> json_string_members(
+    std::string_view object, std::initializer_list<std::string_view> names) {
     const auto text_of = [](std::string_view value) -> std::optional<std::string> {
         if (!value.starts_with('"')) return std::nullopt;
         const auto string = parse_json(value);
         return string.is_string() ? std::optional{string.get<std::string>()} : std::nullopt;
     };
+    std::vector<std::optional<std::string>> texts(names.size());
+    std::vector<bool> is_seen(names.size());
+    std::size_t missing = names.size();
     Walker walker{object};
-    if (!walker.take('{')) return std::nullopt;
+    if (!walker.take('{')) return texts;
     do {
-        const auto is_it = text_of(walker.take_value()) == name;
-        if (!walker.take(':')) return std::nullopt;
+        const auto member = walker.take_value();
+        if (!walker.take(':')) break;
         const auto value = walker.take_value();
-        if (is_it) return text_of(value);
-    } while (walker.take(','));
-    return std::nullopt;
+        const auto plain = plain_string(member);
+        const auto name = plain ? std::string{*plain} : text_of(member).value_or("");
+        const auto is_it = std::find(names.begin(), names.end(), name);
+        if (is_it == names.end()) continue;
+        const auto i = static_cast<std::size_t>(is_it - names.begin());
+        if (is_seen[i]) continue;
+        is_seen[i] = true;
+        texts[i] = text_of(value);
+        --missing;
+    } while (missing > 0 && walker.take(','));
+    return texts;
+}
+
+std::optional<std::string> json_string_member(std::string_view object, std::string_view name) {
+    return json_string_members(object, {name}).front();
 }
 
 void append_json_member(std::string& object, std::string_view name, std::string_view value) {

@@ -2,6 +2,7 @@
 
 #include "core/result.hpp"
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,10 @@ Result<std::vector<std::string_view>> json_elements(std::string_view value);
 /// nothing else is decoded, so it costs a few nanoseconds a byte at most. Any text may be given;
 /// nullopt, or some other string of it, where it is not JSON.
 std::optional<std::string> json_string_member(std::string_view object, std::string_view name);
+
+/// The same of several members, in one pass over the text.
+std::vector<std::optional<std::string>> json_string_members(
+    std::string_view object, std::initializer_list<std::string_view> names);
 
 /// Appends a member to the text of an object that begins with `{` and has no end yet; `name` is
 /// UTF-8.

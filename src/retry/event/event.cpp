@@ -328,6 +328,17 @@ bool is_event(const core::RecordView& record) {
     return record.header(core::header::kType) == core::kEventRecordType;
 }
 
+std::optional<Event> decode_event_name(const core::RecordView& record) {
+    if (!is_event(record) || !record.value) return std::nullopt;
+    auto texts = core::json_string_members(*record.value, {"source", "id", kOwnerAttribute});
+    if (!texts[0] || !texts[1]) return std::nullopt;
+    return Event{.source = std::move(*texts[0]),
+                 .id = std::move(*texts[1]),
+                 .type = {},
+                 .json = {},
+                 .owner = std::move(texts[2]).value_or("")};
+}
+
 core::Result<Event> decode_event(const core::RecordView& record) {
     const auto corrupt = [](std::string why) { return core::fail(Fault::corrupt, std::move(why)); };
     if (!is_event(record) || !record.value) return corrupt("no event");

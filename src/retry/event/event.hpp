@@ -62,5 +62,8 @@ core::Record encode(const Event& event);
 bool is_event(const core::RecordView& record);
 /// Also decodes events that an older build accepted under looser rules. Errors: corrupt.
 core::Result<Event> decode_event(const core::RecordView& record);
+/// Of an event, what event_name() needs, without a look at the rest: of many events in a row only
+/// the names matter. Of a record that is no event, some name or none.
+std::optional<Event> decode_event_name(const core::RecordView& record);
 
 }  // namespace beckon::retry

@@ -273,7 +273,7 @@ void EventFanOut::Impl::read_control(const core::RecordView& record) {
 /// To recognise its copies.
 void EventFanOut::Impl::remember(const core::RecordView& record) {
     if (was_set_aside(record.offset)) return;
-    if (const auto event = decode_event(record)) recent.insert(event_name(*event));
+    if (const auto event = decode_event_name(record)) recent.insert(event_name(*event));
 }
 
 void EventFanOut::Impl::take(const core::RecordView& record) {

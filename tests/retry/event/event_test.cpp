@@ -73,6 +73,23 @@ TEST_CASE("an event comes back from its record", "[retry][event]") {
     CHECK(partition_of(*event, 16) == partition_of(*parse_structured(good().dump(2)), 16));
 }
 
+TEST_CASE("the name of an event is read without the rest of it", "[retry][event]") {
+    auto json = good();
+    json["data"] = {{"id", "inner"}, {"source", {"x", "y"}}};
+    json["a"] = R"("id":"other")";
+    const auto event = for_owner(*parse_structured(json.dump()), "shop");
+    const auto name = decode_event_name(*test::ReadBack{encode(*event)});
+    REQUIRE(name);
+    CHECK(name->id == event->id);
+    CHECK(scope_of(*name) == scope_of(*event));
+    CHECK(name->json.empty());
+    CHECK(scope_of(*decode_event_name(*test::ReadBack{record_of(good().dump())})) ==
+          std::string{good()["source"]});
+    for (const auto* none : {"{}", "1", "", "{\"id\":\"x\"}", "{\"id\":1,\"source\":\"s\"}"}) {
+        CHECK_FALSE(decode_event_name(*test::ReadBack{record_of(none)}));
+    }
+}
+
 TEST_CASE("events of one owner with the same partition key have one partition", "[retry][event]") {
     constexpr core::Partition kMany = 16;
     const auto partition = [](const std::string& id, const char* owner, const char* key) {
