@@ -12,7 +12,7 @@ namespace beckon::core {
 std::size_t reserved_descriptors(std::size_t limit) {
     constexpr std::size_t kLeast = 24;
     constexpr std::size_t kEnough = 1'024;
-    return std::clamp(limit / 4, kLeast, kEnough);
+    return std::clamp(limit / 8, kLeast, kEnough);
 }
 
 bool is_reserved(int descriptor, std::size_t divisor) {

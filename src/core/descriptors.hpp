@@ -12,7 +12,7 @@ namespace beckon::core {
 std::size_t raise_descriptor_limit(std::size_t enough = std::numeric_limits<std::size_t>::max());
 
 /// The descriptors that connections leave free, for the log, the stores and those who operate the
-/// process: a quarter of the limit, 24 to 1,024 of them. Any thread.
+/// process: an eighth of the limit, 24 to 1,024 of them. Any thread.
 std::size_t reserved_descriptors(std::size_t limit);
 /// Whether a descriptor that the process has just got is one of its last: fewer than
 /// reserved_descriptors() / `divisor` are left above it. The kernel gives the lowest number that is
