@@ -51,7 +51,7 @@ std::optional<seconds> parse_retry_after(std::string_view value, core::Timestamp
     if (is_number && fault == std::errc::result_out_of_range) return kRetryAfterMax;
     if (is_number) return std::min(seconds{count}, kRetryAfterMax);
     const std::time_t date = curl_getdate(std::string{text}.c_str(), nullptr);
-    if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) || date < 0) {
+    if (text.empty() || core::is_digit(text.front()) || date < 0) {
         return std::nullopt;
     }
     const auto wait = seconds{date} - duration_cast<seconds>(now.time_since_epoch());
