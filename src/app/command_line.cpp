@@ -237,6 +237,34 @@ std::optional<std::string> unknown_command(const CLI::App& app,
     return std::nullopt;
 }
 
+/// The command that the words chose, as far as they were understood.
+const CLI::App& chosen_command(const CLI::App& app) {
+    const auto* at = &app;
+    while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+    return *at;
+}
+
+/// CLI11's message, but for a missing command, and for an option without its value, which it words
+/// as "--edge-port: 1 required 0 to 65535 missing".
+std::string message_of(const CLI::ParseError& error) {
+    constexpr std::string_view kRequired = ": 1 required ";
+    constexpr std::string_view kMissing = " missing";
+    std::string what = error.what();
+    if (what.starts_with("A subcommand")) return "the name of a command is missing";
+    const auto at = what.find(kRequired);
+    if (at == std::string::npos || !what.ends_with(kMissing)) return what;
+    const auto form = at + kRequired.size();
+    return what.substr(0, at) +
+           " needs a value: " + what.substr(form, what.size() - kMissing.size() - form);
+}
+
+int report(const CLI::ParseError& error, const CLI::App& app) {
+    const auto path = path_of(chosen_command(app));
+    std::cerr << "beckon: " << message_of(error) << "\n`beckon " << path
+              << (path.empty() ? "" : " ") << "--help` lists the options\n";
+    return kWrongCommandLine;
+}
+
 }  // namespace
 
 struct CommandLine::Impl {
@@ -291,7 +319,7 @@ int CommandLine::run(int argc, const char* const* argv) {
     try {
         impl_->app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return impl_->app.exit(error) == 0 ? 0 : kWrongCommandLine;
+        return error.get_exit_code() == 0 ? impl_->app.exit(error) : report(error, impl_->app);
     }
     return impl_->chosen ? impl_->chosen() : kWrongCommandLine;
 }

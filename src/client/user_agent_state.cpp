@@ -37,8 +37,9 @@ Result<Channel> parse_channel(const json& object) {
 
 /// Throws json::exception if a member is missing or has a wrong type.
 Result<UserAgentState> parse_state(const json& object) {
-    if (object.at("version") != kStateVersion) {
-        return core::fail(Fault::invalid, "its version is not " + std::to_string(kStateVersion));
+    if (!object.is_object() || object.value("version", json{}) != kStateVersion) {
+        return core::fail(Fault::invalid,
+                          "it has no version, or another than " + std::to_string(kStateVersion));
     }
     UserAgentState state{
         object.at("url").get<std::string>(), object.at("uaid").get<std::string>(), {}};
@@ -60,7 +61,9 @@ Result<UserAgentState> load_state(const std::filesystem::path& file) {
         return core::fail(Fault::invalid, file.string() + " is not a state of `listen`: " + why);
     };
     try {
-        auto state = parse_state(core::must_parse_json(*text));
+        const auto object = core::parse_json(*text);
+        if (object.is_discarded()) return bad("it is no JSON");
+        auto state = parse_state(object);
         if (!state) return bad(state.error().message);
         return state;
     } catch (const json::exception& error) {

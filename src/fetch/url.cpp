@@ -1,5 +1,6 @@
 #include "fetch/url.hpp"
 
+#include <string_view>
 #include <utility>
 
 namespace beckon::fetch {
@@ -18,14 +19,29 @@ const char* words_for(CURLUcode fault) {
     }
 }
 
+/// libcurl takes `http:///path`, with `path` as the host, and the port 0, which nobody listens on.
+CURLUcode check(const std::string& text, CURLU* parts) {
+    constexpr std::string_view kAuthority = "://";
+    const auto at = text.find(kAuthority);
+    if (at != std::string::npos && text.substr(at + kAuthority.size(), 1) == "/") {
+        return CURLUE_NO_HOST;
+    }
+    char* port = nullptr;
+    if (curl_url_get(parts, CURLUPART_PORT, &port, 0) != CURLUE_OK) return CURLUE_OK;
+    const bool zero = std::string_view{port} == "0";
+    curl_free(port);
+    return zero ? CURLUE_BAD_PORT_NUMBER : CURLUE_OK;
+}
+
 }  // namespace
 
 core::Result<Url> Url::parse(const std::string& text, unsigned flags) {
     Parts parts{curl_url()};
-    const auto outcome = !parts ? CURLUE_OUT_OF_MEMORY
-                         : text.find('\0') != std::string::npos
-                             ? CURLUE_MALFORMED_INPUT
-                             : curl_url_set(parts.get(), CURLUPART_URL, text.c_str(), flags);
+    auto outcome = !parts ? CURLUE_OUT_OF_MEMORY
+                   : text.find('\0') != std::string::npos
+                       ? CURLUE_MALFORMED_INPUT
+                       : curl_url_set(parts.get(), CURLUPART_URL, text.c_str(), flags);
+    if (outcome == CURLUE_OK) outcome = check(text, parts.get());
     if (outcome != CURLUE_OK) {
         return core::fail(core::Fault::invalid, words_for(outcome));
     }

@@ -37,6 +37,9 @@ TEST_CASE("what is no URL is refused with its reason", "[fetch][url]") {
     CHECK(why("example.org") == "it has no scheme");
     CHECK(why("http://") == "the host is missing");
     CHECK(why("http://h:70000") == "the port must be a number from 1 to 65535");
+    CHECK(why("http://h:0") == "the port must be a number from 1 to 65535");
+    CHECK(why("http:///path") == "the host is missing");
+    CHECK(why("http://h/a:///b") == "none");
     CHECK(why("http://[::1") == "its host is no IPv6 address in brackets");
     CHECK(why("http://a,b") == "its host is no host name");
     CHECK(why("http://a\0b"s) != "none");

@@ -105,7 +105,8 @@ std::vector<Setting> process_settings(Config& c) {
             "Memory of all stores of this process: cached blocks and write buffers together. "
             "The embedded log shares it, and keeps 32 MiB of its newest records besides."),
         bytes_setting("write_buffer_bytes", c.write_buffer_bytes, 4U << 20,
-                      "Part of cache_bytes that write buffers may fill before they are flushed."),
+                      "Part of cache_bytes that write buffers may fill before they are flushed; at "
+                      "most half of it."),
     };
 }
 

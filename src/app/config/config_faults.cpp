@@ -1,7 +1,9 @@
 #include "app/config/config_faults.hpp"
 
 #include "app/config/origin_setting.hpp"
+#include "client/url.hpp"
 #include "console/canary/canary_edges.hpp"
+#include "core/decimal.hpp"
 #include "ingest/endpoint.hpp"
 #include "net/http/caller.hpp"
 #include "net/peer_address.hpp"
@@ -9,11 +11,10 @@
 #include "retry/attempt/address_guard.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace beckon::app {
@@ -56,30 +57,39 @@ void check_edge_path(const Config& config, std::vector<ConfigFault>& faults) {
                                        " letters, digits and -._~/, e.g. /push"});
 }
 
+struct HostAndPort {
+    std::string_view host;                 ///< empty: it is none
+    std::optional<std::string_view> port;  ///< nullopt: there is none
+};
+
+/// `host`, `host:port`, `[IPv6]` or `[IPv6]:port`.
+HostAndPort split_host_and_port(std::string_view text) {
+    const auto end = text.starts_with('[') ? text.find(']') : text.find(':');
+    const auto colon = text.starts_with('[') && end != text.npos ? end + 1 : end;
+    const auto host = text.substr(0, colon);
+    constexpr std::string_view kAllowed =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._[:]%";
+    const bool good = host.find_first_not_of(kAllowed) == host.npos &&
+                      host.find_first_not_of("0123456789") != host.npos;
+    if (!good || colon >= text.size()) return {good ? host : "", std::nullopt};
+    return {host, text[colon] == ':' ? text.substr(colon + 1) : ""};
+}
+
+bool is_port(std::string_view text) {
+    return core::parse_decimal<std::uint16_t>(text).value_or(0) > 0;
+}
+
 /// Why a broker's address cannot be one; empty if it can. librdkafka would wait for it without end.
 std::string fault_of_server(std::string_view server) {
-    const std::string is = "is '" + std::string{server} + "': ";
+    const auto is = "is '" + std::string{server} + "': a broker is host:port, e.g. kafka-1:9092";
     for (const std::string_view protocol :
          {"PLAINTEXT://", "SSL://", "SASL_PLAINTEXT://", "SASL_SSL://"}) {
         if (server.starts_with(protocol)) server.remove_prefix(protocol.size());
     }
-    constexpr std::string_view kForm = "a broker is host:port, e.g. kafka-1:9092";
-    const auto end = server.starts_with('[') ? server.find(']') : server.find(':');
-    const auto colon = server.starts_with('[') && end != server.npos ? end + 1 : end;
-    const auto host = server.substr(0, colon);
-    constexpr std::string_view kAllowed =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._[:]%";
-    if (host.empty() || host.find_first_not_of(kAllowed) != host.npos ||
-        host.find_first_not_of("0123456789") == host.npos) {
-        return is + std::string{kForm};
-    }
-    if (colon >= server.size()) return {};  // librdkafka's default, 9092
-    const auto port = server.substr(colon + 1);
-    std::uint16_t number = 0;
-    const auto read = std::from_chars(port.data(), port.data() + port.size(), number);
-    const bool good = server[colon] == ':' && read.ec == std::errc{} &&
-                      read.ptr == port.data() + port.size() && number > 0;
-    return good ? std::string{} : is + std::string{kForm} + ", with a port from 1 to 65535";
+    const auto [host, port] = split_host_and_port(server);
+    if (host.empty()) return is;
+    // Without a port it is librdkafka's default, 9092.
+    return !port || is_port(*port) ? std::string{} : is + ", with a port from 1 to 65535";
 }
 
 void check_servers(const Config& config, std::vector<ConfigFault>& faults) {
@@ -94,6 +104,50 @@ void check_servers(const Config& config, std::vector<ConfigFault>& faults) {
             faults.push_back({"kafka.servers", std::move(why)});
         }
     }
+}
+
+/// Why the text is not what browsers send as Origin (RFC 6454 section 6.2), and so equals none;
+/// empty if it is.
+std::string fault_of_page_origin(const std::string& text) {
+    constexpr std::string_view kAuthority = "://";
+    const auto at = text.find(kAuthority);
+    if (text.starts_with("http")) {
+        const auto origin = normalized_origin(text);
+        if (!origin) return "has '" + text + "', which is " + origin.error().message;
+        return *origin == text ? std::string{}
+                               : "has '" + text + "': browsers send it as " + *origin;
+    }
+    // Of an extension: moz-extension://<id>. A page without an origin sends null.
+    const bool good =
+        text == "null" || (at != text.npos && at > 0 && text.size() > at + kAuthority.size() &&
+                           text.find('/', at + kAuthority.size()) == text.npos);
+    return good ? std::string{}
+                : "has '" + text + "', which is no origin such as https://app.example.org";
+}
+
+/// Addresses of this process and of others.
+void check_addresses(const Config& config, Reader reader, std::vector<ConfigFault>& faults) {
+    const auto check = [&](const char* setting, const std::string& text, std::string why) {
+        if (text.empty() || why.empty() || !has_effect(setting, reader)) return;
+        faults.push_back({setting, std::move(why)});
+    };
+    const auto& link = config.edge.link_address;
+    const auto [host, port] = split_host_and_port(link);
+    check("edge.link_address", link,
+          !host.empty() && port && is_port(*port)
+              ? ""
+              : "is '" + link + "': it is host:port, e.g. edge-1.example.org:8082");
+    for (const auto& text : config.edge.allowed_origins) {
+        check("edge.allowed_origins", text, fault_of_page_origin(text));
+    }
+    for (const auto& text : config.console_retry_urls) {
+        const auto origin = normalized_origin(text);
+        check("console.retry_urls", text, origin ? "" : origin.error().message);
+    }
+    const auto& token_url = config.retry.fcm_token_url;
+    const auto url = client::parse_url(token_url);
+    check("retry.fcm.token_url", token_url,
+          url && url->scheme.starts_with("http") ? "" : "must begin with https:// or http://");
 }
 
 /// In one process the endpoint accepts messages for the bridges of the role retry.
@@ -222,6 +276,7 @@ std::vector<ConfigFault> faults_of(const Config& config, Reader reader) {
     check_servers(config, faults);
     check_bridged_apps(config, reader, faults);
     check_lists(config, reader, faults);
+    check_addresses(config, reader, faults);
     return faults;
 }
 

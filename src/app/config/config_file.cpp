@@ -17,6 +17,7 @@ std::string toml_text(const toml::node& node) {
         return out;
     }
     std::ostringstream out;
+    if (node.is_table()) out << *node.as_table();  // in a list: no setting takes it
     node.visit([&out](const auto& value) {
         if constexpr (toml::is_value<decltype(value)>) out << std::boolalpha << value.get();
     });

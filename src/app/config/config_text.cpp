@@ -1,5 +1,7 @@
 #include "app/config/config_text.hpp"
 
+#include "core/base64url.hpp"
+
 #include <algorithm>
 #include <sstream>
 #include <string_view>
@@ -13,6 +15,10 @@ constexpr std::string_view kMask = "********";
 std::string quoted(std::string_view text) {
     std::string out{'"'};
     for (const char c : text) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {  // TOML has the escape of JSON
+            out += "\\u00" + core::hex({&c, 1});
+            continue;
+        }
         if (c == '"' || c == '\\') out.push_back('\\');
         out.push_back(c);
     }

@@ -48,6 +48,10 @@ std::vector<std::string> names_of(const std::vector<Setting>& settings) {
 }  // namespace
 
 std::string unknown_name(const std::string& name, const std::vector<std::string>& known) {
+    const auto is_in_it = [&](const auto& one) { return one.starts_with(name + "."); };
+    if (std::any_of(known.begin(), known.end(), is_in_it)) {
+        return "'" + name + "' is a table of options, [" + name + "], and has no value of its own";
+    }
     const auto near = nearest(name, known);
     return "unknown option '" + name + "'" + (near ? "; did you mean '" + *near + "'?" : "");
 }

@@ -83,7 +83,8 @@ std::string origin_of(const ingest::EndpointConfig& endpoint, std::uint16_t port
 
 /// One bound for all databases of the process, the embedded log's included.
 std::shared_ptr<rocks::Memory> memory_of(const Config& config) {
-    return std::make_shared<rocks::Memory>(config.cache_bytes, config.write_buffer_bytes);
+    return std::make_shared<rocks::Memory>(
+        config.cache_bytes, std::min(config.write_buffer_bytes, config.cache_bytes / 2));
 }
 
 /// Asks the process to stop after a time, as long as this lives; zero: never.

@@ -72,7 +72,9 @@ Checked take_text(const Json& value, const char* path, std::size_t bytes_max, st
 }
 
 Checked take_whole(const Json& value, const char* path, std::int64_t most, std::int64_t& out) {
-    const bool fits = value.is_number_integer() && value >= 1 && value <= most;
+    // JSON has one kind of number: 10.0 is as whole as 10.
+    const bool fits =
+        value.is_number() && value >= 1 && value <= most && value == value.get<std::int64_t>();
     if (!fits) {
         return invalid(std::string{path} + " must be a whole number from 1 to " +
                        std::to_string(most));

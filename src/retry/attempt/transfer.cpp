@@ -40,11 +40,12 @@ std::size_t on_body(char* data, std::size_t, std::size_t size, void* user) noexc
     return transfer.cut_off ? 0 : size;
 }
 
-std::size_t on_header(char*, std::size_t, std::size_t size, void* user) noexcept {
+std::size_t on_header(char* line, std::size_t, std::size_t size, void* user) noexcept {
     auto& transfer = *static_cast<Transfer*>(user);
     transfer.header_bytes += size;
     transfer.cut_off |= transfer.header_bytes > HttpSender::kHeaderBytesMax;
-    return transfer.cut_off ? 0 : size;
+    transfer.invalid_length |= !transfer.length.take({line, size});
+    return transfer.cut_off || transfer.invalid_length ? 0 : size;
 }
 
 /// After each step of libcurl for the attempt. libcurl takes steps within one call for as long as
@@ -118,6 +119,10 @@ std::string why_not(const Transfer& transfer, HttpAnswer::End end, CURLcode code
     if (transfer.by_proxy && answered >= 300) {
         return "the proxy (retry.proxy) answered " + std::to_string(answered);
     }
+    if (transfer.invalid_length) {
+        return "the answer's Content-Length is no number, or two of them differ";
+    }
+    if (code == CURLE_UNSUPPORTED_PROTOCOL) return "the answer is none of HTTP/1.1 or HTTP/2";
     const std::string what = curl_easy_strerror(code);
     return transfer.by_proxy ? what + " (by retry.proxy)" : what;
 }

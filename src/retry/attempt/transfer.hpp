@@ -2,6 +2,7 @@
 
 #include "core/clock.hpp"
 #include "core/handle.hpp"
+#include "retry/attempt/content_length.hpp"
 #include "retry/attempt/http_request.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/attempt/name_lookups.hpp"
@@ -34,6 +35,8 @@ struct Transfer {
     bool by_proxy = false;
     std::size_t body_bytes = 0;
     std::size_t header_bytes = 0;
+    ContentLength length;
+    bool invalid_length = false;
     bool cut_off = false;
     core::MonoTime started{};
     core::Handle<CURL, curl_easy_cleanup> easy;  ///< the last to be made and the first to go

@@ -173,6 +173,11 @@ core::Result<void> check_names(const std::vector<JsonMember>& members) {
     return {};
 }
 
+bool is_padded_base64(const std::string& text) {
+    return text.size() % 4 == 0 && text.find_first_of("-_") == std::string::npos &&
+           core::parse_base64_any(text);
+}
+
 core::Result<void> check_data(const std::vector<JsonMember>& members) {
     bool has_data = false;
     for (const auto& [name, value] : members) {
@@ -181,8 +186,7 @@ core::Result<void> check_data(const std::vector<JsonMember>& members) {
         }
         if (name != kDataBase64) continue;
         const auto text = core::must_parse_json(value);
-        const bool good = text.is_string() && text.get_ref<const std::string&>().size() % 4 == 0 &&
-                          core::parse_base64_any(text.get_ref<const std::string&>());
+        const bool good = text.is_string() && is_padded_base64(text.get_ref<const std::string&>());
         if (!good) {
             return invalid(name, "must be a string of base64 with its padding (RFC 4648 §4)");
         }

@@ -4,11 +4,15 @@
 #include "tools/push/listen.hpp"
 #include "tools/push/push.hpp"
 
+#include <limits>
+
 #include <CLI/CLI.hpp>
 
 namespace beckon::tools {
 
 namespace {
+
+CLI::Range whole_number() { return {0, std::numeric_limits<int>::max()}; }
 
 void add_push_listen(app::CommandLine& line, ListenOptions& o) {
     auto& command = line.add(line.top(), "listen",
@@ -20,7 +24,8 @@ void add_push_listen(app::CommandLine& line, ListenOptions& o) {
                        "File that keeps the subscription for the next run");
     command.add_option("--vapid", o.vapid,
                        "Only this application server may send: its public key or key file");
-    command.add_option("--count", o.count, "Stop after this many messages; 0 means never");
+    command.add_option("--count", o.count, "Stop after this many messages; 0 means never")
+        ->check(whole_number());
     command.add_flag_function(
         "--once", [&o](std::int64_t) { o.count = 1; }, "Stop after one message");
     app::add_duration(command, "--timeout", "Stop after this time, with exit code 1 (e.g. 10s)",
@@ -51,6 +56,7 @@ void add_push(app::CommandLine& line, PushOptions& o) {
         .add_option("--ttl", o.ttl_s,
                     "Seconds that the service keeps the message; with 0 it is lost unless the "
                     "client is connected")
+        ->check(whole_number())
         ->capture_default_str();
     command.add_option("--topic", o.topic,
                        "Replace an earlier message with this Topic that still waits");

@@ -33,6 +33,9 @@ TEST_CASE("an unknown option names the nearest known one", "[config]") {
           "beckon.toml:3: unknown option 'edge.prot'; did you mean 'edge.port'?");
     CHECK(fault_of({{"zzzzzzzzzzzz", "1", "beckon.toml:3"}}) ==
           "beckon.toml:3: unknown option 'zzzzzzzzzzzz'");
+    CHECK(fault_of({{"endpoint", "5", "beckon.toml:3"}}) ==
+          "beckon.toml:3: 'endpoint' is a table of options, [endpoint], and has no value of its "
+          "own");
 }
 
 TEST_CASE("the error about a value names the allowed values", "[config]") {
@@ -53,6 +56,40 @@ TEST_CASE("the error about a value names the allowed values", "[config]") {
         CHECK_THAT(fault_of({{"edge.path", path, "x"}}), Catch::Contains("it begins with /"));
     }
     CHECK_THAT(fault_of({{"endpoint.tls_key", "key.pem", "x"}}), Catch::Contains("give both"));
+}
+
+TEST_CASE("an address of others that can be none is refused", "[config]") {
+    const auto fault = [](const char* name, const std::string& text) {
+        return fault_of({{name, text, "x"}});
+    };
+    for (const auto* text : {"foo", "foo:", "foo:0", "foo:65536", "foo:8082x", ":8082", "::1:8082",
+                             "ws://foo:8082", "foo:8082/"}) {
+        CAPTURE(text);
+        CHECK_THAT(fault("edge.link_address", text), Catch::Contains("it is host:port"));
+    }
+    for (const auto* text : {"edge-1:8082", "10.0.0.7:1", "[::1]:8082", ""}) {
+        CAPTURE(text);
+        CHECK(fault("edge.link_address", text).empty());
+    }
+    CHECK_THAT(fault("console.retry_urls", "http://retry:8081,foo"),
+               Catch::Contains("no origin") || Catch::Contains("not an origin"));
+    CHECK(fault("console.retry_urls", "http://retry:8081,https://other").empty());
+    CHECK_THAT(fault("retry.fcm.token_url", "ftp://a"),
+               Catch::Contains("must begin with https://"));
+    CHECK(fault("retry.fcm.token_url", "https://oauth2.example.org/token").empty());
+}
+
+TEST_CASE("an origin that no browser sends is refused", "[config]") {
+    const auto fault = [](const std::string& text) {
+        return fault_of({{"edge.allowed_origins", text, "x"}});
+    };
+    CHECK_THAT(fault("nonsense"), Catch::Contains("which is no origin"));
+    CHECK_THAT(fault("https://app.example.org/"),
+               Catch::Contains("browsers send it as https://app.example.org"));
+    CHECK_THAT(fault("https://APP.example.org:443"),
+               Catch::Contains("browsers send it as https://app.example.org"));
+    CHECK_THAT(fault("https://app.example.org/path"), Catch::Contains("not an origin"));
+    CHECK(fault("https://app.example.org:8443, null, moz-extension://1b2c-3d").empty());
 }
 
 TEST_CASE("an origin does not name its scheme's own port", "[config]") {

@@ -15,7 +15,7 @@ TEST_CASE("the output of config print is TOML that gives the same configuration"
     Sources sources;
     REQUIRE(apply({{"edge.port", "3000", "x"},
                    {"endpoint.extra_audiences", "https://a,https://b", "x"},
-                   {"kafka.librdkafka.client.rack", "a \"b\"", "x"},
+                   {"kafka.librdkafka.client.rack", "a \"b\"\t\n\x7f", "x"},
                    {"kafka.servers", "k:9092", "x"}},
                   config, sources)
                 .empty());

@@ -643,6 +643,12 @@ TEST_CASE("null gives a field its default back, and fields that are not named st
     CHECK(webhook.filter.empty());
     CHECK(webhook.timeout == Webhook{}.timeout);
     CHECK(webhook.ordered);
+    REQUIRE(change(webhook, R"({"timeout_s": 9.0})", {}));  // JSON has one kind of number
+    CHECK(webhook.timeout == 9s);
+    for (const auto* number : {"9.5", "0", "-1", "1e300", "\"9\"", "true"}) {
+        CAPTURE(number);
+        CHECK_FALSE(change(webhook, std::string{R"({"timeout_s": )"} + number + "}", {}));
+    }
     CHECK_FALSE(change(webhook, R"({"url": null})", {}));
     CHECK_FALSE(change(webhook, "[]", {}));
     CHECK_FALSE(change(webhook, std::string(1'000, '['), {}));

@@ -236,6 +236,35 @@ TEST_CASE("an answer that says it is too large is not read", "[retry][http]") {
     CHECK(answer.body.size() == retry::HttpAnswer::kBodyKept);
 }
 
+TEST_CASE("an answer whose length is not certain is none", "[retry][http]") {
+    const auto to = [](const std::string& head) {
+        test::ScriptedServer server{[&](Peer& peer) {
+            if (peer.read_request().empty()) return;
+            peer.write(head + "\r\n\r\nok");
+        }};
+        return send_to(server);
+    };
+    const std::string ok = "HTTP/1.1 200 OK\r\n";
+    for (const auto* length : {"Content-Length: 2\r\nContent-Length: 1", "content-length: 2, 3",
+                               "Content-Length: 2x", "Content-Length: +2", "Content-Length: 2,"}) {
+        CAPTURE(length);
+        const auto answer = to(ok + length);
+        CHECK(answer.end == End::unreachable);
+        CHECK(answer.why == "the answer's Content-Length is no number, or two of them differ");
+    }
+    for (const auto* length : {"Content-Length: 2\r\nContent-Length: 2", "CONTENT-LENGTH:2 , 2",
+                               "Content-Length-Of-Mine: x\r\nContent-Length: 2"}) {
+        CAPTURE(length);
+        const auto answer = to(ok + length);
+        CHECK(answer.end == End::answered);
+        CHECK(answer.body == "ok");
+    }
+    // An interim answer says nothing about the length of the final one.
+    CHECK(to("HTTP/1.1 103 Hints\r\nContent-Length: 9\r\n\r\n" + ok + "Content-Length: 2").body ==
+          "ok");
+    CHECK(to("HTTP/7.1 200 OK").why == "the answer is none of HTTP/1.1 or HTTP/2");
+}
+
 TEST_CASE("headers without end are cut off", "[retry][http]") {
     test::ScriptedServer server{[](Peer& peer) {
         peer.read_request();

@@ -160,6 +160,8 @@ TEST_CASE("a fault of a CloudEvent is named with its place", "[retry][event]") {
         fault_with(R"("data_base64":"A")").starts_with("$.data_base64 must be a string of base64"));
     CHECK(
         fault_with(R"("data_base64":{})").starts_with("$.data_base64 must be a string of base64"));
+    CHECK(fault_with(R"("data_base64":"_-8=")")
+              .starts_with("$.data_base64 must be a string of base64"));
     CHECK(fault_with(R"("id":"43")") == "$.id stands twice");
     CHECK(fault_with(R"("beckonowner":"a","beckono\u0077ner":"b")") ==
           "$.beckonowner stands twice");
