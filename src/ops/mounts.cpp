@@ -12,15 +12,6 @@ namespace {
 
 constexpr int kNobody = 404;
 
-/// The first value of a repeated name counts.
-Query query_of(const net::Target& target) {
-    Query query;
-    for (auto& [name, value] : net::parse_query(target.query)) {
-        query.emplace(std::move(name), std::move(value));
-    }
-    return query;
-}
-
 std::string rest_of(std::string_view path, const std::string& prefix) {
     return core::percent_decoded(path.substr(prefix.size()));
 }
@@ -68,7 +59,7 @@ std::optional<Page> Mounts::answer(std::string_view text) {
     const std::scoped_lock lock{mutex_};
     for (const auto& [prefix, maker] : makers_) {
         if (!target.path.starts_with(prefix + "/")) continue;
-        return maker(rest_of(target.path, prefix), query_of(target));
+        return maker(rest_of(target.path, prefix), net::query_by_name(target.query));
     }
     return std::nullopt;
 }
@@ -85,7 +76,7 @@ void Mounts::answer_late(const net::HttpRequest& request, PageDone done) {
     const auto* entry = maker_of(target.path);
     if (!entry) return done({.status = kNobody, .body = "{}"});
     entry->second({.path = rest_of(target.path, entry->first),
-                   .query = query_of(target),
+                   .query = net::query_by_name(target.query),
                    .authorization = std::string{proof.value_or("")}},
                   std::move(done));
 }

@@ -20,7 +20,7 @@ Answer refused(int status, std::string_view why);
 /// one, the answer is 503.
 using Reply = std::function<void(Answer)>;
 /// Of a query string, by name.
-using Parameters = std::map<std::string, std::string>;
+using Parameters = std::map<std::string, std::string, std::less<>>;
 /// Called on the port's thread, which it must not block; replies then or later.
 using Ask = std::function<void(const Parameters&, Reply)>;
 

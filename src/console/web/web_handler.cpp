@@ -112,15 +112,11 @@ std::vector<std::string> names_in(std::string_view list) {
     return names;
 }
 
-/// The first value of a repeated name counts. A '+' is a blank, as forms send it.
+/// A '+' is a blank, as forms send it.
 Parameters parameters_in(std::string_view query) {
     std::string text;
     for (const char c : query) text += c == '+' ? std::string{"%20"} : std::string{c};
-    Parameters parameters;
-    for (auto& [name, value] : net::parse_query(text)) {
-        parameters.emplace(std::move(name), std::move(value));
-    }
-    return parameters;
+    return net::query_by_name(text);
 }
 
 std::string session_cookie(const std::string& session, std::chrono::seconds age, bool secure) {

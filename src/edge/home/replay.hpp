@@ -46,7 +46,7 @@ public:
 
 private:
     void folded(bool won) {
-        if (!won) context_.registrations.lost();
+        if (!won) context_.registrations.repair_is_due();
     }
     bool is_repeated(const core::NotificationFinished& done);
     void count_finished(const core::NotificationFinished& done);

@@ -3,6 +3,7 @@
 #include "core/percent.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace beckon::net {
 
@@ -22,6 +23,14 @@ std::vector<std::pair<std::string, std::string>> parse_query(std::string_view qu
             pairs.emplace_back(core::percent_decoded(name), core::percent_decoded(value));
     }
     return pairs;
+}
+
+std::map<std::string, std::string, std::less<>> query_by_name(std::string_view query) {
+    std::map<std::string, std::string, std::less<>> by_name;
+    for (auto& [name, value] : parse_query(query)) {
+        by_name.emplace(std::move(name), std::move(value));
+    }
+    return by_name;
 }
 
 }  // namespace beckon::net

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,5 +19,7 @@ Target split_target(std::string_view target);
 
 /// "a=1&b=%32": names and values, decoded, in their order; without those that have no name.
 std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query);
+/// The same by name, for pages that people open: of a repeated name the first value counts.
+std::map<std::string, std::string, std::less<>> query_by_name(std::string_view query);
 
 }  // namespace beckon::net

@@ -91,7 +91,7 @@ void DeadApi::handle(const DeadRequest& request, const Caller& caller, const Rep
 }
 
 void DeadApi::list(std::string_view target, const Caller& caller, const Reply& reply) const {
-    const auto page = parse_dead_page(parse_query(target));
+    const auto page = parse_dead_page(net::split_target(target).query);
     if (!page) return reply(problem_reply(Problem::invalid, page.error().message));
     const auto& letters = node_.dead_letters();
     const auto list = list_letters(letters, *page, rights_of(caller, node_));

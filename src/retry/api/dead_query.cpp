@@ -4,11 +4,15 @@
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "core/time_text.hpp"
+#include "net/http/query.hpp"
 #include "retry/api/dead_api.hpp"
 #include "retry/filter/date.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <set>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -51,8 +55,14 @@ core::Result<core::Timestamp> parse_time(Text text, Text name) {
     return *time;
 }
 
-/// One field of a filter, named as the query string and the body have it. False: there is none.
-core::Result<bool> set_field(DeadFilter& filter, Text name, Text value, Text shown) {
+/// The fields of a filter, named as the query string and the body have them.
+bool is_filter_field(std::string_view name) {
+    constexpr std::array<std::string_view, 5> kFields{"webhook", "type", "reason", "since",
+                                                      "before"};
+    return std::find(kFields.begin(), kFields.end(), name) != kFields.end();
+}
+
+core::Result<void> set_filter_field(DeadFilter& filter, Text name, Text value, Text shown) {
     if ((name == "webhook" || name == "type") && value.empty()) {
         return invalid_query(shown + " must not be empty");
     }
@@ -65,14 +75,12 @@ core::Result<bool> set_field(DeadFilter& filter, Text name, Text value, Text sho
         if (!filter.why || *filter.why == Outcome::delivered) {
             return invalid_query(shown + " must be one of " + reasons());
         }
-    } else if (name == "since" || name == "before") {
+    } else {
         const auto time = parse_time(value, shown);
         if (!time) return core::fail(time.error());
         (name == "since" ? filter.since : filter.before) = *time;
-    } else {
-        return false;
     }
-    return true;
+    return {};
 }
 
 core::Result<void> set_ids(DeadFilter& filter, const Json& ids) {
@@ -103,16 +111,34 @@ core::Result<void> set_member(DeadOrder& order, Text name, const Json& value) {
         order.limit = *limit;
         return {};
     }
-    const auto set =
-        set_field(order.filter, name, value.is_string() ? value.get<std::string>() : "", path);
-    if (set && *set && value.is_string()) return {};
-    if (set && !*set) {
+    if (!is_filter_field(name)) {
         return invalid_query(path +
                              " is no field; there are webhook, type, reason, since, before, ids, "
                              "limit and dry_run");
     }
     if (!value.is_string()) return invalid_query(path + " must be a string");
-    return core::fail(set.error());
+    return set_filter_field(order.filter, name, value.get<std::string>(), path);
+}
+
+core::Result<void> set_parameter(DeadPage& page, Text name, Text value) {
+    const auto shown = "the parameter " + name;
+    if (name == "limit") {
+        const auto limit = parse_limit(value, shown);
+        if (!limit) return core::fail(limit.error());
+        page.limit = *limit;
+        return {};
+    }
+    if (name == "after") {
+        page.after = LetterPlace::parse(value);
+        if (!page.after) return invalid_query(shown + " must be the value of `next` of a reply");
+        return {};
+    }
+    if (!is_filter_field(name)) {
+        return invalid_query(shown +
+                             " is unknown; there are webhook, type, reason, since, before, limit "
+                             "and after");
+    }
+    return set_filter_field(page.filter, name, value, shown);
 }
 
 Json json_of(const DeadLetter& letter) {
@@ -128,26 +154,15 @@ Json json_of(const DeadLetter& letter) {
 
 }  // namespace
 
-core::Result<DeadPage> parse_dead_page(const std::map<std::string, std::string>& query) {
+core::Result<DeadPage> parse_dead_page(std::string_view query) {
     DeadPage page{.filter = {}, .after = {}, .limit = DeadApi::kPage};
-    for (const auto& [name, value] : query) {
-        const auto shown = "the parameter " + name;
-        if (name == "limit") {
-            const auto limit = parse_limit(value, shown);
-            if (!limit) return core::fail(limit.error());
-            page.limit = *limit;
-        } else if (name == "after") {
-            page.after = LetterPlace::parse(value);
-            if (!page.after)
-                return invalid_query(shown + " must be the value of `next` of a reply");
-        } else {
-            const auto set = set_field(page.filter, name, value, shown);
-            if (!set) return core::fail(set.error());
-            if (!*set) {
-                return invalid_query(shown +
-                                     " is unknown; there are webhook, type, reason, since, "
-                                     "before, limit and after");
-            }
+    std::set<std::string> names;
+    for (const auto& [name, value] : net::parse_query(query)) {
+        if (!names.insert(name).second) {
+            return invalid_query("the parameter " + name + " stands twice");
+        }
+        if (const auto set = set_parameter(page, name, value); !set) {
+            return core::fail(set.error());
         }
     }
     return page;

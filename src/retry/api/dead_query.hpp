@@ -4,7 +4,6 @@
 #include "retry/dead/dead_index.hpp"
 
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +18,7 @@ struct DeadPage {
     std::size_t limit = 0;
 };
 /// Parses a query string. Errors: invalid (which parameter, and what is allowed).
-core::Result<DeadPage> parse_dead_page(const std::map<std::string, std::string>& query);
+core::Result<DeadPage> parse_dead_page(std::string_view query);
 
 /// An order to redrive or drop dead letters.
 struct DeadOrder {

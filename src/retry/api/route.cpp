@@ -44,14 +44,6 @@ Path parse_path(std::string_view target) {
     return {.route = action->route, .id = id};
 }
 
-std::map<std::string, std::string> parse_query(std::string_view target) {
-    std::map<std::string, std::string> query;
-    for (auto& [name, value] : net::parse_query(net::split_target(target).query)) {
-        query[name] = std::move(value);
-    }
-    return query;
-}
-
 std::vector<Verb> methods_of(Route route) {
     switch (route) {
         case Route::webhooks: return {Verb::get, Verb::post};

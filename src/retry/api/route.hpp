@@ -3,7 +3,6 @@
 #include "net/http/http_message.hpp"
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,9 +30,6 @@ struct Path {
 };
 
 Path parse_path(std::string_view target);
-
-/// The parameters behind the `?` of a request's target; of a repeated name the last value counts.
-std::map<std::string, std::string> parse_query(std::string_view target);
 
 std::vector<net::Method> methods_of(Route route);
 

@@ -1328,6 +1328,7 @@ TEST_CASE("a fault of a request for dead letters is named", "[retry][dead]") {
     CHECK(order({{"webhook", ""}}) == "$.webhook must not be empty");
     CHECK(order({{"type", ""}}) == "$.type must not be empty");
     CHECK(detail("?type=") == "the parameter type must not be empty");
+    CHECK(detail("?type=a&type=b") == "the parameter type stands twice");
     CHECK(world.ask(Verb::del, "/dead").header("Allow") == "GET");
     CHECK(world.ask(Verb::get, "/dead/redrive").header("Allow") == "POST");
     CHECK(world.ask(Verb::get, "/dead/none").status == 404);

@@ -88,7 +88,7 @@ public:
         if (stamp && stamp->epoch == epoch_) sequence_ = std::max(sequence_, stamp->seq);
     }
     /// A stale write was folded: repair_stale_writes() will find it.
-    void lost() { repair_due_ = true; }
+    void repair_is_due() { repair_due_ = true; }
     /// Read repair, after a commit: publishes the stored value over a former home's write that lost
     /// by its epoch, so that compaction keeps the stored value. This home or one before it has read
     /// that write. True if there is more to do.
