@@ -44,6 +44,7 @@ struct EndpointConfig {
     std::size_t data_bytes_max = 5'630;
     std::size_t header_bytes_max = 16'384;
     std::uint32_t ttl_max_s = 2'592'000;
+    std::size_t channels_per_client_max = 1'000;  ///< of bridged clients
     std::chrono::milliseconds request_deadline{30'000};
     std::chrono::milliseconds keep_alive{60'000};
     std::size_t connections_max = 15'000;

@@ -267,6 +267,9 @@ std::optional<StoredChannel> PartitionStore::channel(const core::Uaid& uaid,
 std::vector<StoredChannel> PartitionStore::channels(const core::Uaid& uaid) {
     return impl_->subscriptions.channels(impl_->partition, uaid);
 }
+ChannelCount PartitionStore::count_channels(const core::Uaid& uaid, std::size_t rows_max) {
+    return impl_->subscriptions.count_channels(impl_->partition, uaid, rows_max);
+}
 ReadOutcome PartitionStore::read_pending(const core::Uaid& uaid, DrainCursor& cursor,
                                          std::size_t max, core::Timestamp now,
                                          const std::function<void(const MessageView&)>& sink) {

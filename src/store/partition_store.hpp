@@ -5,6 +5,7 @@
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "records/events.hpp"
+#include "store/channel_limit.hpp"
 #include "store/rows/receipt_row.hpp"
 #include "store/types.hpp"
 
@@ -124,6 +125,8 @@ public:
     /// nullopt also if its client is unknown: then the channel is dead.
     std::optional<StoredChannel> channel(const core::Uaid& uaid, const core::ChannelId& channel);
     std::vector<StoredChannel> channels(const core::Uaid& uaid);
+    /// Its cost is bounded by `rows_max`.
+    ChannelCount count_channels(const core::Uaid& uaid, std::size_t rows_max);
     /// Up to `max` pending messages after the cursor, which moves. Skips expired ones (now ≥
     /// expiry) and names them in the outcome. The cost is linear in the messages passed on or
     /// skipped, not in all that wait; one call skips at most kSkipMax. Changes nothing. `sink` must

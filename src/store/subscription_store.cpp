@@ -209,6 +209,21 @@ core::Result<std::vector<core::ChannelId>> SubscriptionStore::channels(
     return living;
 }
 
+core::Result<ChannelCount> SubscriptionStore::count_channels(const core::Uaid& uaid,
+                                                             std::size_t rows_max) const {
+    const auto partition = impl_->home_of(uaid);
+    ChannelCount count;
+    const auto read = impl_->noted(
+        partition, impl_->tables.each_channel(partition, uaid,
+                                              [&](const core::ChannelId&, const ChannelRow& row) {
+                                                  ++count.rows;
+                                                  if (row.live) ++count.living;
+                                                  return count.rows < rows_max;
+                                              }));
+    if (!read) return core::fail(read.error());
+    return count;
+}
+
 std::string SubscriptionStore::digest() const {
     Digest digest;
     for (core::Partition p = 0; p < impl_->partitions; ++p)

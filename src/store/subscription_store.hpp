@@ -7,6 +7,7 @@
 #include "records/client_gone.hpp"
 #include "records/events.hpp"
 #include "rocks/memory.hpp"
+#include "store/channel_limit.hpp"
 #include "store/types.hpp"
 
 #include <filesystem>
@@ -76,6 +77,8 @@ public:
                                                    const core::ChannelId& channel) const;
     core::Result<std::optional<StoredClient>> client(const core::Uaid& uaid) const;
     core::Result<std::vector<core::ChannelId>> channels(const core::Uaid& uaid) const;
+    /// Counts until there are `rows_max` rows.
+    core::Result<ChannelCount> count_channels(const core::Uaid& uaid, std::size_t rows_max) const;
     /// True once a row of the partition could not be read back, in a lookup or in a fold: clear()
     /// it and fold it anew.
     bool damaged(core::Partition partition) const;

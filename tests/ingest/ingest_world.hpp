@@ -113,6 +113,7 @@ struct WorldOptions {
     bool start_view = true;
     bool bridged_delivery = false;
     bool matrix_gateway = false;
+    std::size_t channels_per_client_max = 1'000;
     std::chrono::milliseconds host_ahead{};    ///< the host's clock, of the log's
     std::chrono::milliseconds edge_lag_max{};  ///< 0: the endpoint does not ask
 };
@@ -159,6 +160,7 @@ public:
         config.vapid_cache_entries = options.vapid_cache_entries;
         config.bridges = {.fcm = options.bridged_delivery, .apns = options.bridged_delivery};
         config.matrix_gateway = options.matrix_gateway;
+        config.channels_per_client_max = options.channels_per_client_max;
         config.endpoint_origins = {"https://former.example", std::string{kOrigin}};
         config.fcm_app_ids = {"my-app"};
         config.apns_channels = {"release"};

@@ -124,6 +124,28 @@ TEST_CASE("a channel without its client is dead for every reader of the view", "
     CHECK(v.store->digest() != dead);
 }
 
+TEST_CASE("the channels of a client are counted up to a bound, removed ones too", "[store]") {
+    View v;
+    const auto uaid = uaid_of("client-1");
+    v.put_client(uaid);
+    for (const auto* name : {"c1", "c2", "c3"}) v.put_channel(uaid, name);
+    v.store->fold(v.home(uaid),
+                  core::ChannelRemoved{.uaid = uaid, .channel = channel_of("c2"), .stamp = {}},
+                  at(1));
+    REQUIRE(v.store->commit());
+    const auto count = v.store->count_channels(uaid, 10).value();
+    CHECK(count.living == 2);
+    CHECK(count.rows == 3);
+    CHECK(v.store->count_channels(uaid, 2).value().rows == 2);
+    CHECK(v.store->count_channels(uaid_of("client-2"), 10).value().rows == 0);
+
+    const store::ChannelLimit limit{3};
+    CHECK(limit.left({.living = 2, .rows = 3}) == 1);
+    CHECK(limit.left({.living = 0, .rows = 5}) == 1);
+    CHECK(limit.left({.living = 0, .rows = 6}) == 0);
+    CHECK(limit.left({.living = 9, .rows = 9}) == 0);
+}
+
 TEST_CASE("a dead token ends its client, and no client that has another one", "[store]") {
     View v;
     const auto uaid = uaid_of("client-1");

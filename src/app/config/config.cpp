@@ -169,6 +169,10 @@ std::vector<Setting> endpoint_settings(Config& c) {
                       "Longest request line and headers together; longer ones get 431."),
         number_setting("endpoint.max_notification_ttl", c.endpoint.ttl_max_s, {60, 2'592'000},
                        "Longest TTL in seconds; longer ones are lowered to it."),
+        number_setting("endpoint.channels_per_client_max", c.endpoint.channels_per_client_max,
+                       {1, 100'000},
+                       "Channels of one client of a bridge, and as many more that it has removed "
+                       "within a day; a subscription beyond gets 409."),
         duration_setting("endpoint.request_deadline", c.endpoint.request_deadline,
                          milliseconds{100}, milliseconds{600'000},
                          "Time from the first byte of a request until its reply is written; after "
@@ -263,8 +267,10 @@ std::vector<Setting> edge_settings(Config& c) {
                        {"drop-oldest", "reset"},
                        "Policy for a client with more messages: drop-oldest drops its oldest ones; "
                        "reset removes the client, which registers again under a new UAID."),
-        number_setting("edge.channels_per_client_max", c.edge.channels_per_client_max, {1, 100'000},
-                       "Channels of one client; a register beyond gets 409."),
+        number_setting(
+            "edge.channels_per_client_max", c.edge.channels_per_client_max, {1, 100'000},
+            "Channels of one client, and as many more that it has removed within a day; a "
+            "register beyond gets 409."),
         duration_setting("edge.client_ttl", c.edge.client_ttl, seconds{hours{24 * 7}},
                          seconds{hours{24 * 3'650}},
                          "Time after which a client that does not connect is removed, with its "

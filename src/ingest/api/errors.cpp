@@ -27,6 +27,10 @@ Wire wire(Problem problem) {
         case Problem::json_too_large: return {413, 0, "The JSON body is larger than allowed."};
         case Problem::no_such_subscription:
             return {410, 106, "No such subscription: it has ended, do not send to it again."};
+        case Problem::too_many_channels:
+            return {409, 0,
+                    "This client has, or has removed within a day, as many channels as it may "
+                    "(endpoint.channels_per_client_max)."};
         case Problem::unknown_app_id:
             return {400, 106, "The application id is not configured here."};
         case Problem::unknown_channel:

@@ -20,6 +20,7 @@ enum class Problem : std::uint8_t {
     body_too_large,        ///< 413/104
     json_too_large,        ///< 413
     no_such_subscription,  ///< 410/106
+    too_many_channels,     ///< 409
     unknown_app_id,        ///< 400/106
     unknown_channel,       ///< 400: the release channel of a client of APNs
     bad_router_type,       ///< 400/108
@@ -79,7 +80,8 @@ HttpReply error_page();
 
 /// The refusal that the sender of a message gets when its publish failed.
 Failure publish_failure(const core::Error& error);
-/// The refusal after any other failed write or read barrier: 503 where a retry may work, else 500.
+/// The refusal after any other failed write or read barrier: 503 where a retry may work, 400 where
+/// the request made a record that cannot be read back, else 500.
 Failure log_failure(const core::Error& error);
 
 }  // namespace beckon::ingest

@@ -35,6 +35,7 @@ struct ServiceConfig {
     core::NodeId node;
     core::Partition partitions = 0;
     std::uint32_t ttl_max_s = 2'592'000;
+    std::size_t channels_per_client_max = 1'000;
     std::size_t vapid_cache_entries = 0;  ///< of each service
     bool log_requests = false;            ///< at info instead of debug
     bool matrix_gateway = false;

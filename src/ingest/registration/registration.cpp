@@ -70,6 +70,7 @@ struct Registration::Writes {
     CallPtr call;
     core::Uaid uaid;
     HttpReply reply;
+    std::size_t bytes = 0;  ///< of the records
     std::size_t missing = 0;
     core::Offset last = -1;
     std::optional<core::Error> error;
@@ -257,12 +258,28 @@ void Registration::add_channel(const CallPtr& call, const core::Uaid& uaid) {
     const auto channel = body->channel.value_or(core::ChannelId{core::random_uuid4()});
     with_client(call, uaid,
                 [this, call, uaid, channel, key = body->key](const store::StoredClient&) {
+                    if (const auto fits = check_limit(uaid, channel); !fits) {
+                        return responder_.refuse(call, fits.error());
+                    }
                     const auto key_hash = hash_of(key);
                     const auto event = channel_event(uaid, channel, shared_.clock.wall(), key_hash);
                     auto reply = json_reply({{"channelID", core::to_dashed(channel)},
                                              {"endpoint", endpoint_url(uaid, channel, key)}});
                     write(call, uaid, {core::encode(event)}, std::move(reply));
                 });
+}
+
+/// Requests under way at a time are not counted: they may take a client a little beyond.
+Checked<void> Registration::check_limit(const core::Uaid& uaid,
+                                        const core::ChannelId& channel) const {
+    const auto known = shared_.view.find(uaid, channel);
+    if (!known) return fail(Problem::not_ready);
+    if (*known && (*known)->channel_known) return {};
+    const store::ChannelLimit limit{shared_.config.channels_per_client_max};
+    const auto count = shared_.view.store().count_channels(uaid, limit.rows_max());
+    if (!count) return fail(Problem::not_ready);
+    if (limit.left(*count) == 0) return fail(Problem::too_many_channels);
+    return {};
 }
 
 void Registration::remove_channel(const CallPtr& call, const core::Uaid& uaid) {
@@ -294,8 +311,15 @@ void Registration::remove_channel(const CallPtr& call, const core::Uaid& uaid) {
 
 void Registration::write(const CallPtr& call, const core::Uaid& uaid,
                          std::vector<core::Record> records, HttpReply reply) {
+    std::size_t bytes = 0;
+    for (const auto& record : records) bytes += log::size_of(record);
+    if (!shared_.publish_budget.reserve(bytes)) {
+        return responder_.refuse(
+            call, {Problem::busy, "Too many bytes are waiting; try again later.", 0});
+    }
     const auto writes = std::make_shared<Writes>();
     writes->call = call;
+    writes->bytes = bytes;
     writes->uaid = uaid;
     writes->reply = std::move(reply);
     writes->missing = records.size();
@@ -310,7 +334,9 @@ void Registration::write(const CallPtr& call, const core::Uaid& uaid,
                                } else {
                                    writes->error = appended.error();
                                }
-                               if (--writes->missing == 0) written(writes);
+                               if (--writes->missing > 0) return;
+                               shared_.publish_budget.release(writes->bytes);
+                               written(writes);
                            });
     }
 }

@@ -48,6 +48,7 @@ private:
     void list(const CallPtr& call, const core::Uaid& uaid, const store::StoredClient& client);
     void remove(const CallPtr& call, const core::Uaid& uaid);
     void add_channel(const CallPtr& call, const core::Uaid& uaid);
+    Checked<void> check_limit(const core::Uaid& uaid, const core::ChannelId& channel) const;
     void remove_channel(const CallPtr& call, const core::Uaid& uaid);
 
     bool has_secret(const CallPtr& call, const core::Uaid& uaid) const;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <utility>
 
 #include <rocksdb/iterator.h>
 
@@ -65,6 +66,17 @@ core::Result<std::optional<ChannelRow>> SubscriptionTables::channel(
 core::Result<std::vector<std::pair<core::ChannelId, ChannelRow>>> SubscriptionTables::channels(
     core::Partition partition, const core::Uaid& uaid) const {
     std::vector<std::pair<core::ChannelId, ChannelRow>> rows;
+    const auto read = each_channel(partition, uaid, [&rows](const auto& channel, ChannelRow row) {
+        rows.emplace_back(channel, std::move(row));
+        return true;
+    });
+    if (!read) return core::fail(read.error());
+    return rows;
+}
+
+core::Result<void> SubscriptionTables::each_channel(
+    core::Partition partition, const core::Uaid& uaid,
+    const std::function<bool(const core::ChannelId&, ChannelRow)>& take) const {
     const RowKey prefix{partition, uaid};
     rocksdb::ReadOptions options;
     options.prefix_same_as_start = true;
@@ -72,10 +84,10 @@ core::Result<std::vector<std::pair<core::ChannelId, ChannelRow>>> SubscriptionTa
     for (it->Seek(slice(prefix.view())); it->Valid(); it->Next()) {
         auto row = parse_channel_row(view(it->key()), view(it->value()));
         if (!row) return core::fail(undecodable("channels", path));
-        rows.emplace_back(core::ChannelId{id_of_row(view(it->key()))}, std::move(*row));
+        if (!take(core::ChannelId{id_of_row(view(it->key()))}, std::move(*row))) break;
     }
     if (!it->status().ok()) return core::fail(unreadable(it->status(), path));
-    return rows;
+    return {};
 }
 
 core::Result<std::vector<std::pair<core::Uaid, StoredClient>>> SubscriptionTables::clients_after(
@@ -276,6 +288,27 @@ std::vector<StoredChannel> SubscriptionFold::channels(core::Partition partition,
         if (row.live) living.push_back(std::move(*row.live));
     }
     return living;
+}
+
+ChannelCount SubscriptionFold::count_channels(core::Partition partition, const core::Uaid& uaid,
+                                              std::size_t rows_max) {
+    ChannelCount count;
+    const auto add = [&count](const ChannelRow& row) {
+        ++count.rows;
+        if (row.live) ++count.living;
+    };
+    const ClientName name{partition, uaid};
+    const auto read =
+        tables_.each_channel(partition, uaid, [&](const auto& channel, ChannelRow row) {
+            if (!channels_.contains({name, channel})) add(row);
+            return count.rows < rows_max;
+        });
+    if (!read && !broken_) broken_ = read.error();
+    for (auto it = channels_.lower_bound({name, core::ChannelId{}});
+         it != channels_.end() && it->first.first == name && count.rows < rows_max; ++it) {
+        if (it->second) add(*it->second);
+    }
+    return count;
 }
 
 }  // namespace beckon::store

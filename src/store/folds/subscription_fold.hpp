@@ -4,9 +4,11 @@
 #include "core/partition.hpp"
 #include "records/client_gone.hpp"
 #include "records/events.hpp"
+#include "store/channel_limit.hpp"
 #include "store/database.hpp"
 #include "store/rows/schema.hpp"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -35,6 +37,10 @@ public:
     /// All rows of a client's channels, removed ones included.
     core::Result<std::vector<std::pair<core::ChannelId, ChannelRow>>> channels(
         core::Partition partition, const core::Uaid& uaid) const;
+    /// Takes them one after the other until it says false.
+    core::Result<void> each_channel(
+        core::Partition partition, const core::Uaid& uaid,
+        const std::function<bool(const core::ChannelId&, ChannelRow)>& take) const;
 
     rocksdb::DB& db;
     const std::string path;  ///< for errors
@@ -68,6 +74,9 @@ public:
     std::optional<StoredChannel> channel(core::Partition partition, const core::Uaid& uaid,
                                          const core::ChannelId& channel);
     std::vector<StoredChannel> channels(core::Partition partition, const core::Uaid& uaid);
+    /// Counts until there are `rows_max` rows, of the last commit and of changes since then each.
+    ChannelCount count_channels(core::Partition partition, const core::Uaid& uaid,
+                                std::size_t rows_max);
 
     void write_to(rocksdb::WriteBatch& batch) const;
     std::size_t changed_rows() const { return clients_.size() + channels_.size(); }

@@ -169,3 +169,45 @@ TEST_CASE("a register beyond the limit of channels gets 409", "[edge][home][limi
     CHECK(world.take(number) ==
           test::Received{edge::register_frame(one, 409, "Too many channels")});
 }
+
+TEST_CASE("of the channels that a client has removed within a day some count",
+          "[edge][home][limit]") {
+    HomeWorld::Options options;
+    options.channels_per_client = 3;
+    HomeWorld world{options};
+    world.serve();
+    const auto number = world.connect();
+    const auto is_taken = [&](const core::ChannelId& channel) {
+        world.take(number);
+        world.register_channel(number, channel);
+        return world.take(number).at(0).find(R"("status":200)") != std::string::npos;
+    };
+    const auto remove = [&](const core::ChannelId& channel) {
+        world.send_frame(number, R"({"messageType":"unregister","channelID":")" +
+                                     core::to_dashed(channel) + R"("})");
+        world.run();
+    };
+    int taken = 0;
+    for (int i = 0; i < 20; ++i) {
+        const core::ChannelId channel{core::random_uuid4()};
+        world.run(2s);  // long enough that its channels are counted again
+        if (!is_taken(channel)) continue;
+        ++taken;
+        remove(channel);
+    }
+    CHECK(taken == 6);
+    const core::ChannelId same{core::random_uuid4()};
+    CHECK_FALSE(is_taken(same));
+    // One that comes back takes no row of its own.
+    HomeWorld again{options};
+    again.serve();
+    const auto other = again.connect();
+    for (int i = 0; i < 20; ++i) {
+        again.take(other);
+        again.register_channel(other, same);
+        CHECK(again.take(other).at(0).find(R"("status":200)") != std::string::npos);
+        again.send_frame(other, R"({"messageType":"unregister","channelID":")" +
+                                    core::to_dashed(same) + R"("})");
+        again.run();
+    }
+}

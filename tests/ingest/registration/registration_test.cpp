@@ -440,6 +440,35 @@ TEST_CASE("channels of a registration come and go", "[registration]") {
     }
 }
 
+TEST_CASE("a bridged client has a bounded number of channels", "[registration]") {
+    IngestWorld world{{.bridged_delivery = true, .channels_per_client_max = 3}};
+    const auto mine = registered(world);
+    const auto add = [&] { return world.ask(mine.ask("POST", "/subscription", "{}")); };
+    std::vector<std::string> added;
+    for (int i = 0; i < 2; ++i) {
+        const auto reply = add();
+        REQUIRE(reply.status == 200);
+        added.push_back(json::parse(reply.body)["channelID"]);
+    }
+    CHECK(add().status == 409);
+    CHECK(world.ask(mine.ask("POST", "/subscription", json{{"channelID", mine.channel}}.dump()))
+              .status == 200);  // it is there already
+    CHECK(world.ask(mine.ask("DELETE", "/subscription/" + added[0])) == empty_200());
+    CHECK(add().status == 200);
+    CHECK(add().status == 409);
+    // Removed ones are remembered for a day: so are twice as many at most.
+    int taken = 4;
+    for (int i = 0; i < 20; ++i) {
+        const auto channels = json::parse(world.ask(mine.ask("GET")).body)["channelIDs"];
+        const auto last = channels.back().get<std::string>();
+        CHECK(world.ask(mine.ask("DELETE", "/subscription/" + last)).status == 200);
+        const auto reply = add();
+        if (reply.status == 409) break;
+        ++taken;
+    }
+    CHECK(taken == 6);
+}
+
 TEST_CASE("clients of the WebSocket are not changed here", "[registration]") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto target = world.subscribed();

@@ -11,6 +11,8 @@ namespace {
 
 /// The least time between two checks of a client.
 constexpr core::Duration kSeenAgain = std::chrono::seconds{1};
+/// The least time between two counts of the channels of a client that has too many.
+constexpr core::Duration kCountAgain = std::chrono::seconds{1};
 
 /// Parses 64 hex digits; nullopt for anything else.
 std::optional<core::Sha256> parse_sha256(std::string_view hex) {
@@ -50,11 +52,27 @@ void Registrations::stop() {
     gone_events_.stop();
 }
 
-/// Changes under way count as new channels.
-bool Registrations::has_too_many(const Session& session, const core::ChannelId& channel) {
+/// Whether the client may not add the channel. Its channels are counted when it has added as many
+/// as it could at the last count, and at most once a second for those that are refused.
+bool Registrations::has_too_many(Session& session, const core::ChannelId& channel) {
     if (context_.store.channel(session.uaid, channel)) return false;
+    if (session.channels_left == 0) count_channels(session);
+    if (session.channels_left == 0) return true;
+    --session.channels_left;
+    return false;
+}
+
+/// Changes under way count as new channels.
+void Registrations::count_channels(Session& session) {
+    const auto now = context_.clock.mono();
+    if (now < session.count_again) return;
+    session.count_again = now + kCountAgain;
+    const store::ChannelLimit limit{options_.channels_max};
+    auto count = context_.store.count_channels(session.uaid, limit.rows_max());
     const auto others = session.changes_in_flight() - 1;
-    return context_.store.channels(session.uaid).size() + others >= options_.channels_max;
+    count.living += others;
+    count.rows += others;
+    session.channels_left = limit.left(count);
 }
 
 void Registrations::change(Session& session, const ChannelChange& request) {
@@ -188,6 +206,7 @@ void Registrations::answer(const Change& change) {
     no_longer_changing(change.client);
     if (auto* session = context_.sessions.find(change.session, change.client)) {
         session->change_answered();
+        if (change.removed) session->count_again = {};  // there may be space again
         const bool has_record = !change.failed && change.request.kind == ChannelChange::Kind::add;
         if (has_record && !std::exchange(session->persisted, true)) {
             // Before the answer: a front that knows of the answer knows of this.

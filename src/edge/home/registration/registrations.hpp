@@ -115,7 +115,8 @@ private:
     core::Record client_record(const core::Uaid& client, const store::StoredClient& stored,
                                core::Timestamp last_seen);
     void add(const ChangePtr& change, const core::Uaid& client);
-    bool has_too_many(const Session& session, const core::ChannelId& channel);
+    bool has_too_many(Session& session, const core::ChannelId& channel);
+    void count_channels(Session& session);
     void remove(const ChangePtr& change, Session& session);
     void publish(const ChangePtr& change, core::Record record);
     void publish(core::Record record);

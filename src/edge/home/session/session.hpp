@@ -79,8 +79,10 @@ public:
     bool persisted = false;
     /// When it was attached to this home.
     core::MonoTime attached{};
-    /// When `last_seen` is to be written next; kept by Registrations.
-    core::MonoTime seen_due{};
+    // Kept by Registrations.
+    core::MonoTime seen_due{};      ///< when `last_seen` is to be written next
+    std::size_t channels_left = 0;  ///< that it may add before its channels are counted again
+    core::MonoTime count_again{};   ///< not before then
 
     Effects on(const ClientCommand& command, core::Tokens& tokens, core::MonoTime now);
     /// When the messages were sent which the last frame has acknowledged.
