@@ -24,6 +24,7 @@ before(async () => {
     await cluster.prepare();
     origin = `http://127.0.0.1:${cluster.ports.console}`;
     cluster.consoleOptions.push('--console-canary', cluster.websocket);
+    cluster.environment = { BECKON_EDGE_PING_INTERVAL: '2s', BECKON_EDGE_PING_TIMEOUT: '1s' };
     if (kafka) {
         const file = join(cluster.directory, 'token');
         writeFileSync(file, TOKEN + '\n');
@@ -108,6 +109,17 @@ test('the canary pushes through the edge and measures', async () => {
     }, PATIENCE);
     assert.equal(page.edges[0].edge, cluster.websocket);
     assert.ok(page.edges[0].p50_ms > 0);
+});
+
+test('the canary never fails at an edge that works: not as both start, and not for want of a pong', async () => {
+    const page = await until('two pushes of the canary', async () => {
+        const now = await api('canary');
+        return now.edges[0].sent >= 2 ? now : null;
+    }, PATIENCE);
+    assert.equal(page.edges[0].failed, 0);
+    const opsOfEdge = kafka ? cluster.ports.opsEdge : cluster.ports.ops;
+    assert.ok(await cluster.metric('beckon_edge_clients', '', opsOfEdge) >= 1);
+    assert.equal(await cluster.metric('beckon_edge_closed_total', 'reason="pong_timeout"', opsOfEdge), 0);
 });
 
 test('the cluster page has a home for every partition', async () => {

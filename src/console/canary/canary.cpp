@@ -30,6 +30,8 @@ namespace metric = ops::metric;
 constexpr std::int64_t kTtlSeconds = 10;
 /// Older ones that may come before the one that is waited for.
 constexpr int kNotificationsMax = 100;
+/// At an edge that has never let a push through, before that counts as a failure.
+constexpr int kTriesAtStart = 20;
 
 /// Both ends of a subscription at one edge. One thread, but for interrupt().
 class Pair {
@@ -64,6 +66,21 @@ public:
             if ((*got)->text == text) return core::Duration{(*got)->arrived - begin};
         }
         return failed("only other messages were received");
+    }
+
+    /// Waits, and answers the edge's pings meanwhile: it closes a client that does not.
+    void rest(const std::stop_token& stop, core::Duration time) {
+        using std::chrono::milliseconds;
+        const auto until = steady_clock::now() + time;
+        const auto left = [until] {
+            return std::chrono::ceil<milliseconds>(until - steady_clock::now());
+        };
+        while (agent_.open() && !stop.stop_requested() && left() > milliseconds{0}) {
+            const auto late = agent_.next(left());
+            if (!late) break;  // the next push connects again
+            if (*late) static_cast<void>(agent_.ack(**late));
+        }
+        core::pause(stop, left());
     }
 
 private:
@@ -185,14 +202,22 @@ struct Canary::Impl {
 
     void run(Runner& runner, const std::stop_token& stop) {
         pthread_setname_np(pthread_self(), "console-canary");
+        // An edge that has just started, perhaps in this process, need not work at once.
+        const auto starts_until = steady_clock::now() + config.every;
+        bool starting = true;
         while (!stop.stop_requested()) {
             const auto at = clock.wall();
             const auto took = runner.pair.push();
             if (stop.stop_requested()) return;
+            starting = starting && !took && steady_clock::now() < starts_until;
+            if (starting) {
+                runner.pair.rest(stop, config.every / kTriesAtStart);
+                continue;
+            }
             add(runner, {.at = at,
                          .took = took ? std::optional{*took} : std::nullopt,
                          .why = took ? std::string{} : took.error().message});
-            core::pause(stop, config.every);
+            runner.pair.rest(stop, config.every);
         }
     }
 
