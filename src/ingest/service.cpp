@@ -159,11 +159,13 @@ void Service::notify_matrix(const CallPtr& call) {
         }
         const auto message =
             responder_.begin(std::make_shared<MatrixExchange>(std::move(push), call->peer, done));
-        if (message->route.name == RouteName::send) {
-            sending_.send(message);
-        } else {
+        if (message->route.name != RouteName::send) {
             responder_.refuse(message, {Problem::bad_endpoint, {}, 0});
+            continue;
         }
+        // A message of one that was let in is sent: the homeserver repeats all if one is refused.
+        if (&push != &pushes->front()) shared_.requests.spend(call->peer, call->began);
+        sending_.send(message);
     }
 }
 

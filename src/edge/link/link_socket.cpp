@@ -1,5 +1,7 @@
 #include "edge/link/link_socket.hpp"
 
+#include "core/contain.hpp"
+
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -20,6 +22,7 @@ using core::Fault;
 
 namespace {
 
+constexpr std::string_view kPlace = "edge-link";
 constexpr std::size_t kReadBytes = std::size_t{64} * 1024;
 /// Reads in one turn, so that a peer who sends without end does not hold up the others.
 constexpr int kReadsPerTurn = 16;
@@ -77,9 +80,15 @@ struct LinkSocket::Impl : std::enable_shared_from_this<Impl> {
 
     static void on_io(struct ev_loop*, ev_io* watcher, int flags) noexcept {
         const auto self = static_cast<Impl*>(watcher->data)->shared_from_this();
-        if (!self->established) return self->handshake();
-        if (flags & EV_WRITE) self->write_again();
-        if (self->fd >= 0 && (flags & EV_READ)) self->read();
+        if (core::contain(kPlace, [&] { self->ready(flags); })) return;
+        // What had come may be half taken.
+        core::contain(kPlace, [&] { self->end(Fault::unavailable, "an exception ended it"); });
+    }
+
+    void ready(int flags) {
+        if (!established) return handshake();
+        if (flags & EV_WRITE) write_again();
+        if (fd >= 0 && (flags & EV_READ)) read();
     }
 
     void handshake() {

@@ -97,7 +97,7 @@ struct Links::Impl {
             net::listen_shared({.host = options.host, .port = options.port, .sockets = 1});
         port = net::port_of(listeners.front());
         acceptor = std::make_unique<Acceptor>(
-            loop, std::move(listeners.front()),
+            loop, std::move(listeners.front()), net::PortFor::operators,
             [this](int fd, const sockaddr_storage&) { accepted(fd); }, [] {});
         loop.post([this] { tick(); });
         loop.start();

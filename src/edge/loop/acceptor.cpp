@@ -1,5 +1,6 @@
 #include "edge/loop/acceptor.hpp"
 
+#include "core/contain.hpp"
 #include "core/logger.hpp"
 #include "net/listener.hpp"
 
@@ -21,6 +22,7 @@ constexpr int kAcceptsPerTurn = 64;
 struct Acceptor::Impl {
     ShardLoop& loop;
     net::Descriptor listener;
+    const net::PortFor port_for;
     Accepted accepted;
     Paused paused;
     ev_io watcher{};
@@ -38,11 +40,12 @@ struct Acceptor::Impl {
     Resume resume{*this};
 
     void accept() {
-        const auto outcome =
-            net::accept_some(listener.get(), kAcceptsPerTurn, net::PortFor::clients,
-                             [this](net::Descriptor socket, const sockaddr_storage& peer) {
-                                 accepted(socket.release(), peer);
-                             });
+        const auto outcome = net::accept_some(
+            listener.get(), kAcceptsPerTurn, port_for,
+            [this](net::Descriptor socket, const sockaddr_storage& peer) {
+                // One that throws is lost, and the rest are taken.
+                core::contain(loop.name(), [&] { accepted(socket.release(), peer); });
+            });
         if (outcome == net::AcceptOutcome::exhausted) return pause(errno);
         pause_logged = false;
     }
@@ -56,9 +59,11 @@ struct Acceptor::Impl {
     }
 };
 
-Acceptor::Acceptor(ShardLoop& loop, net::Descriptor listener, Accepted accepted, Paused paused)
+Acceptor::Acceptor(ShardLoop& loop, net::Descriptor listener, net::PortFor port_for,
+                   Accepted accepted, Paused paused)
     : impl_(new Impl{.loop = loop,
                      .listener = std::move(listener),
+                     .port_for = port_for,
                      .accepted = std::move(accepted),
                      .paused = std::move(paused)}) {
     ev_io_init(

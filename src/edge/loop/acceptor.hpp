@@ -2,6 +2,7 @@
 
 #include "edge/loop/shard_loop.hpp"
 #include "net/descriptor.hpp"
+#include "net/port_for.hpp"
 
 #include <functional>
 #include <memory>
@@ -19,7 +20,8 @@ public:
     using Paused = std::function<void()>;
 
     /// Before the loop runs.
-    Acceptor(ShardLoop& loop, net::Descriptor listener, Accepted accepted, Paused paused);
+    Acceptor(ShardLoop& loop, net::Descriptor listener, net::PortFor port_for, Accepted accepted,
+             Paused paused);
     /// On the loop's thread, or after its end.
     ~Acceptor();
 

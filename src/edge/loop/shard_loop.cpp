@@ -264,12 +264,10 @@ void ShardLoop::run_and_wait(const Task& task) {
         task();
         return;
     }
-    std::promise<void> done;
-    post([&] {
-        task();
-        done.set_value();
-    });
-    done.get_future().wait();
+    std::packaged_task<void()> packaged{task};
+    auto done = packaged.get_future();
+    post([&packaged] { packaged(); });
+    done.get();
 }
 
 void ShardLoop::at_turn_end(std::function<bool()> hook) { impl_->hooks.push_back(std::move(hook)); }

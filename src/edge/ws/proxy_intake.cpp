@@ -1,5 +1,7 @@
 #include "edge/ws/proxy_intake.hpp"
 
+#include "core/contain.hpp"
+
 #include <iterator>
 #include <utility>
 
@@ -22,7 +24,8 @@ struct ProxyIntake::Waiting : WheelTimer {
             &watcher,
             [](struct ev_loop*, ev_io* w, int) {
                 auto& ready = *static_cast<Waiting*>(w->data);
-                ready.intake.read(ready);
+                auto& intake = ready.intake;
+                core::contain(intake.loop_.name(), [&] { intake.read(ready); });
             },
             socket.get(), EV_READ);
         watcher.data = this;

@@ -248,7 +248,7 @@ void WsServer::serve(ClientEvents& front, net::Descriptor listener) {
                                           });
     }
     impl_->acceptor = std::make_unique<Acceptor>(
-        impl_->loop, std::move(listener),
+        impl_->loop, std::move(listener), net::PortFor::clients,
         [this](int fd, const sockaddr_storage& peer) { impl_->accept(fd, peer); },
         [this] { impl_->metrics.accept_pauses->Increment(); });
 }

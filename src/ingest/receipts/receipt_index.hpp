@@ -43,6 +43,15 @@ public:
         if (order_.size() > entries_max_) forget_oldest();
         return true;
     }
+    /// Forgets all of the partition: its outcomes come again from the first.
+    void clear(core::Partition partition) {
+        std::erase_if(order_, [&](const Place& place) {
+            if (place.partition != partition) return false;
+            entries_.erase(place.subscription);
+            return true;
+        });
+        forgotten_.erase(partition);
+    }
     /// Up to `max` behind `after`, ascending.
     std::vector<Entry> after(const core::ReceiptId& subscription, core::Offset after,
                              std::size_t max) const {

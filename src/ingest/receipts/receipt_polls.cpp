@@ -79,6 +79,7 @@ fold::TopicState& ReceiptPolls::follow(core::Partition partition) {
         fold::TopicState::Context{.log = log_, .executor = executor_, .clock = clock_},
         fold::TopicState::Events{
             .apply = [this](const auto& from, const auto& record) { take(from.partition, record); },
+            .cleared = [this, partition] { index_.clear(partition); },
             .caught_up = [this, partition] { caught_up(partition); }});
     state->start();
     return *state;

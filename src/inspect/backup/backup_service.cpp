@@ -1,5 +1,6 @@
 #include "inspect/backup/backup_service.hpp"
 
+#include "core/contain.hpp"
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "inspect/log/log_service.hpp"
@@ -19,6 +20,7 @@ namespace {
 constexpr int kAccepted = 202;
 constexpr int kUnauthorized = 401;
 constexpr int kNotFound = 404;
+constexpr int kUnavailable = 503;
 constexpr int kBusy = 409;
 
 }  // namespace
@@ -51,24 +53,37 @@ struct BackupService::Impl {
             state = "running";
             error.clear();
         }
-        worker = std::jthread{[this] { make(); }};  // the earlier one has ended
+        // The earlier one has ended.
+        if (!core::contain("backup", [this] { worker = std::jthread{[this] { make(); }}; })) {
+            ended("no thread could be started");
+            return ops::refusal(kUnavailable, "no thread could be started");
+        }
         return {.status = kAccepted, .body = state_text()};
     }
 
     void make() {
         pthread_setname_np(pthread_self(), "backup");
-        std::error_code ignored;
-        std::filesystem::remove_all(directory, ignored);
-        const auto copied = log.copy_to(directory);
-        if (copied) {
+        std::string fault = "something unforeseen happened";
+        core::contain("backup", [&] {
+            std::error_code ignored;
+            std::filesystem::remove_all(directory, ignored);
+            const auto copied = log.copy_to(directory);
+            fault = copied ? "" : copied.error().message;
+        });
+        if (fault.empty()) {
             core::log_info("inspect", "log_copied", {{"directory", directory.string()}});
         } else {
             core::log_error("inspect", "log_not_copied",
-                            {{"directory", directory.string()}, {"error", copied.error().message}});
+                            {{"directory", directory.string()}, {"error", fault}});
         }
+        ended(std::move(fault));
+    }
+
+    /// `fault` is empty if the backup was made.
+    void ended(std::string fault) {
         const std::scoped_lock lock{mutex};
-        state = copied ? "done" : "failed";
-        if (!copied) error = copied.error().message;
+        state = fault.empty() ? "done" : "failed";
+        error = std::move(fault);
     }
 
     std::string state_text() const {

@@ -6,17 +6,14 @@
 #include "core/hmac.hpp"
 #include "core/json_text.hpp"
 #include "inspect/log/log_batch.hpp"
-#include "log/blocking_executor.hpp"
+#include "inspect/pages/page_thread.hpp"
 #include "log/read_partition.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include <nlohmann/json.hpp>
-#include <pthread.h>
 
 namespace beckon::inspect {
 
@@ -32,7 +29,6 @@ constexpr std::string_view kPurpose = "beckon/log-pages/1";
 constexpr milliseconds kTimeout{5'000};
 constexpr std::size_t kBatchBytesMax = 4U << 20;
 constexpr std::size_t kPartitionsMax = 10'000;
-constexpr auto kForever = std::chrono::hours{24 * 365};
 
 int status_of(Fault fault) {
     switch (fault) {
@@ -111,27 +107,15 @@ bool LogProofs::admits(std::string_view authorization) const {
 
 struct LogService::Impl {
     Impl(ops::OpsServer& ops, log::EventLog& l, const core::KeyRing& keys) : log(l), proofs(keys) {
-        thread = std::jthread{[this] { work(); }};
         mount.emplace(ops.mount_late("/log", [this](ops::LateRequest request, ops::PageDone done) {
             if (!proofs.admits(request.authorization)) {
                 return done(
                     error_page({Fault::unauthorized,
                                 "reading the log needs a proof of this installation's key ring"}));
             }
-            tasks.post([this, request = std::move(request), done = std::move(done)] {
-                done(answer(request));
-            });
+            thread.answer([this, request = std::move(request)] { return answer(request); },
+                          std::move(done));
         }));
-    }
-    ~Impl() {
-        mount.reset();
-        stopping = true;
-        tasks.post([] {});  // wakes it
-    }
-
-    void work() {
-        pthread_setname_np(pthread_self(), "log-pages");
-        tasks.wait_until([this] { return stopping.load(); }, core::SystemClock{}.mono() + kForever);
     }
 
     Page answer(const ops::LateRequest& request) {
@@ -193,10 +177,8 @@ struct LogService::Impl {
 
     log::EventLog& log;
     const LogProofs proofs;  ///< constant
-    log::BlockingExecutor tasks;
-    std::atomic<bool> stopping = false;
-    std::optional<ops::Mount> mount;
-    std::jthread thread;
+    PageThread thread{"log-pages"};
+    std::optional<ops::Mount> mount;  ///< ends first
 };
 
 LogService::LogService(ops::OpsServer& ops, log::EventLog& log, const core::KeyRing& keys)

@@ -3,18 +3,14 @@
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "inspect/log/log_service.hpp"
-#include "log/blocking_executor.hpp"
+#include "inspect/pages/page_thread.hpp"
 #include "store/open_stores.hpp"
 
-#include <atomic>
-#include <iterator>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <nlohmann/json.hpp>
-#include <pthread.h>
 
 namespace beckon::inspect {
 
@@ -27,7 +23,6 @@ constexpr int kUnauthorized = 401;
 constexpr int kNotFound = 404;
 constexpr int kConflict = 409;
 constexpr int kUnavailable = 503;
-constexpr auto kForever = std::chrono::hours{24 * 365};
 
 }  // namespace
 
@@ -38,7 +33,6 @@ struct StoreService::Impl {
         : edge_store(data / "edge"), copies(store_copies_of(data)), proofs(keys) {
         std::error_code ignored;
         fs::remove_all(copies, ignored);
-        thread = std::jthread{[this] { work(); }};
         mount.emplace(ops.mount_late("/store", [this](const ops::LateRequest& request, auto done) {
             if (request.path != "/copy")
                 return done(ops::refusal(kNotFound, "there is no such page"));
@@ -46,18 +40,8 @@ struct StoreService::Impl {
                 return done(ops::refusal(kUnauthorized,
                                          "copies need a proof of this installation's key ring"));
             }
-            tasks.post([this, done = std::move(done)] { done(copy()); });
+            thread.answer([this] { return copy(); }, std::move(done));
         }));
-    }
-    ~Impl() {
-        mount.reset();
-        stopping = true;
-        tasks.post([] {});  // wakes it
-    }
-
-    void work() {
-        pthread_setname_np(pthread_self(), "store-copies");
-        tasks.wait_until([this] { return stopping.load(); }, core::SystemClock{}.mono() + kForever);
     }
 
     Page copy() {
@@ -67,9 +51,16 @@ struct StoreService::Impl {
             return ops::refusal(kUnavailable,
                                 "cannot make " + copies.string() + ": " + failed.message());
         }
-        const auto there =
-            std::distance(fs::directory_iterator{copies, failed}, fs::directory_iterator{});
-        if (static_cast<std::size_t>(there) >= kCopiesMax) {
+        std::size_t there = 0;
+        for (fs::directory_iterator at{copies, failed}; !failed && at != fs::directory_iterator{};
+             at.increment(failed)) {
+            ++there;
+        }
+        if (failed) {
+            return ops::refusal(kUnavailable,
+                                "cannot read " + copies.string() + ": " + failed.message());
+        }
+        if (there >= kCopiesMax) {
             return ops::refusal(kConflict, copies.string() + " has " + std::to_string(there) +
                                                " copies: remove the unused ones");
         }
@@ -89,10 +80,8 @@ struct StoreService::Impl {
     const fs::path copies;
     const LogProofs proofs;
     std::uint64_t next = 0;  ///< of the thread
-    log::BlockingExecutor tasks;
-    std::atomic<bool> stopping = false;
-    std::optional<ops::Mount> mount;
-    std::jthread thread;
+    PageThread thread{"store-copies"};
+    std::optional<ops::Mount> mount;  ///< ends first
 };
 
 StoreService::StoreService(ops::OpsServer& ops, const fs::path& data, const core::KeyRing& keys)

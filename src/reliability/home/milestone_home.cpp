@@ -158,7 +158,7 @@ void MilestoneHome::publish_counts() {
         if (*notified_ == present) return;
     }
     notified_ = present;
-    publish_totals(encode(present));
+    publish_totals(encode(present), [this] { notified_.reset(); });
 }
 
 void MilestoneHome::publish_reports() {
@@ -192,15 +192,19 @@ void MilestoneHome::go_on_with_report() {
     }
     const auto done = *std::exchange(report_, std::nullopt);
     reported_ = done.day;
-    publish_totals(encode(PartitionReport{done.day, options_.partition, done.report}));
-    publish_totals(encode(ReportRemoved{done.day - kReportsKept, options_.partition}));
+    publish_totals(
+        encode(PartitionReport{done.day, options_.partition, done.report}),
+        [this, day = done.day] { reported_ = std::min(*reported_, day - std::chrono::days{1}); });
+    publish_totals(encode(ReportRemoved{done.day - kReportsKept, options_.partition}), [] {});
 }
 
-void MilestoneHome::publish_totals(core::Record record) {
-    context_.publisher.publish(kTotals, std::move(record),
-                               lifetime_.guard([this](const core::Result<log::Appended>& done) {
-                                   if (!done) notified_.reset();  // reported again at the next tick
-                               }));
+/// `failed`: it is published again at the next tick.
+void MilestoneHome::publish_totals(core::Record record, std::function<void()> failed) {
+    context_.publisher.publish(
+        kTotals, std::move(record),
+        lifetime_.guard([failed = std::move(failed)](const core::Result<log::Appended>& done) {
+            if (!done) failed();
+        }));
 }
 
 }  // namespace beckon::reliability

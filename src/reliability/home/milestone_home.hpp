@@ -84,7 +84,7 @@ private:
     void publish_reports();
     void start_report(Day day);
     void go_on_with_report();
-    void publish_totals(core::Record record);
+    void publish_totals(core::Record record, std::function<void()> failed);
 
     struct ReportUnderWay {
         Day day;
@@ -103,7 +103,7 @@ private:
     bool serves_ = false;
     std::size_t expiring_ = 0;  ///< published and not answered
     std::optional<PartitionCounts> notified_;
-    std::optional<Day> reported_;  ///< the last day whose report was published, or need not be
+    std::optional<Day> reported_;  ///< the last day whose report is published, or need not be
     std::optional<ReportUnderWay> report_;
     core::Lifetime lifetime_;
     fold::Fold fold_;  ///< first to go: it calls us

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -35,6 +36,13 @@ TEST_CASE("posted tasks run on the loop's thread in order", "[edge][shard_loop]"
     REQUIRE(seen.size() == 1000);
     CHECK(std::is_sorted(seen.begin(), seen.end()));
     CHECK_FALSE(shard.loop.here());
+}
+
+TEST_CASE("who waits for a task gets its exception", "[edge][shard_loop]") {
+    Running shard;
+    CHECK_THROWS_WITH(shard.loop.run_and_wait([] { throw std::runtime_error("no thread"); }),
+                      "no thread");
+    shard.loop.run_and_wait([] {});  // and the loop goes on
 }
 
 TEST_CASE("posts of many threads all arrive", "[edge][shard_loop]") {

@@ -324,6 +324,26 @@ TEST_CASE("the index keeps a bounded number of outcomes and knows what it forgot
     CHECK(index.complete(1, -1));
 }
 
+TEST_CASE("outcomes that are read again stand once in the index", "[ingest][receipts]") {
+    constexpr auto kMany = static_cast<core::Offset>(2 * ingest::ReceiptIndex::kReadBack);
+    ingest::ReceiptIndex index{1'000};
+    const core::ReceiptId one{core::random_uuid4()};
+    const core::ReceiptId two{core::random_uuid4()};
+    const auto entry = [](core::Offset offset) {
+        return ingest::ReceiptIndex::Entry{
+            .offset = offset, .time = {}, .message_id = std::to_string(offset), .reason = {}};
+    };
+    for (int round = 0; round < 2; ++round) {
+        for (core::Offset offset = 0; offset < kMany; ++offset) {
+            CHECK(index.add(0, one, entry(offset)));
+        }
+        CHECK(index.after(one, -1, 1'000).size() == static_cast<std::size_t>(kMany));
+        if (round == 0) CHECK(index.add(1, two, entry(7)));
+        if (round == 0) index.clear(0);
+    }
+    CHECK(index.after(two, -1, 10) == std::vector{entry(7)});
+}
+
 TEST_CASE("a sender that is answered 410 receives it as an event too, once", "[ingest][receipts]") {
     World world;
     const auto events = [&] { return world.records(log::Topic::kEvents.index()); };

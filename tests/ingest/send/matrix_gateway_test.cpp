@@ -76,6 +76,17 @@ TEST_CASE("a homeserver is told which pushkeys to forget, and when to come again
     CHECK(world.ask(notify(Json::array({device(url(good))}))).status == 503);
 }
 
+TEST_CASE("each device of a Matrix notification counts as a request", "[matrix]") {
+    IngestWorld world{{.requests_per_second = 4, .matrix_gateway = true}};
+    const auto target = world.subscribed();
+    auto devices = Json::array();
+    for (int i = 0; i < 3; ++i) devices.push_back(device(url(target)));
+    CHECK(world.ask(notify(devices)).status == 200);
+    CHECK(world.ask(notify(devices)).status == 200);  // the fourth, and two that it has not
+    CHECK(world.ask(notify(devices)).status == 429);
+    CHECK(world.notifications().size() == 6);
+}
+
 TEST_CASE("a notification that is too large for every app is dropped", "[matrix]") {
     IngestWorld world{{.matrix_gateway = true}};
     const auto target = world.subscribed();

@@ -11,6 +11,7 @@
 #include "support/test_executor.hpp"
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -240,6 +241,21 @@ TEST_CASE("ten minutes after midnight the report of the day is published", "[rel
     CHECK(texts(*view.counts()) == texts(world.home->counts().counts));
     CHECK(view.report(reports.back().day) == reports.back().report);
     CHECK_FALSE(view.report(reports.back().day + std::chrono::days{3}));
+}
+
+TEST_CASE("a report that the log did not take is published once it does", "[reliability][home]") {
+    World world;
+    const auto midnight = day_of(world.clock.wall()) + std::chrono::days{1};
+    world.report("a", {Milestone::received, Milestone::expired});
+    world.run_for(seconds{5});
+    world.executor.run_for(Timestamp{midnight} + minutes{9} - world.clock.wall());
+    world.executor.run_for(minutes{2});
+    world.log->fail_next_publishes(5);  // of seven reports, and removals of old ones
+    world.run_for(seconds{20});
+    std::set<Day> days;
+    for (const auto& report : world.reported<PartitionReport>()) days.insert(report.day);
+    CHECK(days.size() == MilestoneHome::kReportsAtStart.count() + 1);
+    CHECK(*days.rbegin() == day_of(midnight) - std::chrono::days{1});
 }
 
 // Verified to fail when only a tick lets histories be written.
