@@ -471,6 +471,12 @@ void MemoryLog::truncate_before(TopicPartition where, Offset start) {
     std::erase_if(s.records, [&](const Stored& stored) { return stored.offset < s.start; });
 }
 
+void MemoryLog::make_anew(TopicPartition where) {
+    auto& s = state_->partition(where);
+    s.records.clear();
+    s.start = s.end = 0;
+}
+
 std::unique_ptr<MemoryLog> make_memory_log(const MemoryLog::Options& options) {
     return std::make_unique<MemoryLog>(options);
 }

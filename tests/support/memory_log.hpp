@@ -74,6 +74,9 @@ public:
     void set_missing_time(core::MissingTime missing) { missing_ = std::move(missing); }
     /// Moves the log start.
     void truncate_before(TopicPartition where, core::Offset start);
+    /// Empties the partition, whose next record has offset 0: its topic was deleted and made anew.
+    /// While it has no reader.
+    void make_anew(TopicPartition where);
 
     const std::vector<Stored>& records(TopicPartition where) const;
 

@@ -4,6 +4,7 @@
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "fold/topic_state.hpp"
+#include "log/until.hpp"
 #include "records/events.hpp"
 
 #include <utility>
@@ -54,6 +55,7 @@ struct PartitionHome::Impl {
     void serve(core::Epoch of);
     void started();
     void begin_fan_out();
+    void fan_out_from_recorded();
 };
 
 void PartitionHome::Impl::start() {
@@ -175,9 +177,24 @@ void PartitionHome::Impl::started() {
     core::log_debug("retry", "serving", {{"partition", options.partition}, {"epoch", epoch}});
 }
 
+void PartitionHome::Impl::begin_fan_out() {
+    if (!done) return fan_out_from_recorded();
+    const log::TopicPartition where{Topic::kEvents, options.partition};
+    log::until_known({life, context.executor}, context.log, where,
+                     [this, where](const core::Result<log::Ends>& ends) {
+                         if (!ends) return start_again(ends.error());
+                         if (done->events_next > ends->end) {
+                             report_made_anew(where, done->events_next, ends->end);
+                             done->events_next = ends->start;
+                             done->fan_out = {};
+                         }
+                         fan_out_from_recorded();
+                     });
+}
+
 /// The log knows that events are fanned out before the first one is. Where it knew so already the
 /// fan-out before has not ended in order: an event may have ended its process, if this is another.
-void PartitionHome::Impl::begin_fan_out() {
+void PartitionHome::Impl::fan_out_from_recorded() {
     EventFanOut::Options how{.partition = options.partition};
     if (done) {
         how.from = done->events_next;

@@ -133,11 +133,23 @@ void PartitionTiers::open_tiers() {
     for (const auto& [tier, opened] : tiers_) opened->start();
 }
 
+void report_made_anew(log::TopicPartition where, Offset position, Offset end) {
+    core::log_error("retry", "topic_made_anew",
+                    {{"topic", where.topic.name()},
+                     {"partition", where.partition},
+                     {"position", position},
+                     {"log_end", end}});
+}
+
 void PartitionTiers::open_tier(int tier) {
     const auto& barrier = scanned_.at(Topic::retry(tier));
     Finished from;
     if (options_.from && options_.from->tiers.contains(tier)) {
         from = options_.from->tiers.at(tier).finished;
+        if (barrier.made_anew || from.low > barrier.end) {
+            report_made_anew(at(Topic::retry(tier)), from.low, barrier.end);
+            from = {};
+        }
         count_lost(tier, {from.low, barrier.start}, from);
     }
     auto opened = std::make_unique<Tier>(

@@ -27,6 +27,10 @@
 
 namespace beckon::retry {
 
+/// Logs that a position which was recorded lies above the end of its log: the topic was deleted and
+/// made anew. What had waited there is lost; what is there now is taken from its start.
+void report_made_anew(log::TopicPartition where, core::Offset position, core::Offset end);
+
 /// All tiers of one partition at their home: hands on due deliveries, promotes failed ones to their
 /// next tier, and keeps `retry.done`. It exists while its node holds the lease of the partition; a
 /// new owner starts another one from the last DoneRecord.

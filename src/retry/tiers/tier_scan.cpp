@@ -27,6 +27,10 @@ void TierScan::start() {
                          if (!ends) return end(core::fail(ends.error()));
                          found_.start = ends->start;
                          if (!from_) from_ = ends->end;
+                         if (*from_ > ends->end) {
+                             found_.made_anew = true;
+                             from_ = ends->start;
+                         }
                          publish_barrier();
                      });
 }

@@ -24,6 +24,8 @@ public:
     struct Found {
         core::Offset start = 0;  ///< of the log
         core::Offset end = 0;    ///< the read barrier's offset + 1
+        /// `from` was above the log's end: the topic is another one, read from its start.
+        bool made_anew = false;
         core::Timestamp time{};  ///< the read barrier's
         core::MonoTime sent{};   ///< when it was published
         core::MonoTime seen{};   ///< when its report came

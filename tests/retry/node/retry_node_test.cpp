@@ -448,6 +448,33 @@ TEST_CASE("a restart goes on from the log: webhooks, waiting deliveries, and not
     CHECK(world.received["http://w2.example/"].size() == 1);
 }
 
+TEST_CASE("events whose topic was made anew are delivered from its start", "[retry][node]") {
+    World world;
+    std::size_t before = 0;
+    {
+        Process first{world, "a"};
+        world.run_for(20s);
+        REQUIRE(first.add_webhook("w1", "t"));
+        for (int i = 0; i < 40; ++i) first.post("old-" + std::to_string(i), "t");
+        world.run_for(5s);
+        before = world.received["http://w1.example/"].size();
+        CHECK(before == 40);
+        first.node.stop([] {});
+        world.run_for(1s);
+    }
+    for (core::Partition p = 0; p < kPartitions; ++p) {
+        world.log->make_anew({log::Topic::kEvents, p});
+        world.log->make_anew({log::Topic::retry(0), p});
+    }
+    Process second{world, "b"};
+    world.run_for(20s);
+    for (int i = 0; i < 8; ++i) second.post("new-" + std::to_string(i), "t");
+    world.run_for(10s);
+    CAPTURE(second.why_not);
+    CHECK(second.ready);
+    CHECK(world.received["http://w1.example/"].size() == before + 8);
+}
+
 TEST_CASE("two nodes share the partitions, and one takes over the other's", "[retry][node]") {
     World world;
     auto first = std::make_unique<Process>(world, "a");

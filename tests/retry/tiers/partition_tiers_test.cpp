@@ -508,6 +508,27 @@ TEST_CASE("row 18: unfinished deliveries that fell off the log are counted exact
     CHECK(next.tiers.counts().lost == 2);
 }
 
+TEST_CASE("a tier whose topic was made anew is taken from its start", "[retry][crash]") {
+    TiersWorld world;
+    {
+        TiersOwner owner{world};
+        owner.answer = [&](const auto& due) { owner.succeed(due); };
+        for (int i = 0; i < 50; ++i) world.put("n" + std::to_string(i));
+        world.run_for(1s);
+    }
+    world.log->make_anew({Topic::retry(0), kP});
+    for (const auto* id : {"a", "b"}) world.put(id);
+    TiersOwner next{world, 2};
+    next.answer = [&](const auto& due) { next.succeed(due); };
+    world.run_for(1s);
+    CHECK(next.ids() == Ids{"a", "b"});
+    CHECK(next.tiers.counts().lost == 0);
+    world.put("c");
+    world.run_for(1s);
+    CHECK(next.ids() == Ids{"a", "b", "c"});
+    CHECK(world.done()->tiers.at(0).finished.low <= 6);
+}
+
 TEST_CASE("row 18: deliveries that fall off the log while their home waits are counted exactly too",
           "[retry][crash]") {
     TiersWorld world;
