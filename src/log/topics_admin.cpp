@@ -1,11 +1,11 @@
 #include "log/topics_admin.hpp"
 
 #include "core/assert.hpp"
+#include "core/decimal.hpp"
 #include "core/logger.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -37,6 +37,7 @@ constexpr const char* kDeleteRetentionMs = "delete.retention.ms";
 
 std::string ms(milliseconds duration) { return std::to_string(duration.count()); }
 
+constexpr const char* kPartitions = "partitions";
 constexpr const char* kReplicationFactor = "replication.factor";
 /// Retention deletes by age and never by size: a limit of bytes would delete messages that wait.
 constexpr const char* kRetentionBytes = "retention.bytes";
@@ -91,11 +92,9 @@ Settings notifications(const LayoutOptions& options) {
 }
 
 std::optional<milliseconds> duration_of(std::string_view text) {
-    std::int64_t count = 0;
-    const auto* const end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, count);
-    if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
-    return count < 0 ? milliseconds::max() : milliseconds{count};  // Kafka's -1: for ever
+    const auto count = core::parse_decimal<std::int64_t>(text);
+    if (!count) return std::nullopt;
+    return *count < 0 ? milliseconds::max() : milliseconds{*count};  // Kafka's -1: for ever
 }
 
 /// A topic that keeps records for less time than the table says may lose records that are still
@@ -111,17 +110,26 @@ bool is_shorter(std::string_view setting, std::string_view is, std::string_view 
     return !kept || (needed && *kept < *needed);
 }
 
+bool is_fewer(std::string_view is, std::string_view expected) {
+    return core::parse_decimal<core::Partition>(is).value_or(0) <
+           core::parse_decimal<core::Partition>(expected).value_or(0);
+}
+
 /// The promises depend on these settings: acknowledgements, retention, and the source of append
 /// times.
 bool is_essential(Topic topic, std::string_view setting, std::string_view is,
                   std::string_view expected) {
+    // Records go to the partitions that `control` counts, and Kafka cannot take others away.
+    if (setting == kPartitions) return is_fewer(is, expected);
     // How far back reports go is the operator's choice: no promise rests on it.
     const bool is_less = setting == kRetentionBytes || is_shorter(setting, is, expected);
     if (is_less) return topic != Topic::kReliability;
     constexpr std::array kEssential = {
-        std::string_view{"partitions"},     std::string_view{kReplicationFactor},
-        std::string_view{"cleanup.policy"}, std::string_view{"message.timestamp.type"},
-        std::string_view{kMinInsync},       std::string_view{"unclean.leader.election.enable"},
+        std::string_view{kReplicationFactor},
+        std::string_view{"cleanup.policy"},
+        std::string_view{"message.timestamp.type"},
+        std::string_view{kMinInsync},
+        std::string_view{"unclean.leader.election.enable"},
     };
     return std::find(kEssential.begin(), kEssential.end(), setting) != kEssential.end();
 }
@@ -151,7 +159,7 @@ void compare(const TopicSpec& wanted, const TopicSpec& is, TopicsPlan& plan) {
         plan.differences.push_back(
             {wanted.topic, what, std::move(now), std::move(expected), essential});
     };
-    note("partitions", std::to_string(is.partitions), std::to_string(wanted.partitions));
+    note(kPartitions, std::to_string(is.partitions), std::to_string(wanted.partitions));
     if (is.replication_factor < kCopiesMin && wanted.replication_factor >= kCopiesMin) {
         note(kReplicationFactor, std::to_string(is.replication_factor),
              std::to_string(wanted.replication_factor));

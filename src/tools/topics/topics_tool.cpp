@@ -5,6 +5,7 @@
 #include "core/time_text.hpp"
 #include "log/control.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -73,6 +74,15 @@ log::LayoutOptions layout_for(log::LayoutOptions asked, const Existing& existing
     return asked;
 }
 
+/// Whether stores that were folded from the log do not belong to it any more. Their checkpoints are
+/// offsets, which the topics that are made now have again.
+bool is_another_log(const log::TopicsPlan& planned) {
+    return std::any_of(planned.missing.begin(), planned.missing.end(), [](const auto& spec) {
+        return spec.topic == Topic::kNotifications || spec.topic == Topic::kSubscriptions ||
+               spec.topic == Topic::kReliability;
+    });
+}
+
 void print(const Control& control, std::ostream& out) {
     out << "log id " << control.log_id << ", created " << control.created << ", "
         << control.partitions << " partitions, tiers " << text_of(control.tiers) << ", key ring "
@@ -122,6 +132,11 @@ core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
         if (!control.keyring_fingerprint) control.keyring_fingerprint = std::move(fingerprint);
     }
     control.cluster = *cluster;
+    if (*previous && is_another_log(planned)) {
+        control.log_id = core::to_hex(core::random_uuid4());
+        out << "topics from which stores are folded were deleted: the log is another one from now "
+               "on. Restart every role: each sets its store aside and folds it from the log\n";
+    }
     if (options.dry_run) {
         out << (control == *previous ? "control stays as it is\n" : "control would be written\n")
             << "dry run: nothing was changed\n";

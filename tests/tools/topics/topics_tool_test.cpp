@@ -110,6 +110,19 @@ TEST_CASE("without a number topics create makes 12 partitions, or keeps those th
     }
 }
 
+TEST_CASE("topics create makes another log where topics of stores were deleted", "[topics]") {
+    Tool tool;
+    REQUIRE(tool.create());
+    const auto before = log::read_control(*tool.log, kWait)->log_id;
+    tool.admin.existing.erase(Topic::kEvents);
+    REQUIRE(tool.create());
+    CHECK(log::read_control(*tool.log, kWait)->log_id == before);
+    tool.admin.existing.erase(Topic::kNotifications);
+    REQUIRE(tool.create());
+    CHECK(log::read_control(*tool.log, kWait)->log_id != before);
+    CHECK_THAT(tool.out.str(), Catch::Contains("Restart every role"));
+}
+
 TEST_CASE("topics create refuses existing topics that break a promise", "[topics]") {
     Tool tool;
     tool.admin.existing.emplace(Topic::kSubscriptions, TopicSpec{Topic::kSubscriptions, 3, 1, {}});
