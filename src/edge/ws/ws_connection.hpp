@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <list>
 #include <memory>
 #include <string>
 
@@ -58,14 +59,18 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// How many frames a client may send: a bucket for ten seconds, refilled evenly.
+/// How many frames a client may send: a bucket for ten seconds, refilled evenly. A frame counts
+/// once for each KiB that it has begun, since an ack costs what its updates cost.
 class FrameAllowance {
 public:
     static constexpr std::chrono::seconds kSpan{10};
+    static constexpr std::size_t kFrameBytes = 1'024;
 
-    /// One frame came. False: it is one too many.
-    bool allow(std::size_t per_second, core::MonoTime now) {
+    /// A frame of that size came. False: it is one too many.
+    bool allow(std::size_t per_second, std::size_t frame_bytes, core::MonoTime now) {
         const auto most = static_cast<float>(per_second * kSpan.count());
+        // One frame is always within what a client that was quiet may send.
+        const auto cost = std::min(most, static_cast<float>(1 + frame_bytes / kFrameBytes));
         if (!started_) {
             started_ = true;
             left_ = most;
@@ -74,8 +79,8 @@ public:
             left_ = std::min(most, left_ + passed.count() * static_cast<float>(per_second));
         }
         at_ = now;
-        if (left_ < 1) return false;
-        left_ -= 1;
+        if (left_ < cost) return false;
+        left_ -= cost;
         return true;
     }
     /// Something went out that is to be answered.
@@ -95,6 +100,7 @@ struct HalfFrame : WheelTimer {
     HalfFrame(Connection& c, Fire fire) : WheelTimer(fire), connection(c) {}
     Connection& connection;
     std::string text;
+    std::list<Connection*>::iterator place{};  ///< among those of the shard
 };
 
 /// One socket from accept to its end. Owned by its lws connection: made before it is adopted,

@@ -36,13 +36,13 @@ struct WsServerOptions {
     std::size_t outbox_bytes_max = 1U << 20;
     /// A message that comes in pieces is complete after so long, or the client is closed.
     core::Duration frame_timeout = std::chrono::seconds{15};
-    /// Memory for pieces of incomplete messages, of all clients of the shard; above it a client
-    /// that sends a piece is closed.
+    /// Memory for pieces of incomplete messages, of all clients of the shard; above it the clients
+    /// are closed whose messages have been incomplete for longest.
     std::size_t half_frames_bytes_max = 32U << 20;
     /// Sockets that lws takes at one time; 0: as many as the process may open.
     unsigned sockets_max = 0;
-    /// Frames that one client may send over ten seconds, a second's worth; each notification that
-    /// it gets allows one more, for its ack. 0: no limit.
+    /// Frames that one client may send over ten seconds, a second's worth (FrameAllowance); each
+    /// notification that it gets allows one more, for its ack. 0: no limit.
     std::size_t frames_per_second_max = 0;
     /// Web pages that may connect, by their Origin; empty: all. Clients without an Origin always
     /// may.

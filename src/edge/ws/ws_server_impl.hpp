@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -68,6 +69,7 @@ struct WsServer::Impl {
     int opened(Connection& c);
     int received(Connection& c, std::string_view piece);
     int keep_piece(Connection& c, std::string_view piece);
+    void make_space_for_piece(std::size_t bytes);
     void drop_pieces(Connection& c);
     int writeable(Connection& c);
     int peer_closes(Connection& c);
@@ -107,6 +109,7 @@ struct WsServer::Impl {
     int callbacks = 0;               ///< how deep we are inside callbacks of lws
     std::size_t sockets = 0;
     CutWatch cuts;
+    std::list<Connection*> half_frames;  ///< with a message that is incomplete, the oldest first
     std::size_t half_frames_bytes = 0;   ///< of all connections
     std::vector<unsigned char> scratch;  ///< frame under way, behind space for its header
 };

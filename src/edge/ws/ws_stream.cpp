@@ -67,7 +67,7 @@ int WsServer::Impl::received(Connection& c, std::string_view piece) {
     }
     drop_pieces(c);
     const auto limit = options.frames_per_second_max;
-    if (limit > 0 && !c.frames.allow(limit, loop.now())) {
+    if (limit > 0 && !c.frames.allow(limit, piece.size(), loop.now())) {
         close(c, closing::kFlood, ClosedBy::flood);
         return 0;
     }
@@ -75,17 +75,25 @@ int WsServer::Impl::received(Connection& c, std::string_view piece) {
     return 0;
 }
 
-int WsServer::Impl::keep_piece(Connection& c, std::string_view piece) {
-    if (half_frames_bytes + piece.size() > options.half_frames_bytes_max) {
-        close(c, closing::kOverloaded, ClosedBy::unfinished);
-        return 0;
+/// Those whose messages have been incomplete for longest make space for others.
+void WsServer::Impl::make_space_for_piece(std::size_t bytes) {
+    while (half_frames_bytes + bytes > options.half_frames_bytes_max && !half_frames.empty()) {
+        auto& oldest = *half_frames.front();
+        drop_pieces(oldest);
+        close(oldest, closing::kOverloaded, ClosedBy::unfinished);
     }
+}
+
+int WsServer::Impl::keep_piece(Connection& c, std::string_view piece) {
+    make_space_for_piece(piece.size());
+    if (c.mode != Mode::open) return 0;
     if (!c.half) {
         c.half = std::make_unique<HalfFrame>(c, [](WheelTimer& timer) {
             auto& late = static_cast<HalfFrame&>(timer).connection;
             static_cast<Impl*>(late.server)
                 ->close(late, closing::kUnfinished, ClosedBy::unfinished);
         });
+        c.half->place = half_frames.insert(half_frames.end(), &c);
         loop.schedule(*c.half, options.frame_timeout);
     }
     c.half->text.append(piece);
@@ -96,6 +104,7 @@ int WsServer::Impl::keep_piece(Connection& c, std::string_view piece) {
 void WsServer::Impl::drop_pieces(Connection& c) {
     if (!c.half) return;
     half_frames_bytes -= c.half->text.size();
+    half_frames.erase(c.half->place);
     c.half.reset();
 }
 

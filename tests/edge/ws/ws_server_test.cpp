@@ -153,21 +153,34 @@ TEST_CASE("a client that sends more than it may is closed", "[edge][ws_server]")
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::flood) == 1; }));
 }
 
+TEST_CASE("a frame counts once for each KiB", "[edge][ws_server]") {
+    edge::FrameAllowance frames;
+    const core::MonoTime now{};
+    CHECK(frames.allow(10, 60'000, now));  // 59 of a hundred
+    CHECK(frames.allow(10, 40'000, now));  // 40
+    CHECK_FALSE(frames.allow(10, 1'024, now));
+    CHECK(frames.allow(10, 1'023, now));
+    CHECK_FALSE(frames.allow(10, 1, now));
+    edge::FrameAllowance strict;
+    CHECK(strict.allow(1, 60'000, now));  // all of its ten
+    CHECK_FALSE(strict.allow(1, 1, now));
+}
+
 TEST_CASE("each notification allows one more frame, and so does time", "[edge][ws_server]") {
     edge::FrameAllowance frames;
     core::MonoTime now{};
-    for (int i = 0; i < 20; ++i) REQUIRE(frames.allow(2, now));
-    CHECK(!frames.allow(2, now));
+    for (int i = 0; i < 20; ++i) REQUIRE(frames.allow(2, 10, now));
+    CHECK(!frames.allow(2, 10, now));
     frames.give();
-    CHECK(frames.allow(2, now));
-    CHECK(!frames.allow(2, now));
+    CHECK(frames.allow(2, 10, now));
+    CHECK(!frames.allow(2, 10, now));
     now += 1s;
-    CHECK(frames.allow(2, now));
-    CHECK(frames.allow(2, now));
-    CHECK(!frames.allow(2, now));
+    CHECK(frames.allow(2, 10, now));
+    CHECK(frames.allow(2, 10, now));
+    CHECK(!frames.allow(2, 10, now));
     now += std::chrono::hours{1};
-    for (int i = 0; i < 20; ++i) REQUIRE(frames.allow(2, now));
-    CHECK(!frames.allow(2, now));
+    for (int i = 0; i < 20; ++i) REQUIRE(frames.allow(2, 10, now));
+    CHECK(!frames.allow(2, 10, now));
 }
 
 TEST_CASE("an upgrade on another path is 404", "[edge][ws_server]") {
@@ -433,6 +446,12 @@ TEST_CASE("pieces of messages are bounded in total, and forgotten with their cli
         auto greedy = world.client();
         greedy.raw(head_of(4'096) + std::string(2'000, 'q'));
         check_close(greedy.until_closed(), 1013, "Overloaded");
+        // Of others who leave a message incomplete, the one who came first makes space.
+        auto slow = world.client();
+        slow.raw(head_of(4'096) + std::string(900, 's'));
+        auto slower = world.client();
+        slower.raw(head_of(4'096) + std::string(900, 's'));
+        check_close(slow.until_closed(), 1013, "Overloaded");
         auto modest = world.client();
         const std::string what(1'300, 'm');
         const auto payload = order(what);
