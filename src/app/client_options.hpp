@@ -1,16 +1,27 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <optional>
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
-/// Options that the commands of both other ends share: `listen`, `push`, `demo`.
+/// Options that several commands share, and checks of their values.
 namespace beckon::app {
+
+/// A whole number up to `most`; CLI11 alone takes -1 for the greatest number there is, and an empty
+/// text for 0.
+CLI::Validator whole_number(
+    std::uint64_t most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()),
+    std::uint64_t least = 0);
+/// A text that is there: that of a shell's variable which is not set would stand for "all".
+CLI::Validator not_empty();
 
 /// A duration in the notation of the configuration ("5s").
 void add_duration(CLI::App& command, const char* name, const char* help,

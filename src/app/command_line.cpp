@@ -1,6 +1,7 @@
 #include "app/command_line.hpp"
 
 #include "app/process/version.hpp"
+#include "core/json_parts.hpp"
 #include "core/logger.hpp"
 
 #include <algorithm>
@@ -312,6 +313,11 @@ CLI::App& CommandLine::add_configured(CLI::App& parent, const std::string& name,
 void CommandLine::add_server(CLI::App& command) { app::add_server(command, impl_->configured); }
 
 int CommandLine::run(int argc, const char* const* argv) {
+    for (int i = 1; i < argc; ++i) {
+        if (core::is_utf8(argv[i])) continue;
+        std::cerr << "beckon: argument " << i << " is not UTF-8\n";
+        return kWrongCommandLine;
+    }
     if (const auto unknown = unknown_command(impl_->app, {argv + 1, argv + argc})) {
         std::cerr << "beckon: " << *unknown << "\n";
         return kWrongCommandLine;

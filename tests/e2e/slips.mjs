@@ -27,6 +27,31 @@ async function post(url, headers = {}) {
     return reply.status;
 }
 
+test('a value that is missing, empty, negative or no UTF-8 is named, and nothing begins', () => {
+    for (const [args, says] of [
+        [['edge', '--edge-port'], /--edge-port needs a value: 0 to 65535\n`beckon edge --help` lists the options/],
+        [['listen', '--count', '-1'], /--count: '-1' is no whole number from 0/],
+        [['push', '--ttl', '', 'http://127.0.0.1:1/wpush/x'], /--ttl: '' is no whole number from 0/],
+        [['push', '--padding', '-1', 'http://127.0.0.1:1/wpush/x'], /--padding: '-1' is no whole number from 0 to 4096/],
+        [['dead', 'drop', '--yes', '--webhook', ''], /--webhook: is empty/],
+        [['webhooks', 'redrive', '--yes', ''], /ID: is empty/],
+        [['replay', 'show', '--limit', '-1'], /--limit: '-1' is no whole number/],
+        [['replay', 'show', '--since', ''], /--since: is empty/],
+        [['lag', '--group', ''], /--group: is empty/],
+        [['backup', ''], /DIRECTORY: is empty/],
+        [['keys'], /the name of a command is missing/],
+        [['standalone', '--retry-allowed-hosts', 'a b'], /retry\.allowed_hosts: .* is no host name/],
+        [['standalone', '--console-canary', 'http://127.0.0.1:1'], /console\.canary: names http:\/\/127\.0\.0\.1:1, .* no edge/],
+    ]) {
+        const { code, text } = run(args);
+        assert.equal(code, 2, `${args.join(' ')}: ${text}`);
+        assert.match(text, says, args.join(' '));
+    }
+    const { status, stderr } = spawnSync('bash', ['-c', `${BECKON} webhooks create http://a --type $'\\xff'`], { encoding: 'utf8' });
+    assert.equal(status, 2);
+    assert.match(stderr, /argument 5 is not UTF-8/);
+});
+
 test('standalone: a rotation beside the running process', async (t) => {
     const cluster = new Cluster('embedded', { plain: true });
     t.after(() => cluster.destroy());
@@ -61,6 +86,10 @@ test('standalone: a rotation beside the running process', async (t) => {
         assert.equal(code, 0, `${tool.join(' ')}: ${text}`);
         assert.doesNotMatch(text, /not known|answers 4\d\d/, tool.join(' '));
     }
+    await until('the lag of a group', async () => run(['lag', '--group', 'edge', ...here]).code === 0, 20000);
+    const unknown = run(['lag', '--group', 'egde', ...here]);
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.text, /there is no group 'egde'; there are .*edge/);
     await cluster.stop();
     await cluster.start();
     assert.match(cluster.children.get('standalone').output, /key_ring_published/);

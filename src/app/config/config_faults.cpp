@@ -9,6 +9,7 @@
 #include "net/peer_address.hpp"
 #include "records/edge_lag.hpp"
 #include "retry/attempt/address_guard.hpp"
+#include "retry/attempt/host_list.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -201,6 +202,8 @@ void check_lists(const Config& config, Reader reader, std::vector<ConfigFault>& 
     each("edge.trusted_proxies", config.edge.trusted_proxies, proxy);
     each("retry.allowed_addresses", config.retry.allowed_addresses,
          [&](const auto& text) { return message_of(retry::AddressGuard::with_allowed({text})); });
+    each("retry.allowed_hosts", config.retry.allowed_hosts,
+         [&](const auto& text) { return message_of(retry::HostList::of({text})); });
     auto canary = thrown_by([&] { console::canary_targets(config.console_canary); });
     if (!canary.empty() && has_effect("console.canary", reader)) {
         faults.push_back({"console.canary", std::move(canary)});

@@ -32,7 +32,15 @@ export function svg(tag, attributes = {}, ...children) {
 
 /** @param {Child[]} children */
 function kept(children) {
-    return children.filter((child) => child !== null && child !== undefined && child !== false).map((child) => (typeof child === 'number' ? String(child) : /** @type {Node|string} */ (child)));
+    return children.filter((child) => child !== null && child !== undefined && child !== false).map((child) => (typeof child === 'object' ? /** @type {Node} */ (child) : inOrder(String(child))));
+}
+
+/**
+ * Names the characters that turn round what stands behind them: others have written many of the texts.
+ * @param {string} text
+ */
+function inOrder(text) {
+    return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (mark) => `\\u${mark.charCodeAt(0).toString(16)}`);
 }
 
 /**

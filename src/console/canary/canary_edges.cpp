@@ -53,6 +53,11 @@ CanaryTargets canary_targets(const std::vector<std::string>& configured) {
                 "the cluster; at most one entry may be the origin to POST to, http://proxy:8082");
         }
     }
+    if (targets.edges.empty() && !targets.origin.empty()) {
+        throw std::runtime_error("names " + targets.origin +
+                                 ", where it POSTs, and no edge: write ws://edge-1:8080/, or "
+                                 "ws://*:8080/ for every edge of the cluster");
+    }
     return targets;
 }
 

@@ -1,3 +1,4 @@
+#include "app/client_options.hpp"
 #include "app/command/progress.hpp"
 #include "app/command_line.hpp"
 #include "app/config/config.hpp"
@@ -230,6 +231,7 @@ void add_backup_command(app::CommandLine& line) {
                             return run_backup(config, target);
                         })
         .add_option("DIRECTORY", target, "Where the copy goes; must not exist")
+        ->check(app::not_empty())
         ->required();
 }
 

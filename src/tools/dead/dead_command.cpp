@@ -1,3 +1,4 @@
+#include "app/client_options.hpp"
 #include "app/command/moment.hpp"
 #include "app/command/output.hpp"
 #include "app/command_line.hpp"
@@ -166,21 +167,29 @@ struct DeadOptions {
 };
 
 void add_filter(CLI::App& command, DeadWanted& wanted) {
-    command.add_option("--webhook", wanted.webhook, "Only of this webhook");
-    command.add_option("--type", wanted.type, "Only events of this type; order.* is a prefix");
-    command.add_option("--reason", wanted.reason,
-                       "Only letters with this reason: refused, timed_out, gone, …");
-    command.add_option("--since", wanted.since,
-                       "Only letters of this time or later: 2026-11-20, yesterday 15:00, -2h");
-    command.add_option("--before", wanted.before, "Only letters of an earlier time");
+    command.add_option("--webhook", wanted.webhook, "Only of this webhook")
+        ->check(app::not_empty());
+    command.add_option("--type", wanted.type, "Only events of this type; order.* is a prefix")
+        ->check(app::not_empty());
+    command
+        .add_option("--reason", wanted.reason,
+                    "Only letters with this reason: refused, timed_out, gone, …")
+        ->check(app::not_empty());
+    command
+        .add_option("--since", wanted.since,
+                    "Only letters of this time or later: 2026-11-20, yesterday 15:00, -2h")
+        ->check(app::not_empty());
+    command.add_option("--before", wanted.before, "Only letters of an earlier time")
+        ->check(app::not_empty());
 }
 
 void add_pace(CLI::App& command, SettleDead& settle) {
     command.add_flag("--yes", settle.yes, "Change the log; without it the command only counts");
     command.add_option("--rate", settle.rate, "Letters a second, at most")
-        ->check(CLI::Range(1, 1'000))
+        ->check(app::whole_number(1'000, 1))
         ->capture_default_str();
-    command.add_option("--limit", settle.limit, "At most so many; 0: all");
+    command.add_option("--limit", settle.limit, "At most so many; 0: all")
+        ->check(app::whole_number());
 }
 
 void add_settling(app::CommandLine& line, CLI::App& group, const char* name, const char* help,
@@ -188,7 +197,8 @@ void add_settling(app::CommandLine& line, CLI::App& group, const char* name, con
     auto& command = add_api_command(
         line, group, {name, help}, o.access,
         [&o, name](client::ApiClient& api) { return settle_dead(api, name, o.wanted, o.settle); });
-    command.add_option("ID", o.wanted.ids, "Ids of deliveries; without them the filters choose");
+    command.add_option("ID", o.wanted.ids, "Ids of deliveries; without them the filters choose")
+        ->check(app::not_empty());
     add_filter(command, o.wanted);
     add_pace(command, o.settle);
 }
@@ -207,7 +217,8 @@ void add_dead_commands(app::CommandLine& line) {
         line, group, {"list", "Show one line for each dead letter, the oldest first"}, o.access,
         [&o](client::ApiClient& api) { return list_dead(api, o.wanted); });
     add_filter(list, o.wanted);
-    list.add_option("--limit", o.wanted.limit, "At most so many; 0: all");
+    list.add_option("--limit", o.wanted.limit, "At most so many; 0: all")
+        ->check(app::whole_number());
     list.add_flag("--json", o.wanted.json, "Print a JSON object in each line");
     add_api_command(line, group, {"show", "Show a dead letter with its event and history"},
                     o.access, [&o](client::ApiClient& api) { return show_dead(api, o.id); })
@@ -227,7 +238,9 @@ void add_webhook_redrive(app::CommandLine& line, CLI::App& group) {
     auto& command = add_api_command(
         line, group, {"redrive", "Deliver its dead letters again"}, o.access,
         [&o](client::ApiClient& api) { return settle_dead(api, "redrive", o.wanted, o.settle); });
-    command.add_option("ID", o.wanted.webhook, "Of the webhook")->required();
+    command.add_option("ID", o.wanted.webhook, "Of the webhook")
+        ->check(app::not_empty())
+        ->required();
     add_pace(command, o.settle);
 }
 

@@ -1,3 +1,4 @@
+#include "app/client_options.hpp"
 #include "app/command/output.hpp"
 #include "app/command_line.hpp"
 #include "app/config/config.hpp"
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -100,7 +102,19 @@ void show(const LagPage& page, const LagOptions& options) {
     app::print_line(text);
 }
 
+/// Throws StartupError: the group that was asked for is not there, which must not pass for "OK".
+void check_group(const LagPage& page, const std::string& group) {
+    std::set<std::string> names;
+    for (const auto& row : page.rows) names.insert(row.group);
+    if (group.empty() || names.contains(group)) return;
+    std::string list;
+    for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
+    if (list.empty()) throw app::StartupError("no group is known yet");
+    throw app::StartupError("there is no group '" + group + "'; there are " + list);
+}
+
 LagPage chosen(LagPage page, const LagOptions& options) {
+    check_group(page, options.group);
     std::erase_if(page.rows, [&](const auto& row) {
         return !options.group.empty() && row.group != options.group;
     });
@@ -141,7 +155,7 @@ void add_lag_command(app::CommandLine& line) {
     command.add_flag("--by-partition", options.partitions,
                      "A row for each partition of a group, with its owner");
     command.add_flag("--behind", options.only_behind, "Leave out rows that are OK");
-    command.add_option("--group", options.group, "Only this group");
+    command.add_option("--group", options.group, "Only this group")->check(app::not_empty());
 }
 
 }  // namespace beckon::tools

@@ -4,15 +4,14 @@
 #include "tools/push/listen.hpp"
 #include "tools/push/push.hpp"
 
-#include <limits>
-
 #include <CLI/CLI.hpp>
 
 namespace beckon::tools {
 
 namespace {
 
-CLI::Range whole_number() { return {0, std::numeric_limits<int>::max()}; }
+/// Of one push message, whose limit the command names if the text is long.
+constexpr std::uint64_t kPadding = 4'096;
 
 void add_push_listen(app::CommandLine& line, ListenOptions& o) {
     auto& command = line.add(line.top(), "listen",
@@ -25,7 +24,7 @@ void add_push_listen(app::CommandLine& line, ListenOptions& o) {
     command.add_option("--vapid", o.vapid,
                        "Only this application server may send: its public key or key file");
     command.add_option("--count", o.count, "Stop after this many messages; 0 means never")
-        ->check(whole_number());
+        ->check(app::whole_number());
     command.add_flag_function(
         "--once", [&o](std::int64_t) { o.count = 1; }, "Stop after one message");
     app::add_duration(command, "--timeout", "Stop after this time, with exit code 1 (e.g. 10s)",
@@ -56,7 +55,7 @@ void add_push(app::CommandLine& line, PushOptions& o) {
         .add_option("--ttl", o.ttl_s,
                     "Seconds that the service keeps the message; with 0 it is lost unless the "
                     "client is connected")
-        ->check(whole_number())
+        ->check(app::whole_number())
         ->capture_default_str();
     command.add_option("--topic", o.topic,
                        "Replace an earlier message with this Topic that still waits");
@@ -65,8 +64,10 @@ void add_push(app::CommandLine& line, PushOptions& o) {
     command.add_option("--encoding", o.encoding, "aes128gcm or aesgcm")
         ->capture_default_str()
         ->check(CLI::IsMember({"aes128gcm", "aesgcm"}));
-    command.add_option("--padding", o.padding_bytes,
-                       "Bytes of padding, which hide the length of the text");
+    command
+        .add_option("--padding", o.padding_bytes,
+                    "Bytes of padding, which hide the length of the text")
+        ->check(app::whole_number(kPadding));
     command.add_option("--vapid", o.vapid_file, "Key file; made if it does not exist");
     command.add_option("--vapid-scheme", o.vapid_scheme, "vapid, or webpush (the older one)")
         ->capture_default_str()

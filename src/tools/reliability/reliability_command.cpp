@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <string>
@@ -94,10 +95,15 @@ std::string last_day_text(const std::string& page) {
     return days.empty() ? std::string{} : days.back().get<std::string>();
 }
 
-constexpr const char* kOps = "http://127.0.0.1:9090";
+/// The process that the environment names, as other tools have it from the configuration.
+std::string default_ops() {
+    const char* const host = std::getenv("BECKON_OPS_HOST");  // NOLINT(concurrency-mt-unsafe)
+    const char* const port = std::getenv("BECKON_OPS_PORT");  // NOLINT(concurrency-mt-unsafe)
+    return std::string{"http://"} + (host ? host : "127.0.0.1") + ":" + (port ? port : "9090");
+}
 
 struct ReliabilityOptions {
-    std::string ops = kOps;
+    std::string ops = default_ops();
     bool json = false;
     std::string id;
     std::string day;

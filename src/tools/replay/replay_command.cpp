@@ -1,3 +1,4 @@
+#include "app/client_options.hpp"
 #include "app/command/moment.hpp"
 #include "app/command/output.hpp"
 #include "app/command/progress.hpp"
@@ -236,29 +237,37 @@ int run_verify(app::Config config, const ReplayFlags& asked) {
 }
 
 void add_client_options(CLI::App& command, ReplayFlags& asked) {
-    command.add_option("--endpoint", asked.endpoint,
-                       "Only records of the client and channel of an endpoint URL");
-    command.add_option("--uaid", asked.uaid, "Of one client");
-    command.add_option("--message", asked.message,
-                       "Only records of one message: the Location of a 201, or its key in hex");
+    command
+        .add_option("--endpoint", asked.endpoint,
+                    "Only records of the client and channel of an endpoint URL")
+        ->check(app::not_empty());
+    command.add_option("--uaid", asked.uaid, "Of one client")->check(app::not_empty());
+    command
+        .add_option("--message", asked.message,
+                    "Only records of one message: the Location of a 201, or its key in hex")
+        ->check(app::not_empty());
 }
 
 void add_selection(CLI::App& command, ReplayFlags& asked) {
     command.add_option("--topic", asked.topic, "The log topic")->capture_default_str();
     command.add_option("--partition", asked.partition, "One partition of it")
-        ->check(CLI::Range(0, 65'535));
-    command.add_option("--from", asked.from, "From this offset on")->check(CLI::NonNegativeNumber);
-    command.add_option("--until", asked.until, "Below this offset")->check(CLI::NonNegativeNumber);
-    command.add_option("--since", asked.since,
-                       "Appended at this time or later: 15:00, yesterday 15:00, "
-                       "2026-11-22T10:00:00Z, -15m, @MILLISECONDS");
-    command.add_option("--to", asked.to, "Appended before this time");
+        ->check(app::whole_number(65'535));
+    command.add_option("--from", asked.from, "From this offset on")->check(app::whole_number());
+    command.add_option("--until", asked.until, "Below this offset")->check(app::whole_number());
+    command
+        .add_option("--since", asked.since,
+                    "Appended at this time or later: 15:00, yesterday 15:00, "
+                    "2026-11-22T10:00:00Z, -15m, @MILLISECONDS")
+        ->check(app::not_empty());
+    command.add_option("--to", asked.to, "Appended before this time")->check(app::not_empty());
     add_client_options(command, asked);
-    command.add_option("--channel", asked.channel, "Of one channel");
-    command.add_option("--key", asked.key, "With exactly this key");
+    command.add_option("--channel", asked.channel, "Of one channel")->check(app::not_empty());
+    command.add_option("--key", asked.key, "With exactly this key")->check(app::not_empty());
     command.add_flag("--values", asked.values, "With values, in base64url");
-    command.add_option("--limit", asked.limit, "Show at most so many records");
-    command.add_option("--rate", asked.rate, "Read at most so many records a second");
+    command.add_option("--limit", asked.limit, "Show at most so many records")
+        ->check(app::whole_number());
+    command.add_option("--rate", asked.rate, "Read at most so many records a second")
+        ->check(app::whole_number());
 }
 
 }  // namespace
@@ -297,7 +306,7 @@ void add_replay_commands(app::CommandLine& line) {
                 return run_verify(std::move(config), asked);
             })
         .add_option("--partition", asked.partition, "Only this one")
-        ->check(CLI::Range(0, 65'535));
+        ->check(app::whole_number(65'535));
     add_replay_redrive(line, group);
 }
 

@@ -28,7 +28,7 @@ struct Options {
 CLI::App& add_for_one(app::CommandLine& line, CLI::App& parent, const char* name, const char* help,
                       Options& o, const std::function<int(client::ApiClient&)>& run) {
     auto& command = add_api_command(line, parent, {name, help}, o.access, run);
-    command.add_option("ID", o.id, "Of the webhook")->required();
+    command.add_option("ID", o.id, "Of the webhook")->check(app::not_empty())->required();
     return command;
 }
 
@@ -57,7 +57,8 @@ void add_create(app::CommandLine& line, CLI::App& group, Options& o) {
                     "attributes are headers")
         ->check(CLI::IsMember({"structured", "binary"}));
     command.add_flag("--ordered", o.create.ordered, "One request at a time, in order");
-    command.add_option("--timeout-s", o.create.timeout_s, "Seconds for an answer, 1 to 60");
+    command.add_option("--timeout-s", o.create.timeout_s, "Seconds for an answer, 1 to 60")
+        ->check(app::whole_number(60, 1));
 }
 
 void add_listen(app::CommandLine& line, CLI::App& group, Options& o) {
@@ -67,15 +68,19 @@ void add_listen(app::CommandLine& line, CLI::App& group, Options& o) {
             return run_webhook_listen(config, o.access, o.listen);
         });
     add_api_access(command, o.access);
-    command.add_option("PORT", o.listen.port, "Port of 127.0.0.1; by default any free one");
+    command.add_option("PORT", o.listen.port, "Port of 127.0.0.1; by default any free one")
+        ->check(app::whole_number(65'535));
     command.add_option("--secret", o.listen.secret,
                        "Secret of an existing webhook; by default a webhook is made for this "
                        "receiver, and deleted at the end");
     command.add_option("--type", o.listen.types,
                        "Types of the webhook that is made; may be repeated");
-    command.add_option("--count", o.listen.count, "Stop after so many events; 0: never");
-    command.add_option("--fail-first", o.listen.fail_first,
-                       "Answer 500 to so many requests, which then come again");
+    command.add_option("--count", o.listen.count, "Stop after so many events; 0: never")
+        ->check(app::whole_number());
+    command
+        .add_option("--fail-first", o.listen.fail_first,
+                    "Answer 500 to so many requests, which then come again")
+        ->check(app::whole_number());
     app::add_duration(command, "--timeout", "Stop after this time, with exit code 1 (e.g. 10s)",
                       [&o](auto value) { o.listen.timeout = value; });
 }

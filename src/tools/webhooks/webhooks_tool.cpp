@@ -8,6 +8,7 @@
 #include "core/json_member.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
+#include "core/percent.hpp"
 #include "tools/api/api_command.hpp"
 
 #include <fstream>
@@ -133,23 +134,26 @@ int list_webhooks(client::ApiClient& api) {
 }
 
 int show_webhook(client::ApiClient& api, const std::string& id) {
-    return print_answer(api.ask({.path = "/webhooks/" + id}));
+    return print_answer(api.ask({.path = "/webhooks/" + core::percent_encoded(id)}));
 }
 
 int act_on_webhook(client::ApiClient& api, const std::string& id, const std::string& action) {
-    return print_answer(api.ask({.method = "POST", .path = "/webhooks/" + id + "/" + action}));
+    return print_answer(api.ask(
+        {.method = "POST", .path = "/webhooks/" + core::percent_encoded(id) + "/" + action}));
 }
 
 int change_webhook(client::ApiClient& api, const std::string& id, const std::string& json) {
-    return print_answer(api.ask({.method = "PATCH", .path = "/webhooks/" + id, .body = json}));
+    return print_answer(api.ask(
+        {.method = "PATCH", .path = "/webhooks/" + core::percent_encoded(id), .body = json}));
 }
 
 int delete_webhook(client::ApiClient& api, const std::string& id) {
-    return print_answer(api.ask({.method = "DELETE", .path = "/webhooks/" + id}));
+    return print_answer(
+        api.ask({.method = "DELETE", .path = "/webhooks/" + core::percent_encoded(id)}));
 }
 
 int show_attempts(client::ApiClient& api, const std::string& id) {
-    const auto answer = api.ask({.path = "/webhooks/" + id + "/attempts"});
+    const auto answer = api.ask({.path = "/webhooks/" + core::percent_encoded(id) + "/attempts"});
     if (!answer || !answer->good()) return refused(answer);
     const auto page = parsed(*answer);
     for (const auto& one : page.value("attempts", Json::array())) {

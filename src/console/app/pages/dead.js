@@ -72,7 +72,7 @@ async function redrive(again) {
 /** @param {DeadLetter} one */
 function row(one) {
     return h('tr', {}, h('th', { scope: 'row' }, time(Date.parse(one.died))), h('td', {}, webhookLink(one.webhook)),
-        h('td', {}, link(narrowed({ type: one.type }), one.type, 'only letters of this type')),
+        h('td', { class: 'wide' }, link(narrowed({ type: one.type }), one.type, 'only letters of this type')),
         h('td', {}, link(narrowed({ reason: one.reason }), one.reason.replaceAll('_', ' '), 'only letters with this reason')),
         h('td', { class: 'num' }, count(one.attempts)), h('td', { class: 'num optional' }, count(one.redriven)),
         h('td', { class: 'mono' }, link(address(['dead', one.delivery], { ...wanted(), webhook: one.webhook }), one.delivery)));
