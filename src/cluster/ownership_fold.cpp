@@ -7,8 +7,8 @@ namespace beckon::cluster {
 
 OwnershipFold::Effect OwnershipFold::apply(const core::RecordView& record) {
     const auto unknown = [&](const UnknownOwnership& what) {
-        core::log_warn("cluster", "unknown_ownership_record",
-                       {{"why", what.why}, {"offset", record.offset}});
+        core::log_sparsely(core::LogLevel::warn, "cluster", "unknown_ownership_record",
+                           {{"why", what.why}, {"offset", record.offset}});
         return Effect{};
     };
     return std::visit(core::Overloaded{[](const OwnershipBarrier&) { return Effect{}; }, unknown,

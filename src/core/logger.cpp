@@ -5,6 +5,13 @@
 #include "core/time_text.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -16,12 +23,14 @@ namespace {
 std::atomic<LogLevel> g_least{LogLevel::info};
 std::atomic<LogFormat> g_format{LogFormat::text};
 
+using Fields = std::span<const LogField>;
+
 nlohmann::json to_json(const LogField& field) {
     return std::visit([](const auto& v) { return nlohmann::json(v); }, field.value);
 }
 
 std::string json_line(LogLevel level, std::string_view folder, std::string_view event,
-                      std::initializer_list<LogField> fields) {
+                      Fields fields) {
     nlohmann::ordered_json line;
     line["time"] = time_text(SystemClock{}.wall());
     line["level"] = name_of(level);
@@ -32,7 +41,7 @@ std::string json_line(LogLevel level, std::string_view folder, std::string_view 
 }
 
 std::string text_line(LogLevel level, std::string_view folder, std::string_view event,
-                      std::initializer_list<LogField> fields) {
+                      Fields fields) {
     std::string out = time_text(SystemClock{}.wall());
     out.append(" ").append(name_of(level)).append(level == LogLevel::info ? "  " : " ");
     if (level == LogLevel::warn) out.append(" ");
@@ -47,6 +56,48 @@ std::string text_line(LogLevel level, std::string_view folder, std::string_view 
     return out;
 }
 
+void write_line(LogLevel level, std::string_view folder, std::string_view event, Fields fields) {
+    std::string line = g_format.load() == LogFormat::json ? json_line(level, folder, event, fields)
+                                                          : text_line(level, folder, event, fields);
+    line.push_back('\n');
+    // If standard error cannot be written to, there is no other place to report to.
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+/// The lines of each event in the present minute.
+class SparseLines {
+public:
+    static SparseLines& of_process() {
+        static SparseLines lines;
+        return lines;
+    }
+    /// nullopt: the line is left out. Else how many were before it.
+    std::optional<std::uint64_t> take(std::string_view event, MonoTime now) {
+        constexpr std::chrono::minutes kSpan{1};
+        const std::scoped_lock lock{mutex_};
+        auto& lines = by_event_[event];
+        if (lines.written == 0 || now - lines.since >= kSpan) {
+            lines.since = now;
+            lines.written = 0;
+        }
+        if (lines.written == kSparseLines) {
+            ++lines.left_out;
+            return std::nullopt;
+        }
+        ++lines.written;
+        return std::exchange(lines.left_out, 0);
+    }
+
+private:
+    struct Lines {
+        MonoTime since{};
+        int written = 0;
+        std::uint64_t left_out = 0;
+    };
+    std::mutex mutex_;
+    std::map<std::string_view, Lines> by_event_;  ///< of literals
+};
+
 }  // namespace
 
 void configure_logging(LogLevel least, LogFormat format) {
@@ -58,12 +109,17 @@ bool log_enabled(LogLevel level) { return level >= g_least.load(std::memory_orde
 
 void log_line(LogLevel level, std::string_view folder, std::string_view event,
               std::initializer_list<LogField> fields) {
+    if (log_enabled(level)) write_line(level, folder, event, Fields{fields.begin(), fields.size()});
+}
+
+void log_sparsely(LogLevel level, std::string_view folder, std::string_view event,
+                  std::initializer_list<LogField> fields) {
     if (!log_enabled(level)) return;
-    std::string line = g_format.load() == LogFormat::json ? json_line(level, folder, event, fields)
-                                                          : text_line(level, folder, event, fields);
-    line.push_back('\n');
-    // If standard error cannot be written to, there is no other place to report to.
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+    const auto left_out = SparseLines::of_process().take(event, SystemClock{}.mono());
+    if (!left_out) return;
+    std::vector<LogField> all{fields};
+    if (*left_out > 0) all.emplace_back("left_out", *left_out);
+    write_line(level, folder, event, all);
 }
 
 }  // namespace beckon::core

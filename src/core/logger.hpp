@@ -34,6 +34,13 @@ bool log_enabled(LogLevel level);
 void log_line(LogLevel level, std::string_view folder, std::string_view event,
               std::initializer_list<LogField> fields = {});
 
+/// A line about one of many that may follow each other, such as records that cannot be read: of
+/// each event at most kSparseLines a minute. The first line after others were left out has their
+/// number, `left_out`. `event` is a literal. Thread-safe.
+inline constexpr int kSparseLines = 10;
+void log_sparsely(LogLevel level, std::string_view folder, std::string_view event,
+                  std::initializer_list<LogField> fields);
+
 inline void log_debug(std::string_view folder, std::string_view event,
                       std::initializer_list<LogField> fields = {}) {
     log_line(LogLevel::debug, folder, event, fields);

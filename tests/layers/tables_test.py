@@ -21,7 +21,7 @@ PROBLEM_ROW = re.compile(r"^\| (\d{3}) \| (\d+|null|–) \| `(\w+)` \|", re.M)
 DECISION_ROW = re.compile(r"^\| \[(\d{4})\]\(([\w-]+\.md)\) \| (.+?) \| \d{4}-\d\d-\d\d \| .+ \|$", re.M)
 MERGED_ROW = re.compile(r"^\| (\d{4}) \| .+ \| \[(.+?)\]\((.+?)\) \|$", re.M)
 DELAY_TOPIC = re.compile(r"retry\.(\d+|N|i|dead|done)")  # log topics, beside the settings retry.…
-LOG_LINE = re.compile(r'\blog_(warn|error)\(\s*(?:"\w+"|[\w.]+),\s*"(\w+)"')
+LOG_LINE = re.compile(r'\blog_(?:sparsely\(\s*core::LogLevel::)?(warn|error)[(,]\s*(?:"\w+"|[\w.]+),\s*"(\w+)"')
 # Functions of one file that log a line whose event they are given, and all calls of log_… whose event is no literal.
 LOG_HELPER = {
     "log/kafka/reader_clients.cpp": ("error", re.compile(r'\blog_error\("(\w+)", \*?reading')),

@@ -63,7 +63,8 @@ void Replay::subscription(const core::RecordView& record) {
             },
             [&](const core::ClientRemoved& e) {
                 folded(store.remove_client(e, record.time));
-                context_.registrations.repair_is_due();  // the records of its channels are in the log still
+                context_.registrations
+                    .repair_is_due();  // the records of its channels are in the log still
             },
             [&](const core::ChannelRecorded& e) {
                 context_.registrations.saw(e.stamp);
@@ -82,11 +83,11 @@ void Replay::subscription(const core::RecordView& record) {
 
 void Replay::unknown(log::Topic topic, core::Offset offset, const core::Unknown& record) {
     ++counts_.unknown;
-    core::log_warn("edge", "unknown_record",
-                   {{"topic", topic.name()},
-                    {"partition", partition_},
-                    {"offset", offset},
-                    {"why", record.why}});
+    core::log_sparsely(core::LogLevel::warn, "edge", "unknown_record",
+                       {{"topic", topic.name()},
+                        {"partition", partition_},
+                        {"offset", offset},
+                        {"why", record.why}});
 }
 
 }  // namespace beckon::edge

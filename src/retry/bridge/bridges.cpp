@@ -409,8 +409,8 @@ void Bridges::due(Due due) {
     auto message = bridge::parse_bridged(due.delivery.id, due.delivery.webhook, due.delivery.event);
     if (!message) {
         ++impl_->counts.broken;
-        core::log_error("retry", "broken_bridged_message",
-                        {{"delivery", due.delivery.id}, {"why", message.error().message}});
+        core::log_sparsely(core::LogLevel::error, "retry", "broken_bridged_message",
+                           {{"delivery", due.delivery.id}, {"why", message.error().message}});
         due.delivery.last = Outcome::undeliverable;
         return impl_->outcomes->dead_letter(due.ticket, std::move(due.delivery));
     }

@@ -65,8 +65,8 @@ void DeadIndex::apply(core::Partition partition, const core::RecordView& record)
     }
     const auto dead = decode_delivery(record);
     if (dead) return put(partition, record, *dead);
-    core::log_error("retry", "broken_dead_letter",
-                    {{"partition", partition}, {"offset", record.offset}});
+    core::log_sparsely(core::LogLevel::error, "retry", "broken_dead_letter",
+                       {{"partition", partition}, {"offset", record.offset}});
 }
 
 /// A copy of a dead letter, and an older one, change nothing.

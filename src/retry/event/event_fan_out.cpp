@@ -263,10 +263,10 @@ void EventFanOut::Impl::read_control(const core::RecordView& record) {
     if (one) {
         changed = std::move(*one);
     } else if (one.error().fault == Fault::corrupt) {
-        core::log_error("retry", "broken_event",
-                        {{"partition", options.partition},
-                         {"offset", record.offset},
-                         {"why", one.error().message}});
+        core::log_sparsely(core::LogLevel::error, "retry", "broken_event",
+                           {{"partition", options.partition},
+                            {"offset", record.offset},
+                            {"why", one.error().message}});
     }
 }
 
@@ -393,11 +393,11 @@ void EventFanOut::Impl::set_aside(const core::RecordView& record, const core::Er
 
 void EventFanOut::Impl::keep_dead(const core::RecordView& record, const core::Error& why) {
     ++counts.broken;
-    core::log_error("retry", "broken_event",
-                    {{"partition", options.partition},
-                     {"offset", record.offset},
-                     {"why", why.message},
-                     {"effect", "it is kept in retry.dead"}});
+    core::log_sparsely(core::LogLevel::error, "retry", "broken_event",
+                       {{"partition", options.partition},
+                        {"offset", record.offset},
+                        {"why", why.message},
+                        {"effect", "it is kept in retry.dead"}});
     const auto what = std::make_shared<Unreadable>(
         Unreadable{.offset = record.offset, .record = OwnedRecord{record}, .why = why});
     ++open[record.offset].writes;

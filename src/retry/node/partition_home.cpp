@@ -136,8 +136,8 @@ void PartitionHome::Impl::read(const core::RecordView& record) {
     auto one = decode_done(record);
     if (!one) {
         if (one.error().fault == Fault::corrupt) {
-            core::log_error("retry", "broken_done_record",
-                            {{"partition", options.partition}, {"offset", record.offset}});
+            core::log_sparsely(core::LogLevel::error, "retry", "broken_done_record",
+                               {{"partition", options.partition}, {"offset", record.offset}});
         }
         return;
     }

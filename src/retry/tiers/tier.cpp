@@ -134,12 +134,12 @@ void Tier::read(const core::RecordView& record) {
 
 void Tier::set_aside(const core::RecordView& record, const core::Error& why) {
     ++counts_.broken;
-    core::log_error("retry", "broken_delivery",
-                    {{"tier", options_.tier},
-                     {"partition", options_.partition},
-                     {"offset", record.offset},
-                     {"why", why.message},
-                     {"effect", "it is kept in retry.dead"}});
+    core::log_sparsely(core::LogLevel::error, "retry", "broken_delivery",
+                       {{"tier", options_.tier},
+                        {"partition", options_.partition},
+                        {"offset", record.offset},
+                        {"why", why.message},
+                        {"effect", "it is kept in retry.dead"}});
     tracker_.open(record.offset);
     due_of_.emplace(record.offset, record.time);
     events_.unreadable(

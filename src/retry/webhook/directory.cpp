@@ -27,8 +27,8 @@ void WebhookDirectory::apply(const core::RecordView& record) {
     if (core::is_control_key(record.key)) return;
     const auto refuse = [&](const core::Error& why) {
         ++broken_;
-        core::log_error("retry", "broken_webhook",
-                        {{"offset", record.offset}, {"why", why.message}});
+        core::log_sparsely(core::LogLevel::error, "retry", "broken_webhook",
+                           {{"offset", record.offset}, {"why", why.message}});
     };
     if (const auto id = id_before(kStateTail, record.key)) {
         if (!record.value) return put_state(*id, std::nullopt);
