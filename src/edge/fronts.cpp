@@ -194,6 +194,7 @@ void Fronts::reload_tls() {
         each->loop.run_and_wait([shard = each.get()] { shard->sockets->reload_tls(); });
     }
     core::log_info("edge", "tls_reloaded");
+    net::warn_if_not_valid(impl_->options.sockets.tls->certificate);
 }
 
 }  // namespace beckon::edge

@@ -337,6 +337,7 @@ void Endpoint::Impl::reload_tls() {
     }
     server.use_tls(*loaded);
     core::log_info("ingest", "tls_reloaded", {});
+    net::warn_if_not_valid(*config.tls_certificate);
 }
 
 Endpoint::Endpoint(EndpointConfig config, log::EventLog& log,

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <system_error>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -161,14 +162,19 @@ std::vector<std::string> names_of(X509* certificate) {
 }  // namespace
 
 core::Result<CertificateFacts> read_certificate(const std::filesystem::path& file) {
-    const Bio pem{BIO_new_file(file.c_str(), "r")};
+    std::error_code ignored;
+    const bool is_file = std::filesystem::is_regular_file(file, ignored);
+    const Bio pem{is_file ? BIO_new_file(file.c_str(), "r") : nullptr};
     if (!pem) return core::fail(Fault::not_found, "cannot read " + file.string());
     const Certificate certificate{PEM_read_bio_X509(pem.get(), nullptr, nullptr, nullptr)};
+    std::tm begin{};
     std::tm end{};
-    if (!certificate || ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) != 1) {
+    if (!certificate || ASN1_TIME_to_tm(X509_get0_notBefore(certificate.get()), &begin) != 1 ||
+        ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) != 1) {
         return core::fail(Fault::invalid, file.string() + " holds no PEM certificate");
     }
-    return CertificateFacts{.expires = std::chrono::system_clock::from_time_t(::timegm(&end)),
+    return CertificateFacts{.begins = std::chrono::system_clock::from_time_t(::timegm(&begin)),
+                            .expires = std::chrono::system_clock::from_time_t(::timegm(&end)),
                             .names = names_of(certificate.get())};
 }
 

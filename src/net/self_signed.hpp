@@ -25,10 +25,12 @@ core::Result<void> write_self_signed(const std::filesystem::path& certificate,
 
 /// The facts of the first certificate in a PEM file.
 struct CertificateFacts {
+    std::chrono::system_clock::time_point begins;
     std::chrono::system_clock::time_point expires;
     std::vector<std::string> names;  ///< its alternative names, addresses in their usual form
 };
-/// Errors: not_found (cannot be read), invalid (holds no certificate).
+/// Errors: not_found (cannot be read, or is no file but a pipe, say, for which a reader would
+/// wait), invalid (holds no certificate).
 core::Result<CertificateFacts> read_certificate(const std::filesystem::path& file);
 
 }  // namespace beckon::net

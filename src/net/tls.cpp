@@ -1,10 +1,14 @@
 #include "net/tls.hpp"
 
 #include "core/handle.hpp"
+#include "core/logger.hpp"
+#include "core/time_text.hpp"
 #include "net/descriptor.hpp"
+#include "net/self_signed.hpp"
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -14,6 +18,7 @@
 #include <openssl/pemerr.h>
 #include <openssl/ssl.h>
 #include <openssl/x509err.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace beckon::net {
@@ -36,10 +41,16 @@ tl::unexpected<core::Error> unusable(const std::string& what) {
     return core::fail(core::Fault::invalid, what);
 }
 
-/// Why a file cannot be read, in the system's words; empty: it can. OpenSSL's text is "system lib".
+/// Why a file cannot be read, in the system's words; empty: it can. OpenSSL's text is "system lib",
+/// and it would wait for whoever writes to a pipe.
 std::string why_unreadable(const std::string& file) {
     const Descriptor opened{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     char byte = 0;
+    struct stat facts {};
+    if (opened && ::fstat(opened.get(), &facts) == 0 && !S_ISREG(facts.st_mode) &&
+        !S_ISDIR(facts.st_mode)) {
+        return "it is no regular file";
+    }
     if (opened && ::read(opened.get(), &byte, 1) >= 0) return {};
     return std::generic_category().message(errno);
 }
@@ -113,6 +124,19 @@ core::Result<void> check(const TlsFiles& files) {
     const core::Handle<SSL_CTX, SSL_CTX_free> scratch{SSL_CTX_new(TLS_server_method())};
     if (!scratch) return core::fail(core::Fault::unavailable, "no TLS context: " + reason());
     return apply(scratch.get(), files);
+}
+
+void warn_if_not_valid(const std::filesystem::path& certificate) {
+    const auto facts = read_certificate(certificate);
+    const auto now = std::chrono::system_clock::now();
+    if (!facts || (facts->begins <= now && now < facts->expires)) return;
+    const auto text = [](std::chrono::system_clock::time_point time) {
+        return core::time_text_in_seconds(std::chrono::floor<std::chrono::milliseconds>(time));
+    };
+    core::log_warn("net", "certificate_not_valid",
+                   {{"file", certificate.string()},
+                    {"from", text(facts->begins)},
+                    {"until", text(facts->expires)}});
 }
 
 void harden(ssl_ctx_st* context) {

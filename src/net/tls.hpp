@@ -18,6 +18,8 @@ struct TlsFiles {
 /// Reads both in a scratch context. Errors: invalid, naming the file and its fault, or that the two
 /// do not fit.
 core::Result<void> check(const TlsFiles& files);
+/// Logs that the certificate is not valid by this host's clock: it is used, and clients refuse it.
+void warn_if_not_valid(const std::filesystem::path& certificate);
 
 /// TLS 1.2 and newer, forward secrecy and authenticated encryption only, little memory for idle
 /// connections; once per context.

@@ -1,9 +1,12 @@
 #include "net/tls.hpp"
 
 #include "core/handle.hpp"
+#include "core/logger.hpp"
 #include "net/self_signed.hpp"
+#include "support/captured_output.hpp"
 #include "support/temp_dir.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -68,6 +71,11 @@ TEST_CASE("a certificate or key that cannot be read says so in the system's word
           "the TLS key " + missing.string() + " cannot be read: No such file or directory");
     CHECK_THAT(files.why({files.directory.path(), files.pair.key}),
                Contains("cannot be read: Is a directory"));
+    // A reader would wait for whoever writes to it.
+    const auto pipe = files.directory / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK_THAT(files.why({pipe, files.pair.key}), Contains("it is no regular file"));
+    CHECK_FALSE(net::read_certificate(pipe));
     if (::geteuid() == 0) return;  // root may read everything
     REQUIRE(::chmod(files.pair.key.c_str(), 0) == 0);
     CHECK_THAT(files.why(files.pair), Contains("cannot be read: Permission denied"));
@@ -104,4 +112,21 @@ TEST_CASE("a file that holds no certificate or another key says so without OpenS
         CHECK(why == "the TLS key " + key.string() +
                          " cannot be used: it has none in PEM form (-----BEGIN …)");
     }
+}
+
+TEST_CASE("a certificate that has expired is used, and a line says so", "[tls]") {
+    const Files files;
+    const auto said = [](const std::filesystem::path& certificate) {
+        CapturedStream output{stderr, STDERR_FILENO};
+        core::configure_logging(core::LogLevel::info, core::LogFormat::text);
+        net::warn_if_not_valid(certificate);
+        core::configure_logging(core::LogLevel::error, core::LogFormat::text);
+        return output.finish();
+    };
+    CHECK(said(files.pair.certificate).empty());
+    const net::TlsFiles old{files.directory / "old.pem", files.directory / "old-key.pem"};
+    REQUIRE(net::write_self_signed(old.certificate, old.key, {.valid = std::chrono::days{-1}}));
+    CHECK(files.why(old).empty());
+    CHECK_THAT(said(old.certificate),
+               Contains("certificate_not_valid file=" + old.certificate.string() + " from="));
 }

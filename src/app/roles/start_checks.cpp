@@ -87,6 +87,7 @@ void check_start_tls(const std::string& part, const OptionalFile& certificate,
     if (!good) {
         throw core::SetupError(part + ".tls_certificate: " + good.error().message);
     }
+    net::warn_if_not_valid(*certificate);
 }
 
 void check_start_credentials(const retry::RoleConfig& config) {

@@ -428,6 +428,7 @@ void Role::reload_tls() {
     }
     impl_->server.use_tls(*loaded);
     core::log_info("retry", "tls_reloaded", {});
+    net::warn_if_not_valid(*config.tls_certificate);
 }
 
 }  // namespace beckon::retry
