@@ -48,8 +48,13 @@ OwnershipFold::Effect OwnershipFold::apply(const PlacementRecord& record) {
 }
 
 OwnershipFold::Effect OwnershipFold::apply(const EpochRecord& record) {
-    auto& known = epochs_[record.partition];
-    if (record.epoch < known.epoch) return {.repair = encode(known)};
+    if (record.partition < 0 || record.partition >= partitions_) return {};
+    const auto [found, is_new] = epochs_.try_emplace(record.partition, record);
+    auto& known = found->second;
+    // The first of an epoch wins, as with leases.
+    if (record.epoch < known.epoch || (record.epoch == known.epoch && record.node != known.node)) {
+        return {.repair = encode(known)};
+    }
     known = record;
     return {};
 }

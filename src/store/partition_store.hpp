@@ -150,7 +150,7 @@ public:
     std::vector<PendingTombstone> pending_tombstones() {
         return pending_tombstones_after(std::nullopt, static_cast<std::size_t>(-1));
     }
-    /// TombstoneOutbox that arose since the last call, without those whose tombstone was read
+    /// Pending tombstones that arose since the last call, without those whose tombstone was read
     /// meanwhile; ascending by put_offset. Remembers a bounded number.
     NewPendingTombstones take_new_pending_tombstones();
     std::size_t pending_tombstone_count() const;

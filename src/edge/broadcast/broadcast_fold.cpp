@@ -78,6 +78,4 @@ void BroadcastFold::caught_up() {
     context_.changed(std::make_shared<const Broadcasts>(now_));
 }
 
-/// Fronts keep the former versions until all records are read again.
-
 }  // namespace beckon::edge

@@ -8,7 +8,7 @@
 namespace beckon::edge {
 
 /// Its bearer may change broadcasts at the ops port of a process with this key ring. Made from the
-/// newest key, so that nothing needs to be stored; one of an older key of the ring is as good.
+/// oldest key, so that nothing needs to be stored; one of a newer key of the ring is as good.
 std::string broadcast_token(const core::KeyRing& keys);
 bool is_broadcast_token(const core::KeyRing& keys, std::string_view token);
 

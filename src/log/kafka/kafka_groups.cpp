@@ -305,7 +305,7 @@ private:
             if (all) one.discover_at = steady_clock::now() + kDiscoverEvery;
             return;
         }
-        one.discover_at = {};  // the discovered groups may be a part of all
+        one.discover_at = {};  // the discovered partitions may be a part of all
         found.problems.push_back(failed("ask for the offsets of " + group.name, error).message);
     }
 
@@ -356,7 +356,7 @@ private:
         }
     }
 
-    /// Known groups now and then, new ones at once.
+    /// Known partitions now and then, new ones at once.
     void ask_starts(Partitions partitions, const std::stop_token& stop) {
         if (const auto now = steady_clock::now(); now >= starts_at_) {
             starts_.clear();

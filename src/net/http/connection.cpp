@@ -447,7 +447,7 @@ void Connection::give_up() {
     close_after_ = true;
     if (idle()) return end_idle(CloseReason::stopping);
     if (state_ != State::handling && !half_request())
-        return;  // no tombstone is pending, or it is written
+        return;  // no reply is owed, or it is being written
     if (state_ == State::handling) abandoned_ = std::exchange(active_, set_.borrow_request());
     reject(Rejection::stopping);
     run();
