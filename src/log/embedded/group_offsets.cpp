@@ -23,6 +23,7 @@ void GroupOffsets::load(const Storage& storage) {
     const std::string all(1, meta::kGroup);
     const auto read = storage.scan(
         Family::meta, all, meta::after(all), [this](std::string_view key, std::string_view value) {
+            if (key.size() < kPartitionKeyBytes + 2) return true;
             const auto group_end = key.size() - kPartitionKeyBytes - 1;
             const auto where = parse_partition_key(key.substr(group_end + 1));
             if (where && value.size() == 8) {

@@ -43,8 +43,14 @@ void EmbeddedPublisher::publish(TopicPartition where, core::Record record, Appen
                                                          " publishes wait for the log already"});
     }
     const auto deadline = clock_.mono() + timeout_;
+    auto body = encode_body(record);
     waiting_.push_back({std::move(done), deadline});
-    writer_.submit({partition, encode_body(record), queue_, deadline});
+    try {
+        writer_.submit({partition, std::move(body), queue_, deadline});
+    } catch (...) {  // no memory: nothing was submitted, and no answer may be taken for its own
+        waiting_.pop_back();
+        throw;
+    }
     watch_oldest();
 }
 
