@@ -77,8 +77,8 @@ public:
     /// Lets `maker` answer GET and HEAD of targets below `prefix` ("/reliability"). Thread-safe;
     /// the Mount ends before the server.
     [[nodiscard]] Mount mount(const std::string& prefix, PageMaker maker);
-    /// Mounts pages that are answered later, within ten seconds, to GET alone; a few at a time, more
-    /// are refused with 503.
+    /// Mounts pages that are answered later, within ten seconds, to GET alone; a few at a time,
+    /// more are refused with 503.
     [[nodiscard]] Mount mount_late(const std::string& prefix, LatePageMaker maker);
     /// Calls `look` before each `/metrics`, for values that are read and not counted. On the port's
     /// thread, as a PageMaker. One at a time; the Mount ends before the server.

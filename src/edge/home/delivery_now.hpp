@@ -12,6 +12,8 @@ struct DeliveryNow {
     bool connected = false;  ///< the client is attached
     /// When the message was sent on the client's connection, if its answer is awaited.
     std::optional<core::Timestamp> sent{};
+    /// It was answered, and its tombstone is on the way to the log.
+    bool answered = false;
     bool operator==(const DeliveryNow&) const = default;
 };
 

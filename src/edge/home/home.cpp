@@ -389,9 +389,10 @@ core::Timestamp wall_of(const core::Clock& clock, core::MonoTime at) {
 
 DeliveryNow Home::delivery_now(const core::MessageRef& message) const {
     if (!impl_->leadership.serving()) return {};
+    const bool answered = impl_->store->tombstone_pending(message.uaid, message.key);
     const auto* session = impl_->sessions.of(message.uaid);
-    if (!session) return {.served = true};
-    DeliveryNow now{.served = true, .connected = true};
+    if (!session) return {.served = true, .answered = answered};
+    DeliveryNow now{.served = true, .connected = true, .answered = answered};
     if (const auto sent = session->sent_at(message.key)) {
         now.sent = wall_of(impl_->context.clock, *sent);
     }

@@ -14,7 +14,8 @@ public:
     PublishBudget(std::size_t bytes_max, IngestMetrics& metrics)
         : bytes_max_(bytes_max), metrics_(metrics) {}
 
-    /// For one record, or several that are published together. False: there is no space now. Each true is followed by release().
+    /// For one record, or several that are published together. False: there is no space now. Each
+    /// true is followed by release().
     bool reserve(std::size_t bytes) {
         const auto before = bytes_.fetch_add(bytes, std::memory_order_relaxed);
         if (before + bytes > bytes_max_) {

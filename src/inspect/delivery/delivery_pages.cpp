@@ -23,7 +23,10 @@ constexpr int kUnauthorized = 401;
 constexpr int kNotFound = 404;
 
 Page page_of(const edge::DeliveryNow& now) {
-    json body{{"served", now.served}, {"connected", now.connected}, {"sent", nullptr}};
+    json body{{"served", now.served},
+              {"connected", now.connected},
+              {"sent", nullptr},
+              {"answered", now.answered}};
     if (now.sent) body["sent"] = now.sent->time_since_epoch().count();
     return {.body = core::json_text(body)};
 }

@@ -157,7 +157,7 @@ std::string verdict_words(TraceOutcome outcome, std::string_view reason, Timesta
     switch (outcome) {
         case TraceOutcome::unknown: break;
         case TraceOutcome::waiting:
-            return "It waits: the client has not acknowledged it. Its TTL ends at " +
+            return "It waits: the log has no acknowledgement of it. Its TTL ends at " +
                    core::time_text(expires) + ".";
         case TraceOutcome::overdue:
             return "Its TTL ended at " + core::time_text(expires) +

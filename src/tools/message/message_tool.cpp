@@ -28,7 +28,8 @@ namespace {
 
 edge::DeliveryNow parse(const nlohmann::json& page) {
     edge::DeliveryNow now{.served = page.value("served", false),
-                          .connected = page.value("connected", false)};
+                          .connected = page.value("connected", false),
+                          .answered = page.value("answered", false)};
     const auto sent = page.find("sent");
     if (sent == page.end()) return now;
     if (const auto ms = core::find_whole_number<std::int64_t>(*sent)) {
@@ -44,6 +45,7 @@ std::string route_to_client(const EdgeAnswer& edge) {
         return "not known: the edge at the ops port does not serve its client. `beckon cluster` "
                "shows the edge that does; name its ops port with --ops-host and --ops-port";
     }
+    if (now->answered) return "yes, and it was answered: its end is on the way to the log";
     if (now->sent) return core::time_text(*now->sent) + ", and the client has not answered yet";
     if (now->connected)
         return "not yet: the client is connected, and has not answered earlier ones";

@@ -709,8 +709,13 @@ TEST_CASE("a home knows whether a message is on its way to its client, and since
     world.run(10s);
     CHECK(world.home->delivery_now(message) ==
           DeliveryNow{.served = true, .connected = true, .sent = sent});
+    world.log->set_away(true);
     world.ack(client, version);
     world.run();
+    CHECK(world.home->delivery_now(message) ==
+          DeliveryNow{.served = true, .connected = true, .answered = true});
+    world.log->set_away(false);
+    world.run(10s);
     CHECK(world.home->delivery_now(message) == DeliveryNow{.served = true, .connected = true});
 }
 

@@ -81,6 +81,9 @@ TEST_CASE("beckon message shows the state of a waiting message at its edge", "[c
     CHECK(waiting({.now = DeliveryNow{.served = true, .connected = true}, .why_not = {}}) ==
           kFirstLines +
               "sent      not yet: the client is connected, and has not answered earlier ones\n");
+    CHECK(waiting({.now = DeliveryNow{.served = true, .connected = true, .answered = true},
+                   .why_not = {}}) ==
+          kFirstLines + "sent      yes, and it was answered: its end is on the way to the log\n");
     CHECK(waiting({.now = DeliveryNow{.served = true}, .why_not = {}}) ==
           kFirstLines + "sent      not yet: the client is not connected\n");
     CHECK(waiting({.now = DeliveryNow{}, .why_not = {}})
