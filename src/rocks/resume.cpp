@@ -32,17 +32,18 @@ std::uint64_t number(DB& db, const std::string& property) {
 
 }  // namespace
 
-/// RocksDB schedules one flush at a time. A failed write waits until none is due; a flush that
-/// fails meanwhile was begun. A running flush may be writing a manifest, and so may a caller that
-/// makes a family.
+/// RocksDB schedules one flush at a time. A failed write, and one that gets no new write-ahead file
+/// (kMemTable), waits until none is due; a flush that fails meanwhile was begun. A running flush
+/// may be writing a manifest, and so may a caller that makes a family.
 void FlushesFirst::OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status*) {
     using Reason = rocksdb::BackgroundErrorReason;
     auto* db = db_.load();
-    if (!db || (reason != Reason::kWriteCallback && reason != Reason::kManifestWrite)) return;
+    const bool of_a_write = reason == Reason::kWriteCallback || reason == Reason::kMemTable;
+    if (!db || (!of_a_write && reason != Reason::kManifestWrite)) return;
     const auto due = [&] {
         const bool pending = total(*db, DB::Properties::kMemTableFlushPending) > 0;
         const bool running = number(*db, DB::Properties::kNumRunningFlushes) > 0;
-        return reason == Reason::kWriteCallback ? pending || running : pending && !running;
+        return of_a_write ? pending || running : pending && !running;
     };
     const auto errors = number(*db, DB::Properties::kBackgroundErrors);
     const auto until = steady_clock::now() + kFlushesWithin;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <rocksdb/env.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -80,6 +81,14 @@ private:
     rlimit before_{};
 };
 
+/// Flushes that are scheduled meanwhile begin after `time`, less than stays_refused() takes.
+void occupy_flush_thread(std::chrono::milliseconds time) {
+    static std::chrono::milliseconds asleep;
+    asleep = time;
+    rocksdb::Env::Default()->Schedule([](void*) { std::this_thread::sleep_for(asleep); }, nullptr,
+                                      rocksdb::Env::Priority::HIGH);
+}
+
 std::size_t messages_of_filler(EdgeFixture& f) {
     DrainCursor cursor{.topics = true, .after = -1, .until = core::Offset{1} << 40};
     const auto read =
@@ -128,12 +137,17 @@ TEST_CASE("a store on a full disk refuses commits by that name, and goes on when
     CHECK(messages_of_filler(f) == static_cast<std::size_t>(written) + 1);
 }
 
-// A store that asked RocksDB to go on without descriptors could never write again.
+// A store that asked RocksDB to go on without descriptors could never write again, and one whose
+// flush had not begun when the descriptors ended waited for it for ever.
 TEST_CASE("a store without file descriptors refuses commits, and goes on when there are some",
           "[store]") {
+    const auto flush_begins_after =
+        GENERATE(std::chrono::milliseconds{0}, std::chrono::milliseconds{100});
+    CAPTURE(flush_begins_after.count());
     EdgeStoreOptions small;
     small.write_buffer_bytes = 1U << 20;
     EdgeFixture f{small};
+    occupy_flush_thread(flush_begins_after);
     f.put(1, "m1");
     f.commit();
 
