@@ -63,8 +63,8 @@ void Replay::subscription(const core::RecordView& record) {
             },
             [&](const core::ClientRemoved& e) {
                 folded(store.remove_client(e, record.time));
-                context_.registrations
-                    .repair_is_due();  // the records of its channels are in the log still
+                // The records of its channels are in the log still.
+                context_.registrations.repair_is_due();
             },
             [&](const core::ChannelRecorded& e) {
                 context_.registrations.saw(e.stamp);

@@ -241,14 +241,8 @@ void Registration::list(const CallPtr& call, const core::Uaid& uaid,
 
 void Registration::remove(const CallPtr& call, const core::Uaid& uaid) {
     with_client(call, uaid, [this, call, uaid](const store::StoredClient&) {
-        // The client's tombstone alone ends its channels; theirs let compaction clear the keys.
-        const auto channels = shared_.view.store().channels(uaid);
-        if (!channels) return responder_.refuse(call, {Problem::not_ready, {}, 0});
-        std::vector<core::Record> records{core::encode(core::ClientRemoved{uaid, {}})};
-        for (const auto& channel : *channels) {
-            records.push_back(core::encode(core::ChannelRemoved{uaid, channel, {}}));
-        }
-        write(call, uaid, std::move(records), {});
+        // It ends the client's channels too. An edge removes their records from the log.
+        write(call, uaid, {core::encode(core::ClientRemoved{uaid, {}})}, {});
     });
 }
 

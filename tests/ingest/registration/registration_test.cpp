@@ -375,6 +375,17 @@ TEST_CASE("DELETE of a registration ends all its endpoints at once", "[registrat
     CHECK(world.ask(mine.ask("GET")) == gone("103", "No such client."));
 }
 
+TEST_CASE("DELETE needs no more space in the log for many channels than for one",
+          "[registration]") {
+    IngestWorld world{{.publish_bytes_max = 700, .bridged_delivery = true}};
+    const auto mine = registered(world);
+    for (int i = 0; i < 8; ++i) {
+        REQUIRE(world.ask(mine.ask("POST", "/subscription", "{}")).status == 200);
+    }
+    CHECK(world.ask(mine.ask("DELETE")) == empty_200());
+    CHECK(world.ask(IngestWorld::post_data(mine.send_path())).status == 410);
+}
+
 TEST_CASE("channels of a registration come and go", "[registration]") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
