@@ -1,6 +1,7 @@
 #include "app/command_line.hpp"
 
 #include "app/process/version.hpp"
+#include "core/authority.hpp"
 #include "core/json_parts.hpp"
 #include "core/logger.hpp"
 
@@ -87,13 +88,13 @@ void take_server(Configured& configured, std::string text) {
     constexpr std::string_view kScheme = "http://";
     if (text.starts_with(kScheme)) text.erase(0, kScheme.size());
     if (text.ends_with('/')) text.pop_back();
-    const auto colon = text.starts_with('[') ? text.find(':', text.find(']')) : text.find(':');
-    if (colon != std::string::npos && text.find(':', colon + 1) == std::string::npos) {
-        configured.flags.push_back({"ops.port", text.substr(colon + 1), "--server"});
-        text.erase(colon);
+    const auto split = core::split_authority(text);
+    if (!split) throw CLI::ValidationError("--server", "'" + text + "' is no HOST:PORT");
+    if (split->port) {
+        configured.flags.push_back({"ops.port", std::string{*split->port}, "--server"});
     }
-    if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
-    configured.flags.push_back({"ops.host", text, "--server"});
+    configured.flags.push_back(
+        {"ops.host", std::string{core::without_brackets(split->host)}, "--server"});
 }
 
 void add_server(CLI::App& command, Configured& configured) {

@@ -1,5 +1,6 @@
 #include "client/url.hpp"
 
+#include "core/authority.hpp"
 #include "fetch/url.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ bool printable(std::string_view text) {
 }  // namespace
 
 std::string Url::authority() const {
-    const std::string name = host.find(':') == std::string::npos ? host : '[' + host + ']';
+    const auto name = core::with_brackets(host);
     return port == default_port(scheme) ? name : name + ':' + std::to_string(port);
 }
 
@@ -41,7 +42,7 @@ core::Result<Url> parse_url(std::string_view text) {
         url.scheme != "wss") {
         return bad("the scheme must be http, https, ws or wss");
     }
-    if (url.host.starts_with('[')) url.host = url.host.substr(1, url.host.size() - 2);
+    url.host = std::string{core::without_brackets(url.host)};
     const auto port = parts->part(CURLUPART_PORT);
     url.port = port ? static_cast<std::uint16_t>(std::stoi(*port)) : default_port(url.scheme);
     if (url.port == 0) return bad("the port must be a number from 1 to 65535");

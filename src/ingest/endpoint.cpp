@@ -1,5 +1,6 @@
 #include "ingest/endpoint.hpp"
 
+#include "core/authority.hpp"
 #include "core/base64url.hpp"
 #include "core/descriptors.hpp"
 #include "core/logger.hpp"
@@ -88,10 +89,7 @@ std::string scheme_of(const EndpointConfig& config) {
 
 /// Without a public URL the machine itself is meant, also when all its addresses listen.
 std::string listening_origin(const EndpointConfig& config, std::uint16_t port) {
-    const bool any = config.host == "0.0.0.0" || config.host == "::";
-    const bool v6 = config.host.find(':') != std::string::npos;
-    const auto host = any ? "localhost" : v6 ? "[" + config.host + "]" : config.host;
-    return scheme_of(config) + host + ":" + std::to_string(port);
+    return scheme_of(config) + core::local_authority(config.host, port);
 }
 
 std::vector<std::string> audiences_of(const EndpointConfig& config, const std::string& origin,

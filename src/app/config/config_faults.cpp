@@ -3,7 +3,7 @@
 #include "app/config/origin_setting.hpp"
 #include "client/url.hpp"
 #include "console/canary/canary_edges.hpp"
-#include "core/decimal.hpp"
+#include "core/authority.hpp"
 #include "ingest/endpoint.hpp"
 #include "net/http/caller.hpp"
 #include "net/peer_address.hpp"
@@ -58,26 +58,12 @@ void check_edge_path(const Config& config, std::vector<ConfigFault>& faults) {
                                        " letters, digits and -._~/, e.g. /push"});
 }
 
-struct HostAndPort {
-    std::string_view host;                 ///< empty: it is none
-    std::optional<std::string_view> port;  ///< nullopt: there is none
-};
-
-/// `host`, `host:port`, `[IPv6]` or `[IPv6]:port`.
-HostAndPort split_host_and_port(std::string_view text) {
-    const auto end = text.starts_with('[') ? text.find(']') : text.find(':');
-    const auto colon = text.starts_with('[') && end != text.npos ? end + 1 : end;
-    const auto host = text.substr(0, colon);
+/// Whether it is a name or an address; what is all digits is a port that has lost its host.
+bool may_be_host(std::string_view host) {
     constexpr std::string_view kAllowed =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._[:]%";
-    const bool good = host.find_first_not_of(kAllowed) == host.npos &&
-                      host.find_first_not_of("0123456789") != host.npos;
-    if (!good || colon >= text.size()) return {good ? host : "", std::nullopt};
-    return {host, text[colon] == ':' ? text.substr(colon + 1) : ""};
-}
-
-bool is_port(std::string_view text) {
-    return core::parse_decimal<std::uint16_t>(text).value_or(0) > 0;
+    return host.find_first_not_of(kAllowed) == host.npos &&
+           host.find_first_not_of("0123456789") != host.npos;
 }
 
 /// Why a broker's address cannot be one; empty if it can. librdkafka would wait for it without end.
@@ -87,10 +73,11 @@ std::string fault_of_server(std::string_view server) {
          {"PLAINTEXT://", "SSL://", "SASL_PLAINTEXT://", "SASL_SSL://"}) {
         if (server.starts_with(protocol)) server.remove_prefix(protocol.size());
     }
-    const auto [host, port] = split_host_and_port(server);
-    if (host.empty()) return is;
+    const auto split = core::split_authority(server);
+    if (!split || !may_be_host(split->host)) return is;
     // Without a port it is librdkafka's default, 9092.
-    return !port || is_port(*port) ? std::string{} : is + ", with a port from 1 to 65535";
+    return !split->port || core::parse_port(*split->port) ? std::string{}
+                                                          : is + ", with a port from 1 to 65535";
 }
 
 void check_servers(const Config& config, std::vector<ConfigFault>& faults) {
@@ -133,9 +120,9 @@ void check_addresses(const Config& config, Reader reader, std::vector<ConfigFaul
         faults.push_back({setting, std::move(why)});
     };
     const auto& link = config.edge.link_address;
-    const auto [host, port] = split_host_and_port(link);
+    const auto split = core::split_authority(link);
     check("edge.link_address", link,
-          !host.empty() && port && is_port(*port)
+          split && may_be_host(split->host) && split->port && core::parse_port(*split->port)
               ? ""
               : "is '" + link + "': it is host:port, e.g. edge-1.example.org:8082");
     for (const auto& text : config.edge.allowed_origins) {
@@ -259,7 +246,7 @@ void check_together(const Config& config, Reader reader, std::vector<ConfigFault
     if (!page.empty() && !page.starts_with("http://") && !page.starts_with("https://")) {
         faults.push_back({"edge.broadcasts_url", "must begin with http:// or https://"});
     }
-    if (is_any_address(config.edge.link_host) && config.edge.link_address.empty()) {
+    if (core::is_any_address(config.edge.link_host) && config.edge.link_address.empty()) {
         faults.push_back({"edge.link_address",
                           "must be given with this edge.link_host: other edges cannot reach " +
                               config.edge.link_host});

@@ -2,6 +2,7 @@
 
 #include "client/url.hpp"
 #include "core/ascii.hpp"
+#include "core/authority.hpp"
 
 #include <algorithm>
 
@@ -40,8 +41,6 @@ bool is_host(std::string_view host) {
 
 }  // namespace
 
-bool is_any_address(std::string_view host) { return host == "0.0.0.0" || host == "::"; }
-
 core::Result<std::string> normalized_origin(std::string_view text) {
     if (!is_ascii(text)) {
         return no_origin(
@@ -53,7 +52,7 @@ core::Result<std::string> normalized_origin(std::string_view text) {
     if (!url->scheme.starts_with("http")) return no_origin("it begins with http:// or https://");
     if (url->target != "/") return no_origin("it has no path and no query");
     if (!is_host(url->host)) return no_origin("'" + url->host + "' is no host name");
-    if (is_any_address(url->host)) {
+    if (core::is_any_address(url->host)) {
         return core::fail(core::Fault::invalid,
                           "is an address to listen on, not one to connect to");
     }

@@ -16,7 +16,4 @@ core::Result<std::string> normalized_origin(std::string_view text);
 /// An origin as `https://push.example.org`, kept as normalized_origin() has it; empty: none.
 Setting origin_setting(std::string name, std::string& target, std::string help);
 
-/// 0.0.0.0 and ::, which a process can listen on and cannot connect to.
-bool is_any_address(std::string_view host);
-
 }  // namespace beckon::app

@@ -2,10 +2,10 @@
 #include "app/command/output.hpp"
 #include "app/command_line.hpp"
 #include "app/config/config.hpp"
-#include "app/process/authority.hpp"
 #include "app/roles/commands.hpp"
 #include "app/roles/roles.hpp"
 #include "client/url.hpp"
+#include "core/authority.hpp"
 #include "core/handle.hpp"
 #include "core/logger.hpp"
 #include "tools/api/access.hpp"
@@ -94,7 +94,7 @@ int run_demo_anywhere(const tools::DemoOptions& options) {
 
 /// The same with the API for webhooks that the configuration names; its key ring makes the token.
 int run_webhook_demo_anywhere(const Config& config, const tools::DemoOptions& options) {
-    const auto origin = "http://" + authority(config.retry.host, config.retry.port);
+    const auto origin = "http://" + core::local_authority(config.retry.host, config.retry.port);
     const auto url = client::parse_url(origin);
     if (url && !something_listens(*url)) return run_with_own_server(options, origin);
     return tools::run_webhook_demo(

@@ -5,7 +5,6 @@
 #include "app/installation/key_ring_guard.hpp"
 #include "app/installation/key_ring_watch.hpp"
 #include "app/installation/self_made_certificate.hpp"
-#include "app/process/authority.hpp"
 #include "app/process/broker_wait.hpp"
 #include "app/process/clock_watch.hpp"
 #include "app/process/disk_space.hpp"
@@ -16,6 +15,7 @@
 #include "app/process/version.hpp"
 #include "app/roles/console_role.hpp"
 #include "app/roles/start_checks.hpp"
+#include "core/authority.hpp"
 #include "core/clock.hpp"
 #include "core/logger.hpp"
 #include "core/pause.hpp"
@@ -78,7 +78,8 @@ struct Process {
 
 std::string origin_of(const ingest::EndpointConfig& endpoint, std::uint16_t port) {
     if (!endpoint.public_url.empty()) return endpoint.public_url;
-    return (endpoint.tls_certificate ? "https://" : "http://") + authority(endpoint.host, port);
+    return (endpoint.tls_certificate ? "https://" : "http://") +
+           core::local_authority(endpoint.host, port);
 }
 
 /// One bound for all databases of the process, the embedded log's included.
@@ -102,7 +103,7 @@ private:
 };
 
 std::string ops_origin(const Config& config, const Process& process) {
-    return "http://" + authority(config.ops.host, process.ops->port());
+    return "http://" + core::local_authority(config.ops.host, process.ops->port());
 }
 
 /// Endpoint URLs live for years, and the VAPID tokens for them name the origin that they begin
@@ -369,7 +370,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     const auto delivery_pages = inspect::mount_delivery_pages(*process.ops, edge, keys);
     const inspect::StoreService store_service{*process.ops, config.data, *keys};
     const auto webhooks = (config.retry.tls_certificate ? "https://" : "http://") +
-                          authority(config.retry.host, retry.port());
+                          core::local_authority(config.retry.host, retry.port());
     const ProcessReport report{role_name(Reader::standalone),
                                config,
                                process.ops->port(),
@@ -385,10 +386,10 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     const tools::Addresses addresses{
         .endpoint = config.edge.endpoint_url,
         .websocket = (config.edge.tls_certificate ? "wss://" : "ws://") +
-                     authority(config.edge.host, edge.port()) + config.edge.path,
+                     core::local_authority(config.edge.host, edge.port()) + config.edge.path,
         .webhooks = webhooks,
         .ops = ops_origin(config, process),
-        .console = "http://" + authority(config.console.host, console.port()),
+        .console = "http://" + core::local_authority(config.console.host, console.port()),
         .self_signed = config.endpoint_self_signed || config.edge_self_signed,
         .data = config.data};
     process.health.set_ready("process", true);
@@ -501,9 +502,10 @@ int run_console(Config config, const Signals& signals) {
         log::open_kafka_groups(config.kafka),
         config.kafka.prefix};
     process.health.set_ready("process", true);
-    core::log_info("app", "listening",
-                   {{"console", "http://" + authority(config.console.host, console.port())},
-                    {"ops", ops_origin(config, process)}});
+    core::log_info(
+        "app", "listening",
+        {{"console", "http://" + core::local_authority(config.console.host, console.port())},
+         {"ops", ops_origin(config, process)}});
     return on.serve([] {});
 }
 

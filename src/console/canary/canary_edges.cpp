@@ -1,6 +1,7 @@
 #include "console/canary/canary_edges.hpp"
 
 #include "client/url.hpp"
+#include "core/authority.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -75,8 +76,9 @@ std::vector<std::string> canary_urls(const std::vector<std::string>& patterns,
             continue;
         }
         for (const auto& address : link_addresses) {
-            const auto host = std::string_view{address}.substr(0, address.rfind(':'));
-            if (!host.empty()) add(urls, with_host(pattern, host));
+            if (const auto split = core::split_authority(address)) {
+                add(urls, with_host(pattern, split->host));
+            }
         }
     }
     return urls;

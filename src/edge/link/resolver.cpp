@@ -1,8 +1,8 @@
 #include "edge/link/resolver.hpp"
 
+#include "core/authority.hpp"
 #include "edge/link/link_socket.hpp"
 
-#include <charconv>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -22,21 +22,11 @@ core::Result<Address> parse_address(const std::string& text) {
         return fail(Fault::invalid,
                     "'" + text + "' is no address of a link: write host:port or [IPv6]:port");
     };
-    const auto colon = text.rfind(':');
-    if (colon == std::string::npos || colon == 0) return wrong();
-    Address out{.host = text.substr(0, colon)};
-    const auto* const begin = text.data() + colon + 1;
-    const auto* const end = text.data() + text.size();
-    const auto parsed = std::from_chars(begin, end, out.port);
-    if (parsed.ec != std::errc{} || parsed.ptr != end || out.port == 0) return wrong();
-    const bool bracketed = out.host.front() == '[' && out.host.back() == ']';
-    if (bracketed) {
-        out.host = out.host.substr(1, out.host.size() - 2);
-    } else if (out.host.find(':') != std::string::npos) {
-        return wrong();
-    }
-    if (out.host.empty()) return wrong();
-    return out;
+    const auto split = core::split_authority(text);
+    if (!split || !split->port) return wrong();
+    const auto port = core::parse_port(*split->port);
+    if (!port) return wrong();
+    return Address{.host = std::string{core::without_brackets(split->host)}, .port = *port};
 }
 
 struct Resolver::Impl {

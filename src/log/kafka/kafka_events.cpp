@@ -71,6 +71,12 @@ bool is_no_tls(std::string_view text) {
                          text.find("Disconnected") != std::string_view::npos);
 }
 
+/// librdkafka says so twice, and names the setting the second time alone.
+bool is_unknown_issuer(std::string_view text) {
+    return text.find("certificate verify failed") != std::string_view::npos &&
+           text.find("ssl.ca.location") == std::string_view::npos;
+}
+
 /// That all are down follows from what was said of each.
 bool is_of_one_broker(std::string_view text) {
     return text.find("brokers are down") == std::string_view::npos;
@@ -154,6 +160,7 @@ void KafkaEvents::no_broker(std::string_view text) {
     away_ = true;
     auto why = std::string{text};
     if (is_no_tls(text)) why += "; is this a port without TLS (see security.protocol)?";
+    if (is_unknown_issuer(text)) why += "; is ssl.ca.location the CA of the broker's certificate?";
     if (is_of_one_broker(why)) {
         const std::scoped_lock lock{mutex_};
         why_away_ = why;

@@ -1,6 +1,7 @@
 #include "net/http/caller.hpp"
 
 #include "core/ascii.hpp"
+#include "core/authority.hpp"
 #include "net/peer_address.hpp"
 
 #include <algorithm>
@@ -17,29 +18,6 @@ bool is_loopback(const PeerAddress& address) {
     return std::all_of(address.bytes.begin(), address.bytes.end() - 1,
                        [](auto byte) { return byte == 0; }) &&
            address.bytes.back() == 1;
-}
-
-bool is_port_part(std::string_view text) {
-    return text.empty() ||
-           (text.front() == ':' && text.size() > 1 &&
-            std::all_of(text.begin() + 1, text.end(), [](char c) { return c >= '0' && c <= '9'; }));
-}
-
-/// A host, and the text behind it.
-struct HostAndPort {
-    std::string_view host;
-    std::string_view port;  ///< with its colon
-};
-
-HostAndPort split_authority(std::string_view authority) {
-    if (authority.starts_with('[')) {
-        const auto end = authority.find(']');
-        if (end == std::string_view::npos) return {};
-        return {authority.substr(0, end + 1), authority.substr(end + 1)};
-    }
-    if (std::count(authority.begin(), authority.end(), ':') > 1) return {authority, {}};
-    const auto colon = std::min(authority.find(':'), authority.size());
-    return {authority.substr(0, colon), authority.substr(colon)};
 }
 
 /// The Origin of this very port: its pages, over TLS where a proxy does that (RFC 6454 §7).
@@ -64,10 +42,10 @@ bool is_of_foreign_site(const HttpRequest& request) {
 }  // namespace
 
 bool names_this_host(std::string_view host) {
-    const auto [name, port] = split_authority(host);
-    if (!is_port_part(port)) return false;
-    if (core::lower(name) == "localhost") return true;
-    const auto address = parse_address(name);
+    const auto split = core::split_authority(host);
+    if (!split || (split->port && !core::parse_port(*split->port))) return false;
+    if (core::lower(split->host) == "localhost") return true;
+    const auto address = parse_address(split->host);
     return address && is_loopback(*address);
 }
 

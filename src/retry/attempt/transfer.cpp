@@ -1,6 +1,7 @@
 #include "retry/attempt/transfer.hpp"
 
 #include "core/ascii.hpp"
+#include "core/authority.hpp"
 #include "core/descriptors.hpp"
 #include "fetch/url.hpp"
 #include "retry/attempt/request_target.hpp"
@@ -136,9 +137,8 @@ struct HostAndPort {
 HostAndPort host_and_port(const std::string& text) {
     const auto url = fetch::Url::parse(text);
     if (!url) return {};
-    auto host = url->host();
-    if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-    return {std::move(host), url->part(CURLUPART_PORT, CURLU_DEFAULT_PORT).value_or("")};
+    return {std::string{core::without_brackets(url->host())},
+            url->part(CURLUPART_PORT, CURLU_DEFAULT_PORT).value_or("")};
 }
 
 /// What libcurl is to know of a name, for as long as an address that it has looked up itself.
@@ -147,9 +147,8 @@ std::string resolved_entry(std::string_view name, const Transfer& transfer) {
     entry.append(name).append(":").append(transfer.port).append(":");
     for (std::size_t i = 0; i < transfer.addresses.size(); ++i) {
         const auto& address = transfer.addresses[i];
-        const bool v6 = address.find(':') != std::string::npos;
         if (i > 0) entry.push_back(',');
-        entry.append(v6 ? "[" + address + "]" : address);
+        entry.append(core::with_brackets(address));
     }
     return entry;
 }

@@ -1,7 +1,7 @@
 #include "tools/api/access.hpp"
 
-#include "app/process/authority.hpp"
 #include "app/process/process.hpp"
+#include "core/authority.hpp"
 #include "retry/api/owner_token.hpp"
 
 #include <utility>
@@ -25,7 +25,7 @@ client::ApiClient::Options api_options(const app::Config& config, const ApiAcces
         .origin = access.url, .token = access.token, .ca_file = access.ca_file};
     options.insecure = access.insecure;
     if (options.origin.empty()) {
-        options.origin = "http://" + app::authority(config.retry.host, config.retry.port);
+        options.origin = "http://" + core::local_authority(config.retry.host, config.retry.port);
     }
     if (options.origin.ends_with('/')) options.origin.pop_back();
     if (!options.token.empty()) return options;

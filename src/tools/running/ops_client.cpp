@@ -1,8 +1,8 @@
 #include "tools/running/ops_client.hpp"
 
 #include "app/installation/key_ring_guard.hpp"
-#include "app/process/authority.hpp"
 #include "app/process/process.hpp"
+#include "core/authority.hpp"
 #include "core/json_text.hpp"
 #include "inspect/log/log_service.hpp"
 
@@ -20,7 +20,7 @@ constexpr std::size_t kReplyBytesMax = 16U << 20;
 }  // namespace
 
 OpsConnection::OpsConnection(const ops::OpsConfig& ops, const std::string& bearer)
-    : origin_("http://" + app::authority(ops.host, ops.port)) {
+    : origin_("http://" + core::local_authority(ops.host, ops.port)) {
     if (!bearer.empty()) headers_.add("Authorization: Bearer " + bearer);
 }
 

@@ -59,6 +59,16 @@ TEST_CASE("a handshake of TLS that ends at once is one with a port without TLS")
     CHECK(lines.find('\n') == lines.size() - 1);  // one line
 }
 
+TEST_CASE("a broker's certificate that does not verify is one of another CA") {
+    KafkaEvents events{"kafka:9093"};
+    const auto lines = logged([&] {
+        events.error(RD_KAFKA_RESP_ERR__SSL,
+                     "sasl_ssl://kafka:9093/bootstrap: error:0A000086:SSL routines::certificate "
+                     "verify failed (after 21ms in state SSL_HANDSHAKE)");
+    });
+    CHECK_THAT(lines, Contains("is ssl.ca.location the CA of the broker's certificate?"));
+}
+
 TEST_CASE("a mechanism that a broker does not have is a login that it refuses") {
     KafkaEvents events{"kafka:9093"};
     const auto lines = logged([&] {
