@@ -186,12 +186,13 @@ void Fronts::broadcasts(const BroadcastsPtr& now) {
 
 void Fronts::reload_tls() {
     if (!impl_->options.sockets.tls) return;
-    if (const auto fits = net::check(*impl_->options.sockets.tls); !fits) {
-        core::log_error("edge", "tls_not_reloaded", {{"why", fits.error().message}});
+    const auto loaded = net::TlsContext::load(*impl_->options.sockets.tls);
+    if (!loaded) {
+        core::log_error("edge", "tls_not_reloaded", {{"why", loaded.error().message}});
         return;
     }
     for (auto& each : impl_->shards) {
-        each->loop.run_and_wait([shard = each.get()] { shard->sockets->reload_tls(); });
+        each->loop.run_and_wait([&] { each->sockets->use_tls(*loaded); });
     }
     core::log_info("edge", "tls_reloaded");
     net::warn_if_not_valid(impl_->options.sockets.tls->certificate);

@@ -98,8 +98,6 @@ int choose_http11(SSL*, const unsigned char** out, unsigned char* out_length,
     return SSL_TLSEXT_ERR_OK;
 }
 
-}  // namespace
-
 core::Result<void> apply(ssl_ctx_st* context, const TlsFiles& files) {
     ERR_clear_error();
     const auto certificate = files.certificate.string();
@@ -119,6 +117,8 @@ core::Result<void> apply(ssl_ctx_st* context, const TlsFiles& files) {
     }
     return {};
 }
+
+}  // namespace
 
 core::Result<void> check(const TlsFiles& files) {
     const core::Handle<SSL_CTX, SSL_CTX_free> scratch{SSL_CTX_new(TLS_server_method())};
@@ -146,9 +146,18 @@ void harden(ssl_ctx_st* context) {
                                      SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
     // An idle connection then holds 3 KB less.
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_alpn_select_cb(context, choose_http11, nullptr);
 }
 
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+
+bool TlsContext::give_pair(ssl_st* connection) const {
+    STACK_OF(X509)* chain = nullptr;
+    SSL_CTX_get0_chain_certs(context_, &chain);
+    SSL_certs_clear(connection);
+    return SSL_use_cert_and_key(connection, SSL_CTX_get0_certificate(context_),
+                                SSL_CTX_get0_privatekey(context_), chain, 1) == 1;
+}
 
 core::Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsFiles& files) {
     auto* context = SSL_CTX_new(TLS_server_method());
@@ -157,7 +166,6 @@ core::Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsFiles&
     harden(context);
     SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    SSL_CTX_set_alpn_select_cb(context, choose_http11, nullptr);
     constexpr unsigned char kName[] = "beckon";
     SSL_CTX_set_session_id_context(context, kName, sizeof kName - 1);
     if (auto applied = apply(context, files); !applied) return core::fail(applied.error());

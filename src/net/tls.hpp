@@ -6,6 +6,7 @@
 #include <memory>
 
 struct ssl_ctx_st;
+struct ssl_st;
 
 /// TLS of every port: certificate and key from files, and the allowed protocols.
 namespace beckon::net {
@@ -22,16 +23,11 @@ core::Result<void> check(const TlsFiles& files);
 void warn_if_not_valid(const std::filesystem::path& certificate);
 
 /// TLS 1.2 and newer, forward secrecy and authenticated encryption only, little memory for idle
-/// connections; once per context.
+/// connections, and http/1.1 for clients that offer protocols (ALPN); once per context.
 void harden(ssl_ctx_st* context);
 
-/// Puts the pair into a context that may be in use; connections that are there keep the old one.
-/// Call check() first: a certificate that does not fit would drop the old key at once. Errors as
-/// check().
-core::Result<void> apply(ssl_ctx_st* context, const TlsFiles& files);
-
-/// A hardened context with its pair and ALPN http/1.1, for servers that make connections
-/// themselves. Immutable; any thread.
+/// A hardened context with its pair, for servers that make connections themselves. Immutable; any
+/// thread.
 class TlsContext {
 public:
     /// Errors as check().
@@ -43,6 +39,10 @@ public:
     TlsContext& operator=(const TlsContext&) = delete;
 
     ssl_ctx_st* get() const { return context_; }
+    /// Gives a connection of another context this one's pair, and no other, before its certificate
+    /// is chosen (SSL_CTX_set_cert_cb). A pair that is put into a context that has one of another
+    /// kind of key leaves both there, and clients go on to get the old one. False: out of memory.
+    bool give_pair(ssl_st* connection) const;
 
 private:
     ssl_ctx_st* const context_;

@@ -29,8 +29,8 @@ struct Certificates {
     net::TlsFiles files{.certificate = directory / "cert.pem", .key = directory / "key.pem"};
 
     explicit Certificates(const std::string& name) { renew(name); }
-    void renew(const std::string& name) const {
-        test::write_certificate(files.certificate, files.key, name);
+    void renew(const std::string& name, test::KeyKind kind = test::KeyKind::ec) const {
+        test::write_certificate(files.certificate, files.key, name, kind);
     }
     edge::FrontsOptions options() const {
         auto options = FrontWorld::defaults();
@@ -97,6 +97,20 @@ TEST_CASE("a reload serves new connections the new certificate and keeps the old
     CHECK(old.next_message().payload.ends_with(":still"));
 }
 
+// OpenSSL keeps one certificate for each kind of key, and prefers that of a curve.
+TEST_CASE("a reload replaces a certificate with another kind of key", "[edge][tls]") {
+    const Certificates certificates{"curve.test"};
+    FrontWorld world{certificates.options()};
+    for (const auto& [name, kind] :
+         {std::pair{"rsa.test", test::KeyKind::rsa}, {"curve-again.test", test::KeyKind::ec}}) {
+        certificates.renew(name, kind);
+        world.fronts.reload_tls();
+        for (int i = 0; i < 4; ++i) {  // both shards
+            CHECK(world.client(Tls::yes).certificate_subject() == "/CN=" + std::string{name});
+        }
+    }
+}
+
 namespace {
 
 /// A client of TLS that keeps its session from one connection to the next.
@@ -146,6 +160,20 @@ TEST_CASE("ALPN chooses http/1.1, and a session that a client kept is resumed by
     for (int i = 0; i < 8; ++i) {  // both shards
         CHECK(visitor.visit(world.fronts.port()) == Visitor::Seen{"http/1.1", true});
     }
+}
+
+// RFC 7301 section 3.2: it would speak HTTP/2 to a server that does not.
+TEST_CASE("a client that offers another protocol alone is refused", "[edge][tls]") {
+    const Certificates certificates{"one.test"};
+    FrontWorld world{certificates.options()};
+    const test::TestSocket socket{world.fronts.port()};
+    const core::Handle<SSL_CTX, SSL_CTX_free> context{SSL_CTX_new(TLS_client_method())};
+    const core::Handle<SSL, SSL_free> ssl{SSL_new(context.get())};
+    SSL_set_fd(ssl.get(), socket.fd());
+    constexpr unsigned char kOffer[] = {2, 'h', '2'};
+    SSL_set_alpn_protos(ssl.get(), kOffer, sizeof kOffer);
+    CHECK(SSL_connect(ssl.get()) != 1);
+    CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 0; }));
 }
 
 TEST_CASE("a pair that does not fit changes nothing", "[edge][tls]") {

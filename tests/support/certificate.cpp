@@ -22,9 +22,9 @@ void write_pem(const std::filesystem::path& path, const Write& write) {
 }  // namespace
 
 void write_certificate(const std::filesystem::path& certificate, const std::filesystem::path& key,
-                       const std::string& common_name) {
-    const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> pair{EVP_EC_gen("P-256"),
-                                                                   &EVP_PKEY_free};
+                       const std::string& common_name, KeyKind kind) {
+    const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> pair{
+        kind == KeyKind::ec ? EVP_EC_gen("P-256") : EVP_RSA_gen(2'048U), &EVP_PKEY_free};
     const std::unique_ptr<X509, decltype(&X509_free)> x{X509_new(), &X509_free};
     X509_set_version(x.get(), 2);
     ASN1_INTEGER_set(X509_get_serialNumber(x.get()), 1);

@@ -1,5 +1,6 @@
 #include "app/process/process.hpp"
 
+#include "core/contain.hpp"
 #include "core/logger.hpp"
 #include "core/pause.hpp"
 #include "core/setup_error.hpp"
@@ -12,6 +13,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -162,6 +164,33 @@ int Signals::stop_within(std::chrono::milliseconds wait) const {
 }
 
 void Signals::request_stop() { ::kill(::getpid(), SIGTERM); }
+
+Reloads::Reloads(std::function<void()> reload)
+    : reload_(std::move(reload)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+Reloads::~Reloads() {
+    thread_.request_stop();
+    thread_.join();
+}
+
+void Reloads::request() {
+    {
+        const std::scoped_lock lock{mutex_};
+        requested_ = true;
+    }
+    wake_.notify_one();
+}
+
+void Reloads::run(const std::stop_token& stop) {
+    pthread_setname_np(pthread_self(), "reload");
+    std::unique_lock lock{mutex_};
+    while (wake_.wait(lock, stop, [this] { return requested_; })) {
+        requested_ = false;
+        lock.unlock();
+        core::contain("reload", reload_);
+        lock.lock();
+    }
+}
 
 StopWatchdog::StopWatchdog(std::chrono::seconds limit)
     : thread_([limit](const std::stop_token& stop) {

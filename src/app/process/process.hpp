@@ -1,9 +1,11 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -47,13 +49,37 @@ private:
 class Signals {
 public:
     Signals();
-    /// Waits for a request to stop, calling `reload` at each SIGHUP. Afterwards a second signal
-    /// ends the process at once.
+    /// Waits for a request to stop, calling `reload` at each SIGHUP, which must not block.
+    /// Afterwards a second signal ends the process at once.
     void wait(const std::function<void()>& reload) const;
     /// During a start: the number of the signal as soon as one requests a stop, 0 after `wait`.
     int stop_within(std::chrono::milliseconds wait) const;
     /// Has the effect of SIGTERM. Any thread.
     static void request_stop();
+};
+
+/// Rereads files at request, on a thread of its own: a file system that hangs then holds up neither
+/// the next signal nor the stop, which StopWatchdog ends.
+class Reloads {
+public:
+    explicit Reloads(std::function<void()> reload);
+    /// Waits for a reload that is under way.
+    ~Reloads();
+    Reloads(const Reloads&) = delete;
+    Reloads& operator=(const Reloads&) = delete;
+
+    /// Reloads once more after a reload that is under way, however often it is called meanwhile.
+    /// Any thread.
+    void request();
+
+private:
+    void run(const std::stop_token& stop);
+
+    const std::function<void()> reload_;
+    std::mutex mutex_;
+    std::condition_variable_any wake_;
+    bool requested_ = false;
+    std::jthread thread_;
 };
 
 /// Ends the process with code 1 if the object lives longer than `limit`: a stop that hangs is a

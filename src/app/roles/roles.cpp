@@ -273,10 +273,11 @@ struct OnKafka {
 
     /// Until a signal ends the role; `reload` runs at SIGHUP. The exit code.
     int serve(const std::function<void()>& reload) {
-        signals.wait([&] {
+        Reloads reloads{[&] {
             key_ring_watch.reread();
             reload();
-        });
+        }};
+        signals.wait([&] { reloads.request(); });
         watchdog.emplace(stop_timeout);
         process.health.set_ready("process", false, "stopping");
         return 0;
@@ -412,12 +413,13 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
             Signals::request_stop();
         }};
     }
-    signals.wait([&] {
+    Reloads reloads{[&] {
         key_ring_watch.reread();
         endpoint.reload_tls();
         edge.reload_tls();
         retry.reload_tls();
-    });
+    }};
+    signals.wait([&] { reloads.request(); });
     watchdog.emplace(config.stop_timeout);
     process.health.set_ready("process", false, "stopping");
     retry.begin_stop();

@@ -24,8 +24,8 @@ struct ProxyIntake::Waiting : WheelTimer {
             &watcher,
             [](struct ev_loop*, ev_io* w, int) {
                 auto& ready = *static_cast<Waiting*>(w->data);
-                auto& intake = ready.intake;
-                core::contain(intake.loop_.name(), [&] { intake.read(ready); });
+                auto& own = ready.intake;
+                core::contain(own.loop_.name(), [&] { own.read(ready); });
             },
             socket.get(), EV_READ);
         watcher.data = this;

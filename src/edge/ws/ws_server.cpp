@@ -29,6 +29,11 @@ constexpr core::Duration kLibraryLater = std::chrono::seconds{20};
 /// A proxy that is set up wrongly sends every client so.
 constexpr core::Duration kLogProxyFaultEvery = std::chrono::minutes{1};
 
+/// 0 ends the handshake.
+int give_reloaded_pair(SSL* connection, void* server) noexcept {
+    return static_cast<WsServer::Impl*>(server)->reloaded_tls->give_pair(connection) ? 1 : 0;
+}
+
 int on_ws(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t len) noexcept {
     auto* server = static_cast<WsServer::Impl*>(lws_context_user(lws_get_context(wsi)));
     if (!server) return 0;
@@ -291,10 +296,10 @@ void WsServer::set_timer(Client& client, core::Duration after) {
     impl_->loop.schedule(static_cast<Connection&>(client), after);
 }
 
-void WsServer::reload_tls() {
+void WsServer::use_tls(std::shared_ptr<const net::TlsContext> tls) {
     if (!impl_->ssl) return;
-    const auto done = net::apply(impl_->ssl, *impl_->options.tls);
-    if (!done) core::log_error("edge", "tls_reload_failed", {{"why", done.error().message}});
+    impl_->reloaded_tls = std::move(tls);
+    SSL_CTX_set_cert_cb(impl_->ssl, give_reloaded_pair, impl_.get());
 }
 
 }  // namespace beckon::edge

@@ -95,8 +95,8 @@ public:
     /// Takes a connection that another listener accepted, with its descriptor.
     void adopt(int fd, const sockaddr_storage& peer);
     void stop_accepting();
-    /// For new connections; the files must have passed check().
-    void reload_tls();
+    /// For new connections, instead of the pair in the options.
+    void use_tls(std::shared_ptr<const net::TlsContext> tls);
     /// Sockets that are not closed yet.
     std::size_t open() const;
 

@@ -100,6 +100,7 @@ struct WsServer::Impl {
     lws_context* context = nullptr;
     lws_vhost* vhost = nullptr;
     ssl_ctx_st* ssl = nullptr;
+    std::shared_ptr<const net::TlsContext> reloaded_tls;  ///< null: the pair in the options
     /// The name of protocols[0], which lws looks up in the client's list and echoes: written anew
     /// for each upgrade, so that each client finds the name that it offered
     /// (docs/facts/libwebsockets.md#subprotocols).
