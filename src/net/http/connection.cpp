@@ -11,7 +11,7 @@ namespace beckon::net {
 
 namespace {
 
-/// Steps of one run before other connections get their turn (pipelined requests).
+/// Steps of one run before other connections get their turn: a body that comes fast.
 constexpr int kStepsMax = 64;
 /// Of input after our last reply; more and the peer gets a reset.
 constexpr std::size_t kLingerBytesMax = 1U << 20;
@@ -60,6 +60,7 @@ Connection::Connection(Descriptor socket, std::shared_ptr<const TlsContext> tls,
 
 void Connection::start() {
     entry_ = set_.add(shared_from_this());
+    may_begin_ = true;
     run();
 }
 
@@ -78,9 +79,25 @@ void Connection::run_steps() {
     int steps = 0;
     while (step()) {
         if (++steps < kStepsMax) continue;
-        set_.loop().post([self = shared_from_this()] { self->run(); });
+        defer();
         return;
     }
+}
+
+/// Goes on when those have had their turn that wait for one event: a peer that pipelines requests,
+/// or sends fast, holds nobody up.
+bool Connection::defer() {
+    if (!deferred_) {
+        deferred_ = true;
+        set_.defer(shared_from_this());
+    }
+    return false;
+}
+
+void Connection::run_deferred() {
+    deferred_ = false;
+    may_begin_ = true;
+    run();
 }
 
 /// One step; false if there is nothing to do until something happens.
@@ -140,7 +157,13 @@ bool Connection::handshake_step() {
 }
 
 bool Connection::read_step() {
-    if (!starved_ && rest_at_ < rest_.size()) {
+    if (deferred_) return false;
+    const bool pipelined = !starved_ && rest_at_ < rest_.size();
+    if (!active_ && !may_begin_) {  // one request in a turn
+        if (pipelined || transport_.has_buffered()) return defer();
+        return wait(Watch::Event::readable);
+    }
+    if (pipelined) {
         return parse(std::string_view{rest_}.substr(rest_at_), true);
     }
     if (!readable_ && !transport_.has_buffered()) return wait(Watch::Event::readable);
@@ -224,6 +247,7 @@ bool Connection::want_more_input() {
 bool Connection::handle() {
     active_->parser.request().peer = peer_.address;
     state_ = State::handling;
+    may_begin_ = false;
     if (set_.has_answer_time()) {
         set_.set_deadline(entry_, ConnectionSet::Deadline::answer);
     } else if (draining_) {
@@ -391,6 +415,7 @@ bool Connection::wait(Watch::Event event) {
         self->waiting_ = false;
         if (self->state_ == State::closed) return;
         self->readable_ = true;
+        self->may_begin_ = true;
         self->run();
     });
     return false;

@@ -29,6 +29,8 @@ public:
         return (abandoned_ ? abandoned_ : active_)->parser.request();
     }
     void reply(HttpReply reply) override;
+    /// The turn that ConnectionSet::defer() gives.
+    void run_deferred();
 
     std::chrono::steady_clock::time_point deadline() const { return entry_.at; }
     /// The deadline has passed.
@@ -77,6 +79,7 @@ private:
     void wake_stream();
     bool linger_step();
 
+    bool defer();
     bool wait(Watch::Event event);
     bool reject(Rejection why);
     void begin_writing();
@@ -101,6 +104,8 @@ private:
     bool running_ = false;
     bool waiting_ = false;
     bool readable_ = false;               ///< worth a read before waiting
+    bool may_begin_ = false;              ///< no request was begun in this turn
+    bool deferred_ = false;               ///< run_deferred() will come
     bool interim_ = false;                ///< "100 Continue" is being written
     bool continued_ = false;              ///< it was written
     bool starved_ = false;                ///< the parser wants more than rest_ holds

@@ -140,4 +140,27 @@ void ConnectionSet::schedule_next() {
     }
 }
 
+void ConnectionSet::defer(std::shared_ptr<Connection> connection) {
+    deferred_.push_back(std::move(connection));
+    post_deferred();
+}
+
+void ConnectionSet::post_deferred() {
+    if (deferred_posted_ || deferred_.empty()) return;
+    loop_.post([this] { run_deferred(); });
+    deferred_posted_ = true;
+}
+
+void ConnectionSet::run_deferred() {
+    const auto until = SteadyClock::now() + kDeferredSlice;
+    while (!deferred_.empty()) {
+        const auto next = std::move(deferred_.front());
+        deferred_.pop_front();
+        next->run_deferred();
+        if (SteadyClock::now() >= until) break;
+    }
+    deferred_posted_ = false;
+    post_deferred();
+}
+
 }  // namespace beckon::net

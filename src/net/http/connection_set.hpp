@@ -6,6 +6,7 @@
 
 #include <array>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
@@ -39,6 +40,8 @@ public:
     static constexpr std::size_t kSpareMax = 256;
     /// One that took more memory than this is not kept.
     static constexpr std::size_t kSpareBytesMax = 65'536;
+    /// Of the loop's time, for deferred connections in one turn.
+    static constexpr std::chrono::microseconds kDeferredSlice{200};
 
     enum class Deadline : std::uint8_t { request, answer, keep_alive, linger, last_request };
 
@@ -78,6 +81,11 @@ public:
     std::unique_ptr<ActiveRequest> borrow_request();
     void give_back(std::unique_ptr<ActiveRequest> request);
 
+    /// Calls run_deferred() later. All deferred connections share one task of the loop, which runs
+    /// them in turn for at most kDeferredSlice and goes to the end of the loop's queue: however
+    /// many they are, an event of another connection waits for one slice.
+    void defer(std::shared_ptr<Connection> connection);
+
     /// Whether a connection of that peer begins with a PROXY header.
     bool wants_proxy_header(const Peer& peer) const {
         return shared_.proxy_protocol && shared_.proxies.contains(peer.address);
@@ -100,11 +108,15 @@ private:
     void check_deadlines(Time at);
     void expire_due();
     void schedule_next();
+    void post_deferred();
+    void run_deferred();
 
     IoLoop& loop_;
     const Shared shared_;
     std::array<std::list<std::shared_ptr<Connection>>, 5> by_deadline_;
     std::vector<std::unique_ptr<ActiveRequest>> spare_;
+    std::deque<std::shared_ptr<Connection>> deferred_;  ///< in the order of their turns
+    bool deferred_posted_ = false;                      ///< the loop has a task for them
     std::chrono::milliseconds delay_;  ///< that a look may have, so that it serves many
     Time next_check_ = Time::max();    ///< max: no timer runs
     std::function<void()> emptied_;
