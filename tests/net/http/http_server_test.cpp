@@ -33,6 +33,12 @@ HttpReply reply_of(int status) {
     return reply;
 }
 
+/// Takes 50 us.
+constexpr std::string_view kBusy = "GET /busy HTTP/1.1\r\nHost: x\r\n\r\n";
+/// The reply's body is the number of kBusy that were handled.
+constexpr std::string_view kSeen = "GET /seen HTTP/1.1\r\nHost: x\r\n\r\n";
+std::atomic<int> busy_handled{0};
+
 /// The replies to kLarge whose memory is not free yet.
 std::atomic<int> large_held{0};
 
@@ -54,6 +60,18 @@ public:
                 if (exchange) throw std::runtime_error{"later"};
             });
             return exchange->reply(reply_of(204));
+        }
+        if (target == "/busy") {
+            const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds{50};
+            while (std::chrono::steady_clock::now() < until) {
+            }
+            ++busy_handled;
+            return exchange->reply(reply_of(200));
+        }
+        if (target == "/seen") {
+            auto reply = reply_of(200);
+            reply.body = std::to_string(busy_handled);
+            return exchange->reply(std::move(reply));
         }
         if (target == "/now") return exchange->reply(reply_of(200));
         if (target == "/close") {
@@ -114,6 +132,30 @@ TEST_CASE("a handler replies at once or in a later turn", "[http_server]") {
     CHECK(socket.read_reply().status == 201);
     CHECK(socket.read_reply().status == 200);
     CHECK(socket.read_reply().status == 201);
+}
+
+TEST_CASE("connections that pipeline hold up no other", "[http_server]") {
+    constexpr int kPeers = 30;
+    constexpr int kRequests = 400;
+    Running running;
+    auto other = running.connect();
+    REQUIRE(other.send(kNow));
+    REQUIRE(other.read_reply().status == 200);
+    busy_handled = 0;
+    std::string many;
+    for (int i = 0; i < kRequests; ++i) many += kBusy;
+    std::vector<TestSocket> peers;
+    for (int i = 0; i < kPeers; ++i) {
+        peers.push_back(running.connect());
+        REQUIRE(peers.back().send(many));
+    }
+    for (int i = 0; i < 5; ++i) {
+        REQUIRE(other.send(kSeen));
+        const int before = busy_handled;
+        const int meanwhile = std::stoi(other.read_reply().body) - before;
+        CHECK(meanwhile < kPeers * 5);
+    }
+    CHECK(busy_handled < kPeers * kRequests);  // they pipeline still
 }
 
 TEST_CASE("every reply has a date, also one that no handler makes", "[http_server]") {
