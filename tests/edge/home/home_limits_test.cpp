@@ -211,3 +211,41 @@ TEST_CASE("of the channels that a client has removed within a day some count",
         again.run();
     }
 }
+
+// Rows of removed channels stay for a day, and whoever removes the client reads them all.
+TEST_CASE("channels that a client does not have leave no rows, however it asks for their end",
+          "[edge][home][limit]") {
+    HomeWorld::Options options;
+    options.channels_per_client = 3;
+    HomeWorld world{options};
+    world.serve();
+    const auto number = world.connect();
+    const core::ChannelId own{core::random_uuid4()};
+    const auto send = [&](const char* type, const core::ChannelId& channel) {
+        world.send_frame(number, R"({"messageType":")" + std::string{type} + R"(","channelID":")" +
+                                     core::to_dashed(channel) + R"("})");
+    };
+    for (int round = 0; round < 5; ++round) {
+        world.take(number);
+        send("register", own);  // under way while the others come
+        for (int i = 0; i < 10; ++i) send("unregister", core::ChannelId{core::random_uuid4()});
+        world.run();
+        const auto answers = world.take(number);
+        CHECK(answers.size() == 11);
+        for (const auto& answer : answers) {
+            CHECK(answer.find(R"("status":200)") != std::string::npos);
+        }
+    }
+    world.run(2s);
+    world.register_channel(number, core::ChannelId{core::random_uuid4()});
+    CHECK(world.take(number).at(0).find(R"("status":200)") != std::string::npos);
+    // One whose register is under way is ended by an unregister behind it.
+    const core::ChannelId brief{core::random_uuid4()};
+    send("register", brief);
+    send("unregister", brief);
+    world.run();
+    CHECK(world.take(number).size() == 2);
+    world.run(2s);
+    world.register_channel(number, core::ChannelId{core::random_uuid4()});  // the third that lives
+    CHECK(world.take(number).at(0).find(R"("status":200)") != std::string::npos);
+}

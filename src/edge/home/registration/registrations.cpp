@@ -49,6 +49,7 @@ void Registrations::stop() {
     lifetime_.renew();
     seen_due_.clear();
     changing_.clear();
+    registering_.clear();
     gone_events_.stop();
 }
 
@@ -87,8 +88,11 @@ void Registrations::change(Session& session, const ChannelChange& request) {
     change->client = session.uaid;
     ++changing_[change->client];
     switch (request.kind) {
-        case ChannelChange::Kind::add: add(change, session.uaid); break;
-        case ChannelChange::Kind::remove: remove(change, session); break;
+        case ChannelChange::Kind::add:
+            registering_.emplace(session.uaid, request.channel);
+            add(change, session.uaid);
+            break;
+        case ChannelChange::Kind::remove: remove(change, session.uaid); break;
     }
 }
 
@@ -120,17 +124,18 @@ void Registrations::add(const ChangePtr& change, const core::Uaid& client) {
                 .stamp = stamp()}));
 }
 
-void Registrations::remove(const ChangePtr& change, Session& session) {
-    const bool only_one = session.changes_in_flight() == 1;
-    change->removed = context_.store.channel(session.uaid, change->request.channel);
-    if (only_one && !change->removed) {
+/// A channel that is not there leaves no row behind: a client could make any number of them.
+void Registrations::remove(const ChangePtr& change, const core::Uaid& client) {
+    const auto& channel = change->request.channel;
+    change->removed = context_.store.channel(client, channel);
+    if (!change->removed && !registering_.contains({client, channel})) {
         change->failed = context_.store.broken();
         answer(*change);  // it was not there, as the client wants
         return;
     }
     change->reports_missing = 1;
-    auto tombstone = core::encode(core::ChannelRemoved{
-        .uaid = session.uaid, .channel = change->request.channel, .stamp = stamp()});
+    auto tombstone =
+        core::encode(core::ChannelRemoved{.uaid = client, .channel = channel, .stamp = stamp()});
     core::add_client_code(tombstone, change->request.code);
     publish(change, std::move(tombstone));
 }
@@ -204,6 +209,10 @@ void Registrations::no_longer_changing(const core::Uaid& client) {
 
 void Registrations::answer(const Change& change) {
     no_longer_changing(change.client);
+    if (change.request.kind == ChannelChange::Kind::add) {
+        const auto at = registering_.find({change.client, change.request.channel});
+        if (at != registering_.end()) registering_.erase(at);
+    }
     if (auto* session = context_.sessions.find(change.session, change.client)) {
         session->change_answered();
         if (change.removed) session->count_again = {};  // there may be space again

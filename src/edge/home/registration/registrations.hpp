@@ -117,7 +117,7 @@ private:
     void add(const ChangePtr& change, const core::Uaid& client);
     bool has_too_many(Session& session, const core::ChannelId& channel);
     void count_channels(Session& session);
-    void remove(const ChangePtr& change, Session& session);
+    void remove(const ChangePtr& change, const core::Uaid& client);
     void publish(const ChangePtr& change, core::Record record);
     void publish(core::Record record);
     void reported(const ChangePtr& change, const core::Result<log::Appended>& result);
@@ -136,6 +136,8 @@ private:
     std::set<std::pair<core::MonoTime, core::Uaid>> seen_due_;
     /// The changes of each client that are under way. The store's rows of such a client may be old.
     std::unordered_map<core::Uaid, std::size_t> changing_;
+    /// The registers under way, once for each.
+    std::multiset<std::pair<core::Uaid, core::ChannelId>> registering_;
     bool repair_due_ = false;
     std::optional<store::StaleWrite> repair_cursor_;  ///< repaired up to here
     core::MonoTime repair_again_{};
