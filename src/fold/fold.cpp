@@ -1,6 +1,7 @@
 #include "fold/fold.hpp"
 
 #include "core/backoff.hpp"
+#include "core/contain.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "fold/barrier_queries.hpp"
@@ -244,7 +245,7 @@ void Fold::Impl::schedule_turn() {
     if (pausing || std::exchange(turn_posted, true)) return;
     context.executor.post(life.guard([this] {
         turn_posted = false;
-        turn();
+        core::fold_step([this] { return options.folder; }, [this] { turn(); });
     }));
 }
 

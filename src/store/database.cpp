@@ -1,6 +1,7 @@
 #include "store/database.hpp"
 
 #include "core/assert.hpp"
+#include "core/contain.hpp"
 #include "core/descriptors.hpp"
 #include "rocks/directory.hpp"
 #include "rocks/error.hpp"
@@ -365,7 +366,16 @@ std::string Database::needs_restart() const {
     return no_recovery && for_good_ ? for_good_->message : std::string{};
 }
 
+/// An exception that leaves RocksDB in the middle of a write leaves the writer in its queue, and
+/// all later writes wait for it: it ends the process.
 core::Result<void> Database::write(rocksdb::WriteBatch& batch) {
+    core::Result<void> written;
+    core::fold_step([this] { return "store " + directory().string(); },
+                    [&] { written = try_write(batch); });
+    return written;
+}
+
+core::Result<void> Database::try_write(rocksdb::WriteBatch& batch) {
     const auto what = [this] { return "store " + directory().string(); };
     if (failed_.load(std::memory_order_relaxed)) {
         if (auto recovered = recover(); !recovered) return recovered;

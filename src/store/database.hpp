@@ -112,6 +112,7 @@ private:
     explicit Database(const DatabaseOptions& options);
     core::Result<std::string> open_and_check();
     core::Result<std::string> write_identity();
+    core::Result<void> try_write(rocksdb::WriteBatch& batch);
     rocksdb::Status open_files();
     core::Result<void> recover();
     rocksdb::Status probe() const;

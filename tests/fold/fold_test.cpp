@@ -1,10 +1,15 @@
 #include "fold/fold.hpp"
 
+#include "core/contain.hpp"
 #include "fold/fold_world.hpp"
 
 #include <algorithm>
+#include <csignal>
+#include <new>
 
 #include <catch2/catch.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace std::chrono_literals;
 using namespace beckon;
@@ -129,6 +134,26 @@ TEST_CASE("a decision that is made when effects leave waits for a commit of its 
     REQUIRE(world.state.seen_committed.size() >= 2);
     CHECK(world.state.seen_committed[0].decisions == Strings{"first"});
     CHECK(world.state.seen_committed[1].decisions == Strings{"first", "second"});
+}
+
+// A fold that went on would serve with effects that never left: answers, leases, tombstones.
+TEST_CASE("an exception in a fold's turn ends the process", "[fold]") {
+    const auto child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        std::signal(SIGABRT, SIG_DFL);  // the test's own handler reports it
+        FoldWorld world;
+        world.start_and_follow();
+        world.state.at_committed = [] { throw std::bad_alloc{}; };
+        world.state.decide("serve");
+        world.fold->request_turn();
+        static_cast<void>(core::contain("test", [&] { world.executor.run(); }));
+        ::_exit(0);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == SIGABRT);
 }
 
 // ------------------------------------------------------------------------------------- checkpoints
