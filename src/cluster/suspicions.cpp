@@ -1,6 +1,7 @@
 #include "cluster/suspicions.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace beckon::cluster {
 
@@ -8,10 +9,17 @@ namespace {
 
 using Nodes = std::map<core::NodeId, NodeRecord>;
 
-bool is_suspected(const Nodes& nodes, const core::NodeId& node) {
-    return std::any_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
-        return Suspicions::stands(nodes, entry.second, node);
-    });
+/// The records whose suspicions are in force, by the node that they suspect.
+using Accusers = std::map<core::NodeId, std::vector<const NodeRecord*>>;
+
+Accusers accusers_in(const Nodes& nodes) {
+    Accusers all;
+    for (const auto& [id, record] : nodes) {
+        for (const auto& [suspect, incarnation] : record.suspects) {
+            if (Suspicions::stands(nodes, record, suspect)) all[suspect].push_back(&record);
+        }
+    }
+    return all;
 }
 
 /// A process holds the lock on its data directory, so a later one of the same name proves that the
@@ -20,21 +28,26 @@ bool is_successor(const NodeRecord& accuser, const NodeRecord& suspect) {
     return !accuser.name.empty() && accuser.name == suspect.name;
 }
 
+std::size_t count_witnesses(const Nodes& nodes, const std::set<core::NodeId>& members,
+                            const Accusers& accusers) {
+    const auto is_witness = [&](const auto& entry) {
+        return members.contains(entry.first) && !entry.second.leaving &&
+               !accusers.contains(entry.first);
+    };
+    return static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), is_witness));
+}
+
 /// Whether enough nodes have found `suspect` dead: its successor, or several nodes, or the only one
-/// that can say anything.
-bool is_found_dead(const Nodes& nodes, const std::set<core::NodeId>& members,
-                   const NodeRecord& suspect) {
-    std::size_t accusers = 0;
-    std::size_t witnesses = 0;
-    for (const auto& [id, record] : nodes) {
-        if (id == suspect.node) continue;
-        if (Suspicions::stands(nodes, record, suspect.node)) {
-            if (is_successor(record, suspect)) return true;
-            ++accusers;
-        }
-        if (members.contains(id) && !record.leaving && !is_suspected(nodes, id)) ++witnesses;
+/// that can say anything. What a node says of itself does not count.
+bool is_found_dead(const NodeRecord& suspect, const std::vector<const NodeRecord*>& accusers,
+                   std::size_t witnesses) {
+    std::size_t others = 0;
+    for (const auto* accuser : accusers) {
+        if (accuser->node == suspect.node) continue;
+        if (is_successor(*accuser, suspect)) return true;
+        ++others;
     }
-    return accusers >= std::clamp<std::size_t>(witnesses, 1, Suspicions::kWitnesses);
+    return others >= std::clamp<std::size_t>(witnesses, 1, Suspicions::kWitnesses);
 }
 
 }  // namespace
@@ -49,9 +62,12 @@ bool Suspicions::stands(const Nodes& nodes, const NodeRecord& accuser,
 
 Suspicions::Changes Suspicions::judge(const Nodes& nodes, const std::set<core::NodeId>& members,
                                       core::MonoTime now) {
+    // Every change of `ownership` ends here, so the cost may not grow faster than the records do.
+    const auto accusers = accusers_in(nodes);
+    const auto witnesses = accusers.empty() ? 0 : count_witnesses(nodes, members, accusers);
     std::map<core::NodeId, core::MonoTime> since;
-    for (const auto& [id, record] : nodes) {
-        if (!is_found_dead(nodes, members, record)) continue;
+    for (const auto& [id, of] : accusers) {
+        if (!is_found_dead(nodes.at(id), of, witnesses)) continue;
         const auto before = since_.find(id);
         since.emplace(id, before == since_.end() ? now : before->second);
     }

@@ -3,7 +3,9 @@
 #include "cluster/cluster.hpp"
 #include "support/manual_clock.hpp"
 
+#include <algorithm>
 #include <map>
+#include <random>
 #include <set>
 #include <string>
 
@@ -54,7 +56,75 @@ struct Role {
     Suspicions judged;
 };
 
+/// The rule as docs/decisions/0222 has it, word by word and without regard to its cost.
+bool is_found_dead(const Role& role, const NodeRecord& suspect) {
+    const auto is_suspected = [&](const core::NodeId& node) {
+        return std::any_of(role.nodes.begin(), role.nodes.end(), [&](const auto& entry) {
+            return Suspicions::stands(role.nodes, entry.second, node);
+        });
+    };
+    std::size_t accusers = 0;
+    std::size_t witnesses = 0;
+    for (const auto& [id, record] : role.nodes) {
+        if (id == suspect.node) continue;
+        if (Suspicions::stands(role.nodes, record, suspect.node)) {
+            if (!record.name.empty() && record.name == suspect.name) return true;
+            ++accusers;
+        }
+        if (role.members.contains(id) && !record.leaving && !is_suspected(id)) ++witnesses;
+    }
+    return accusers >= std::clamp<std::size_t>(witnesses, 1, Suspicions::kWitnesses);
+}
+
+/// Records of few nodes, so that accusations, objections, successors and leaving nodes meet.
+Role random_role(std::minstd_rand& random) {
+    const auto one_in = [&random](unsigned n) { return random() % n == 0; };
+    Role role{std::string{"abcdefgh"}.substr(0, 1 + random() % 8)};
+    const unsigned accusing = 1 + random() % 8;
+    for (auto& [id, record] : role.nodes) {
+        if (one_in(6)) role.members.erase(id);
+        record.leaving = one_in(6);
+        if (one_in(3)) record.name = one_in(2) ? "x" : "y";
+        record.incarnation = random() % 2;
+        if (one_in(8)) record.incarnation.reset();
+        for (const char other : std::string{"abcdefgh"}) {  // some of them unknown, or itself
+            if (one_in(accusing)) record.suspects[{std::string{other}}] = random() % 2;
+        }
+    }
+    return role;
+}
+
 }  // namespace
+
+TEST_CASE("nodes are found dead by the rule, whatever the records are", "[suspicion]") {
+    std::minstd_rand random{7};
+    std::size_t dead = 0;
+    for (int i = 0; i < 5'000; ++i) {
+        auto role = random_role(random);
+        std::string expected;
+        for (const auto& [id, record] : role.nodes) {
+            if (is_found_dead(role, record)) expected += id.text;
+        }
+        dead += expected.size();
+        REQUIRE(role.gone() == expected);
+    }
+    CHECK(dead > 1'000);
+}
+
+TEST_CASE("a role of many nodes is judged in a few comparisons for each record", "[suspicion]") {
+    // A cost that grows with the third power of the nodes does not end within the time of a test.
+    constexpr int kNodes = 2'000;
+    Role role{""};
+    for (int i = 0; i < kNodes; ++i) {
+        const core::NodeId node{"n" + std::to_string(i)};
+        NodeRecord record{.role = "edge", .node = node, .link_url = {}, .ready = {}};
+        record.incarnation = 0;
+        record.suspects[{"n0"}] = 0;
+        role.nodes.emplace(node, std::move(record));
+        role.members.insert(node);
+    }
+    CHECK(role.gone() == "n0");
+}
 
 TEST_CASE("a node that one of several peers finds dead is not gone", "[suspicion]") {
     Role role{"abc"};
