@@ -49,8 +49,26 @@ void LingeringRecords::pass_on_due(SteadyTime::duration linger, SteadyTime now,
     for (;;) {
         auto due = take_due(linger, now);
         if (due.empty()) return;
-        for (auto& one : due) pass_on(std::move(one));
+        std::size_t passed = 0;
+        try {
+            while (passed < due.size()) pass_on(std::move(due[passed++]));
+        } catch (...) {
+            put_back(std::span{due}.subspan(passed), now);
+            throw;
+        }
     }
+}
+
+/// The caller passes on no further ones.
+void LingeringRecords::put_back(std::span<Publishing> records, SteadyTime now) {
+    const std::scoped_lock lock{mutex_};
+    passing_ = false;
+    // The last one first: each goes in front of those that have come since.
+    for (auto one = records.rbegin(); one != records.rend(); ++one) {
+        auto& group = groups_.try_emplace(one->where, Group{now, {}}).first->second;
+        group.records.insert(group.records.begin(), std::move(*one));
+    }
+    held_ += records.size();
 }
 
 /// None: the caller passes on no further ones.

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 namespace beckon::log::kafka {
@@ -45,7 +46,8 @@ public:
     Held hold(Publishing& one, SteadyTime::duration linger, SteadyTime now);
     /// Calls `pass_on` with the records that are due, each partition's in their order. One thread
     /// at a time, so that the records of a publisher stay in order: while another one is at it,
-    /// that one passes on these too.
+    /// that one passes on these too. If `pass_on` throws, the records behind that one wait again,
+    /// in their places.
     void pass_on_due(SteadyTime::duration linger, SteadyTime now,
                      const std::function<void(Publishing)>& pass_on);
     /// Removes and returns all.
@@ -59,6 +61,7 @@ private:
     };
     Batching batching(SteadyTime::duration linger, SteadyTime now) const;
     std::vector<Publishing> take_due(SteadyTime::duration linger, SteadyTime now);
+    void put_back(std::span<Publishing> records, SteadyTime now);
 
     mutable std::mutex mutex_;  ///< all below
     std::shared_ptr<Senders> senders_;

@@ -1,5 +1,6 @@
 #include "log/kafka/producer.hpp"
 
+#include "core/contain.hpp"
 #include "core/logger.hpp"
 #include "log/kafka/report.hpp"
 
@@ -227,7 +228,8 @@ rd_kafka_topic_t* Producer::topic_of(Client& client, Topic topic) {
 }
 
 void Producer::send(Publishing one) {
-    const auto sent = produce(one.where, one.record, one.unconfirmed.get());
+    core::Result<void> sent = core::fail(Fault::unavailable, "passing the record on threw");
+    core::contain("log", [&] { sent = produce(one.where, one.record, one.unconfirmed.get()); });
     if (sent) {
         static_cast<void>(one.unconfirmed.release());
     } else {

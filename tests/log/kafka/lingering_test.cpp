@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <random>
 #include <string>
@@ -91,6 +92,26 @@ TEST_CASE("where they are short, records of a partition go together and in their
     CHECK(pass_on_due(lingering, kLinger, kBegin + kLinger + milliseconds{1}) ==
           Keys{"other a", "other b", "other c"});
     CHECK(lingering.empty());
+}
+
+TEST_CASE("records behind one that cannot be passed on wait again, in their order") {
+    LingeringRecords lingering;
+    for (const auto* key : {"a", "b", "c"}) {
+        auto one = put(key);
+        REQUIRE(lingering.hold(one, kLinger, kBegin) == Held::waits);
+    }
+    const auto late = kBegin + kLinger;
+    CHECK_THROWS_AS(lingering.pass_on_due(kLinger, late,
+                                          [&](const Publishing&) {
+                                              auto later = put("d");
+                                              lingering.hold(later, kLinger, late);
+                                              throw std::bad_alloc{};
+                                          }),
+                    std::bad_alloc);
+    CHECK_FALSE(lingering.empty());
+    CHECK(pass_on_due(lingering, kLinger, late + kLinger) == Keys{"b", "c", "d"});
+    auto next = put("e");
+    CHECK(lingering.hold(next, {}, late) == Held::no);  // nobody passes on
 }
 
 TEST_CASE("records wait no longer than the bound, and go when the linger has ended") {
