@@ -13,6 +13,7 @@ LinkConnection::LinkConnection(Options options, core::MonoTime now)
       reader_(Ends{.self = options_.self.node, .peer = {}}),
       opened_(now),
       received_at_(now),
+      unread_at_(now),
       pinged_(now) {}
 
 std::string LinkConnection::opening() const {
@@ -82,10 +83,11 @@ core::Result<void> LinkConnection::check(const Greeting& peer) const {
 }
 
 core::Result<void> LinkConnection::tick(core::MonoTime now, std::string& out) {
-    if (!peer_ && now - opened_ >= options_.greeting_timeout) {
+    if (!peer_ && now - std::max(opened_, unread_at_) >= options_.greeting_timeout) {
         return fail(Fault::timed_out, "the peer did not greet in time");
     }
-    if (now - received_at_ >= options_.lost_after) {
+    // The pings go on while this node does not read: the peer counts its own silence.
+    if (now - std::max(received_at_, unread_at_) >= options_.lost_after) {
         return fail(Fault::timed_out, "the peer has been silent for too long");
     }
     if (peer_ && now - received_at_ >= options_.ping_after &&

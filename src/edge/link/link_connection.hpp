@@ -51,6 +51,10 @@ public:
     /// timed_out (no greeting in time, or silence for too long).
     core::Result<void> tick(core::MonoTime now, std::string& out);
 
+    /// This node itself does not read from the peer now, so the peer's silence proves nothing. Call
+    /// it again and again until the node reads; silence counts from the last call on.
+    void not_reading(core::MonoTime now) { unread_at_ = now; }
+
     /// Known once the peer's greeting was read; messages flow from then on.
     const std::optional<core::NodeId>& peer() const { return peer_; }
     /// The round trip of the last answered ping.
@@ -67,6 +71,7 @@ private:
     std::optional<core::NodeId> peer_;
     core::MonoTime opened_;
     core::MonoTime received_at_;
+    core::MonoTime unread_at_;  ///< when this node last did not read
     std::uint64_t pings_ = 0;
     core::MonoTime pinged_{};
     std::optional<core::Duration> round_trip_;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <ev.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
@@ -17,7 +16,6 @@
 
 namespace beckon::edge::link {
 
-using core::fail;
 using core::Fault;
 
 namespace {
@@ -245,25 +243,6 @@ void LinkSocket::set_reading(bool on) {
     }
     ev_io_start(impl_->loop, &impl_->readable);
     impl_->read_what_openssl_holds();
-}
-
-core::Result<int> start_connect(const std::string& host, std::uint16_t port) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-        error != 0) {
-        return fail(Fault::unavailable, "cannot resolve '" + host + "': " + gai_strerror(error));
-    }
-    const core::Handle<addrinfo, freeaddrinfo> owner{found};
-    const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) return fail(Fault::unavailable, std::strerror(errno));
-    if (connect(fd, found->ai_addr, found->ai_addrlen) != 0 && errno != EINPROGRESS) {
-        const int error = errno;
-        close(fd);
-        return fail(fault_of(error), std::strerror(error));
-    }
-    return fd;
 }
 
 }  // namespace beckon::edge::link

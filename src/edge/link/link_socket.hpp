@@ -31,7 +31,7 @@ public:
         std::function<void(const core::Error&)> closed;
     };
 
-    /// Takes over `fd`, a non-blocking TCP socket that may still be connecting.
+    /// Takes over `fd`, a non-blocking TCP socket that is connected.
     LinkSocket(struct ev_loop* loop, int fd, SslHandle ssl, Events events);
     ~LinkSocket();
     LinkSocket(const LinkSocket&) = delete;
@@ -60,11 +60,5 @@ private:
     struct Impl;
     std::shared_ptr<Impl> impl_;
 };
-
-/// Starts connecting to `host` and returns the non-blocking socket. `host` must be a numeric
-/// address or a name that the resolver knows; resolving may block, so call it off the loop if it is
-/// a name. Errors: unavailable (the name is unknown, or no route), not_found (nobody listens
-/// there).
-core::Result<int> start_connect(const std::string& host, std::uint16_t port);
 
 }  // namespace beckon::edge::link

@@ -164,7 +164,7 @@ struct Links::Impl {
     const LinkTls tls;
     std::uint16_t port = 0;
     ShardLoop loop;
-    std::unique_ptr<Resolver> resolver = std::make_unique<Resolver>();
+    std::unique_ptr<Resolver> resolver = std::make_unique<Resolver>(loop);
 
     mutable std::shared_mutex mutex;  ///< guards the map, not the peers
     std::map<core::NodeId, std::shared_ptr<Peer>> peers;
@@ -271,7 +271,7 @@ void Links::Impl::dial(const std::shared_ptr<Peer>& peer) {
     const auto address = parse_address(peer->address);
     if (!address) return not_connected(peer, address.error());
     peer->dialing = true;
-    resolver->connect(*address, loop,
+    resolver->connect(*address,
                       [this, peer](core::Result<int> fd) { connecting(peer, std::move(fd)); });
 }
 
@@ -283,8 +283,13 @@ void Links::Impl::connecting(const std::shared_ptr<Peer>& peer, core::Result<int
         return dial_later(peer);
     }
     // The key that every node has comes first; the others after it, for a peer that is behind.
+    // The ring may grow between two looks at it, and then its keys stand in another list: but it
+    // loses none, so the later list has the earlier look's key.
+    const auto sealing = tls.keys().sealing().id;
     const auto& keys = tls.keys().keys();
-    const auto first = static_cast<std::size_t>(&tls.keys().sealing() - keys.data());
+    const auto at = std::find_if(keys.begin(), keys.end(),
+                                 [sealing](const auto& key) { return key.id == sealing; });
+    const auto first = static_cast<std::size_t>(at - keys.begin());
     const auto& key = keys[(first + keys.size() - peer->key_index % keys.size()) % keys.size()];
     open(*fd, tls.dialing(key.id), peer);
 }
@@ -430,6 +435,7 @@ Links::Impl::Written Links::Impl::write(Connection& connection) {
 void Links::Impl::pause_if_congested(Connection& connection) {
     if (!events.congested()) return connection.socket->set_reading(true);
     connection.socket->set_reading(false);
+    connection.protocol.not_reading(clock.mono());
     loop.post_after(kCongestedFor, [this, id = connection.id] {
         with(id, [this](Connection& c) { pause_if_congested(c); });
     });
@@ -488,6 +494,7 @@ void Links::Impl::refused(const core::Error& why) {
 }
 
 void Links::Impl::tick() {
+    loop.post_after(kTick, [this] { tick(); });  // first: an exception below ends no later tick
     std::vector<std::uint64_t> ids;
     for (const auto& [id, connection] : connections) ids.push_back(id);
     for (const auto id : ids) {
@@ -498,7 +505,6 @@ void Links::Impl::tick() {
             if (c.peer) flush(c, pings);
         });
     }
-    loop.post_after(kTick, [this] { tick(); });
 }
 
 Links::Links(LinksOptions options, std::shared_ptr<const core::KeyRing> keys,

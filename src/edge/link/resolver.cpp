@@ -1,14 +1,20 @@
 #include "edge/link/resolver.hpp"
 
 #include "core/authority.hpp"
-#include "edge/link/link_socket.hpp"
+#include "core/contain.hpp"
+#include "core/handle.hpp"
 
-#include <condition_variable>
-#include <deque>
-#include <mutex>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <system_error>
 #include <thread>
 #include <utility>
 
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -16,6 +22,50 @@ namespace beckon::edge::link {
 
 using core::fail;
 using core::Fault;
+
+namespace {
+
+constexpr const char* kThreadName = "link-resolve";
+
+/// A socket that has no owner yet: it is closed unless somebody takes it.
+class Socket {
+public:
+    explicit Socket(int fd) : fd_(fd) {}
+    ~Socket() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    Socket(const Socket&) = delete;
+    Socket& operator=(const Socket&) = delete;
+    int get() const { return fd_; }
+    int take() { return std::exchange(fd_, -1); }
+
+private:
+    int fd_;
+};
+
+/// 0: connected. Else the `errno` of the connection that was not made.
+int connect_within(int fd, const Endpoint& endpoint, core::Duration limit) {
+    if (::connect(fd, reinterpret_cast<const sockaddr*>(&endpoint.address), endpoint.size) == 0) {
+        return 0;
+    }
+    if (errno != EINPROGRESS) return errno;
+    pollfd waits{.fd = fd, .events = POLLOUT, .revents = 0};
+    const auto end = std::chrono::steady_clock::now() + limit;
+    for (;;) {
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+        const int ready = ::poll(&waits, 1, static_cast<int>(std::max<long>(0, left.count())));
+        if (ready == 0) return ETIMEDOUT;
+        if (ready > 0) break;
+        if (errno != EINTR) return errno;
+    }
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return errno;
+    return error;
+}
+
+}  // namespace
 
 core::Result<Address> parse_address(const std::string& text) {
     const auto wrong = [&text] {
@@ -29,56 +79,74 @@ core::Result<Address> parse_address(const std::string& text) {
     return Address{.host = std::string{core::without_brackets(split->host)}, .port = *port};
 }
 
-struct Resolver::Impl {
-    struct Request {
-        Address to;
-        core::Executor* executor;
-        Connecting done;
+core::Result<std::vector<Endpoint>> look_up(const Address& address) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    if (const int error = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(),
+                                        &hints, &found);
+        error != 0) {
+        return fail(Fault::unavailable,
+                    "cannot resolve '" + address.host + "': " + gai_strerror(error));
+    }
+    const core::Handle<addrinfo, freeaddrinfo> owner{found};
+    std::vector<Endpoint> endpoints;
+    for (const auto* one = found; one; one = one->ai_next) {
+        auto& endpoint = endpoints.emplace_back();
+        endpoint.size =
+            static_cast<socklen_t>(std::min<std::size_t>(one->ai_addrlen, sizeof endpoint.address));
+        std::memcpy(&endpoint.address, one->ai_addr, endpoint.size);
+    }
+    return endpoints;
+}
+
+core::Result<int> connect_to_any(const std::vector<Endpoint>& endpoints, core::Duration limit) {
+    const auto end = std::chrono::steady_clock::now() + limit;
+    bool all_refused = !endpoints.empty();
+    std::string why = "the host has no address";
+    for (std::size_t i = 0; i < endpoints.size(); ++i) {
+        Socket socket{::socket(endpoints[i].address.ss_family,
+                               SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+        const auto share = (end - std::chrono::steady_clock::now()) /
+                           static_cast<core::Duration::rep>(endpoints.size() - i);
+        const int error =
+            socket.get() < 0 ? errno : connect_within(socket.get(), endpoints[i], share);
+        if (error == 0) return socket.take();
+        all_refused = all_refused && error == ECONNREFUSED;
+        why = std::strerror(error);
+    }
+    // An address that cannot be reached may be the one at which the peer lives.
+    return fail(all_refused ? Fault::not_found : Fault::unavailable, std::move(why));
+}
+
+Resolver::Resolver(core::Executor& executor, LookUp look_up)
+    : look_up_(std::move(look_up)), lifetime_(executor) {}
+
+void Resolver::connect(Address to, Connecting done) {
+    const auto answer = [remote = lifetime_.remote(),
+                         done = std::move(done)](core::Result<int> made) {
+        // Closes the socket if nobody is there any more to take it.
+        const auto socket = std::make_shared<Socket>(made ? *made : -1);
+        remote.post([done, made = std::move(made), socket] {
+            static_cast<void>(socket->take());
+            done(made);
+        });
     };
-
-    void run(const std::stop_token& stop) {
-        pthread_setname_np(pthread_self(), "link-resolve");
-        for (;;) {
-            Request request;
-            {
-                std::unique_lock lock{mutex};
-                if (!wake.wait(lock, stop, [this] { return !requests.empty(); })) return;
-                request = std::move(requests.front());
-                requests.pop_front();
-            }
-            auto connecting = start_connect(request.to.host, request.to.port);
-            const std::scoped_lock lock{mutex};
-            if (stop.stop_requested()) {
-                if (connecting) close(*connecting);
-                return;
-            }
-            request.executor->post([done = std::move(request.done),
-                                    connecting = std::move(connecting)] { done(connecting); });
-        }
+    try {
+        std::thread{[answer, look_up = look_up_, to = std::move(to)] {
+            pthread_setname_np(pthread_self(), kThreadName);
+            core::Result<int> made = fail(Fault::unavailable, "connecting threw");
+            core::contain(kThreadName, [&] {
+                const auto endpoints = look_up(to);
+                made =
+                    endpoints ? connect_to_any(*endpoints, kConnectFor) : fail(endpoints.error());
+            });
+            answer(std::move(made));
+        }}.detach();
+    } catch (const std::system_error& none) {
+        core::report_thrown(kThreadName, none.what());
+        answer(fail(Fault::unavailable, "the system gave no thread to connect on"));
     }
-
-    std::mutex mutex;
-    std::condition_variable_any wake;
-    std::deque<Request> requests;
-    std::jthread thread;
-};
-
-Resolver::Resolver() : impl_(std::make_unique<Impl>()) {
-    impl_->thread =
-        std::jthread{[impl = impl_.get()](const std::stop_token& stop) { impl->run(stop); }};
-}
-
-Resolver::~Resolver() {
-    const std::scoped_lock lock{impl_->mutex};
-    impl_->thread.request_stop();
-}
-
-void Resolver::connect(Address to, core::Executor& executor, Connecting done) {
-    {
-        const std::scoped_lock lock{impl_->mutex};
-        impl_->requests.push_back({std::move(to), &executor, std::move(done)});
-    }
-    impl_->wake.notify_one();
 }
 
 }  // namespace beckon::edge::link

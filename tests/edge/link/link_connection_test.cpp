@@ -143,6 +143,22 @@ TEST_CASE("a silent peer is asked and then given up", "[edge][link]") {
     }
 }
 
+TEST_CASE("the time in which a node does not read is no silence of its peer", "[edge][link]") {
+    Pair p;
+    p.greet();
+    std::string out;
+    for (int i = 0; i < 20; ++i) {
+        p.clock.advance(500ms);
+        p.a.not_reading(p.clock.mono());
+        REQUIRE(p.a.tick(p.clock.mono(), out));
+    }
+    CHECK(out.starts_with(bytes_of(Ping{1}) + bytes_of(Ping{2})));  // the peer hears it
+    p.clock.advance(3999ms);
+    REQUIRE(p.a.tick(p.clock.mono(), out));
+    p.clock.advance(1ms);
+    CHECK(p.a.tick(p.clock.mono(), out).error().fault == Fault::timed_out);
+}
+
 TEST_CASE("a peer that never greets is given up", "[edge][link]") {
     Pair p;
     std::string out;
