@@ -38,7 +38,7 @@ void Hellos::answer(const SessionId& id, const Offer& offer) {
 
 void Hellos::wait_for_barrier(const SessionId& id, const Offer& offer) {
     if (waiting_.size() >= kWaitingMax) return context_.outbox.close(id, closing::kOverloaded);
-    waiting_.emplace(id, offer);
+    waiting_.emplace(id, Waiting{offer});
     context_.fold.confirm(kSubscriptionsInput,
                           lifetime_.guard([this, id](const core::Result<void>& result) {
                               confirmed(id, result);
@@ -50,7 +50,7 @@ void Hellos::wait_for_barrier(const SessionId& id, const Offer& offer) {
 void Hellos::confirmed(const SessionId& id, const core::Result<void>& result) {
     const auto node = waiting_.extract(id);
     if (node.empty()) return;  // the client has gone
-    const auto& offer = node.mapped();
+    const auto& offer = node.mapped().offer;
     const auto client = context_.store.client(offer.uaid);
     if (!result || context_.store.broken()) {
         return context_.outbox.close(id, closing::kUnproven);
@@ -62,27 +62,38 @@ void Hellos::confirmed(const SessionId& id, const core::Result<void>& result) {
 
 void Hellos::keep(const SessionId& id, const Offer& offer) {
     if (waiting_.size() >= kWaitingMax) return context_.outbox.close(id, closing::kOverloaded);
-    waiting_.emplace(id, offer);
-    kept_.push_back(id);
+    const auto place = ++last_place_;
+    if (waiting_.emplace(id, Waiting{offer, place}).second) kept_.emplace(place, id);
 }
 
 bool Hellos::turn() {
     for (std::size_t budget = kBudget; budget > 0 && !kept_.empty(); --budget) {
-        const auto node = waiting_.extract(kept_.front());
-        kept_.pop_front();
-        if (!node.empty()) answer(node.key(), node.mapped());
+        const auto node = waiting_.extract(kept_.begin()->second);
+        kept_.erase(kept_.begin());
+        answer(node.key(), node.mapped().offer);
     }
     return !kept_.empty();
 }
 
+bool Hellos::forget(const SessionId& id) {
+    const auto node = waiting_.extract(id);
+    if (node.empty()) return false;
+    kept_.erase(node.mapped().place);
+    return true;
+}
+
 void Hellos::forget_front(const core::NodeId& front) {
-    std::erase_if(waiting_, [&](const auto& entry) { return entry.first.front == front; });
+    std::erase_if(waiting_, [&](const auto& entry) {
+        if (entry.first.front != front) return false;
+        kept_.erase(entry.second.place);
+        return true;
+    });
 }
 
 void Hellos::release_all(Closing closing) {
     lifetime_.renew();
     kept_.clear();
-    for (const auto& [id, offer] : std::exchange(waiting_, {}))
+    for (const auto& [id, waiting] : std::exchange(waiting_, {}))
         context_.outbox.release(id, closing);
 }
 

@@ -9,7 +9,7 @@
 #include "store/edge_store.hpp"
 
 #include <cstddef>
-#include <deque>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -55,22 +55,27 @@ public:
     /// Answers kept hellos; true if there are more.
     bool turn();
     /// Drops a hello that waits; false: it does not wait.
-    bool forget(const SessionId& id) { return waiting_.erase(id) > 0; }
+    bool forget(const SessionId& id);
     /// The link to that node is lost.
     void forget_front(const core::NodeId& front);
     /// The home does not serve: releases all hellos to other homes.
     void release_all(Closing closing);
 
 private:
+    struct Waiting {
+        Offer offer;
+        std::uint64_t place = 0;  ///< in kept_; 0: it waits for a read barrier
+    };
     void wait_for_barrier(const SessionId& id, const Offer& offer);
     void confirmed(const SessionId& id, const core::Result<void>& result);
 
     const core::Partition partition_;
     const core::Partition partitions_;
     Context context_;
-    std::map<SessionId, Offer> waiting_;
-    std::deque<SessionId> kept_;  ///< may name some that were forgotten
-    core::Lifetime lifetime_;     ///< renewed by release_all()
+    std::map<SessionId, Waiting> waiting_;
+    std::map<std::uint64_t, SessionId> kept_;  ///< of those, in the order in which they came
+    std::uint64_t last_place_ = 0;
+    core::Lifetime lifetime_;  ///< renewed by release_all()
 };
 
 }  // namespace beckon::edge
