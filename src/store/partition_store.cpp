@@ -256,9 +256,9 @@ void PartitionStore::expire(const core::Uaid& uaid, const std::vector<ExpiredMes
 std::optional<StoredClient> PartitionStore::client(const core::Uaid& uaid) {
     return impl_->subscriptions.client(impl_->partition, uaid);
 }
-std::vector<std::pair<core::Uaid, StoredClient>> PartitionStore::clients_after(
-    const std::optional<core::Uaid>& after, std::size_t max) {
-    return impl_->subscriptions.clients_after(impl_->partition, after, max);
+ClientPage PartitionStore::clients_after(const std::optional<core::Uaid>& after,
+                                         std::size_t rows_max) {
+    return impl_->subscriptions.clients_after(impl_->partition, after, rows_max);
 }
 std::optional<StoredChannel> PartitionStore::channel(const core::Uaid& uaid,
                                                      const core::ChannelId& channel) {

@@ -116,10 +116,9 @@ public:
 
     // --- reads
     std::optional<StoredClient> client(const core::Uaid& uaid);
-    /// Up to `max` living clients behind `after` (nullopt: from the first), ascending, as the last
-    /// commit left them.
-    std::vector<std::pair<core::Uaid, StoredClient>> clients_after(
-        const std::optional<core::Uaid>& after, std::size_t max);
+    /// The living clients among the next `rows_max` ones behind `after` (nullopt: from the first),
+    /// ascending, as the last commit left them. Rows of removed clients count too.
+    ClientPage clients_after(const std::optional<core::Uaid>& after, std::size_t rows_max);
     /// A pending message that is tracked.
     std::optional<core::Tracked> tracked(const core::Uaid& uaid, const core::MessageKey& key);
     /// nullopt also if its client is unknown: then the channel is dead.

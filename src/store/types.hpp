@@ -4,6 +4,7 @@
 #include "core/ids.hpp"
 #include "core/milestone.hpp"
 #include "records/events.hpp"
+#include "records/expiry.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// The types of the stores' rows and results, which all other files of this folder use.
@@ -32,9 +34,7 @@ struct MessageView {
     std::string_view body;
 };
 
-/// No message waits longer, even if its record has a later expiry: this bounds the number of month
-/// families.
-inline constexpr std::chrono::hours kTtlMax{24 * 366};
+using core::kTtlMax;  ///< bounds the number of month families too
 
 struct StoredClient {
     core::RouterType router_type = core::RouterType::webpush;
@@ -42,6 +42,12 @@ struct StoredClient {
     core::Timestamp created{};
     core::Timestamp last_seen{};
     std::optional<core::WriteStamp> stamp;
+};
+
+/// Some living clients of a partition, ascending.
+struct ClientPage {
+    std::vector<std::pair<core::Uaid, StoredClient>> clients;
+    std::optional<core::Uaid> next;  ///< more may stand behind this one; nullopt: none do
 };
 
 struct StoredChannel {

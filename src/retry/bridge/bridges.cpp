@@ -5,6 +5,7 @@
 #include "core/logger.hpp"
 #include "log/until.hpp"
 #include "records/client_gone.hpp"
+#include "records/expiry.hpp"
 #include "retry/schedule/breaker.hpp"
 #include "retry/schedule/requeues.hpp"
 
@@ -25,7 +26,9 @@ struct BridgedJob {
     Due due;
     bridge::BridgedMessage message;
 
-    core::Timestamp expires() const { return due.delivery.accepted + seconds{message.ttl_s}; }
+    core::Timestamp expires() const {
+        return core::expiry_of(due.delivery.accepted, message.ttl_s);
+    }
     /// The log's time now, at least.
     core::Timestamp now(const core::Clock& clock) const { return log_now(due, clock.mono()); }
     const std::string& client() const { return due.delivery.webhook; }
@@ -429,9 +432,11 @@ void Bridges::forget(core::Partition partition) {
                 return job.due.ticket.partition == partition;
             });
             const bool idle = state.waiting.empty() && !state.busy;
-            if (idle) std::erase(queue.turns, client);
             it = idle ? queue.clients.erase(it) : std::next(it);
         }
+        std::erase_if(queue.turns, [&queue = queue](const auto& client) {
+            return !queue.clients.contains(client);
+        });
     }
 }
 

@@ -104,8 +104,7 @@ PutOutcome NotificationFold::put(core::Offset offset, core::Timestamp appended,
     bool key_in_table = false;
     if (const auto outcome = refuse(offset, appended, name, key_in_table)) return *outcome;
 
-    const auto ttl = std::min<std::chrono::seconds>(std::chrono::seconds{message.ttl_s}, kTtlMax);
-    const core::Timestamp expiry = appended + ttl;
+    const auto expiry = core::expiry_of(appended, message.ttl_s);
     KeyRow row{.state = KeyRow::State::pending, .offset = offset, .until = expiry, .slot = {}};
     if (message.reliability_id) row.reliability_id = *message.reliability_id;
     std::string slot_row_key;
@@ -118,7 +117,7 @@ PutOutcome NotificationFold::put(core::Offset offset, core::Timestamp appended,
                                          end_of(row, core::Milestone::replaced));
         }
     }
-    if (ttl == ttl.zero()) {
+    if (message.ttl_s == 0) {
         return add_tombstone_at_once(offset, name, core::FinishReason::expired,
                                      PutOutcome::ttl_zero);
     }

@@ -90,23 +90,31 @@ core::Result<void> SubscriptionTables::each_channel(
     return {};
 }
 
-core::Result<std::vector<std::pair<core::Uaid, StoredClient>>> SubscriptionTables::clients_after(
-    core::Partition partition, const std::optional<core::Uaid>& after, std::size_t max) const {
-    std::vector<std::pair<core::Uaid, StoredClient>> found;
+core::Result<ClientPage> SubscriptionTables::clients_after(core::Partition partition,
+                                                           const std::optional<core::Uaid>& after,
+                                                           std::size_t rows_max) const {
+    ClientPage page;
+    auto last = after;
+    std::size_t rows = 0;
     const auto range = partition_range(partition);
     const auto end = slice(range.end);
     const std::unique_ptr<rocksdb::Iterator> it{
         db.NewIterator(scan_options(end), clients_family.get())};
     after ? it->Seek(slice(RowKey{partition, *after}.view())) : it->Seek(slice(range.begin));
-    for (; it->Valid() && found.size() < max; it->Next()) {
+    for (; it->Valid(); it->Next()) {
         const auto uaid = uaid_of_row(view(it->key()));
         if (after && uaid == *after) continue;
+        if (rows++ == rows_max) {
+            page.next = last;
+            break;
+        }
         auto row = parse_client_row(view(it->value()));
         if (!row) return core::fail(undecodable("clients", path));
-        if (row->live) found.emplace_back(uaid, std::move(*row->live));
+        if (row->live) page.clients.emplace_back(uaid, std::move(*row->live));
+        last = uaid;
     }
     if (!it->status().ok()) return core::fail(unreadable(it->status(), path));
-    return found;
+    return page;
 }
 
 // --- SubscriptionFold: rows, the batch's own first
@@ -267,9 +275,10 @@ std::optional<StoredClient> SubscriptionFold::client(core::Partition partition,
     return row ? std::move(row->live) : std::nullopt;
 }
 
-std::vector<std::pair<core::Uaid, StoredClient>> SubscriptionFold::clients_after(
-    core::Partition partition, const std::optional<core::Uaid>& after, std::size_t max) {
-    return checked(tables_.clients_after(partition, after, max));
+ClientPage SubscriptionFold::clients_after(core::Partition partition,
+                                           const std::optional<core::Uaid>& after,
+                                           std::size_t rows_max) {
+    return checked(tables_.clients_after(partition, after, rows_max));
 }
 
 std::optional<StoredChannel> SubscriptionFold::channel(core::Partition partition,

@@ -7,6 +7,7 @@
 #include "store/channel_limit.hpp"
 #include "store/database.hpp"
 #include "store/rows/schema.hpp"
+#include "store/types.hpp"
 
 #include <functional>
 #include <map>
@@ -31,9 +32,11 @@ public:
     core::Result<std::optional<ChannelRow>> channel(core::Partition partition,
                                                     const core::Uaid& uaid,
                                                     const core::ChannelId& channel) const;
-    /// Up to `max` living clients of a partition behind `after`, ascending.
-    core::Result<std::vector<std::pair<core::Uaid, StoredClient>>> clients_after(
-        core::Partition partition, const std::optional<core::Uaid>& after, std::size_t max) const;
+    /// The living clients among the next `rows_max` ones of a partition behind `after`. Rows of
+    /// removed clients count too: there may be many of them, for a day.
+    core::Result<ClientPage> clients_after(core::Partition partition,
+                                           const std::optional<core::Uaid>& after,
+                                           std::size_t rows_max) const;
     /// All rows of a client's channels, removed ones included.
     core::Result<std::vector<std::pair<core::ChannelId, ChannelRow>>> channels(
         core::Partition partition, const core::Uaid& uaid) const;
@@ -69,8 +72,8 @@ public:
 
     std::optional<StoredClient> client(core::Partition partition, const core::Uaid& uaid);
     /// As the last commit left them.
-    std::vector<std::pair<core::Uaid, StoredClient>> clients_after(
-        core::Partition partition, const std::optional<core::Uaid>& after, std::size_t max);
+    ClientPage clients_after(core::Partition partition, const std::optional<core::Uaid>& after,
+                             std::size_t rows_max);
     std::optional<StoredChannel> channel(core::Partition partition, const core::Uaid& uaid,
                                          const core::ChannelId& channel);
     std::vector<StoredChannel> channels(core::Partition partition, const core::Uaid& uaid);

@@ -25,9 +25,7 @@ Months::Months(Database& database, Rotation rotation)
     }
     replace_list(std::move(found));
     // A crash between the row and the drop leaves families that no fold may meet again.
-    if (const auto dropped = drop_below_oldest(); !dropped) {
-        core::log_warn("store", "month_not_dropped", {{"why", dropped.error().message}});
-    }
+    drop_below_oldest();
 }
 
 std::shared_ptr<const MonthList> Months::list() const {
@@ -71,32 +69,30 @@ std::vector<std::string> Months::drop_past(core::Timestamp log_now, core::Timest
         }
         oldest_live_.store(oldest, std::memory_order_release);
     }
-    std::vector<std::string> names;
-    for (const auto& entry : *list()) {
-        if (entry.month < oldest_live()) names.push_back(name_of(entry.month));
-    }
-    if (auto dropped = drop_below_oldest(); !dropped) {
-        core::log_warn("store", "month_not_dropped", {{"why", dropped.error().message}});
-        return {};
-    }
+    auto names = drop_below_oldest();
     for (const auto& name : names) core::log_info("store", "month_dropped", {{"family", name}});
     return names;
 }
 
-core::Result<void> Months::drop_below_oldest() {
+std::vector<std::string> Months::drop_below_oldest() {
     MonthList live;
-    MonthList past;
     for (const auto& entry : *list()) {
         const bool over = rotation_ != Rotation::off && entry.month < oldest_live();
-        (over ? past : live).push_back(entry);
+        (over ? undropped_ : live).push_back(entry);
     }
-    if (past.empty()) return {};
-    replace_list(std::move(live));
-    for (const auto& entry : past) {
-        dropped_.push_back(entry.family);
-        if (auto dropped = database_.drop_family(entry.family); !dropped) return dropped;
+    if (undropped_.empty()) return {};
+    if (live.size() != list()->size()) replace_list(std::move(live));
+    std::vector<std::string> names;
+    for (auto& entry : std::exchange(undropped_, {})) {
+        if (const auto dropped = database_.drop_family(entry.family); !dropped) {
+            core::log_warn("store", "month_not_dropped", {{"why", dropped.error().message}});
+            undropped_.push_back(std::move(entry));
+            continue;
+        }
+        names.push_back(name_of(entry.month));
+        dropped_.push_back(std::move(entry.family));
     }
-    return {};
+    return names;
 }
 
 }  // namespace beckon::store

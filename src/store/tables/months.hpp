@@ -58,13 +58,16 @@ private:
         return rotation_ == Rotation::daily ? day_family_name(month) : month_family_name(month);
     }
     void replace_list(MonthList list);
-    core::Result<void> drop_below_oldest();
+    /// Returns the names of the families that it dropped.
+    std::vector<std::string> drop_below_oldest();
 
     Database& database_;
     const Rotation rotation_;
     std::atomic<Month> oldest_live_ = 0;
     std::atomic<std::uint64_t> generation_ = 1;
 
+    /// Over and in no list any more, but the disk has refused to drop them: tried again each time.
+    MonthList undropped_;
     /// Dropped, but perhaps still in a fold's list. Closing the last handle deletes the files,
     /// which takes time: drop_past() does it, not a shard.
     std::vector<Family> dropped_;

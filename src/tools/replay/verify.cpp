@@ -89,12 +89,11 @@ StoreRows rows_of(store::PartitionStore& partition, core::Timestamp now) {
     StoreRows rows;
     ClientRows of_client{partition, now, rows};
     std::optional<core::Uaid> after;
-    for (;;) {
-        const auto clients = partition.clients_after(after, kClientsAtATime);
-        for (const auto& [uaid, client] : clients) of_client.add(uaid, client);
-        if (clients.size() < kClientsAtATime) break;
-        after = clients.back().first;
-    }
+    do {
+        const auto page = partition.clients_after(after, kClientsAtATime);
+        for (const auto& [uaid, client] : page.clients) of_client.add(uaid, client);
+        after = page.next;
+    } while (after);
     for (const auto& pending : partition.pending_tombstones()) {
         rows[{"pending_tombstone", core::to_hex(pending.uaid) + '/' + core::to_hex(pending.key)}] =
             hash_of({to_string(pending.reason), std::to_string(pending.put_offset)});

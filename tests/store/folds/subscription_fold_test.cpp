@@ -245,14 +245,34 @@ TEST_CASE("living clients are passed on a page at a time", "[store]") {
     r.put_client(stamp(2, 1), 7);
     REQUIRE(r.part().commit());
     const auto page = r.part().clients_after(std::nullopt, 10);
-    REQUIRE(page.size() == 1);
-    CHECK(page[0].first == r.uaid);
-    CHECK(page[0].second.last_seen == at(7));
-    CHECK(r.part().clients_after(r.uaid, 10).empty());
-    CHECK(r.part().clients_after(std::nullopt, 0).empty());
+    REQUIRE(page.clients.size() == 1);
+    CHECK(page.clients[0].first == r.uaid);
+    CHECK(page.clients[0].second.last_seen == at(7));
+    CHECK_FALSE(page.next);
+    CHECK(r.part().clients_after(r.uaid, 10).clients.empty());
+    CHECK(r.part().clients_after(std::nullopt, 1).clients.size() == 1);
+    CHECK_FALSE(r.part().clients_after(std::nullopt, 1).next);
     r.remove_client(stamp(2, 2));
     REQUIRE(r.part().commit());
-    CHECK(r.part().clients_after(std::nullopt, 10).empty());
+    CHECK(r.part().clients_after(std::nullopt, 10).clients.empty());
+}
+
+TEST_CASE("a page of clients ends after so many rows, though the clients were removed", "[store]") {
+    Records r;
+    for (int i = 0; i < 7; ++i) {
+        r.uaid.bytes[15] = static_cast<std::uint8_t>(i);
+        r.put_client(stamp(2, 1));
+        if (i < 6) r.remove_client(stamp(2, 2));
+    }
+    REQUIRE(r.part().commit());
+    std::vector<std::size_t> living;
+    std::optional<core::Uaid> after;
+    do {
+        const auto page = r.part().clients_after(after, 3);
+        living.push_back(page.clients.size());
+        after = page.next;
+    } while (after);
+    CHECK(living == std::vector<std::size_t>{0, 0, 1});
 }
 
 }  // namespace beckon::store

@@ -111,6 +111,32 @@ TEST_CASE("a month whose drop fails half way is kept whole or gone at the next s
     CHECK(month_families(f, f.options()) == std::vector<std::string>{"messages.2026_12"});
 }
 
+TEST_CASE("months whose drop failed are dropped later, and one holds up no other", "[store]") {
+    beckon::test::FaultyDisk disk;
+    EdgeStoreOptions options;
+    options.env = disk.env();
+    EdgeFixture f{options};
+    const auto t = seconds_of(2026y / October / 20);
+    f.put(t, "october", {.ttl_s = 5 * kDay});
+    f.put(t + 1, "november", {.ttl_s = 20 * kDay});
+    f.put(t + 2, "december", {.ttl_s = 50 * kDay});
+    f.commit();
+    const auto late = date(2026y / December / 1) + hours{1};
+    disk.fail(Call::write, 1, manifest_of(f.options()));
+    std::vector<std::string> dropped = f.store().drop_past_months(late, late);
+    CHECK(disk.struck() == 1);
+    CHECK(dropped.size() < 2);
+    disk.heal();
+    for (int i = 0; i < 100 && dropped.size() < 2; ++i) {
+        for (auto& name : f.store().drop_past_months(late, late)) dropped.push_back(name);
+        std::this_thread::sleep_for(milliseconds{20});
+    }
+    std::sort(dropped.begin(), dropped.end());
+    CHECK(dropped == std::vector<std::string>{"messages.2026_10", "messages.2026_11"});
+    f.close();
+    CHECK(month_families(f, f.options()) == std::vector<std::string>{"messages.2026_12"});
+}
+
 TEST_CASE("a message that belongs to a month that is over goes with the oldest that is left",
           "[store]") {
     EdgeFixture f;

@@ -4,6 +4,7 @@
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
 #include "edge/protocol/frames.hpp"
+#include "records/expiry.hpp"
 #include "records/receipt.hpp"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ std::optional<core::Tracked> Delivery::tracked(const core::RecordView& record,
                                                const core::NotificationAccepted& message) const {
     if (!message.reliability_id || !context_.outbox.reports()) return std::nullopt;
     return core::Tracked{.id = std::string{*message.reliability_id},
-                         .expires = record.time + std::chrono::seconds{message.ttl_s}};
+                         .expires = core::expiry_of(record.time, message.ttl_s)};
 }
 
 /// Only a serving home reports where a message is: a standby folds it too.
@@ -58,14 +59,11 @@ void Delivery::fold_receipt(const core::RecordView& record,
     const bool over =
         outcome == store::PutOutcome::repeated || outcome == store::PutOutcome::finished;
     if (!subscription || over) return;
-    context_.store.put_receipt(
-        message.key,
-        {.uaid = message.uaid,
-         .expiry = record.time + std::min<std::chrono::seconds>(std::chrono::seconds{message.ttl_s},
-                                                                store::kTtlMax),
-         .ttl_zero = outcome == store::PutOutcome::ttl_zero,
-         .subscription = std::string{*subscription},
-         .message_id = std::string{message.message_id}});
+    context_.store.put_receipt(message.key, {.uaid = message.uaid,
+                                             .expiry = core::expiry_of(record.time, message.ttl_s),
+                                             .ttl_zero = outcome == store::PutOutcome::ttl_zero,
+                                             .subscription = std::string{*subscription},
+                                             .message_id = std::string{message.message_id}});
 }
 
 bool Delivery::fold(const core::RecordView& record, const core::NotificationAccepted& message) {
@@ -82,7 +80,7 @@ bool Delivery::fold(const core::RecordView& record, const core::NotificationAcce
         ttl_zero ? await_client(record, message) : report(tracked, core::Milestone::stored);
         return !ttl_zero;
     }
-    if (!ttl_zero && expired(record.time + std::chrono::seconds{message.ttl_s})) {
+    if (!ttl_zero && expired(core::expiry_of(record.time, message.ttl_s))) {
         context_.store.add_tombstone(message.uaid, message.key, core::FinishReason::expired,
                                      core::Milestone::expired);
         return false;

@@ -24,13 +24,13 @@ void Removals::stop() {
 void Removals::tick() {
     if (context_.clock.mono() < search_again_ || under_way_.size() >= kUnderWayMax) return;
     const auto page = context_.store.clients_after(searched_, kPage);
-    for (const auto& [client, stored] : page) {
+    for (const auto& [client, stored] : page.clients) {
         if (under_way_.size() >= kUnderWayMax) return;  // from here on in the next tick
         if (is_absent(client, stored)) remove(client, Why::absent);
         searched_ = client;
     }
-    if (page.size() == kPage) return;
-    searched_.reset();
+    searched_ = page.next;
+    if (searched_) return;
     search_again_ = context_.clock.mono() + kSearchEvery;
 }
 

@@ -37,7 +37,7 @@ public:
 
     /// Removals under way.
     static constexpr std::size_t kUnderWayMax = 256;
-    /// Clients checked in one tick.
+    /// Clients checked in one tick, removed ones included.
     static constexpr std::size_t kPage = 512;
     /// From the end of one search to the next.
     static constexpr core::Duration kSearchEvery = std::chrono::hours{1};
