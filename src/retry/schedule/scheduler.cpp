@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <iterator>
+#include <list>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -114,9 +115,9 @@ struct Scheduler::Impl {
         Lane lane = unknown;
         double cap = kCapAtFirst;  ///< follows the receiver's capacity
         std::size_t cap_max = 64;
-        Duration cost = kCostLeast;  ///< of an attempt, moving average
-        std::uint64_t in_tiers = 0;  ///< bits: in whose lines it stands
-        bool blocked = false;        ///< waits at a host
+        Duration cost = kCostLeast;                             ///< of an attempt, moving average
+        std::map<int, std::list<Webhook*>::iterator> in_tiers;  ///< its places in their lines
+        bool blocked = false;                                   ///< waits at a host
     };
     struct Held {
         Amount all;
@@ -148,7 +149,7 @@ struct Scheduler::Impl {
         std::unordered_map<Owner*, std::deque<Webhook*>> blocked;
     };
     struct Tier {
-        std::deque<Webhook*> line;  ///< that may have something here
+        std::list<Webhook*> line;  ///< that have something here
         std::size_t waiting = 0;
         std::size_t in_flight = 0;
     };
@@ -217,6 +218,7 @@ struct Scheduler::Impl {
     std::optional<Job> first_of_tier(MonoTime now);
     Webhook* next_of(Owner& o);
     static int next_tier(Webhook& w);
+    void leave_tier(Webhook& w, int tier);
     Job start(Webhook& w, int tier, Lane lane, MonoTime now);
     void wake(const std::string& host_name, Host& host);
     void end_at_host(const Flight& flight);
@@ -387,20 +389,21 @@ std::optional<Job> Scheduler::Impl::first_of_tier(MonoTime now) {
         const auto number = static_cast<int>(i);
         for (auto tries = std::min(tier.line.size(), kTierTries); tries > 0; --tries) {
             auto& w = *tier.line.front();
-            tier.line.pop_front();
-            const auto queue = w.queues.find(number);
-            if (queue == w.queues.end()) {
-                w.in_tiers &= ~(std::uint64_t{1} << i);
-                continue;
-            }
-            tier.line.push_back(&w);
-            const auto host = hosts.find(queue->second.front().host);
+            tier.line.splice(tier.line.end(), tier.line, tier.line.begin());
+            const auto host = hosts.find(w.queues.at(number).front().host);
             const bool full = host != hosts.end() && host->second.in_flight >= host_cap;
             if (w.in_flight >= cap(w) || full) continue;
             return start(w, number, may_start(*w.owner, w.lane) ? w.lane : beyond_share, now);
         }
     }
     return std::nullopt;
+}
+
+/// Its last delivery of that tier has left the queue.
+void Scheduler::Impl::leave_tier(Webhook& w, int tier) {
+    w.queues.erase(tier);
+    const auto place = w.in_tiers.extract(tier);
+    tier_at(tier).line.erase(place.mapped());
 }
 
 Scheduler::Impl::Webhook* Scheduler::Impl::next_of(Owner& o) {
@@ -415,7 +418,7 @@ Job Scheduler::Impl::start(Webhook& w, int tier, Lane lane, MonoTime now) {
     auto& queue = w.queues.at(tier);
     auto job = std::move(queue.front());
     queue.pop_front();
-    if (queue.empty()) w.queues.erase(tier);
+    if (queue.empty()) leave_tier(w, tier);
     w.last_tier = tier;
     auto& of_tier = tier_at(tier);
     --of_tier.waiting;
@@ -470,7 +473,7 @@ void Scheduler::Impl::forget_if_idle(Webhook& w) {
     if (o.under_way() == 0 && o.waiting == 0) o.credit = std::max(o.credit, Duration::zero());
     if (w.in_flight == 0 && w.waiting == 0) w.credit = std::max(w.credit, Duration::zero());
     if (webhooks.size() <= kIdleMax || w.waiting + w.in_flight > 0) return;
-    if (w.blocked || w.in_line || w.in_tiers != 0) return;
+    if (w.blocked || w.in_line) return;
     if (--o.webhooks == 0 && !o.in_line) owners.erase(owners.find(o.name));
     webhooks.erase(webhooks.find(w.name));
 }
@@ -487,13 +490,9 @@ std::optional<Duration> Scheduler::add(Job& job) {
     }
     const int tier = job.due.ticket.tier;
     impl_->hold(w, bytes_in_window(job.due.delivery));
-    auto& queue = w.queues[tier];
-    const auto bit = std::uint64_t{1} << static_cast<unsigned>(tier);
-    if ((w.in_tiers & bit) == 0) {
-        w.in_tiers |= bit;
-        impl_->tier_at(tier).line.push_back(&w);
-    }
-    queue.push_back(std::move(job));
+    auto& line = impl_->tier_at(tier).line;
+    if (!w.in_tiers.contains(tier)) w.in_tiers.emplace(tier, line.insert(line.end(), &w));
+    w.queues[tier].push_back(std::move(job));
     ++impl_->tier_at(tier).waiting;
     ++w.waiting;
     ++w.owner->waiting;
@@ -549,22 +548,26 @@ void Scheduler::ended(const Ended& attempt) {
 
 std::size_t Scheduler::forget(core::Partition partition) {
     std::size_t forgotten = 0;
+    std::vector<Impl::Webhook*> idle;
     for (auto& [name, w] : impl_->webhooks) {
         if (w->partition != partition) continue;
+        if (w->in_flight == 0) idle.push_back(w.get());
         for (auto& [tier, queue] : w->queues) {
             impl_->tier_at(tier).waiting -= queue.size();
             for (const auto& job : queue) impl_->release(*w, bytes_in_window(job.due.delivery));
         }
-        w->queues.clear();
+        while (!w->queues.empty()) impl_->leave_tier(*w, w->queues.begin()->first);
         w->owner->waiting -= w->waiting;
         forgotten += std::exchange(w->waiting, 0);
     }
     impl_->waiting -= forgotten;
+    for (auto* w : idle) impl_->forget_if_idle(*w);
     return forgotten;
 }
 
 std::size_t Scheduler::in_flight() const { return impl_->flights.size(); }
 std::size_t Scheduler::waiting() const { return impl_->waiting; }
+std::size_t Scheduler::webhooks() const { return impl_->webhooks.size(); }
 
 std::size_t Scheduler::in_flight(std::string_view webhook) const {
     const auto* w = Impl::find_in(impl_->webhooks, webhook);

@@ -479,3 +479,27 @@ TEST_CASE("a receiver that was slow once has its turn among those of its owner t
         if (i > 0) CHECK(begun.back() - came <= 50ms);  // quick again
     }
 }
+
+TEST_CASE("webhooks without deliveries are forgotten under steady load", "[retry][schedule]") {
+    Scheduler scheduler{{.workers = 1'000, .tiers = 2}};
+    add(scheduler, job("busy"));
+    REQUIRE(start_all(scheduler).size() == 1);  // its tier has an attempt under way all the time
+    for (std::size_t i = 0; i < Scheduler::kIdleMax + 1'000; ++i) {
+        add(scheduler, job("w" + std::to_string(i), 0, 0, "", "o" + std::to_string(i)));
+        const auto started = start_all(scheduler);
+        REQUIRE(started.size() == 1);
+        end(scheduler, started.front());
+    }
+    CHECK(scheduler.webhooks() <= Scheduler::kIdleMax + 1);
+}
+
+TEST_CASE("of a partition that went elsewhere no delivery waits", "[retry][schedule]") {
+    Scheduler scheduler{{.workers = 1, .queued_max = 1'000'000}};
+    for (std::size_t i = 0; i < Scheduler::kIdleMax + 1'000; ++i) {
+        add(scheduler, job("w" + std::to_string(i), 0, 0, "", "o" + std::to_string(i)));
+    }
+    CHECK(scheduler.webhooks() == Scheduler::kIdleMax + 1'000);
+    CHECK(scheduler.forget(0) == Scheduler::kIdleMax + 1'000);
+    CHECK(scheduler.waiting() == 0);
+    CHECK_FALSE(scheduler.next(at(0s)));
+}
