@@ -96,18 +96,31 @@ bool Writer::wait_for_work(Work& work) {
     work.publishes.clear();
     work.meta.clear();
     std::unique_lock lock{mutex_};
-    const auto something = [this] {
-        return stopping_ || !queue_.publishes.empty() || !queue_.meta.empty();
-    };
+    const auto something = [this] { return is_woken(); };
     if (!failure_) {
         wake_.wait(lock, something);
-        wait_for_batch(lock);
+        if (!sync_failure_) wait_for_batch(lock);
     } else if (!wake_.wait_for(lock, kRetryAfter, something)) {
         return true;  // nothing to write, but a log to bring back
     }
+    take_sync_failure();
     std::swap(work.publishes, queue_.publishes);
     std::swap(work.meta, queue_.meta);
     return !stopping_ || !work.publishes.empty() || !work.meta.empty();
+}
+
+/// Under mutex_.
+bool Writer::is_woken() const {
+    const bool sync_failed = sync_failure_ && !failure_;
+    return stopping_ || sync_failed || !queue_.publishes.empty() || !queue_.meta.empty();
+}
+
+/// Under mutex_. Records that were answered may not be on the disk: the log is brought back now,
+/// as after a write that failed, not when somebody writes again.
+void Writer::take_sync_failure() {
+    if (!sync_failure_) return;
+    const auto failure = *std::exchange(sync_failure_, std::nullopt);
+    if (!failure_) failed(failure);
 }
 
 /// Under mutex_.
@@ -351,8 +364,13 @@ void Writer::sync_regularly(const std::stop_token& stop) {
         sync_wake_.wait_for(lock, stop, config_.sync_interval, [] { return false; });
         if (!dirty_.exchange(false, std::memory_order_relaxed)) continue;
         const auto synced = storage_.sync();
-        // RocksDB remembers the failure and refuses the next write, which starts the recovery.
-        if (!synced) core::log_warn("log", "sync_failed", {{"error", synced.error().message}});
+        if (synced) continue;
+        core::log_warn("log", "sync_failed", {{"error", synced.error().message}});
+        {
+            const std::scoped_lock writers{mutex_};
+            sync_failure_ = synced.error();
+        }
+        wake_.notify_one();
     }
 }
 

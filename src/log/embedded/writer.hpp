@@ -80,6 +80,7 @@ private:
 
     void run();
     bool wait_for_work(Work& work);
+    bool is_woken() const;
     void wait_for_batch(std::unique_lock<std::mutex>& lock);
     Batching batching(SteadyTime now);
     void handle(Work& work);
@@ -92,6 +93,7 @@ private:
     void place(Batch& batch, const Publish& publish, core::Timestamp now);
     void succeeded(std::span<Publish> publishes);
     void failed(const core::Error& error);
+    void take_sync_failure();
     void show_written(std::span<Publish> publishes);
     void trim_tail();
     void answer(std::span<const Publish> publishes, const core::Result<void>& written);
@@ -106,8 +108,9 @@ private:
     std::mutex mutex_;
     std::condition_variable wake_;
     Work queue_;
-    std::shared_ptr<Senders> senders_;  ///< under mutex_, as the others
-    bool waits_for_senders_ = false;    ///< the next batch begins when all of them wait
+    std::shared_ptr<Senders> senders_;         ///< under mutex_, as the others
+    bool waits_for_senders_ = false;           ///< the next batch begins when all of them wait
+    std::optional<core::Error> sync_failure_;  ///< that the writer does not know of yet
     bool stopping_ = false;
 
     // Of the writer's thread.

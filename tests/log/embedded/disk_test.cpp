@@ -6,6 +6,8 @@
 #include "support/shared_clock.hpp"
 
 #include <algorithm>
+#include <fstream>
+#include <string>
 
 #include <catch2/catch.hpp>
 
@@ -52,6 +54,12 @@ struct DiskLog : WithDisk, EmbeddedUnderTest {
         open();
     }
 };
+
+std::string manifest_of(const DiskLog& log) {
+    std::string name;
+    std::ifstream{log.config.directory / "CURRENT"} >> name;
+    return name;
+}
 
 }  // namespace
 
@@ -165,6 +173,24 @@ TEST_CASE("a sync behind a write that found no space ends no process", "[embedde
     CHECK(read_all(log, kWhere) == written);
     log.restart();
     CHECK(read_all(log, kWhere) == written);
+}
+
+TEST_CASE("a sync that failed brings the log back without another write", "[embedded]") {
+    DiskLog log{[](EmbeddedConfig& c) {
+        c.sync = log::Sync::interval;
+        c.sync_interval = milliseconds{300};  // the fault is set before the first sync
+    }};
+    const auto before = manifest_of(log);
+    const auto written = append(log, kWhere, {record("not synced")});
+    log.disk.fail(Call::sync, 1, ".log");
+    REQUIRE(log.wait_until([&] { return log.disk.struck() > 0; }));
+    log.disk.heal();
+    // RocksDB names another manifest each time that the log is opened.
+    CHECK(log.wait_until([&] { return manifest_of(log) != before; }));
+    auto publisher = log.log().open_publisher(log.executor());
+    publish_until_taken(log, *publisher, kWhere, record("after"));
+    publisher.reset();
+    CHECK(read_all(log, kWhere).front() == written.front());
 }
 
 TEST_CASE("publishes that were given up count until the disk has answered", "[embedded]") {
