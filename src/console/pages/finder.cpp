@@ -113,6 +113,25 @@ std::optional<inspect::Named> named_by(log::TopicPartition where, const core::Re
     return inspect::Named{.kind = inspect::NameKind::client, .client = core::Uaid{*uaid}};
 }
 
+constexpr const char* kNobody =
+    "the subscriptions have no client with this UAID, and the log has no message with this name";
+
+/// Why a text names nothing.
+const char* why_nothing(const std::string& text) {
+    if (place_in(text)) {
+        return "the log has no record of a message or a client there: it was compacted away, or "
+               "another kind of record stands there";
+    }
+    if (text.starts_with("dlv_")) {
+        return "this is the id of a webhook's delivery, and this page finds messages and clients: "
+               "the page Webhooks shows the last deliveries of each webhook, the page Dead letters "
+               "those that were given up";
+    }
+    return "this is no endpoint URL, message URL, message id, name of a message in log lines, "
+           "reliability id or UAID of this installation. Webhooks and their deliveries are on the "
+           "pages Webhooks and Dead letters";
+}
+
 /// The life of a message or client as JSON, or the reason why the log was not read.
 using Found = core::Result<FinderJson>;
 
@@ -208,14 +227,9 @@ console::Answer Finder::find(const console::Parameters& asked) {
     const auto limit = limits();
     const auto what = named(text_of(asked, "q"), limit);
     if (!what) return refused(kFinderUnavailable, what.error().message);
+    if (*what && (*what)->nobody) return refused(kNotFound, kNobody);
     if (*what) return found(**what, limit);
-    return refused(
-        kNotFound,
-        place_in(text_of(asked, "q"))
-            ? "the log has no record of a message or a client there: it was compacted away, or "
-              "another kind of record stands there"
-            : "this is no endpoint URL, message URL, message id, reliability id or UAID of "
-              "this installation");
+    return refused(kNotFound, why_nothing(text_of(asked, "q")));
 }
 
 console::Answer Finder::state(const console::Parameters& asked) {
@@ -224,7 +238,9 @@ console::Answer Finder::state(const console::Parameters& asked) {
     const auto limit = limits();
     const auto what = named(text_of(asked, "q"), limit);
     if (!what) return refused(kFinderUnavailable, what.error().message);
-    if (!*what) return refused(kNotFound, "nothing of this installation has this name");
+    if (!*what || (*what)->nobody) {
+        return refused(kNotFound, "nothing of this installation has this name");
+    }
     const auto client = (*what)->client;
     const auto state =
         inspect::state_of_client(context_.log, client, *at, options_.partitions, limit);

@@ -17,12 +17,13 @@
 
 namespace beckon::console {
 
-/// The console's page Find. It takes a message id or URL, an endpoint URL, a UAID, a reliability
-/// id, or a place in the log (`notifications/3@17`: the message of that record;
-/// `notifications/3@17/client`: its client; so a link contains no id that lets its reader act). It
-/// shows what that is, its life across the log topics, and the state of its client at a moment. It
-/// reads the log on the caller's thread (SearchWorkers has some), with the code of `beckon message`
-/// and `beckon replay state`. Any thread.
+/// The console's page Find. It takes a message id or URL, the name that log lines and pages have
+/// for a message, an endpoint URL, a UAID, a reliability id, or a place in the log
+/// (`notifications/3@17`: the message of that record; `notifications/3@17/client`: its client; so a
+/// link contains no id that lets its reader act). It shows what that is, its life across the log
+/// topics, and the state of its client at a moment. It reads the log on the caller's thread
+/// (SearchWorkers has some), with the code of `beckon message` and `beckon replay state`. Any
+/// thread.
 class Finder {
 public:
     /// For so long a search reads the log at most.

@@ -142,6 +142,21 @@ core::Result<std::vector<TraceStep>> subscription_steps(log::EventLog& log,
     return steps;
 }
 
+core::Result<bool> has_client(log::EventLog& log, const core::Uaid& client,
+                              const TraceOptions& options) {
+    const log::TopicPartition where{log::Topic::kSubscriptions,
+                                    core::partition_of(client, options.partitions)};
+    const auto key = core::to_hex(client);
+    bool found = false;
+    const auto sink = [&](const RecordView& record) {
+        found = record.key.starts_with(key);
+        return found ? Next::stop : Next::go_on;
+    };
+    const auto read = scan(log, where, 0, sink, options.limits);
+    if (!read) return core::fail(read.error());
+    return found;
+}
+
 core::Result<ClientTrace> trace_client(log::EventLog& log, const core::Uaid& client,
                                        const ClientTraceOptions& options) {
     ClientTrace trace{.client = client,

@@ -30,4 +30,9 @@ core::Result<std::vector<TraceStep>> subscription_steps(log::EventLog& log,
                                                         const core::Uaid& client,
                                                         const TraceOptions& options);
 
+/// Whether `subscriptions` has a record of the client or of one of its channels, and be it that the
+/// client was removed. Errors: the same.
+core::Result<bool> has_client(log::EventLog& log, const core::Uaid& client,
+                              const TraceOptions& options);
+
 }  // namespace beckon::inspect

@@ -25,13 +25,27 @@ using std::chrono::seconds;
 namespace {
 
 /// A key is made by the endpoint's clock, an append time by the log's. They are nearly the same on
-/// a host that is well; the second try is for hosts that are not.
+/// a host that is well; the second try is for hosts that are not. A message that neither finds may
+/// be of a host whose clock was wrong by more: then the whole partition is read.
 struct Window {
     milliseconds before;
     milliseconds after;
 };
 constexpr std::array kWindows{Window{seconds{2}, seconds{15}},
                               Window{std::chrono::minutes{10}, std::chrono::minutes{10}}};
+
+/// The part of a partition in which the put of a message made at `made` is sought.
+struct Sought {
+    core::Offset from = 0;
+    std::optional<Timestamp> until = std::nullopt;  ///< by the log's time; none: to its end
+};
+
+core::Result<Sought> sought(log::EventLog& log, log::TopicPartition where, Timestamp made,
+                            const Window& window, const TraceOptions& options) {
+    const auto from = log::offset_at(log, where, made - window.before, options.limits.timeout);
+    if (!from) return core::fail(from.error());
+    return Sought{*from, made + window.after};
+}
 /// Milestones of a message stand in the log a little after its put, or before it.
 constexpr milliseconds kMilestonesBefore = seconds{5};
 
@@ -48,31 +62,33 @@ public:
 
     core::Result<void> read() {
         for (const auto& window : kWindows) {
-            if (auto found = read(window); !found) return found;
-            if (accepted_ || finished_) break;
+            const auto part = sought(log_, where_, made_at(trace_.message.key), window, options_);
+            if (!part) return core::fail(part.error());
+            if (auto found = read(*part); !found || is_found()) return found;
         }
+        auto whole = read(Sought{});
+        if (whole || is_found() || whole.error().fault != core::Fault::timed_out) return whole;
+        given_up_ = true;
         return {};
     }
 
+    bool is_found() const { return accepted_ || finished_; }
+    /// Of the whole partition only a part was read, and the message is not in it.
+    bool given_up() const { return given_up_; }
     std::optional<Timestamp> accepted() const { return accepted_; }
     bool finished() const { return finished_; }
     Timestamp expires() const { return expires_; }
     std::string_view reason() const { return reason_; }
 
 private:
-    /// Reads from before the message was made: until the window is over, or, once its put was seen,
-    /// until its end.
-    core::Result<void> read(const Window& window) {
-        const auto made = made_at(trace_.message.key);
-        const auto from =
-            log::offset_at(log_, where_, made - window.before, options_.limits.timeout);
-        if (!from) return core::fail(from.error());
+    /// Reads until that part is over, or, once the put was seen, until the message's end.
+    core::Result<void> read(const Sought& part) {
         const auto sink = [&](const RecordView& record) {
             take(record);
-            const bool missing = !accepted_ && record.time > made + window.after;
+            const bool missing = !accepted_ && part.until && record.time > *part.until;
             return finished_ || missing ? Next::stop : Next::go_on;
         };
-        return scan(log_, where_, *from, sink, options_.limits);
+        return scan(log_, where_, part.from, sink, options_.limits);
     }
 
     void take(const RecordView& record) {
@@ -139,8 +155,29 @@ private:
     core::ChannelId channel_{};
     std::optional<std::string> topic_;
     bool finished_ = false;
+    bool given_up_ = false;
     std::string reason_;
 };
+
+/// The message with that key in a part of a partition.
+core::Result<std::optional<core::MessageRef>> find_in(log::EventLog& log, log::TopicPartition where,
+                                                      const Sought& part,
+                                                      const core::MessageKey& key,
+                                                      const ScanLimits& limits) {
+    const auto behind = '/' + core::to_hex(key);
+    std::optional<core::MessageRef> found;
+    const auto sink = [&](const RecordView& record) {
+        if (record.key.ends_with(behind)) {
+            const auto uaid = core::parse_hex16(record.key.substr(0, core::kHexSize));
+            if (uaid) found = core::MessageRef{core::Uaid{*uaid}, key};
+        }
+        const bool over = part.until && record.time > *part.until;
+        return found || over ? Next::stop : Next::go_on;
+    };
+    const auto read = scan(log, where, part.from, sink, limits);
+    if (!read) return core::fail(read.error());
+    return found;
+}
 
 log::TopicPartition milestones_of(const std::string& id, core::Partition partitions) {
     return {log::Topic::kReliability, core::partition_of(id, partitions)};
@@ -186,8 +223,10 @@ core::Result<MessageTrace> trace_message(log::EventLog& log, const core::Message
     trace.partition = core::partition_of(message.uaid, options.partitions);
     Notifications notifications{log, message, options, trace};
     if (const auto read = notifications.read(); !read) return core::fail(read.error());
-    if (!notifications.accepted() && !notifications.finished()) {
-        trace.verdict = unknown_words(made_at(message.key), options.now);
+    if (!notifications.is_found()) {
+        trace.verdict = notifications.given_up()
+                            ? not_sought_words(made_at(message.key), kWindows.back().after)
+                            : unknown_words(made_at(message.key), options.now);
         return trace;
     }
     if (trace.reliability_id) {
@@ -214,6 +253,25 @@ core::Result<MessageTrace> trace_message(log::EventLog& log, const core::Message
     std::stable_sort(trace.steps.begin(), trace.steps.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     return trace;
+}
+
+core::Result<std::optional<core::MessageRef>> find_message(log::EventLog& log,
+                                                           const core::MessageKey& key,
+                                                           const TraceOptions& options) {
+    const auto all = log::all_of(log::Topic::kNotifications, options.partitions);
+    for (const auto& window : kWindows) {
+        for (const auto& where : all) {
+            const auto part = sought(log, where, made_at(key), window, options);
+            if (!part) return core::fail(part.error());
+            auto found = find_in(log, where, *part, key, options.limits);
+            if (!found || *found) return found;
+        }
+    }
+    for (const auto& where : all) {
+        auto found = find_in(log, where, Sought{}, key, options.limits);
+        if (!found || *found) return found;
+    }
+    return std::optional<core::MessageRef>{};
 }
 
 core::Result<std::optional<core::MessageRef>> find_tracked(log::EventLog& log,

@@ -55,10 +55,18 @@ struct TraceOptions {
     ScanLimits limits = {};
 };
 
-/// Finds a message by its key, which has the time of its creation to the millisecond: only the
-/// records of its partition from then until its end are read. Errors: those of scan().
+/// Finds a message by its key, which has the time of its creation to the millisecond, by the clock
+/// of the endpoint's host: the records of its partition from then until its end are read, and the
+/// whole partition if they do not have it. If the limits end that, the verdict says which part was
+/// searched. Errors: those of scan().
 core::Result<MessageTrace> trace_message(log::EventLog& log, const core::MessageRef& message,
                                          const TraceOptions& options);
+
+/// Finds the message with the key that log lines and pages name it by: around the time in the key
+/// in all partitions, then everywhere. nullopt: the log has no such message. Errors: the same.
+core::Result<std::optional<core::MessageRef>> find_message(log::EventLog& log,
+                                                           const core::MessageKey& key,
+                                                           const TraceOptions& options);
 
 /// Finds the message with a reliability id: its milestones have the time when it was received, and
 /// around that time all partitions are searched. nullopt: the log has no such message. Errors: the

@@ -41,7 +41,20 @@ std::string channel_gone_words(const core::ChannelRemoved& channel) {
            " was unregistered; senders get 410 for it.";
 }
 
-/// "+ 1.234 s", from the first step.
+/// From when on the times of steps count: the time in the message's key, unless the clock of the
+/// endpoint's host was wrong when it was made.
+Timestamp begin_of(const MessageTrace& trace) {
+    constexpr std::chrono::minutes kClockOffMax{10};
+    const auto made = made_at(trace.message.key);
+    for (const auto& step : trace.steps) {
+        if (step.what != "accepted") continue;
+        const auto off = step.at - made;
+        return off > kClockOffMax || -off > kClockOffMax ? step.at : made;
+    }
+    return made;
+}
+
+/// "+ 1.234 s", from the beginning.
 std::string since_text(Timestamp at, Timestamp first) {
     const auto ms = (at - first).count();
     std::array<char, 48> text{};
@@ -174,17 +187,26 @@ std::string verdict_words(TraceOutcome outcome, std::string_view reason, Timesta
 
 std::string unknown_words(Timestamp made, Timestamp now) {
     const auto age = std::chrono::duration_cast<std::chrono::hours>(now - made).count();
-    return "The log has nothing of it. It was made at " + core::time_text(made) + " (" +
-           std::to_string(age) +
-           " h ago): either its sender was not answered 201, or it is finished and the log's "
+    return "The log has nothing of it. By the clock of its endpoint's host it was made at " +
+           core::time_text(made) +
+           (made > now ? ", which is later than now" : " (" + std::to_string(age) + " h ago)") +
+           ": either its sender was not answered 201, or it is finished and the log's "
            "compaction has removed it since (history_window).";
+}
+
+std::string not_sought_words(Timestamp made, core::Duration window) {
+    return "Whether the log has it is not known: it was not found within " +
+           std::to_string(std::chrono::floor<std::chrono::minutes>(window).count()) +
+           " minutes of " + core::time_text(made) +
+           ", when it was made by the clock of its endpoint's host, and there was no time to read "
+           "the rest of the partition.";
 }
 
 std::string steps_text(const MessageTrace& trace) {
     std::string out;
-    const auto made = made_at(trace.message.key);
+    const auto begin = begin_of(trace);
     for (const auto& step : trace.steps) {
-        out += "\n" + core::time_text(step.at) + since_text(step.at, made) + "  " + step.topic +
+        out += "\n" + core::time_text(step.at) + since_text(step.at, begin) + "  " + step.topic +
                "/" + std::to_string(step.partition) +
                (step.offset ? "@" + std::to_string(*step.offset) : "") + "  " + step.what +
                "\n    " + step.why;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/clock.hpp"
 #include "core/milestone.hpp"
 #include "inspect/trace/client_trace.hpp"
 #include "inspect/trace/message_trace.hpp"
@@ -26,6 +27,8 @@ std::string_view milestone_words(core::Milestone milestone);
 std::string verdict_words(TraceOutcome outcome, std::string_view reason, core::Timestamp expires);
 /// The sentence for a message made at that time of which the log has no record.
 std::string unknown_words(core::Timestamp made, core::Timestamp now);
+/// The same, where only the records within `window` around that time were read.
+std::string not_sought_words(core::Timestamp made, core::Duration window);
 
 /// The steps in lines for people, an empty one before each.
 std::string steps_text(const MessageTrace& trace);

@@ -30,9 +30,10 @@ void add_message_command(app::CommandLine& line) {
         });
     command.alias("trace");
     command
-        .add_option("ID", asked.id,
-                    "The Location of a 201, its last part (`version`), the message's reliability "
-                    "id, or an endpoint URL")
+        .add_option(
+            "ID", asked.id,
+            "The Location of a 201, its last part (`version`), the name that log lines have "
+            "for the message (`message`), its reliability id, or an endpoint URL")
         ->required();
     command.add_flag("--names", asked.names, "Only the names in log lines; queries no process");
     command.add_flag("--json", asked.json, "One JSON object in a line");

@@ -146,6 +146,11 @@ int run_message(app::Config config, const MessageOptions& asked, std::ostream& o
         return app::kNothingFound;
     }
     const auto& named = **found;
+    if (named.nobody) {
+        app::print_error("beckon: no client has the UAID '" + asked.id +
+                         "', and the log has no message that log lines and pages name so");
+        return app::kNothingFound;
+    }
     if (!asked.json) {
         out << names_text(named);
         out.flush();  // shown before the log is read, which may take long

@@ -17,7 +17,7 @@ struct EdgeAnswer {
 };
 
 struct MessageOptions {
-    std::string id;      ///< a message URL, a message id, a reliability id, or an endpoint URL
+    std::string id;      ///< a message URL, id or name, a reliability id, or an endpoint URL
     bool names = false;  ///< only the names in log lines: no process is asked
     bool json = false;   ///< the trace as one JSON object
 };

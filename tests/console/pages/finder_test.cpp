@@ -131,6 +131,25 @@ TEST_CASE("a place in the log finds the message of its record, and its client", 
     CHECK_THAT(none.json, Catch::Contains("compacted away"));
 }
 
+TEST_CASE("the name of a message in log lines finds the message, and no client", "[console]") {
+    World world;
+    const auto page = world.found(core::log_name(world.key));
+    CHECK(page["kind"] == "message");
+    CHECK(page["trace"]["outcome"] == "waiting");
+    CHECK(world.found(core::to_hex(world.uaid))["kind"] == "UAID");
+}
+
+TEST_CASE("a UAID that nobody has is said to be that", "[console]") {
+    World world;
+    const core::Uaid nobody{core::random_uuid4()};
+    for (const auto& text : {core::to_hex(nobody), core::to_dashed(nobody)}) {
+        const auto answer = world.finder.find({{"q", text}});
+        CHECK(answer.status == 404);
+        CHECK_THAT(answer.json, Catch::Contains("no client with this UAID"));
+    }
+    CHECK_THAT(world.finder.find({{"q", "dlv_abc"}}).json, Catch::Contains("a webhook's delivery"));
+}
+
 TEST_CASE("a message whose TTL has ended is said to be expired, with its client and alone",
           "[console]") {
     World world;

@@ -182,6 +182,48 @@ TEST_CASE("a message is found though the endpoint's clock is minutes off", "[tra
     }
 }
 
+TEST_CASE("a message is found however wrong the endpoint's clock was", "[trace]") {
+    World world;
+    for (const auto apart : {-24h, -2h, 2h, 24h}) {
+        const core::MessageRef message{world.uaid,
+                                       core::new_message_key(world.clock.wall() + apart)};
+        core::NotificationAccepted event;
+        event.uaid = message.uaid;
+        event.key = message.key;
+        event.message_id = "id";
+        event.ttl_s = 60;
+        world.write(log::Topic::kNotifications, core::encode(event));
+        const auto trace = world.trace(message);
+        CHECK(trace.outcome == TraceOutcome::waiting);
+        CHECK_THAT(inspect::steps_text(trace), Catch::Contains("+0.000 s  notifications/"));
+        CHECK(*inspect::find_message(*world.log, message.key, world.options()) == message);
+        world.clock.advance(1h);
+    }
+}
+
+TEST_CASE("a message that nobody has was made in the past or later than now", "[trace]") {
+    const World world;
+    const auto now = world.clock.wall();
+    CHECK_THAT(inspect::unknown_words(now - 2h, now), Catch::Contains("(2 h ago)"));
+    CHECK_THAT(inspect::unknown_words(now + 1h, now),
+               Catch::Contains("later than now") && !Catch::Contains("ago"));
+    CHECK(*inspect::find_message(*world.log, core::new_message_key(now), world.options()) ==
+          std::nullopt);
+}
+
+TEST_CASE("a trace that had no time for the whole partition says so", "[trace]") {
+    World world;
+    world.put();
+    world.clock.advance(1h);
+    auto options = world.options();
+    options.limits.given_up = [] { return true; };
+    const core::MessageRef other{world.uaid, core::new_message_key(world.clock.wall() + 1h)};
+    const auto trace = inspect::trace_message(*world.log, other, options);
+    REQUIRE(trace);
+    CHECK(trace->outcome == TraceOutcome::unknown);
+    CHECK_THAT(trace->verdict, Catch::Contains("not known") && Catch::Contains("10 minutes"));
+}
+
 TEST_CASE("a trace shows the end of a message that compaction has removed", "[trace]") {
     World world;
     const auto message = world.put();

@@ -131,11 +131,11 @@ export const find = {
         if (found && !made.has(found)) made.set(found, parts(sought, found));
         return [
             head('Find'),
-            h('form', { class: 'find', onsubmit: submit }, h('label', { class: 'field' }, 'Message id or URL, reliability id, endpoint URL, UAID, or a place in the log', input), h('button', { class: 'main', 'data-key': 'go' }, 'Find')),
+            h('form', { class: 'find', onsubmit: submit }, h('label', { class: 'field' }, 'Message id, URL or name in log lines, reliability id, endpoint URL, UAID, or a place in the log', input), h('button', { class: 'main', 'data-key': 'go' }, 'Find')),
             h('div', { role: 'status' },
                 one?.busy ? h('p', { class: 'quiet' }, 'Reading the log …') : null,
                 one?.problem ? h('p', { class: 'notice' }, one.problem) : null,
-                one ? null : h('p', { class: 'quiet' }, 'A sender has the address of a message in the header Location of its 201, and its endpoint URL. A place is what steps show, for example notifications/3@17. The address of this page keeps what you seek, so you can share it.'),
+                one ? null : h('p', { class: 'quiet' }, 'A sender has the address of a message in the header Location of its 201, and its endpoint URL. Log lines and pages name a message by 32 hex digits. A place is what steps show, for example notifications/3@17. The address of this page keeps what you seek, so you can share it.'),
                 found ? h('p', { class: 'quiet' }, `Found ${article(found.kind)} ${found.kind}, ${found.trace?.steps.length ?? 0} steps.`) : null),
             ...(found ? made.get(found) ?? [] : []),
         ];
