@@ -10,6 +10,7 @@
  * @property {string} owner
  * @property {number} position  the offset that the group reads next
  * @property {number} lag
+ * @property {number} delay_seconds  how long the topic's records wait on purpose; 0: they do not
  * @property {number|null} lag_seconds
  * @property {number} read_rate
  * @property {number} append_rate
@@ -76,7 +77,7 @@
  * @typedef {object} OverviewNow
  * @property {boolean} standalone
  * @property {{role: string, alive: number, all: number}[]} roles
- * @property {{edges: number, well: number, ms: number|null, p50_ms: number|null, p99_ms: number|null}|null} canary
+ * @property {{edges: number, well: number, failing: number, ms: number|null, p50_ms: number|null, p99_ms: number|null}|null} canary
  * @property {{total: number, failing: number, disabled: number}} [webhooks]
  * @property {{letters: number, hour: number}} [dead]
  * @property {{waiting: number, due: number, overdue_seconds: number}} [tiers]

@@ -108,8 +108,8 @@ Facts LagTable::facts(const log::GroupPosition& one, const Known& known, bool ow
                                     [&](const Sample& l) { return now_ - l.time <= kRateWindow; });
     facts.position_rate = rate(one.position - since->position, now_ - since->time);
     facts.append_rate = rate(one.ends.end - since->end, now_ - since->time);
-    if (facts.lag == 0) return facts;
     if (delay_of_) facts.delay = delay_of_(one.where);
+    if (facts.lag == 0) return facts;
     const auto first = times->at(first_waiting(one));
     if (first) facts.behind = std::max(core::Duration::zero(), core::Duration{now_ - *first});
     return facts;
@@ -126,7 +126,7 @@ LagRow LagTable::row(const log::GroupPosition& one, const Known& known) const {
     row.aged = row.facts.lag == 0 || known.times->at(first_waiting(one)).has_value();
     row.status = status_of(row.facts);
     row.why = reason(row.status, row.facts);
-    row.drain = time_to_drain(row.facts);
+    if (!row.is_delayed()) row.drain = time_to_drain(row.facts);
     const auto kept = snapshot_.retention.find(one.where.topic);
     const Retention retention{
         .start = one.ends.start,

@@ -35,6 +35,8 @@ struct LagRow {
     std::vector<core::Offset> history;  ///< lags, the newest last; empty: nothing waited of late
 
     core::Offset lag() const { return facts.lag; }
+    /// Of a delay topic, where records wait on purpose: nobody works to drain it.
+    bool is_delayed() const { return facts.delay > core::Duration::zero(); }
 };
 /// Whether the rows are of the same group in the same partition.
 bool same_place(const LagRow& a, const LagRow& b);

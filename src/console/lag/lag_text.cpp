@@ -41,6 +41,7 @@ json row_json(const LagRow& row) {
             {"start", row.ends.start},
             {"end", row.ends.end},
             {"lag", row.lag()},
+            {"delay_seconds", seconds_of(row.facts.delay)},
             {"lag_seconds", row.aged ? json(seconds_of(row.facts.behind)) : json(nullptr)},
             {"read_rate", std::round(row.facts.position_rate * 100) / 100},
             {"append_rate", std::round(row.facts.append_rate * 100) / 100},
@@ -83,6 +84,9 @@ LagRow row_of(const json& reported) {
     row.position = reported.at("position");
     row.ends = {reported.at("start"), reported.at("end")};
     row.facts.lag = reported.at("lag");
+    if (reported.contains("delay_seconds")) {
+        row.facts.delay = from_seconds(reported.at("delay_seconds"));
+    }
     row.aged = !reported.at("lag_seconds").is_null();
     if (row.aged) row.facts.behind = from_seconds(reported.at("lag_seconds"));
     row.facts.position_rate = reported.at("read_rate");
@@ -139,7 +143,7 @@ void add(GroupRow& group, const LagRow& row) {
     group.aged = group.aged && row.aged;
     group.behind = std::max(group.behind, row.facts.behind);
     group.read_rate += row.facts.position_rate;
-    if (row.lag() > 0) {
+    if (row.lag() > 0 && !row.is_delayed()) {
         group.drain = group.drain && row.drain ? std::optional{std::max(*group.drain, *row.drain)}
                                                : std::nullopt;
     }

@@ -8,9 +8,10 @@
 namespace beckon::console {
 
 /// {"at", "took_ms", "problems": […], "rows": [{"group", "topic", "partition", "status", "why",
-/// "owner", "position", "start", "end", "lag", "lag_seconds", "read_rate", "append_rate",
-/// "drain_seconds", "loss", "left_seconds", "history": […]}, …]}; unknown seconds are null, times
-/// are milliseconds since the Unix epoch. An empty history: no record waited recently.
+/// "owner", "position", "start", "end", "lag", "delay_seconds", "lag_seconds", "read_rate",
+/// "append_rate", "drain_seconds", "loss", "left_seconds", "history": […]}, …]}; unknown seconds
+/// are null, times are milliseconds since the Unix epoch. An empty history: no record waited
+/// recently.
 std::string to_json(const LagPage& page);
 /// The changes of to_json(page) since `before`: it leaves out rows that have not changed. Empty
 /// text: the pages are not of the same groups and partitions.

@@ -58,6 +58,23 @@ TEST_CASE("the lag in seconds is the age of the first record that waits", "[cons
           Approx(15).margin(0.1));  // half of them: at about 5 s
 }
 
+TEST_CASE("a delay topic has no time until it is drained", "[console]") {
+    LagTable table{{}, [](const auto&) { return 60s; }};
+    for (const auto second : {0, 10}) {
+        log::GroupsSnapshot snapshot;
+        snapshot.positions.push_back({.group = "retry",
+                                      .where = kWhere,
+                                      .position = 100 + second,
+                                      .ends = {0, 200},
+                                      .owner = "retry-1"});
+        table.update(std::move(snapshot), at(std::chrono::seconds{second}));
+    }
+    const auto row = table.rows().at(0);
+    CHECK(row.lag() == 90);
+    CHECK(row.is_delayed());
+    CHECK(row.drain == std::nullopt);
+}
+
 TEST_CASE("an age from before the first poll is looked up in the log", "[console]") {
     Polls polls;
     CHECK_FALSE(polls.poll(0s, 100, 200).aged);

@@ -46,6 +46,16 @@ TEST_CASE("a page goes into JSON and comes back", "[console]") {
     CHECK_FALSE(parse_lag_page("<html>"));
 }
 
+TEST_CASE("records that wait on purpose make no group's drain unknown", "[console]") {
+    auto tier = row("retry", 40);
+    tier.facts.delay = 60s;
+    auto events = row("retry", 10);
+    events.drain = 3s;
+    const auto page = page_of({tier, events});
+    CHECK(parse_lag_page(to_json(page))->rows[0].is_delayed());
+    CHECK_THAT(to_text(page, {}), Contains("3.0 s"));
+}
+
 TEST_CASE("a later page prints only the rows that changed", "[console]") {
     const auto before = page_of({row("billing", 40), row("mail", 0)});
     auto after = before;

@@ -103,7 +103,7 @@ function line(row, name, part) {
         h('td', { class: 'optional late' }, history(row, part)),
         h('td', { class: 'num optional' }, rate(row.append_rate)),
         h('td', { class: 'num optional' }, rate(row.read_rate)),
-        h('td', { class: 'num optional' }, row.lag ? seconds(row.drain_seconds) : '–', row.lag && (row.drain_seconds ?? 0) >= 60 ? h('small', {}, `at ${timeOfDay(Date.now() + 1000 * (row.drain_seconds ?? 0))}`) : null),
+        h('td', { class: 'num optional' }, row.lag && !row.delay_seconds ? seconds(row.drain_seconds) : '–', row.lag && (row.drain_seconds ?? 0) >= 60 ? h('small', {}, `at ${timeOfDay(Date.now() + 1000 * (row.drain_seconds ?? 0))}`) : null),
         h('td', { class: 'optional' }, row.owner || '–'));
 }
 
@@ -222,7 +222,7 @@ export const lag = {
         const chosen = page.rows.filter((row) => `${row.group} ${row.topic}`.includes(filter) && (!onlyBehind || row.status !== 'OK' || row.loss !== 'none'));
         const words = WORST_FIRST.filter((status) => status !== 'OK').map((status) => `${page.rows.filter((row) => row.status === status).length} ${status}`);
         const bad = page.rows.filter((row) => row.status !== 'OK').length;
-        const oldest = Math.max(0, ...page.rows.map((row) => row.lag_seconds ?? 0));
+        const oldest = Math.max(0, ...page.rows.map((row) => (row.delay_seconds ? 0 : row.lag_seconds ?? 0)));
         const input = h('input', { type: 'search', placeholder: 'group or topic', 'aria-label': 'Filter by group or topic', 'data-key': 'filter', value: filter, oninput: (/** @type {Event} */ event) => {
             filter = /** @type {HTMLInputElement} */ (event.target).value;
             again();
@@ -242,7 +242,7 @@ export const lag = {
             title,
             tiles(['Groups', count(new Set(page.rows.map((row) => row.group)).size), `in ${counted(page.rows.length, 'partition')}`],
                 ['Not OK', count(bad), bad ? `partitions: ${words.filter((text) => !text.startsWith('0')).join(', ')}` : 'everybody keeps up'],
-                ['Records behind', count(sum(page.rows, (row) => row.lag)), `oldest ${seconds(oldest)}`],
+                ['Records behind', count(sum(page.rows, (row) => (row.delay_seconds ? 0 : row.lag))), `oldest ${seconds(oldest)}`],
                 ['Loss', count(page.rows.filter((row) => row.loss !== 'none').length), 'partitions about to lose records unread']),
             ...page.problems.map((problem) => h('p', { class: 'notice bad', role: 'alert' }, problem)),
             h('div', { class: 'bar' }, input, h('label', { class: 'check' }, check, 'only what is not OK')),
