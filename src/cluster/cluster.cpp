@@ -60,6 +60,7 @@ struct Cluster::Impl final : fold::MemoryState {
     void suspect_predecessors();
     void object();
     void judge();
+    void tell_gone(const core::NodeId& node) const;
     void judge_later();
     void fails_over(const core::NodeId& node, core::MonoTime since);
     void died(const core::NodeId& node);
@@ -121,8 +122,9 @@ struct Cluster::Impl final : fold::MemoryState {
     std::map<core::NodeId, Again> suspect_again;
     std::uint64_t incarnation = 0;
     std::set<core::NodeId> linked;
-    bool looked_back = false;      ///< for processes of the same name
-    bool had_predecessor = false;  ///< a process of the same name ran before this one
+    bool looked_back = false;  ///< for processes of the same name
+    /// Processes of the same name that ran before this one, and ended without a stop.
+    std::set<core::NodeId> predecessors;
     /// Partitions of nodes that died that do not serve elsewhere yet, and since when.
     std::map<core::NodeId, std::pair<core::MonoTime, std::set<core::Partition>>> failing_over;
 
@@ -260,7 +262,7 @@ bool Cluster::Impl::leads() const {
 /// A process that was started again does not wait until the group has missed its predecessor, if
 /// all other nodes are gone or start too.
 bool Cluster::Impl::leads_before_it_joins() const {
-    if (!had_predecessor || member == nullptr) return false;
+    if (predecessors.empty() || member == nullptr) return false;
     return std::all_of(ownership.nodes().begin(), ownership.nodes().end(), [&](const auto& entry) {
         const auto& [node, record] = entry;
         return node == options.self || is_gone(node) ||
@@ -327,7 +329,7 @@ void Cluster::Impl::suspect_predecessors() {
     if (options.name.empty() || std::exchange(looked_back, true)) return;
     for (const auto& [node, record] : ownership.nodes()) {
         if (node == options.self || record.name != options.name) continue;
-        had_predecessor = true;
+        predecessors.insert(node);
         if (record.incarnation) suspects.emplace(node, *record.incarnation);
     }
 }
@@ -361,9 +363,7 @@ void Cluster::Impl::judge() {
     }
     const auto changes = suspicions.judge(ownership.nodes(), witnesses, now);
     for (const auto& node : changes.gone) {
-        core::log_warn(
-            "cluster", "node_gone",
-            {{"role", options.role}, {"node", node.text}, {"name", ownership.name_of(node)}});
+        tell_gone(node);
         fails_over(node, suspicions.suspected_since(node).value_or(now));
         died(node);
     }
@@ -387,6 +387,21 @@ void Cluster::Impl::judge() {
         it = suspects.erase(it);
     }
     judge_later();
+}
+
+void Cluster::Impl::tell_gone(const core::NodeId& node) const {
+    const auto name = ownership.name_of(node);
+    if (predecessors.contains(node)) {
+        core::log_info(
+            "cluster", "former_process_ended",
+            {{"role", options.role},
+             {"node", node.text},
+             {"name", name},
+             {"note", "the former process with this data directory ended without a stop"}});
+        return;
+    }
+    core::log_warn("cluster", "node_gone",
+                   {{"role", options.role}, {"node", node.text}, {"name", name}});
 }
 
 void Cluster::Impl::judge_later() {

@@ -1,6 +1,8 @@
 #include "cluster/cluster.hpp"
 
+#include "core/logger.hpp"
 #include "records/ownership.hpp"
+#include "support/captured_output.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
 #include "support/test_executor.hpp"
@@ -524,6 +526,24 @@ TEST_CASE("a process that is started again serves what it had before the group h
     world.executor.run_for(20s);
     CHECK(a.homes() == all());
     CHECK(a.reported.at(0).former_home == placed.at(0).former_home);
+}
+
+TEST_CASE("a process that is started again after a kill does not call the former one a dead node",
+          "[cluster][failover]") {
+    test::CapturedStream output{stderr, STDERR_FILENO};
+    core::configure_logging(core::LogLevel::info, core::LogFormat::json);
+    {
+        World world;
+        auto old = std::make_unique<Node>(world, "a1", "machine");
+        world.executor.run_for(2s);
+        kill(world, old);
+        const Node a{world, "a2", "machine"};
+        world.executor.run_for(20s);
+    }
+    core::configure_logging(core::LogLevel::error, core::LogFormat::text);
+    const auto& text = output.finish();
+    CHECK_THAT(text, Catch::Contains("former_process_ended"));
+    CHECK_THAT(text, !Catch::Contains("node_gone"));
 }
 
 TEST_CASE("a process that is started again gets nothing that another one had",
