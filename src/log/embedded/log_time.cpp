@@ -117,7 +117,7 @@ LogTime::LogTime(const core::Clock& clock, std::function<bool()> disciplined, st
         add_gap(*left);
         log_ += kResolution;  // no record after the gap has the time of one before it
     }
-    uncounted_ = std::max(since_epoch(clock.wall()) - log_, Duration::zero());
+    uncounted_ = std::max(uncounted_before(*left), Duration::zero());
     for (auto& gap : gaps_) {
         if (gap.boot == boot_ && !boot_.empty() && gap.since <= mono_) continue;
         gap.since = mono_;
@@ -127,6 +127,13 @@ LogTime::LogTime(const core::Clock& clock, std::function<bool()> disciplined, st
 
 bool LogTime::in_boot_of(const ClockReading& left) const {
     return !boot_.empty() && left.boot == boot_ && mono_ >= left.mono;
+}
+
+/// How far the scale is behind the host's clock without a fault of that clock. Within a boot, what
+/// the time since the last reading adds is known: only reboots of unknown length count.
+Duration LogTime::uncounted_before(const ClockReading& left) const {
+    if (!in_boot_of(left)) return since_epoch(clock_.wall()) - log_;
+    return gaps_.empty() ? Duration::zero() : Duration{left.wall - left.log};
 }
 
 /// A clock that was steady when the last process ended, and has not stepped since, still is.

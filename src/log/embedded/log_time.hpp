@@ -90,8 +90,9 @@ public:
 
     core::MissingTime missing();
     /// By how much the host's clock is ahead of the scale (negative: behind), without what a
-    /// reboot or an earlier process may have left: a host that was down for a day whose length
-    /// nobody vouches for has no wrong clock. Zero while the kernel vouches for the host's clock.
+    /// reboot may have left: a host that was down for a day whose length nobody vouches for has no
+    /// wrong clock. A restart within a boot leaves nothing. Zero while the kernel vouches for the
+    /// host's clock.
     core::Duration clock_ahead();
     /// To be kept before a reading is: with the reboot before this start, if its length is not
     /// counted. Constant.
@@ -100,6 +101,7 @@ public:
 private:
     std::optional<core::Duration> time_away(const ClockReading& left) const;
     bool in_boot_of(const ClockReading& left) const;
+    core::Duration uncounted_before(const ClockReading& left) const;
     void go_on_steady(const ClockReading& left);
     void add_gap(const ClockReading& left);
     core::Duration missing_since(const TimeGap& gap, bool clock_is_trusted) const;
@@ -116,7 +118,7 @@ private:
     core::Duration log_{};           ///< since the epoch, at mono_
     core::MonoTime mono_{};          ///< of the last advance()
     core::Duration wall_offset_{};   ///< wall minus monotonic time, at mono_
-    core::Duration uncounted_{};     ///< how far the scale was behind the host's clock at the start
+    core::Duration uncounted_{};     ///< by how much reboots may have left the scale behind
     core::MonoTime steady_since_{};  ///< when the wall clock last stepped
 };
 

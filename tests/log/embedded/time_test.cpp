@@ -126,6 +126,26 @@ TEST_CASE("a host that was down for a day has no wrong clock for that", "[embedd
     CHECK(host.log->clock_ahead() == 48 * kHour);
 }
 
+TEST_CASE("a clock that is wrong when a process starts again in the same boot is seen as wrong",
+          "[embedded]") {
+    const auto step = GENERATE(-24 * kHour, 24 * kHour);
+    Host host;
+    host.disciplined = false;
+    host.start();
+    host.pass(kHour);
+    host.stop();
+    host.clock.step_wall(step);
+    host.pass(60s);
+    for (int starts = 0; starts < 3; ++starts) {
+        host.start();
+        CHECK(host.log->clock_ahead() == step);
+        host.stop();
+    }
+    host.clock.step_wall(-step);
+    host.start();
+    CHECK(host.log->clock_ahead() == 0s);
+}
+
 TEST_CASE("the log's time never goes back", "[embedded]") {
     Host host;
     host.start();
