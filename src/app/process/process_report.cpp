@@ -100,18 +100,6 @@ std::string host_name() {
     return text.data();
 }
 
-/// The certificate files of the ports that the role has.
-std::vector<fs::path> certificates_of(const std::string& role, const Config& config) {
-    std::vector<fs::path> files;
-    const auto add = [&](const char* of, const std::optional<fs::path>& file) {
-        if (file && (role == of || role == "standalone")) files.push_back(*file);
-    };
-    add("endpoint", config.endpoint.tls_certificate);
-    add("edge", config.edge.tls_certificate);
-    add("retry", config.retry.tls_certificate);
-    return files;
-}
-
 std::vector<std::string> reasons(const std::map<std::string, std::string>& by_part) {
     std::vector<std::string> out;
     for (const auto& [part, why] : by_part) out.push_back(part + ": " + why);
@@ -150,6 +138,17 @@ private:
 };
 
 }  // namespace
+
+std::vector<fs::path> certificates_of(const std::string& role, const Config& config) {
+    std::vector<fs::path> files;
+    const auto add = [&](const char* of, const std::optional<fs::path>& file) {
+        if (file && (role == of || role == "standalone")) files.push_back(*file);
+    };
+    add("endpoint", config.endpoint.tls_certificate);
+    add("edge", config.edge.tls_certificate);
+    add("retry", config.retry.tls_certificate);
+    return files;
+}
 
 ProcessNumbers numbers_of(const std::vector<prometheus::MetricFamily>& families) {
     ProcessNumbers out;

@@ -16,6 +16,9 @@
 
 namespace beckon::app {
 
+/// The certificate files of the ports that the role has.
+std::vector<std::filesystem::path> certificates_of(const std::string& role, const Config& config);
+
 /// The report of a process on itself: its readiness and the numbers that the console shows. Any
 /// thread.
 class ProcessReport {

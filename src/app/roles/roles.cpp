@@ -8,6 +8,7 @@
 #include "app/process/broker_wait.hpp"
 #include "app/process/clock_watch.hpp"
 #include "app/process/disk_space.hpp"
+#include "app/process/host_watch.hpp"
 #include "app/process/log_readiness.hpp"
 #include "app/process/node_name.hpp"
 #include "app/process/process_metrics.hpp"
@@ -264,6 +265,7 @@ struct OnKafka {
           log(open_cluster_log(with_space(config, process, wanted), process, *keys, wanted)),
           signals(wanted),
           stop_timeout(config.stop_timeout),
+          host_watcher(process.clock, config.data, certificates_of(role_name(role), config)),
           log_clock_watch(*log, process.health, process.metrics),
           key_ring_watch(*log, config, *keys, process.health,
                          KeyRingWatch::Publishes::operator_does),
@@ -290,6 +292,7 @@ struct OnKafka {
     const std::unique_ptr<log::EventLog> log;
     const Signals& signals;
     const seconds stop_timeout;
+    const HostWatcher host_watcher;
     const LogClockWatch log_clock_watch;
     KeyRingWatch key_ring_watch;
     const ProcessReport report;
@@ -335,6 +338,8 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     config.edge.delete_retention = config.endpoint.delete_retention =
         config.embedded.delete_retention;
     const auto log = log::open_embedded_log(config.embedded);
+    const HostWatcher host_watcher{process.clock, config.data,
+                                   certificates_of("standalone", config)};
     const LogClockWatch log_clock_watch{*log, process.health, process.metrics};
 
     auto control = log::read_control(*log, kControlTimeout);

@@ -47,25 +47,12 @@ public:
 
     void interrupt() { agent_.interrupt(); }
 
-    /// Pushes and receives; the time that took.
-    core::Result<core::Duration> push() {
-        if (auto ready = subscribe(); !ready) return core::fail(ready.error());
-        const auto text = std::to_string(++number_);
-        const auto begin = steady_clock::now();
-        auto to = channel_->subscription();
-        to.endpoint = at_origin(to.endpoint, origin_);
-        const auto reply = sender_.send(to, {.text = text, .ttl_s = kTtlSeconds});
-        if (!reply) return failed("the POST failed: " + reply.error().message);
-        if (reply->status == 404 || reply->status == 410) channel_.reset();
-        if (!reply->accepted()) return failed("the POST was answered " + client::explain(*reply));
-        for (int i = 0; i < kNotificationsMax; ++i) {
-            const auto got = agent_.next(timeout_);
-            if (!got) return failed("the connection ended: " + got.error().message);
-            if (!*got) return failed("accepted, but not received in time");
-            if (auto acked = agent_.ack(**got); !acked) return core::fail(acked.error());
-            if ((*got)->text == text) return core::Duration{(*got)->arrived - begin};
-        }
-        return failed("only other messages were received");
+    /// Pushes and receives at the time `at`.
+    CanaryPush push(core::Timestamp at) {
+        auto step = CanaryStep::subscribe;
+        const auto took = push(step);
+        if (took) return {.at = at, .took = *took};
+        return {.at = at, .why = took.error().message, .failed_at = step};
     }
 
     /// Waits, and answers the edge's pings meanwhile: it closes a client that does not.
@@ -84,6 +71,30 @@ public:
     }
 
 private:
+    /// The time that it took; `step` is the step under way.
+    core::Result<core::Duration> push(CanaryStep& step) {
+        if (auto ready = subscribe(); !ready) return core::fail(ready.error());
+        const auto text = std::to_string(++number_);
+        const auto begin = steady_clock::now();
+        auto to = channel_->subscription();
+        to.endpoint = at_origin(to.endpoint, origin_);
+        step = CanaryStep::post;
+        const auto reply = sender_.send(to, {.text = text, .ttl_s = kTtlSeconds});
+        if (!reply) return failed("the POST failed: " + reply.error().message);
+        step = CanaryStep::accept;
+        if (reply->status == 404 || reply->status == 410) channel_.reset();
+        if (!reply->accepted()) return failed("the POST was answered " + client::explain(*reply));
+        step = CanaryStep::receive;
+        for (int i = 0; i < kNotificationsMax; ++i) {
+            const auto got = agent_.next(timeout_);
+            if (!got) return failed("the connection ended: " + got.error().message);
+            if (!*got) return failed("accepted, but not received in time");
+            if (auto acked = agent_.ack(**got); !acked) return core::fail(acked.error());
+            if ((*got)->text == text) return core::Duration{(*got)->arrived - begin};
+        }
+        return failed("only other messages were received");
+    }
+
     static tl::unexpected<core::Error> failed(std::string why) {
         return core::fail(core::Fault::unavailable, std::move(why));
     }
@@ -206,17 +217,14 @@ struct Canary::Impl {
         const auto starts_until = steady_clock::now() + config.every;
         bool starting = true;
         while (!stop.stop_requested()) {
-            const auto at = clock.wall();
-            const auto took = runner.pair.push();
+            auto push = runner.pair.push(clock.wall());
             if (stop.stop_requested()) return;
-            starting = starting && !took && steady_clock::now() < starts_until;
+            starting = starting && !push.took && steady_clock::now() < starts_until;
             if (starting) {
                 runner.pair.rest(stop, config.every / kTriesAtStart);
                 continue;
             }
-            add(runner, {.at = at,
-                         .took = took ? std::optional{*took} : std::nullopt,
-                         .why = took ? std::string{} : took.error().message});
+            add(runner, std::move(push));
             runner.pair.rest(stop, config.every);
         }
     }

@@ -26,6 +26,7 @@ void CanaryStats::add(CanaryPush push) {
     if (!push.took) {
         ++failed_;
         last_failure_ = push.why;
+        last_failed_at_ = push.failed_at;
     }
     pushes_.push_back(std::move(push));
     if (pushes_.size() > kPushesMax) pushes_.pop_front();
@@ -53,7 +54,8 @@ CanaryFacts::Edge CanaryStats::facts() const {
             .took = pushes_.empty() ? std::nullopt : pushes_.back().took,
             .p50 = percentile(0.5),
             .p99 = percentile(0.99),
-            .why = last_failure_};
+            .why = last_failure_,
+            .failed_at = last_failed_at_};
 }
 
 json CanaryStats::json() const {

@@ -13,6 +13,14 @@
 
 namespace beckon::console {
 
+/// The step of a push at which the canary failed.
+enum class CanaryStep : std::uint8_t {
+    subscribe,  ///< connecting and subscribing at the edge
+    post,       ///< the POST got no answer: it did not reach the endpoint, or was not made
+    accept,     ///< the endpoint answered something else than 201
+    receive,    ///< the edge did not deliver it
+};
+
 /// The canary's results at each edge. A value.
 struct CanaryFacts {
     enum class State : std::uint8_t { starting, well, failing };
@@ -23,6 +31,7 @@ struct CanaryFacts {
         std::optional<core::Duration> p50 = std::nullopt;
         std::optional<core::Duration> p99 = std::nullopt;
         std::string why = {};
+        CanaryStep failed_at = CanaryStep::subscribe;  ///< while it fails
     };
     std::vector<Edge> edges;
 };
@@ -32,6 +41,7 @@ struct CanaryPush {
     core::Timestamp at{};
     std::optional<core::Duration> took{};  ///< from the POST until it was received; none: it failed
     std::string why{};                     ///< of a failure
+    CanaryStep failed_at = CanaryStep::subscribe;  ///< of a failure
 };
 
 /// The results of the last pushes through one edge. A value; bounded.
@@ -58,6 +68,7 @@ private:
     std::uint64_t sent_ = 0;
     std::uint64_t failed_ = 0;
     std::string last_failure_;
+    CanaryStep last_failed_at_ = CanaryStep::subscribe;
 };
 
 }  // namespace beckon::console

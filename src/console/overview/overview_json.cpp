@@ -72,20 +72,20 @@ json roles_json(const Installation& facts) {
 
 json canary_json(const CanaryFacts& canary) {
     std::size_t well = 0;
+    std::size_t failing = 0;
     std::optional<core::Duration> took;
     std::optional<core::Duration> p50;
     std::optional<core::Duration> p99;
     for (const auto& edge : canary.edges) {
         if (edge.state == CanaryFacts::State::well) ++well;
+        if (edge.state == CanaryFacts::State::failing) ++failing;
         took = std::max(took, edge.took);
         p50 = std::max(p50, edge.p50);
         p99 = std::max(p99, edge.p99);
     }
-    return {{"edges", canary.edges.size()},
-            {"well", well},
-            {"ms", ms_or_null(took)},
-            {"p50_ms", ms_or_null(p50)},
-            {"p99_ms", ms_or_null(p99)}};
+    return {{"edges", canary.edges.size()}, {"well", well},
+            {"failing", failing},           {"ms", ms_or_null(took)},
+            {"p50_ms", ms_or_null(p50)},    {"p99_ms", ms_or_null(p99)}};
 }
 
 /// The process whose `value` is the least; nullptr: no process has one.

@@ -1,6 +1,7 @@
 #include "console/overview/verdict.hpp"
 
 #include "console/lag/lag_text.hpp"
+#include "core/shortage.hpp"
 
 #include <algorithm>
 #include <array>
@@ -147,9 +148,28 @@ void judge_gone(const Installation& facts, const ProcessFacts& one, Findings& ou
                    .page = "nodes"});
 }
 
+std::string joined(const std::vector<std::string>& texts) {
+    std::string out;
+    for (const auto& text : texts) out += (out.empty() ? "" : "; ") + text;
+    return out;
+}
+
+/// Whether a process has such a fault for want of space on its disk.
+bool follows_from_full_disk(const std::string& fault) {
+    static constexpr std::array kWords{"full: ", "disk is full", "No space left",
+                                       "free, and a start needs"};
+    return std::any_of(kWords.begin(), kWords.end(),
+                       [&](const char* words) { return fault.find(words) != std::string::npos; });
+}
+
+/// Of a process whose disk is full, judge_disk() names the cause of what follows from that.
 void judge_ready(const ProcessFacts& one, Findings& out) {
     if (one.gone || one.ready) return;
-    const auto why = one.faults.empty() ? std::string{"it does not say why"} : one.faults.front();
+    auto faults = one.faults;
+    if (faults.empty()) faults.emplace_back("it does not say why");
+    if (disk_level(one) == Level::bad) std::erase_if(faults, follows_from_full_disk);
+    if (faults.empty()) return;
+    const auto why = joined(faults);
     out.push_back({.level = one.uptime < kStartMax ? Level::warning : Level::bad,
                    .what = one.name + " (" + one.role + ") is not ready: " + why + ".",
                    .todo = one.uptime < kStartMax
@@ -192,7 +212,7 @@ void judge_clock(const ProcessFacts& one, Findings& out) {
 }
 
 void judge_certificate(const ProcessFacts& one, Findings& out) {
-    if (one.gone || !one.certificate_left || *one.certificate_left > kCertificateLeft) return;
+    if (one.gone || !one.certificate_left || *one.certificate_left > core::kCertificateLeft) return;
     const auto left = *one.certificate_left;
     const bool expired = left <= left.zero();
     out.push_back(
@@ -259,11 +279,13 @@ void judge_canary(const Installation& facts, Findings& out) {
     std::vector<std::string> edges;
     std::vector<std::string> with_reasons;
     std::set<std::string> reasons;
+    bool posted = false;  // or got as far as failing at an edge
     for (const auto& edge : facts.canary->edges) {
         if (edge.state != CanaryFacts::State::failing) continue;
         edges.push_back(edge.edge);
         with_reasons.push_back(edge.edge + " (" + edge.why + ")");
         reasons.insert(edge.why);
+        posted |= edge.failed_at != CanaryStep::post;
     }
     if (edges.empty()) return;
     const bool one = edges.size() == 1;
@@ -273,10 +295,15 @@ void judge_canary(const Installation& facts, Findings& out) {
         {.level = Level::bad,
          .what = reasons.size() == 1 ? begin + listed(edges) + fail + ": " + *reasons.begin() + "."
                                      : begin + listed(with_reasons) + fail + ".",
-         .todo = std::string{"If other findings name "} + (one ? "this edge" : "these edges") +
-                 " or the endpoint, mend those first. Else look at `/ready` of " +
-                 (one ? "the edge" : "the edges") + " and at the way from the console to " +
-                 (one ? "it." : "them."),
+         .todo = posted ? std::string{"If other findings name "} +
+                              (one ? "this edge" : "these edges") +
+                              " or the endpoint, mend those first. Else look at `/ready` of " +
+                              (one ? "the edge" : "the edges") +
+                              " and at the way from the console to " + (one ? "it." : "them.")
+                        : std::string{"The edge answered, the way to the endpoint fails: look "
+                                      "whether the console reaches `endpoint.url`, and whether it "
+                                      "trusts the certificate there. `console.canary` may name "
+                                      "another origin for its POSTs."},
          .section = "a-push-fails",
          .page = kCanaryPage});
 }
@@ -366,6 +393,27 @@ void judge_groups(const Installation& facts, Findings& out) {
     }
 }
 
+/// What is known of push where no push of the canary arrives.
+std::string head_of_failures(const CanaryFacts& canary) {
+    std::set<CanaryStep> steps;
+    for (const auto& edge : canary.edges) {
+        if (edge.state == CanaryFacts::State::failing) steps.insert(edge.failed_at);
+    }
+    if (steps.contains(CanaryStep::post)) {
+        return "Whether push works is not known: the canary's POST does not get to the endpoint.";
+    }
+    if (steps == std::set{CanaryStep::subscribe}) {
+        return "Push does not work: no edge answers the canary.";
+    }
+    if (steps == std::set{CanaryStep::accept}) {
+        return "Push does not work: the endpoint does not accept the canary's messages.";
+    }
+    if (steps == std::set{CanaryStep::receive}) {
+        return "Push does not work: no edge delivers the canary's messages.";
+    }
+    return "Push does not work: no message of the canary arrives.";
+}
+
 /// What the canary has measured, or else what the processes say.
 std::string head_of(const Installation& facts, const Findings& findings) {
     if (!facts.complete && !log_is_silent(facts)) return "The console is still reading the log.";
@@ -382,7 +430,7 @@ std::string head_of(const Installation& facts, const Findings& findings) {
         const auto of =
             std::to_string(well) + " of " + counted(facts.canary->edges.size(), "edge", "edges");
         if (tried == 0) return "The canary makes its first push.";
-        if (well == 0) return "Push does not work: no edge answers the canary.";
+        if (well == 0) return head_of_failures(*facts.canary);
         return (well == tried ? "Push works: " : "Push works in part: ") + of +
                (well == 1 ? " answers in " : " answer in ") + milliseconds(slowest) + ".";
     }
@@ -404,10 +452,12 @@ Level disk_level(const ProcessFacts& one) {
     const auto free = one.gauges.find("disk_free");
     const auto size = one.gauges.find("disk_size");
     if (free == one.gauges.end() || size == one.gauges.end()) return Level::ok;
-    const bool scarce = free->second < size->second * kFreeRatioLow;
-    const bool little = free->second < kFreeBytesLeast;
-    if ((scarce && little) || free->second < kFreeBytesToStart) return Level::bad;
-    return (scarce && free->second < kFreeBytesLow) || little ? Level::warning : Level::ok;
+    switch (core::disk_level(free->second, size->second)) {
+        case core::DiskLevel::ok: break;
+        case core::DiskLevel::filling: return Level::warning;
+        case core::DiskLevel::full: return Level::bad;
+    }
+    return Level::ok;
 }
 
 Verdict judge(const Installation& facts) {
@@ -424,8 +474,8 @@ Verdict judge(const Installation& facts) {
     for (const auto& one : facts.processes) {
         if (silent) break;
         judge_gone(facts, one, found);
+        judge_disk(one, found);  // before what may follow from it
         judge_ready(one, found);
-        judge_disk(one, found);
         judge_clock(one, found);
         judge_certificate(one, found);
         judge_warnings(one, found);

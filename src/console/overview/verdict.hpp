@@ -30,16 +30,8 @@ struct Verdict {
     std::vector<Finding> findings;  ///< the worst first
 };
 
-/// A disk is short of space if less than kFreeRatioLow of it and less than kFreeBytesLow are free,
-/// or less than kFreeBytesLeast. It is full if less than kFreeRatioLow and kFreeBytesLeast are
-/// free, or less than kFreeBytesToStart, for which a start waits (app::kSpaceToStart).
-inline constexpr double kFreeRatioLow = 0.05;
-inline constexpr double kFreeBytesLow = 20e9;
-inline constexpr double kFreeBytesLeast = 500e6;
-inline constexpr double kFreeBytesToStart = 64 << 20;
 /// A clock that differs by more is a finding: from about a minute on VAPID tokens are refused.
 inline constexpr std::chrono::seconds kClockOffMax{30};
-inline constexpr std::chrono::hours kCertificateLeft{24 * 14};
 /// Until this after its start a process that is not ready is a warning, later a fault.
 inline constexpr std::chrono::seconds kStartMax{60};
 /// A tier is late by more than this.

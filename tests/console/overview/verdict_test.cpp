@@ -205,11 +205,33 @@ TEST_CASE("a canary that fails at one edge or at all", "[console]") {
           "the connection ended: refused.");
     for (auto& edge : edges) {
         edge.state = CanaryFacts::State::failing;
-        edge.why = "the POST failed";
+        edge.why = "refused";
     }
     CHECK(judge(all).sentence.starts_with("Push does not work: no edge answers the canary."));
     CHECK(only(all).what ==
-          "Pushes through ws://edge-1/, ws://edge-2/ and ws://edge-3/ fail: the POST failed.");
+          "Pushes through ws://edge-1/, ws://edge-2/ and ws://edge-3/ fail: refused.");
+}
+
+TEST_CASE("a canary that fails says at which step, and does not accuse the edge of others",
+          "[console]") {
+    auto all = installation();
+    const auto fail_at = [&](CanaryStep step) {
+        for (auto& edge : all.canary->edges) {
+            edge.state = CanaryFacts::State::failing;
+            edge.failed_at = step;
+            edge.why = "why";
+        }
+        return judge(all).sentence;
+    };
+    CHECK(fail_at(CanaryStep::post)
+              .starts_with("Whether push works is not known: the canary's POST does not get to "
+                           "the endpoint."));
+    CHECK(only(all).todo.find("certificate") != std::string::npos);
+    CHECK(fail_at(CanaryStep::accept)
+              .starts_with("Push does not work: the endpoint does not accept"));
+    CHECK(fail_at(CanaryStep::receive).starts_with("Push does not work: no edge delivers"));
+    all.canary->edges[0].failed_at = CanaryStep::subscribe;
+    CHECK(judge(all).sentence.starts_with("Push does not work: no message of the canary arrives."));
 }
 
 TEST_CASE("a process that is not ready says why; a young one may take its time", "[console]") {
@@ -221,6 +243,25 @@ TEST_CASE("a process that is not ready says why; a young one may take its time",
     CHECK(only(all).level == Level::bad);
     edge.uptime = 5s;
     CHECK(only(all).level == Level::warning);
+    edge.faults.emplace_back("process: starting");
+    CHECK(only(all).what.ends_with("restoring partitions 3, 4; process: starting."));
+}
+
+TEST_CASE("a full disk stands before what follows from it, and in its place", "[console]") {
+    auto all = installation();
+    auto& edge = named(all, "edge-1");
+    edge.gauges = {{"disk_free", 0}, {"disk_size", 100e9}};
+    edge.ready = false;
+    edge.faults = {"edge: partition 2 is stuck: committing the state fails: full: IO error",
+                   "log: the log's disk is full"};
+    CHECK(only(all).what == "The disk of edge-1 (edge) is full: 0 MB of 100.0 GB are free.");
+    edge.faults.emplace_back("bridges: no answer");
+    const auto findings = judge(all).findings;
+    REQUIRE(findings.size() == 2);
+    CHECK(findings[0].section == "a-disk-is-full");
+    CHECK(findings[1].what == "edge-1 (edge) is not ready: bridges: no answer.");
+    edge.gauges.clear();
+    CHECK(only(all).what.find("is stuck") != std::string::npos);
 }
 
 TEST_CASE("a group that stands, one that loses records, and deliveries that are late",

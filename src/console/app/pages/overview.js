@@ -88,6 +88,16 @@ function roleTile(now, silent) {
         remark: now.standalone ? 'standalone' : named.join(', '), level: /** @type {Level} */ (all > alive ? 'warning' : 'ok') };
 }
 
+/** @param {OverviewPage['now']['canary']} canary  @returns {Tile} */
+function canaryTile(canary) {
+    const tile = { title: 'POST to frame', page: 'canary', show: milliseconds, lines: [{ name: 'canary_ms', label: 'slowest edge' }],
+        about: 'Of the canary: from the request of a sender until the client has the message' };
+    if (!canary) return { ...tile, value: '–', remark: 'no canary (console.canary)', level: 'ok' };
+    if (!canary.well && !canary.failing) return { ...tile, value: '–', remark: 'the first push is under way', level: 'ok' };
+    return { ...tile, value: canary.well ? milliseconds(canary.ms) : 'fails', remark: `${canary.well} of ${canary.edges} edges; p99 ${milliseconds(canary.p99_ms)}`,
+        level: canary.failing ? 'bad' : 'ok' };
+}
+
 /** @param {OverviewPage} page  @param {boolean} silent  @returns {Tile[]} */
 function tilesOf({ now, history }, silent) {
     const last = (/** @type {string} */ name) => newest(history[name]);
@@ -103,9 +113,7 @@ function tilesOf({ now, history }, silent) {
             lines: [{ name: 'refused_4xx', label: '4xx', colour: 'second' }, { name: 'refused_5xx', label: '5xx', colour: 'bad' }] },
         { title: 'Log to frame', page: 'lag', value: milliseconds(last('p50_ms')), about: 'From the record in the log until the message is sent to the client, at all edges', remark: `median; p99 ${milliseconds(last('p99_ms'))}`, show: milliseconds,
             lines: [{ name: 'p99_ms', label: 'p99', colour: 'second' }, { name: 'p50_ms', label: 'p50' }] },
-        { title: 'POST to frame', page: 'canary', value: now.canary ? (now.canary.edges && !now.canary.well ? 'fails' : milliseconds(now.canary.ms)) : '–', show: milliseconds,
-            about: 'Of the canary: from the request of a sender until the client has the message', remark: now.canary ? `${now.canary.well} of ${now.canary.edges} edges; p99 ${milliseconds(now.canary.p99_ms)}` : 'no canary (console.canary)',
-            level: now.canary && now.canary.well < now.canary.edges ? 'bad' : 'ok', lines: [{ name: 'canary_ms', label: 'slowest edge' }] },
+        canaryTile(now.canary),
         { title: 'Waiting', page: 'lag', value: text(last('waiting'), count), remark: last('waiting') ? `messages for clients; oldest ${seconds(last('oldest_seconds'))}` : 'messages for clients', lines: [{ name: 'waiting', label: 'messages' }] },
         { title: 'Delay tiers', page: 'tiers', value: now.tiers ? count(now.tiers.waiting) : '–', remark: now.tiers?.overdue_seconds ? `deliveries; overdue by ${seconds(now.tiers.overdue_seconds)}` : 'deliveries to webhooks; none overdue',
             level: (now.tiers?.overdue_seconds ?? 0) > 60 ? 'warning' : 'ok', lines: [{ name: 'tier_waiting', label: 'deliveries' }] },
