@@ -130,7 +130,7 @@ std::vector<Setting> log_settings(Config& c) {
                          "How long finished messages stay visible to replay (compaction lag)."),
         choice_setting("embedded.sync", c.sync, {"always", "interval", "never"},
                        "When a record of the embedded log counts as durable; interval and never "
-                       "give up promise 1 for a power loss (not for kill -9)."),
+                       "give up the promise of a 201 for a power loss (not for kill -9)."),
         duration_setting("embedded.sync_interval", c.embedded.sync_interval, milliseconds{1},
                          milliseconds{60'000},
                          "Time between two syncs of the embedded log with embedded.sync=interval."),

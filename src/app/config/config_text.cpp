@@ -114,7 +114,8 @@ std::string print_config(Config& config, const Sources& sources) {
     }
     if (config.sync != "always") {
         out << "# note: embedded.sync = " << config.sync
-            << " gives up promise 1 for a power loss: a 201 of the last moments may be lost\n";
+            << " gives up the promise of a 201 for a power loss: a 201 of the last moments may be "
+               "lost\n";
     }
     return out.str();
 }

@@ -54,9 +54,10 @@ void add_keys_command(app::CommandLine& line) {
     line.add_configured(
         keys, "list", "Show ids, ages and the fingerprint", app::Reader::keys,
         [](const app::Config& config, const app::Sources&) { return keys_list(config); });
-    line.add_configured(
-        keys, "rotate", "Add a key that encrypts from the next start on", app::Reader::keys,
-        [](app::Config config, const app::Sources&) { return keys_rotate(std::move(config)); });
+    line.add_configured(keys, "rotate", "Add a key that encrypts from SIGHUP or the next start on",
+                        app::Reader::keys, [](app::Config config, const app::Sources&) {
+                            return keys_rotate(std::move(config));
+                        });
     static bool force_publish = false;
     line.add_configured(keys, "publish",
                         "Write this ring's fingerprint to the log, so that roles with it may start",

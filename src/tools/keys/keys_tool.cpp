@@ -127,7 +127,7 @@ int keys_rotate(app::Config config) {
         std::cout << "\ncopy the file to every node and send SIGHUP to every role: then all read "
                      "the key\nthen run `beckon keys publish`: it encrypts from then on\n";
     } else {
-        std::cout << "; it encrypts from the next start on, or from SIGHUP on\n";
+        std::cout << "; it encrypts from SIGHUP or the next start on\n";
     }
     return 0;
 }

@@ -106,7 +106,8 @@ void add_webhooks(app::CommandLine& line, Options& o) {
                         return act_on_webhook(api, o.id, action);
                     });
     }
-    add_for_one(line, group, "rotate", "Make a new secret; for a while the former one signs too", o,
+    add_for_one(line, group, "rotate",
+                "Make a new secret; until the next rotation the former one signs too", o,
                 [&o](client::ApiClient& api) { return act_on_webhook(api, o.id, "secret"); });
     add_for_one(line, group, "attempts", "Show the last attempts at a webhook, the newest first", o,
                 [&o](client::ApiClient& api) { return show_attempts(api, o.id); });

@@ -37,7 +37,7 @@ TEST_CASE("secrets are masked, and a warning names the promise that is given up"
             .empty());
     const auto text = print_config(config, sources);
     CHECK_THAT(text, !Catch::Contains("hunter2"));
-    CHECK_THAT(text, Catch::Contains("gives up promise 1 for a power loss"));
+    CHECK_THAT(text, Catch::Contains("gives up the promise of a 201 for a power loss"));
 }
 
 TEST_CASE("the committed reference of all options agrees with the code", "[config]") {
