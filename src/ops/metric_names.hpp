@@ -109,6 +109,7 @@ inline constexpr std::string_view kRetryBridgeUnderWay = "beckon_retry_bridge_un
 inline constexpr std::string_view kRetryBridgeFaults = "beckon_retry_bridge_faulty_apps";
 inline constexpr std::string_view kRetryPartitions = "beckon_retry_partitions";
 inline constexpr std::string_view kRetryWebhooks = "beckon_retry_webhooks";
+inline constexpr std::string_view kRetryDeadUnlisted = "beckon_retry_unlisted_dead_letters";
 inline constexpr std::string_view kRetryDisabled = "beckon_retry_disabled_webhooks";
 inline constexpr std::string_view kRetryTierWaiting = "beckon_retry_tier_waiting_deliveries";
 inline constexpr std::string_view kRetryTierOldest = "beckon_retry_tier_oldest_seconds";

@@ -61,6 +61,7 @@ bool DeadFilter::admits(const DeadLetter& letter) const {
 void DeadIndex::apply(core::Partition partition, const core::RecordView& record) {
     if (core::is_control_key(record.key)) return;
     if (const auto settled = decode_settled(record)) {
+        note_settled(settled->delivery, settled->hop);
         return erase(settled->delivery, settled->hop);
     }
     const auto dead = decode_delivery(record);
@@ -72,6 +73,7 @@ void DeadIndex::apply(core::Partition partition, const core::RecordView& record)
 /// A copy of a dead letter, and an older one, change nothing.
 void DeadIndex::put(core::Partition partition, const core::RecordView& record,
                     const Delivery& dead) {
+    if (is_settled(dead.id, dead.hop)) return;
     if (const auto* known = find(dead.id)) {
         if (known->hop >= dead.hop) return;
         erase(dead.id, known->hop);
@@ -92,7 +94,7 @@ void DeadIndex::put(core::Partition partition, const core::RecordView& record,
     enter(letter);
     if (letters_.size() <= letters_max_) return;
     ++passed_over_;
-    forget(DeadLetter{*by_owner_.at(holders_.largest()).begin()->second});
+    drop(DeadLetter{*by_owner_.at(holders_.largest()).begin()->second});
 }
 
 std::string DeadIndex::owner_of(const std::string& webhook) const {
@@ -131,10 +133,15 @@ void DeadIndex::webhook_known(const std::string& webhook) {
 
 void DeadIndex::erase(std::string_view delivery, std::uint32_t hop) {
     const auto* known = find(delivery);
-    if (known && known->hop <= hop) forget(DeadLetter{*known});
+    if (known && known->hop <= hop) drop(DeadLetter{*known});
 }
 
 void DeadIndex::forget(const DeadLetter& letter) {
+    note_settled(letter.delivery, letter.hop);
+    drop(letter);
+}
+
+void DeadIndex::drop(const DeadLetter& letter) {
     const auto known = letters_.find(letter.place);
     if (known == letters_.end()) return;
     leave(known->second);
@@ -150,6 +157,36 @@ void DeadIndex::clear() {
     unknown_.clear();
     holders_ = {};
     passed_over_ = 0;
+    settled_ = std::make_shared<Settlements>();
+}
+
+void DeadIndex::note_settled(std::string_view delivery, std::uint32_t hop) {
+    if (passed_over_ == 0) return;
+    const std::uint64_t key = Hash{}(delivery);
+    if (settled_->size() >= kSettledMax && !settled_->contains(key)) return;
+    auto& highest = (*settled_)[key];
+    highest = std::max(highest, hop);
+}
+
+bool DeadIndex::is_settled(std::string_view delivery, std::uint32_t hop) const {
+    const auto found = settled_->find(Hash{}(delivery));
+    return found != settled_->end() && hop <= found->second;
+}
+
+DeadIndex DeadIndex::successor() const {
+    DeadIndex next{letters_max_, owner_of_};
+    next.settled_ = settled_;
+    return next;
+}
+
+/// A letter that was settled after its fold had read it, and before its settlement is read.
+void DeadIndex::succeed() {
+    std::vector<DeadLetter> settled;
+    for (const auto& [place, letter] : letters_) {
+        if (is_settled(letter.delivery, letter.hop)) settled.push_back(letter);
+    }
+    for (const auto& letter : settled) drop(letter);
+    if (passed_over_ == 0) settled_ = std::make_shared<Settlements>();
 }
 
 const DeadLetter* DeadIndex::find(std::string_view delivery) const {

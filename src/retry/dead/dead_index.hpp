@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -60,11 +61,14 @@ struct DeadFilter {
 
 /// The fold of `retry.dead`: the deliveries that were given up and neither redriven nor dropped.
 /// Folding a record twice changes nothing. Bounded: of more than kLettersMax the oldest of the
-/// owner that has most of them are no longer known here, but counted. One thread.
+/// owner that has most of them are no longer known here, but counted; a successor that folds the
+/// topic from its start knows them once there is space. One thread.
 class DeadIndex {
 public:
     static constexpr std::size_t kLettersMax = 50'000;
     static constexpr std::size_t kTypeShown = 128;
+    /// So many settled letters are remembered for a successor, some 50 bytes each.
+    static constexpr std::size_t kSettledMax = 500'000;
 
     /// The owner of a webhook; empty if it is not known.
     using OwnerOf = std::function<std::string(const std::string& webhook)>;
@@ -95,6 +99,14 @@ public:
     }
     /// How many were too many to be known.
     std::uint64_t passed_over() const { return passed_over_; }
+    /// Letters were passed over, and now there is space for them.
+    bool has_space_again() const { return passed_over_ > 0 && size() < letters_max_ / 2; }
+    /// An empty index for another fold of the topic, from its start. It leaves out the letters that
+    /// this one has seen settled: they would take the space of others until the fold comes to their
+    /// settlements, which stand behind all of them.
+    DeadIndex successor() const;
+    /// Takes the place of the index that made it, when its fold has come as far.
+    void succeed();
 
 private:
     struct Hash {
@@ -105,19 +117,26 @@ private:
     };
     using ByPlace = std::map<LetterPlace, const DeadLetter*>;
     void put(core::Partition partition, const core::RecordView& record, const Delivery& dead);
+    /// The settled letters: the hash of the delivery's id, and the highest hop.
+    using Settlements = std::unordered_map<std::uint64_t, std::uint32_t>;
     void erase(std::string_view delivery, std::uint32_t hop);
+    void drop(const DeadLetter& letter);
+    void note_settled(std::string_view delivery, std::uint32_t hop);
+    bool is_settled(std::string_view delivery, std::uint32_t hop) const;
     std::string owner_of(const std::string& webhook) const;
     void enter(const DeadLetter& letter);
     void leave(const DeadLetter& letter);
 
-    const std::size_t letters_max_;
-    const OwnerOf owner_of_;
+    std::size_t letters_max_;
+    OwnerOf owner_of_;
     std::map<LetterPlace, DeadLetter> letters_;
     std::unordered_map<std::string, LetterPlace, Hash, std::equal_to<>> places_;  ///< by delivery
     std::map<std::string, ByPlace> by_owner_;
     std::map<std::string, std::set<LetterPlace>> unknown_;  ///< without an owner, by webhook
     LargestHolder holders_;
     std::uint64_t passed_over_ = 0;
+    /// Kept while letters are passed over; an index and its successor share it.
+    std::shared_ptr<Settlements> settled_ = std::make_shared<Settlements>();
 };
 
 }  // namespace beckon::retry

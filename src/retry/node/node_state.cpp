@@ -1,5 +1,6 @@
 #include "retry/node/node_state.hpp"
 
+#include "core/logger.hpp"
 #include "log/read_partition.hpp"
 #include "records/done.hpp"
 
@@ -14,7 +15,7 @@ NodeState::NodeState(Options options, Context context, Events events)
       context_(std::move(context)),
       events_(std::move(events)),
       directory_(SecretBox{context_.keys}),
-      dead_(DeadIndex::kLettersMax,
+      dead_(options.dead_letters_max,
             [this](const std::string& webhook) {
                 const auto* entry = directory_.find(webhook);
                 return entry ? entry->webhook.owner : std::string{};
@@ -42,12 +43,50 @@ void NodeState::start() {
 }
 
 void NodeState::start_dead_letters() {
-    dead_state_ = follow(
+    dead_fold_ = std::make_unique<DeadFold>();
+    dead_fold_->into = &dead_;
+    follow_dead_letters(*dead_fold_);
+}
+
+void NodeState::follow_dead_letters(DeadFold& fold) {
+    fold.state = follow(
         Topic::kRetryDead,
-        {.apply = [this](const auto& from, const auto& r) { dead_.apply(from.partition, r); },
-         .cleared = [this] { dead_.clear(); },
+        {.apply = [&fold](const auto& from, const auto& r) { fold.into->apply(from.partition, r); },
+         .cleared = [this, &fold] { dead_letters_cleared(fold); },
+         .caught_up = [this, &fold] { dead_letters_known(fold); },
          .changed = events_.changed});
-    dead_state_->start();
+    fold.state->start();
+}
+
+void NodeState::list_passed_over() {
+    const auto now = context_.clock.mono();
+    if (next_dead_fold_ || !knows_dead_letters() || !dead_.has_space_again()) return;
+    if (listed_again_ != core::MonoTime{} && now - listed_again_ < kListAgain) return;
+    listed_again_ = now;
+    core::log_info("retry", "dead_letters_listed_again",
+                   {{"known", dead_.size()}, {"passed_over", dead_.passed_over()}});
+    next_dead_fold_ = std::make_unique<DeadFold>();
+    next_dead_fold_->into = &next_dead_fold_->successor.emplace(dead_.successor());
+    follow_dead_letters(*next_dead_fold_);
+}
+
+/// A fold clears its state at its start too.
+void NodeState::dead_letters_cleared(DeadFold& fold) {
+    if (fold.successor) {
+        *fold.successor = dead_.successor();
+        return;
+    }
+    dead_.clear();
+    next_dead_fold_.reset();  // nothing is left to be succeeded
+}
+
+void NodeState::dead_letters_known(const DeadFold& fold) {
+    if (&fold != next_dead_fold_.get()) return;
+    next_dead_fold_->successor->succeed();
+    dead_ = std::move(*next_dead_fold_->successor);
+    next_dead_fold_->into = &dead_;
+    next_dead_fold_->successor.reset();
+    dead_fold_ = std::move(next_dead_fold_);
 }
 
 std::unique_ptr<fold::TopicState> NodeState::follow(Topic topic, fold::TopicState::Events events) {
@@ -63,6 +102,7 @@ std::unique_ptr<fold::TopicState> NodeState::follow(Topic topic, fold::TopicStat
 void NodeState::apply_webhook(core::Partition partition, const core::RecordView& record) {
     directory_.apply(record);
     dead_.webhook_known(std::string{record.key});
+    if (next_dead_fold_) next_dead_fold_->into->webhook_known(std::string{record.key});
     events_.webhook_read(partition, record);
 }
 
@@ -75,7 +115,8 @@ void NodeState::apply_done(core::Partition partition, const core::RecordView& re
 
 std::string NodeState::why_not_current() {
     const auto read = webhooks_read_.measure(webhooks_state_->progress(), context_.clock.mono());
-    for (const auto* one : {done_state_.get(), dead_state_.get(), webhooks_state_.get()}) {
+    auto* dead = dead_fold_ ? dead_fold_->state.get() : nullptr;
+    for (const auto* one : {done_state_.get(), dead, webhooks_state_.get()}) {
         if (one && !one->fault().empty()) return one->fault();
     }
     if (webhooks_state_->complete()) return {};

@@ -12,8 +12,10 @@
 #include "retry/event/waiting_events.hpp"
 #include "retry/webhook/directory.hpp"
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace beckon::retry {
@@ -26,6 +28,7 @@ public:
     struct Options {
         core::Partition partitions = 16;
         core::NodeId node{};
+        std::size_t dead_letters_max = DeadIndex::kLettersMax;
     };
     struct Context {
         log::EventLog& log;
@@ -53,12 +56,14 @@ public:
     void start();
     /// Once, when all webhooks are known: they say whose the letters are.
     void start_dead_letters();
+    /// Lists dead letters that were too many, once there is space for them; call it every second.
+    void list_passed_over();
 
     const WebhookDirectory& webhooks() const { return directory_; }
     /// Whether webhooks() has all of them, and follows the log.
     bool knows_webhooks() const { return webhooks_state_ && webhooks_state_->current(); }
     DeadIndex& dead_letters() { return dead_; }
-    bool knows_dead_letters() const { return dead_state_ && dead_state_->current(); }
+    bool knows_dead_letters() const { return dead_fold_ && dead_fold_->state->current(); }
     /// The posted events that no node has fanned out yet, as far as their owners posted them here.
     WaitingEvents& waiting() { return waiting_; }
     /// The log's time, as far as records show it; else the host's.
@@ -76,6 +81,18 @@ public:
     std::string why_not_current();
 
 private:
+    /// A fold of `retry.dead` into the index, or into one that is to succeed it.
+    struct DeadFold {
+        DeadIndex* into = nullptr;
+        std::optional<DeadIndex> successor{};
+        std::unique_ptr<fold::TopicState> state{};
+    };
+    /// From one fold for letters that were passed over to the next.
+    static constexpr std::chrono::seconds kListAgain{60};
+
+    void dead_letters_cleared(DeadFold& fold);
+    void dead_letters_known(const DeadFold& fold);
+    void follow_dead_letters(DeadFold& fold);
     std::unique_ptr<fold::TopicState> follow(log::Topic topic, fold::TopicState::Events events);
     void apply_webhook(core::Partition partition, const core::RecordView& record);
     void apply_done(core::Partition partition, const core::RecordView& record);
@@ -90,7 +107,9 @@ private:
     fold::RestoreMeter webhooks_read_;
     std::unique_ptr<fold::TopicState> webhooks_state_;  ///< null before start()
     std::unique_ptr<fold::TopicState> done_state_;      ///< likewise
-    std::unique_ptr<fold::TopicState> dead_state_;      ///< null before start_dead_letters()
+    std::unique_ptr<DeadFold> dead_fold_;               ///< null before start_dead_letters()
+    std::unique_ptr<DeadFold> next_dead_fold_;          ///< null: nothing is folded again
+    core::MonoTime listed_again_{};                     ///< when such a fold was begun
 };
 
 }  // namespace beckon::retry

@@ -41,7 +41,9 @@ struct RetryNode::Impl final : DeliveryOutcomes {
               [this](const auto& where, const auto& record) {
                   return check_written(where, record, known.webhooks().box());
               })),
-          known({.partitions = options.partitions, .node = options.node},
+          known({.partitions = options.partitions,
+                 .node = options.node,
+                 .dead_letters_max = options.dead_letters_max},
                 {context.log, *publisher, context.executor, context.clock, context.keys},
                 events_of_state()),
           first_attempts(context.executor),
@@ -464,7 +466,11 @@ void RetryNode::Impl::write_judged(const std::string& id, const ChangeTurns::Tur
     const auto state = judged.extract(id).mapped();
     if (is_past(id, state)) return;
     if (!state.enabled) {
-        core::log_warn("retry", "webhook_disabled", {{"webhook", id}, {"reason", state.reason}});
+        core::log_warn("retry", "webhook_disabled",
+                       {{"owner", known.webhooks().find(id)->webhook.owner},
+                        {"webhook", id},
+                        {"host", known.webhooks().find(id)->host},
+                        {"reason", state.reason}});
         const auto event = disabled_event(known.webhooks().find(id)->webhook, state, options.node);
         publish({Topic::kEvents, partition_of(event, options.partitions)}, encode(event),
                 [](const auto&) {});
@@ -565,6 +571,7 @@ void RetryNode::start() { impl_->start(); }
 void RetryNode::still_alive() {
     impl_->cluster->still_alive();
     impl_->note_epochs();
+    impl_->known.list_passed_over();
 }
 
 void RetryNode::measure() { impl_->measure(); }

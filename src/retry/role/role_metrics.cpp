@@ -24,6 +24,8 @@ RoleMetrics::RoleMetrics(ops::Metrics& metrics)
       disabled_(metrics.gauge(metric::kRetryDisabled,
                               "Webhooks that were disabled since their receiver failed for long or "
                               "said 410.")),
+      dead_unlisted_(metrics.gauge(metric::kRetryDeadUnlisted,
+                                   "Dead letters of all owners that are too many to be listed.")),
       waiting_(
           metrics.gauge(metric::kRetryWaiting, "Deliveries that are due and wait for an attempt.")),
       under_way_(metrics.gauge(metric::kRetryUnderWay, "Attempts without an answer yet.")),
@@ -152,6 +154,7 @@ void RoleMetrics::measure(const RetryNode& node) {
     partitions_.Set(static_cast<double>(node.partitions_served()));
     webhooks_.Set(static_cast<double>(node.webhooks().size()));
     disabled_.Set(static_cast<double>(node.webhooks().disabled()));
+    dead_unlisted_.Set(static_cast<double>(node.dead_letters().passed_over()));
     const auto counts = node.counts();
     measure_tiers(counts.tiers);
     const auto& of = counts.deliveries;

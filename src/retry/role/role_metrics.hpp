@@ -42,6 +42,7 @@ private:
     prometheus::Gauge& partitions_;
     prometheus::Gauge& webhooks_;
     prometheus::Gauge& disabled_;
+    prometheus::Gauge& dead_unlisted_;
     prometheus::Gauge& waiting_;
     prometheus::Gauge& under_way_;
     prometheus::Gauge& connections_;

@@ -82,6 +82,30 @@ TEST_CASE("beyond the bound of letters the oldest are passed over, and counted",
     CHECK(fold.index.passed_over() == 2);
 }
 
+// Fails where letters that are settled take the space of those that were passed over: the
+// settlements stand behind all of them.
+TEST_CASE("a successor lists what was passed over, and leaves out what is settled",
+          "[retry][dead]") {
+    Fold fold{4};
+    for (const char* id : {"a", "b", "c", "d", "e", "f", "g", "h"}) fold.dead_letter(dead(id));
+    CHECK_FALSE(fold.index.has_space_again());
+    for (const char* id : {"e", "f"}) fold.settle(id, 3);
+    CHECK_FALSE(fold.index.has_space_again());  // half of them are there still
+    fold.settle("g", 3);
+    REQUIRE(fold.index.has_space_again());
+    Fold next{4};
+    next.index = fold.index.successor();
+    for (const char* id : {"a", "b", "c", "d", "e", "f", "g"}) next.dead_letter(dead(id));
+    // Its settlement is written, and neither fold has read it.
+    fold.index.forget(DeadLetter{*fold.index.find("h")});
+    next.dead_letter(dead("h"));
+    CHECK(next.ids() == Ids{"a", "b", "c", "d"});
+    fold.settle("b", 3);  // after the other has read it
+    next.index.succeed();
+    CHECK(next.ids() == Ids{"a", "c", "d"});
+    CHECK(next.index.passed_over() == 0);
+}
+
 // Fails where the oldest of all go first.
 TEST_CASE("one owner's dead letters push out nobody else's", "[retry][dead][bounds]") {
     Fold fold{20, [](const std::string& webhook) { return webhook.substr(0, 1); }};

@@ -135,7 +135,8 @@ struct Process {
           node({.partitions = kPartitions,
                 .table = *TierTable::from({0s, 5s, 60s}),
                 .node = {name},
-                .stop_at = stop_at},
+                .stop_at = stop_at,
+                .dead_letters_max = 100},
                {.log = *w.through,
                 .executor = w.executor,
                 .clock = w.clock,
@@ -985,4 +986,50 @@ TEST_CASE("kills by an operator condemn no event, wherever they come", "[retry][
     CHECK(world.dead_letters() == 0);
     CHECK(world.wanted("w").size() > 3'000);
     CHECK(world.got("w") == world.wanted("w"));
+}
+
+// Fails where letters that were passed over are never listed.
+TEST_CASE("dead letters that were too many are listed once there is space", "[retry][node][dead]") {
+    World world;
+    Process process{world, "a"};
+    world.run_for(20s);
+    REQUIRE(process.add_webhook("w", "order.created"));
+    const log::TopicPartition where{log::Topic::kRetryDead,
+                                    core::partition_of(std::string_view{"w"}, kPartitions)};
+    const auto publisher = world.log->open_publisher(world.executor);
+    const auto write = [&](core::Record record) {
+        publisher->publish(where, std::move(record), [](const auto&) {});
+    };
+    const auto settle = [&](int first, int last) {
+        for (int i = first; i < last; ++i) {
+            write(encode(Settled{.delivery = "d" + std::to_string(i), .webhook = "w", .hop = 3}));
+        }
+        world.run_for(1s);
+    };
+    for (int i = 0; i < 150; ++i) {
+        write(encode_dead({.id = "d" + std::to_string(i),
+                           .webhook = "w",
+                           .event = R"({"type":"order.created"})",
+                           .hop = 3,
+                           .accepted = world.clock.wall()}));
+    }
+    world.run_for(5s);
+    const auto& letters = process.node.dead_letters();
+    REQUIRE(letters.size() == 100);
+    CHECK(letters.passed_over() == 50);
+
+    settle(50, 100);  // half of them are left, which is no space yet
+    world.run_for(5s);
+    CHECK(letters.size() == 50);
+    settle(100, 101);
+    world.run_for(5s);
+    CHECK(letters.size() == 99);  // 49 that were listed before, and 50 that were not
+    CHECK(letters.passed_over() == 0);
+    REQUIRE(letters.find("d0") != nullptr);
+    CHECK(letters.find("d0")->owner == "shop");
+    CHECK(letters.find("d99") == nullptr);
+    CHECK(process.node.knows_dead_letters());
+
+    settle(0, 20);  // the fold goes on
+    CHECK(letters.size() == 79);
 }

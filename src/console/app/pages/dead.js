@@ -8,7 +8,7 @@ import { address, go, routeNow } from '../route.js';
 
 /** @typedef {import('../types.js').DeadLetter} DeadLetter */
 
-const REASONS = ['', 'gone', 'refused', 'throttled', 'timed_out', 'unreachable', 'forbidden', 'too_large', 'undeliverable', 'expired', 'filter_too_costly', 'crashed'];
+const REASONS = ['', 'gone', 'refused', 'throttled', 'timed_out', 'unreachable', 'forbidden', 'too_large', 'undeliverable', 'webhook_disabled', 'expired', 'filter_too_costly', 'crashed'];
 const FIELDS = ['webhook', 'type', 'reason', 'since', 'before'];
 const COLUMNS = [{ title: 'Died' }, { title: 'Webhook' }, { title: 'Event' }, { title: 'Reason' }, { title: 'Attempts', class: 'num' }, { title: 'Redriven', class: 'num', optional: true }, { title: 'Delivery' }];
 const PAGE = 100;
@@ -162,6 +162,9 @@ function letterPage(delivery, again) {
         panel('What to do', h('p', {}, 'Mend the receiver first, then redrive: ', link(address(['dead'], { webhook: letter.webhook, reason: letter.reason }), 'letters like this one'), '.'))];
 }
 
+/** @param {number} passedOver */
+const none = (passedOver) => (passedOver ? 'None of the listed ones.' : 'None. Deliveries come here when all their attempts have failed.');
+
 /** @type {import('../types.js').Page} */
 export const dead = {
     name: 'dead',
@@ -181,9 +184,9 @@ export const dead = {
                 busy || (list.busy && !list.answer) ? h('p', { class: 'quiet' }, 'One moment …') : null,
                 why ? h('p', { class: 'notice' }, why) : null,
                 notice ? h('p', {}, notice) : null,
-                passedOver ? h('p', { class: 'quiet' }, `${count(passedOver)} older ones are too many to be listed.`) : null),
+                passedOver ? h('p', { class: 'warn' }, `${count(passedOver)} older ones are too many to be listed. They are kept in the log, and are listed once half of the listed ones are redriven or dropped.`) : null),
             planPart(again),
-            panel('Letters', table(COLUMNS, letters.map(row), 'Dead letters', list.answer ? 'None. Deliveries come here when all their attempts have failed.' : 'Reading …'),
+            panel('Letters', table(COLUMNS, letters.map(row), 'Dead letters', list.answer ? none(passedOver) : 'Reading …'),
                 list.answer?.next || query.get('after') ? h('div', { class: 'bar' },
                     query.get('after') ? link(address(['dead'], wanted()), 'From the oldest') : null,
                     list.answer?.next ? link(address(['dead'], { ...wanted(), after: list.answer.next }), `The next ${count(PAGE)}`) : null) : null),
