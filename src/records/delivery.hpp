@@ -24,8 +24,10 @@ enum class Outcome : std::uint8_t {
     unreachable,    ///< no address, no connection, reset, TLS failed
     forbidden,      ///< the address guard does not allow where the URL leads
     too_large,      ///< more response than an answer may have
-    undeliverable,  ///< no request can be made of it: no such webhook, disabled, a broken record
-    expired,        ///< older than a delivery may become
+    undeliverable,  ///< no request can be made of it: no such webhook, a broken record
+    /// The webhook was disabled when it came due; older processes write and read `undeliverable`.
+    webhook_disabled,
+    expired,  ///< older than a delivery may become
     /// The webhook's filter had no result: its evaluation took more steps than there are. No
     /// attempt is made.
     filter_too_costly,

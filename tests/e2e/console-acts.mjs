@@ -267,7 +267,7 @@ test('the page of a webhook shows its attempts, and each act does what its plan 
     await act('Send a test', 'beckon.webhook.test', 'Confirm: send a test', 'The test event is on its way.');
     await until('the test at the receiver', () => receiver.ids.length === before + 1, PATIENCE);
     await act('Disable', 'become dead letters', 'Confirm: disable', 'The webhook is disabled.');
-    await seen(tab, '.notice.bad', 'It is disabled (by its owner)');
+    await seen(tab, '.notice.bad', 'It is disabled (by an operator)');
     await act('Enable', 'Its dead letters stay', 'Confirm: enable', 'The webhook is enabled.');
     await act('Rotate the secret', 'until the next rotation', 'Confirm: rotate the secret', 'The webhook has a new secret.');
     assert.match(await tab.$eval('.secret', (code) => code.textContent), /^whsec_/);

@@ -49,6 +49,7 @@
  * @property {boolean} enabled
  * @property {string} reason
  * @property {number|null} failing_since
+ * @property {number|null} enabled_at  when it was enabled again
  * @property {WebhookAttempts|null} attempts  null: no process has reported it
  *
  * @typedef {{count: number, delivered: number, at: string, outcome: string, status: number, why: string, answer: string}} WebhookAttempts

@@ -18,9 +18,11 @@ struct WebhookFacts {
         std::string id;
         std::string origin;  ///< of its receiver
         std::string why;
+        std::string owner;
+        std::string since = {};  ///< as text; empty: for less than ten attempts
     };
     std::size_t total = 0;
-    std::size_t disabled = 0;
+    std::size_t disabled = 0;  ///< by failure, not by a person
     std::vector<Failing> failing = {};
 };
 

@@ -308,13 +308,18 @@ void judge_canary(const Installation& facts, Findings& out) {
          .page = kCanaryPage});
 }
 
+std::string receiver_text(const WebhookFacts::Failing& failing) {
+    return failing.origin + " of the owner " + failing.owner + " (webhook " + failing.id + ": " +
+           failing.why + (failing.since.empty() ? "" : ", since " + failing.since) + ")";
+}
+
 void judge_webhooks(const Installation& facts, Findings& out) {
     if (!facts.webhooks) return;
     const auto& failing = facts.webhooks->failing;
     if (!failing.empty()) {
         const bool one = failing.size() == 1;
         std::vector<std::string> receivers;
-        for (const auto& each : failing) receivers.push_back(each.origin + " (" + each.why + ")");
+        for (const auto& each : failing) receivers.push_back(receiver_text(each));
         out.push_back({.level = Level::warning,
                        .what = counted(failing.size(), "webhook fails: ", "webhooks fail: ") +
                                listed(receivers) + ".",
@@ -327,11 +332,16 @@ void judge_webhooks(const Installation& facts, Findings& out) {
                        .page = one ? "webhooks/" + failing.front().id : "webhooks"});
     }
     if (facts.webhooks->disabled > 0) {
+        const bool one = facts.webhooks->disabled == 1;
         out.push_back(
             {.level = Level::warning,
-             .what = counted(facts.webhooks->disabled, "webhook is", "webhooks are") + " disabled.",
-             .todo = "Enable it again when its receiver works, then redrive its dead "
-                     "letters; or delete it.",
+             .what = counted(facts.webhooks->disabled, "webhook is", "webhooks are") +
+                     " disabled, since " + (one ? "its receiver" : "their receivers") +
+                     " failed for days or answered 410.",
+             .todo = one ? "Enable it again when its receiver works, then redrive its dead "
+                           "letters; or delete it."
+                         : "Enable each again when its receiver works, then redrive its dead "
+                           "letters; or delete it.",
              .section = "a-webhook-fails",
              .page = "webhooks"});
     }
@@ -341,8 +351,10 @@ void judge_deliveries(const Installation& facts, Findings& out) {
     if (facts.dead && facts.dead->of_this_hour > 0) {
         out.push_back({.level = Level::warning,
                        .what = counted(facts.dead->of_this_hour, "delivery", "deliveries") +
-                               " became dead letters in the last hour.",
-                       .todo = "Look at their reason, mend the receiver, then redrive them.",
+                               (facts.dead->of_this_hour == 1 ? " became a dead letter"
+                                                              : " became dead letters") +
+                               " in the last hour.",
+                       .todo = "Look at the reason, mend the receiver, then redrive.",
                        .section = "a-webhook-fails",
                        .page = "dead"});
     }

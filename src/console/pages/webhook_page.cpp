@@ -2,6 +2,7 @@
 
 #include "client/url.hpp"
 #include "core/json_text.hpp"
+#include "core/time_text.hpp"
 #include "log/read_partition.hpp"
 
 #include <nlohmann/json.hpp>
@@ -39,14 +40,20 @@ json webhook_json(const retry::Webhook& webhook, const retry::WebhookState& stat
             {"enabled", state.enabled},
             {"reason", state.reason},
             {"failing_since", time_or_null(state.failing_since)},
+            {"enabled_at", time_or_null(state.enabled_at)},
             {"attempts", attempts_json(attempts)}};
+}
+
+/// Whether the attempt was made before the webhook was enabled: it says nothing of the receiver.
+bool is_before(const std::string& attempted, const retry::WebhookState& state) {
+    return state.enabled_at && attempted < core::time_text(*state.enabled_at);
 }
 
 /// Why a webhook that is enabled fails; empty: it does not.
 std::string failure_of(const retry::WebhookState& state,
                        const std::optional<AttemptSummary>& attempts) {
-    const bool last_failed =
-        attempts && !attempts->outcome.empty() && attempts->outcome != "delivered";
+    const bool last_failed = attempts && !attempts->outcome.empty() &&
+                             attempts->outcome != "delivered" && !is_before(attempts->at, state);
     if (!last_failed) return state.failing_since ? "its attempts fail" : "";
     if (attempts->outcome == "timed_out") return "it does not answer in time";
     if (!attempts->why.empty()) return attempts->why;
@@ -98,13 +105,18 @@ std::optional<console::WebhookFacts> WebhookPage::facts(const AttemptPoller& att
         const auto known = states_.find(id);
         const auto state = known == states_.end() ? retry::WebhookState{} : known->second;
         if (!state.enabled) {
-            ++out.disabled;
+            if (retry::is_disabled_by_failure(state)) ++out.disabled;
             continue;
         }
         auto why = failure_of(state, attempts.of(id));
         if (why.empty()) continue;
         const auto url = client::parse_url(webhook.url);
-        out.failing.push_back({id, url ? url->origin() : std::string{}, std::move(why)});
+        out.failing.push_back(
+            {.id = id,
+             .origin = url ? url->origin() : std::string{},
+             .why = std::move(why),
+             .owner = webhook.owner,
+             .since = state.failing_since ? core::time_text(*state.failing_since) : std::string{}});
     }
     return out;
 }

@@ -22,8 +22,8 @@ public:
                 log::EventLog& log, core::Executor& executor, const core::Clock& clock);
 
     /// {"webhooks": [{"id", "owner", "origin", "types", "filtered", "ordered", "description",
-    /// "created", "enabled", "reason", "failing_since", "attempts": {"count", "delivered", "at",
-    /// "outcome", "status", "why"} or null}, …]}; empty: not read yet.
+    /// "created", "enabled", "reason", "failing_since", "enabled_at", "attempts": {"count",
+    /// "delivered", "at", "outcome", "status", "why"} or null}, …]}; empty: not read yet.
     std::string json(const AttemptPoller& attempts) const;
     /// nullopt: not read yet.
     std::optional<console::WebhookFacts> facts(const AttemptPoller& attempts) const;

@@ -78,6 +78,7 @@ WebhookJson waiting_json(const WaitingTier& tier) {
 struct WebhookQueries::Deed {
     const char* name;
     const char* path;  ///< behind /webhooks/ID
+    const char* body;  ///< of the request
     const char* done;  ///< a sentence
     std::vector<std::string> (*plan)(const WebhookJson& webhook, const std::string& origin);
     bool (*possible)(const WebhookJson& webhook);
@@ -99,10 +100,12 @@ std::vector<std::string> plan_test(const WebhookJson& webhook, const std::string
 
 std::vector<std::string> plan_disable(const WebhookJson& webhook, const std::string& origin) {
     if (!is_enabled(webhook)) return {"The webhook is disabled already. Nothing would change."};
-    return {"Requests to " + origin + " end. New events are not kept for this webhook.",
-            "Its deliveries that come due while it is disabled become dead letters, which can be "
-            "redriven once it is enabled again.",
-            "The reason that its owner sees is \"by its owner\"."};
+    return {"Requests to " + origin +
+                " end. While it is disabled, new events are not kept for it and "
+                "cannot be redriven.",
+            "Only deliveries that already wait become dead letters, which can be redriven once it "
+            "is enabled again.",
+            "The reason that its owner sees is \"by an operator\"."};
 }
 
 std::vector<std::string> plan_enable(const WebhookJson& webhook, const std::string& origin) {
@@ -197,7 +200,8 @@ Answer WebhookQueries::plan(const Deed& deed, const Parameters& of) const {
 
 Answer WebhookQueries::run(const Deed& deed, const Parameters& of) const {
     const auto answer = api_.ask(
-        of.at("owner"), {.method = "POST", .path = "/webhooks/" + of.at("webhook") + deed.path});
+        of.at("owner"),
+        {.method = "POST", .path = "/webhooks/" + of.at("webhook") + deed.path, .body = deed.body});
     const bool good = answer && answer->good();
     core::log_info("console", "webhook_act",
                    {{"act", deed.name},
@@ -277,10 +281,11 @@ Act WebhookQueries::act(const Deed& deed, SearchWorkers& workers) {
 
 std::map<std::string, Act> WebhookQueries::acts(SearchWorkers& workers) {
     const std::array<Deed, 4> deeds{{
-        {"test", "/test", "The test event is on its way.", plan_test, is_enabled},
-        {"disable", "/disable", "The webhook is disabled.", plan_disable, is_enabled},
-        {"enable", "/enable", "The webhook is enabled.", plan_enable, if_disabled},
-        {"rotate", "/secret", "The webhook has a new secret.", plan_rotate, always},
+        {"test", "/test", "", "The test event is on its way.", plan_test, is_enabled},
+        {"disable", "/disable", R"({"by":"operator"})", "The webhook is disabled.", plan_disable,
+         is_enabled},
+        {"enable", "/enable", "", "The webhook is enabled.", plan_enable, if_disabled},
+        {"rotate", "/secret", "", "The webhook has a new secret.", plan_rotate, always},
     }};
     std::map<std::string, Act> found;
     for (const auto& deed : deeds) found[deed.name] = act(deed, workers);

@@ -1,6 +1,7 @@
 #include "retry/api/api.hpp"
 
 #include "core/contain.hpp"
+#include "core/json_member.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "core/lifetime.hpp"
@@ -124,7 +125,7 @@ struct Api::Impl {
     void change_webhook(const ApiRequest& request, const Webhook& before, const Reply& reply);
     void remove(const std::string& id, const Reply& reply);
     void enable(const std::string& id, const Reply& reply);
-    void disable(const std::string& id, const Reply& reply);
+    void disable(const std::string& id, const ApiRequest& request, const Reply& reply);
     void rotate(const ApiRequest& request, const Webhook& before, const Reply& reply);
     void send_test(const Webhook& webhook, const Reply& reply);
     void show_attempts(const std::string& id, const Reply& reply) const;
@@ -296,7 +297,7 @@ void Api::Impl::of_webhook(const ApiRequest& request, Route route,
             if (request.method == Verb::del) return remove(webhook.id, reply);
             return show(webhook.id, 200, reply);
         case Route::enable: return enable(webhook.id, reply);
-        case Route::disable: return disable(webhook.id, reply);
+        case Route::disable: return disable(webhook.id, request, reply);
         case Route::secret: return rotate(request, webhook, reply);
         case Route::test: return send_test(webhook, reply);
         case Route::attempts: return show_attempts(webhook.id, reply);
@@ -333,8 +334,12 @@ void Api::Impl::enable(const std::string& id, const Reply& reply) {
                    then_show(id, reply));
 }
 
-void Api::Impl::disable(const std::string& id, const Reply& reply) {
-    node.put_state(id, WebhookState{.enabled = false, .reason = std::string{kDisabledByOwner}},
+/// `{"by": "operator"}` says who does it: the console acts with a token of the owner.
+void Api::Impl::disable(const std::string& id, const ApiRequest& request, const Reply& reply) {
+    const auto body = request.body.empty() ? Json::object() : core::parse_json(request.body);
+    const bool by_operator = core::text_member(body, "by") == "operator";
+    const auto why = by_operator ? kDisabledByOperator : kDisabledByOwner;
+    node.put_state(id, WebhookState{.enabled = false, .reason = std::string{why}},
                    then_show(id, reply));
 }
 

@@ -144,6 +144,7 @@ core::Result<void> set_parameter(DeadPage& page, Text name, Text value) {
 Json json_of(const DeadLetter& letter) {
     return {{"delivery", letter.delivery},
             {"webhook", letter.webhook},
+            {"owner", letter.owner},
             {"type", letter.type},
             {"reason", to_string(letter.why)},
             {"attempts", letter.attempts},

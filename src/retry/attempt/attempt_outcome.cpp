@@ -49,6 +49,7 @@ bool is_overload(Outcome outcome) {
         case Outcome::forbidden:
         case Outcome::too_large:
         case Outcome::undeliverable:
+        case Outcome::webhook_disabled:
         case Outcome::expired:
         case Outcome::filter_too_costly:
         case Outcome::crashed: return false;

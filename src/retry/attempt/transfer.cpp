@@ -112,6 +112,26 @@ HttpAnswer::End end_of(const Transfer& transfer, CURLcode code) {
     return HttpAnswer::End::unreachable;
 }
 
+/// Whether the time was over before or after there was a connection.
+std::string late(const Transfer& transfer) {
+    curl_off_t connected = 0;
+    curl_off_t ready = 0;  // with TLS, if the URL has it
+    curl_easy_getinfo(transfer.easy.get(), CURLINFO_CONNECT_TIME_T, &connected);
+    curl_easy_getinfo(transfer.easy.get(), CURLINFO_PRETRANSFER_TIME_T, &ready);
+    if (connected == 0) return "no connection was made in time";
+    if (ready == 0) return "a connection was made, but TLS was not agreed on in time";
+    return "a connection was made, but no complete answer came in time";
+}
+
+/// Says more than curl_easy_strerror() where libcurl knows more: one text of that stands for every
+/// fault of a certificate (self-signed, expired, another name).
+std::string cause_of(const Transfer& transfer, CURLcode code) {
+    if (code == CURLE_OPERATION_TIMEDOUT) return late(transfer);
+    const bool of_tls = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR;
+    if (of_tls && transfer.said.front() != '\0') return transfer.said.data();
+    return curl_easy_strerror(code);
+}
+
 std::string why_not(const Transfer& transfer, HttpAnswer::End end, CURLcode code) {
     if (end == HttpAnswer::End::forbidden) return not_allowed(transfer.refused);
     if (end == HttpAnswer::End::too_large) return "the answer has too many bytes";
@@ -124,7 +144,7 @@ std::string why_not(const Transfer& transfer, HttpAnswer::End end, CURLcode code
         return "the answer's Content-Length is no number, or two of them differ";
     }
     if (code == CURLE_UNSUPPORTED_PROTOCOL) return "the answer is none of HTTP/1.1 or HTTP/2";
-    const std::string what = curl_easy_strerror(code);
+    const auto what = cause_of(transfer, code);
     return transfer.by_proxy ? what + " (by retry.proxy)" : what;
 }
 
@@ -221,6 +241,7 @@ void set_protocol(Transfer& transfer) {
 /// Who takes the answer.
 void set_callbacks(Transfer& transfer) {
     CURL* easy = transfer.easy.get();
+    set(easy, CURLOPT_ERRORBUFFER, transfer.said.data());
     set(easy, CURLOPT_WRITEFUNCTION, &on_body);
     set(easy, CURLOPT_WRITEDATA, &transfer);
     set(easy, CURLOPT_HEADERFUNCTION, &on_header);

@@ -7,6 +7,7 @@
 #include "retry/attempt/http_sender.hpp"
 #include "retry/attempt/name_lookups.hpp"
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -38,6 +39,8 @@ struct Transfer {
     ContentLength length;
     bool invalid_length = false;
     bool cut_off = false;
+    /// libcurl's own words, which outlive `easy`.
+    std::array<char, CURL_ERROR_SIZE> said{};
     core::MonoTime started{};
     core::Handle<CURL, curl_easy_cleanup> easy;  ///< the last to be made and the first to go
 };

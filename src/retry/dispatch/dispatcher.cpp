@@ -11,6 +11,23 @@ using core::Duration;
 
 namespace {
 
+/// When the breaker opens, so once for many failures.
+void note_failing(const Job& job, const HttpAnswer& answer, Outcome outcome) {
+    core::log_sparsely(core::LogLevel::warn, "retry", "webhook_failing",
+                       {{"owner", job.owner},
+                        {"webhook", job.due.delivery.webhook},
+                        {"host", job.host},
+                        {"reason", to_string(outcome)},
+                        {"status", answer.status},
+                        {"why", answer.why}});
+}
+
+void note_works_again(const Job& job) {
+    core::log_sparsely(
+        core::LogLevel::info, "retry", "webhook_works_again",
+        {{"owner", job.owner}, {"webhook", job.due.delivery.webhook}, {"host", job.host}});
+}
+
 /// It has not waited in a tier yet.
 bool is_new(const Due& due) { return due.ticket.tier == 0; }
 
@@ -73,7 +90,7 @@ bool Dispatcher::put_aside(const Due& due, const WebhookDirectory::Entry* entry)
         return true;
     }
     if (!entry->state.enabled) {
-        dead_letter(due, Outcome::undeliverable);
+        dead_letter(due, Outcome::webhook_disabled);
         return true;
     }
     if (log_time(due) - due.delivery.accepted > options_.age_max) {
@@ -271,7 +288,7 @@ void Dispatcher::ended(const Job& job, core::Timestamp at, const HttpAnswer& ans
         {.attempt = job.attempt, .took = answer.took, .overloaded = is_overload(verdict.outcome)});
     count(job, answer, verdict.outcome);
     remember(job, at, answer, verdict.outcome);
-    judge_receiver(job, verdict.outcome);
+    judge_receiver(job, answer, verdict.outcome);
     if (ours) follow(job, verdict);
 }
 
@@ -318,8 +335,18 @@ void Dispatcher::forget_failures_before(Receiver& receiver,
     receiver.breaker.start();
 }
 
+void Dispatcher::receiver_works(const Job& job, Receiver& receiver, WebhookState state) {
+    const bool was_open = receiver.breaker.open();
+    receiver.breaker.succeeded();
+    receiver.failing_since.reset();
+    const bool known = std::exchange(state.failing_since, std::nullopt).has_value();
+    const bool reported = std::exchange(receiver.failing_published, false) || known;
+    if (was_open || reported) note_works_again(job);
+    if (reported) context_.change_state(job.due.delivery.webhook, state);
+}
+
 /// Breaker, and since when nothing was accepted.
-void Dispatcher::judge_receiver(const Job& job, Outcome outcome) {
+void Dispatcher::judge_receiver(const Job& job, const HttpAnswer& answer, Outcome outcome) {
     const auto& id = job.due.delivery.webhook;
     auto& receiver = this->receiver(id);
     const auto* entry = context_.webhooks.find(id);
@@ -327,15 +354,10 @@ void Dispatcher::judge_receiver(const Job& job, Outcome outcome) {
     forget_failures_before(receiver, entry->state.enabled_at);
     const auto known_since = entry->state.failing_since;
     auto state = entry->state;
-    if (outcome == Outcome::delivered) {
-        receiver.breaker.succeeded();
-        receiver.failing_since.reset();
-        const bool reported = std::exchange(receiver.failing_published, false);
-        state.failing_since.reset();
-        if (known_since || reported) context_.change_state(id, state);
-        return;
-    }
+    if (outcome == Outcome::delivered) return receiver_works(job, receiver, state);
+    const bool was_open = receiver.breaker.open();
     receiver.breaker.failed(context_.clock.mono());
+    if (!was_open && receiver.breaker.open()) note_failing(job, answer, outcome);
     if (outcome == Outcome::gone) {
         state.enabled = false;
         state.reason = "gone";
@@ -372,6 +394,7 @@ void Dispatcher::follow(const Job& job, const Verdict& verdict) {
         case Outcome::forbidden:
         case Outcome::too_large:
         case Outcome::undeliverable:
+        case Outcome::webhook_disabled:
         case Outcome::expired:
         case Outcome::filter_too_costly:
         case Outcome::crashed: return failed(job, verdict);

@@ -182,7 +182,8 @@ private:
     void failed(const Job& job, const Verdict& verdict);
     static void forget_failures_before(Receiver& receiver,
                                        std::optional<core::Timestamp> enabled_at);
-    void judge_receiver(const Job& job, Outcome outcome);
+    void judge_receiver(const Job& job, const HttpAnswer& answer, Outcome outcome);
+    void receiver_works(const Job& job, Receiver& receiver, WebhookState state);
     void leave_line(const Delivery& delivery);
     bool is_next(Receiver& receiver, const std::string& delivery) const;
     int wait_in_line(Receiver& receiver, const Due& due, int tier);

@@ -54,7 +54,7 @@ struct Webhook {
 /// Whether deliveries are attempted. A record of its own, since others write it than the owner.
 struct WebhookState {
     bool enabled = true;
-    std::string reason;  ///< why not: "gone", "failing", "by its owner"
+    std::string reason;  ///< why not: "gone", "failing", "by its owner", "by an operator"
     std::optional<core::Timestamp> failing_since{};
     /// When it was enabled again, in the log's time: failures before do not count.
     std::optional<core::Timestamp> enabled_at{};
@@ -65,8 +65,11 @@ struct WebhookState {
 
 /// The reason of a webhook that its owner has disabled.
 inline constexpr std::string_view kDisabledByOwner = "by its owner";
+/// Of one that an operator has disabled, at the console.
+inline constexpr std::string_view kDisabledByOperator = "by an operator";
 inline bool is_disabled_by_failure(const WebhookState& state) {
-    return !state.enabled && state.reason != kDisabledByOwner;
+    return !state.enabled && state.reason != kDisabledByOwner &&
+           state.reason != kDisabledByOperator;
 }
 
 /// A webhook's filter had no result for an event, since its evaluation took more steps than the

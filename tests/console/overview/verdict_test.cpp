@@ -105,9 +105,15 @@ TEST_CASE("where no broker answers, no process is called dead", "[console]") {
 
 TEST_CASE("a hanging webhook is named by its receiver and the reason", "[console]") {
     auto all = installation();
-    all.webhooks->failing = {{"id", "https://hooks.example.org", "timed out"}};
+    all.webhooks->failing = {{.id = "id",
+                              .origin = "https://hooks.example.org",
+                              .why = "timed out",
+                              .owner = "shop",
+                              .since = "2026-11-20T08:00:00Z"}};
     const auto found = only(all);
-    CHECK(found.what == "1 webhook fails: https://hooks.example.org (timed out).");
+    CHECK(found.what ==
+          "1 webhook fails: https://hooks.example.org of the owner shop (webhook id: timed out, "
+          "since 2026-11-20T08:00:00Z).");
     CHECK(found.page == "webhooks/id");
     all.webhooks->failing.resize(7, all.webhooks->failing[0]);
     CHECK(only(all).what.ends_with("and 4 more."));
@@ -262,6 +268,18 @@ TEST_CASE("a full disk stands before what follows from it, and in its place", "[
     CHECK(findings[1].what == "edge-1 (edge) is not ready: bridges: no answer.");
     edge.gauges.clear();
     CHECK(only(all).what.find("is stuck") != std::string::npos);
+}
+
+TEST_CASE("one webhook or delivery has a sentence in the singular", "[console]") {
+    auto all = installation();
+    all.webhooks->disabled = 2;
+    CHECK(only(all).what.starts_with("2 webhooks are disabled, since their receivers failed"));
+    CHECK(only(all).todo.starts_with("Enable each again when its receiver works"));
+    all.webhooks->disabled = 0;
+    all.dead->of_this_hour = 1;
+    CHECK(only(all).what == "1 delivery became a dead letter in the last hour.");
+    all.dead->of_this_hour = 2;
+    CHECK(only(all).what == "2 deliveries became dead letters in the last hour.");
 }
 
 TEST_CASE("a group that stands, one that loses records, and deliveries that are late",

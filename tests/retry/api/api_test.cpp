@@ -930,6 +930,8 @@ TEST_CASE("a webhook is shown without its secret, disabled, enabled and deleted"
     CHECK_FALSE(shown.contains("secret"));
     CHECK(shown["secrets"] == 1);
     CHECK(Json::parse(world.ask(Verb::post, path + "/disable").body)["reason"] == "by its owner");
+    const auto by_operator = world.ask(Verb::post, path + "/disable", Json{{"by", "operator"}});
+    CHECK(Json::parse(by_operator.body)["reason"] == "by an operator");
     world.ask(Verb::post, "/events", World::event("1"));
     CHECK(world.received.empty());
     CHECK(Json::parse(world.ask(Verb::post, path + "/enable").body)["enabled"] == true);

@@ -4,16 +4,20 @@
 #include "retry/attempt/attempt_outcome.hpp"
 #include "retry/attempt/request_target.hpp"
 #include "retry/attempt/scripted_server.hpp"
+#include "support/certificate.hpp"
+#include "support/temp_dir.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include <catch2/catch.hpp>
+#include <openssl/ssl.h>
 
 using namespace std::chrono_literals;
 using namespace beckon;
@@ -88,6 +92,42 @@ TEST_CASE("a request arrives as it was made, and its answer comes back", "[retry
     CHECK(seen.find("\r\nX-Test: 1\r\n") != std::string::npos);
     CHECK(seen.ends_with("\r\n\r\n{\"a\":1}"));
     CHECK(seen.find("Expect") == std::string::npos);
+}
+
+// Fails where one text stands for every fault of a certificate.
+TEST_CASE("the reason of an attempt says what is wrong with a certificate", "[retry][http]") {
+    test::TempDir directory;
+    const auto certificate = directory.path() / "certificate.pem";
+    const auto key = directory.path() / "key.pem";
+    test::write_certificate(certificate, key, "other.example");
+    const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context{
+        SSL_CTX_new(TLS_server_method()), &SSL_CTX_free};
+    REQUIRE(SSL_CTX_use_certificate_file(context.get(), certificate.c_str(), SSL_FILETYPE_PEM) ==
+            1);
+    REQUIRE(SSL_CTX_use_PrivateKey_file(context.get(), key.c_str(), SSL_FILETYPE_PEM) == 1);
+    test::ScriptedServer server{[&](Peer& peer) {
+        const std::unique_ptr<SSL, decltype(&SSL_free)> tls{SSL_new(context.get()), &SSL_free};
+        SSL_set_fd(tls.get(), peer.fd());
+        SSL_accept(tls.get());
+    }};
+    const auto why = [&](const std::string& trusted) {
+        const auto answer = send({.url = "https" + server.url("/hook").substr(4), .timeout = 10s},
+                                 {.guard = open_guard(), .ca_file = trusted});
+        CHECK(answer.end == End::unreachable);
+        return answer.why;
+    };
+    CHECK_THAT(why(""), Catch::Contains("self") && Catch::Contains("signed certificate"));
+    CHECK_THAT(why(certificate.string()), Catch::Contains("target host name '127.0.0.1'"));
+}
+
+TEST_CASE("the reason of an attempt that took too long says what was missing", "[retry][http]") {
+    test::ScriptedServer server{[](Peer& peer) {
+        peer.read_request();
+        peer.read_request();
+    }};
+    const auto answer = send_to(server, 300ms);
+    CHECK(answer.end == End::timed_out);
+    CHECK(answer.why == "a connection was made, but no complete answer came in time");
 }
 
 TEST_CASE("nothing with a control character reaches the receiver", "[retry][http]") {

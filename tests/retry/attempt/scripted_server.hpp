@@ -26,6 +26,7 @@ public:
     class Peer {
     public:
         Peer(int fd, const std::atomic<bool>& stopping) : fd_(fd), stopping_(stopping) {}
+        int fd() const { return fd_; }
         /// Head and body; empty when the other side has closed, or the server ends.
         std::string read_request() {
             std::string text;

@@ -1,7 +1,9 @@
 #include "retry/dispatch/dispatcher.hpp"
 
+#include "core/logger.hpp"
 #include "retry/dispatch/delivery_line.hpp"
 #include "retry/schedule/requeues.hpp"
+#include "support/captured_output.hpp"
 #include "support/manual_clock.hpp"
 #include "support/record_view.hpp"
 #include "support/temp_dir.hpp"
@@ -233,7 +235,7 @@ TEST_CASE("410 disables the webhook, and later deliveries are dead-lettered at o
     world.answer(410);
     CHECK(world.outcomes == Log{"w disabled: gone", "dead-letter 1 gone"});
     world.due(2);
-    CHECK(world.outcomes.back() == "dead-letter 2 undeliverable");
+    CHECK(world.outcomes.back() == "dead-letter 2 webhook_disabled");
     CHECK(world.requests.size() == 1);
 }
 
@@ -323,6 +325,41 @@ TEST_CASE("all webhooks of an owner together requeue into longer tiers", "[retry
     };
     CHECK(in_tier("tier 1 ") == 6'000 - 30);  // with the attempts that failed
     CHECK(in_tier("tier 2 ") == 1'500);
+}
+
+// Fails where the log says nothing of a receiver that fails, or a line for each attempt.
+TEST_CASE("the log says when a webhook fails, and when it works again", "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w");
+    core::configure_logging(core::LogLevel::info, core::LogFormat::text);
+    test::CapturedOutput captured;
+    for (int i = 0; i < 12; ++i) {
+        world.due(i);
+        if (i < 10) world.answer({.end = End::unreachable, .why = "nothing listens"});
+    }
+    world.clock.advance(31s);
+    world.due(51);
+    world.answer(500);  // the breaker opens again
+    world.clock.advance(61s);
+    world.due(52);
+    world.answer(200);
+    world.due(53);
+    world.answer(200);
+    core::configure_logging(core::LogLevel::error, core::LogFormat::text);
+    const auto lines = captured.finish();
+    CAPTURE(lines);
+    const auto count_of = [&](const std::string& text) {
+        std::size_t count = 0;
+        for (auto at = lines.find(text); at != std::string::npos; at = lines.find(text, at + 1)) {
+            ++count;
+        }
+        return count;
+    };
+    CHECK(count_of("webhook_failing") == 1);
+    CHECK(count_of("nothing listens") == 1);
+    CHECK(count_of("unreachable") == 1);
+    CHECK(count_of("webhook_works_again") == 1);
+    CHECK(count_of("webhook=w") == 2);
 }
 
 TEST_CASE("while the breaker is open no attempt is spent", "[retry][dispatch]") {

@@ -117,7 +117,7 @@ function tilesOf({ now, history }, silent) {
         { title: 'Waiting', page: 'lag', value: text(last('waiting'), count), remark: last('waiting') ? `messages for clients; oldest ${seconds(last('oldest_seconds'))}` : 'messages for clients', lines: [{ name: 'waiting', label: 'messages' }] },
         { title: 'Delay tiers', page: 'tiers', value: now.tiers ? count(now.tiers.waiting) : '–', remark: now.tiers?.overdue_seconds ? `deliveries; overdue by ${seconds(now.tiers.overdue_seconds)}` : 'deliveries to webhooks; none overdue',
             level: (now.tiers?.overdue_seconds ?? 0) > 60 ? 'warning' : 'ok', lines: [{ name: 'tier_waiting', label: 'deliveries' }] },
-        { title: 'Webhooks failing', page: 'webhooks', value: now.webhooks ? count(now.webhooks.failing) : '–', remark: now.webhooks ? `of ${count(now.webhooks.total)}; ${count(now.webhooks.disabled)} disabled` : 'not read yet',
+        { title: 'Webhooks failing', page: 'webhooks', value: now.webhooks ? count(now.webhooks.failing) : '–', remark: now.webhooks ? `of ${count(now.webhooks.total)}; ${count(now.webhooks.disabled)} disabled by failure` : 'not read yet',
             level: now.webhooks && now.webhooks.failing + now.webhooks.disabled ? 'warning' : 'ok', lines: [{ name: 'webhooks_failing', label: 'webhooks', colour: 'second' }] },
         { title: 'Dead letters', page: 'dead', value: now.dead ? count(now.dead.letters) : '–', remark: now.dead ? (now.dead.hour ? `${count(now.dead.hour)} of them in the last hour` : 'none in the last hour') : 'not read yet',
             level: now.dead?.hour ? 'warning' : 'ok', lines: [{ name: 'dead', label: 'letters', colour: 'second' }] },

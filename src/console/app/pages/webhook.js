@@ -21,8 +21,8 @@ const FEW = 3;
  * @type {Record<string, string>}
  */
 const ADVICE = {
-    timed_out: 'The receiver does not answer in time: it hangs or is overloaded. Its owner must look at it. Deliveries wait in the delay tiers meanwhile; none is lost until they become dead letters after the last tier.',
-    unreachable: 'No connection to the receiver: its name does not resolve, nothing listens there, or TLS fails. Its owner must look at it; the reason below says which.',
+    timed_out: 'The receiver does not answer in time. Its owner must look at it. Deliveries wait in the delay tiers meanwhile; none is lost until they become dead letters after the last tier.',
+    unreachable: 'No connection to the receiver. Its owner must look at it.',
     refused: 'The receiver answers, but does not accept. Its own log says why; the first bytes of its answer are below.',
     throttled: 'The receiver asks for fewer requests (429, 502, 504 or Retry-After). Beckon waits as long as it says. Lower at_a_time if this goes on.',
     gone: 'The receiver answered 410, which means that it wants no more events: the webhook was disabled. Enable it only after its owner says so.',
@@ -38,12 +38,15 @@ let allAttempts = false;
 /** @param {WebhookRow} one  @param {WebhookAttempt[]|null} attempts */
 function verdict(one, attempts) {
     const last = attempts?.[0];
-    if (!one.enabled) return { bad: true, text: `It is disabled (${whyDisabled(one.reason) || 'no reason is known'}): its deliveries become dead letters when they come due. Enable it, then redrive them.` };
+    if (!one.enabled) return { bad: true, text: `It is disabled (${whyDisabled(one.reason) || 'no reason is known'}): new events are not kept for it and cannot be redriven. Only deliveries that already wait become dead letters. Enable it, then redrive those.` };
     if (!attempts) return { bad: false, text: 'Its attempts are not known at present.' };
     if (!last) return { bad: false, text: 'No attempt was made since the process that serves it has started.' };
+    // An attempt from before says nothing of the receiver as it is now.
+    if (one.enabled_at && Date.parse(last.at) < one.enabled_at) return { bad: false, text: `It was enabled at ${time(one.enabled_at)}. No attempt was made since then.` };
     if (last.outcome === 'delivered') return { bad: false, text: `Its receiver accepted the last event at ${time(Date.parse(last.at))}.` };
     const since = one.failing_since ? `Failing since ${time(one.failing_since)}. ` : '';
-    return { bad: true, text: since + (ADVICE[last.outcome] ?? `The last attempt ended with ${last.outcome}.`) };
+    const reason = last.why ? ` The reason: ${last.why}.` : '';
+    return { bad: true, text: since + (ADVICE[last.outcome] ?? `The last attempt ended with ${last.outcome}.`) + reason };
 }
 
 /** @param {WebhookAttempt} one  @param {() => void} again */
