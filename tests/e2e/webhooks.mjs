@@ -445,6 +445,11 @@ test('dead letters are listed, and a redrive delivers them under their old ids',
     assert.match(await dead('list', '--webhook', webhook.id, '--type', 'dead.*'), /dead\.one {2}refused after 3 attempts/);
     const listed = (await dead('list', '--webhook', webhook.id, '--json')).trim().split('\n').map((line) => JSON.parse(line).delivery);
     assert.deepEqual(listed.sort(), [...ids].sort());
+    assert.match(await dead('list', '--webhook', webhook.id, '--limit', '1'), /1 of 2 shown; --limit 0 shows all/);
+    const keys = log === 'kafka' ? ['--key-ring', join(cluster.directory, 'keys.json')] : ['--data', join(cluster.directory, 'standalone')];
+    const all = await cluster.tool(['dead', 'list', '--all-owners', '--webhook', webhook.id, '--url', api, ...keys]);
+    assert.equal(all.trim().split('\n').length, 2);
+    assert.match(all, /Z {2}shop {2}dlv_/);
     const dry = await dead('redrive', '--webhook', webhook.id);
     assert.match(dry, /^2 dead letters match\. Nothing was changed/m);
     for (const id of ids) assert(dry.includes(id), `a dry run shows a sample:\n${dry}`);
@@ -457,7 +462,7 @@ test('dead letters are listed, and a redrive delivers them under their old ids',
     assert.match(await cluster.tool(['webhooks', 'redrive', webhook.id, '--yes', ...access]), /redrive: 1/);
     await until('the other', () => receiver.requests.length === before + 2);
     assert.deepEqual([...receiver.events()].sort(), sent.map(({ id }) => id).sort());
-    assert.equal(await dead('list', '--webhook', webhook.id), '');
+    await assert.rejects(dead('list', '--webhook', webhook.id), /ended with 3/, 'nothing matches');
 
     status = 410;
     await posted(eventOf('dead.three'));

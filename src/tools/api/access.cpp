@@ -30,8 +30,11 @@ client::ApiClient::Options api_options(const app::Config& config, const ApiAcces
     if (options.origin.ends_with('/')) options.origin.pop_back();
     if (!options.token.empty()) return options;
     // For one call to a process that may have started before the ring was rotated.
-    auto token = retry::make_token(key_ring_of(config).keys().front(),
-                                   {.owner = access.owner, .publishes_to_all = true});
+    const auto caller =
+        access.all_owners
+            ? retry::operator_caller()
+            : retry::Caller{.owner = access.owner, .publishes_to_all = access.publishes_to_all};
+    auto token = retry::make_token(key_ring_of(config).keys().front(), caller);
     if (!token) throw app::StartupError(token.error().message);
     options.token = std::move(*token);
     return options;

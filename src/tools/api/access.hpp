@@ -13,6 +13,10 @@ struct ApiAccess {
     std::string url{};    ///< empty: http://<retry.host>:<retry.port>
     std::string token{};  ///< empty: made with the key ring of the configuration, for `owner`
     std::string owner = "default";
+    /// Whether the token that is made lets events reach the webhooks of all owners.
+    bool publishes_to_all = false;
+    /// The token that is made is an operator's, who sees and settles all owners' dead letters.
+    bool all_owners = false;
     std::string ca_file{};
     bool insecure = false;
 };

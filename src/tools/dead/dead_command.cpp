@@ -47,6 +47,7 @@ struct SettleDead {
 };
 
 constexpr std::size_t kPageMax = 1'000;
+constexpr std::size_t kCountsOnly = 1;  ///< the limit of a dry run that is to count
 
 std::vector<std::pair<std::string, std::string>> fields_of(const DeadWanted& wanted) {
     std::vector<std::pair<std::string, std::string>> fields;
@@ -66,9 +67,10 @@ std::vector<std::pair<std::string, std::string>> fields_of(const DeadWanted& wan
 
 void print_json(const Json& letter) { app::print_line(core::json_text(letter)); }
 
-void print_letter(const Json& letter) {
+void print_letter(const Json& letter, bool all_owners) {
     const auto redriven = letter.value("redriven", 0);
-    app::print_line(letter.value("died", "") + "  " + letter.value("delivery", "") + "  " +
+    const auto owner = all_owners ? core::text_member(letter, "owner") + "  " : std::string{};
+    app::print_line(letter.value("died", "") + "  " + owner + letter.value("delivery", "") + "  " +
                     letter.value("webhook", "") + "  " + letter.value("type", "") + "  " +
                     letter.value("reason", "") + " after " +
                     std::to_string(letter.value("attempts", 0)) + " attempts" +
@@ -76,11 +78,11 @@ void print_letter(const Json& letter) {
 }
 
 /// Prints a page; returns the `next` of the following page, empty at the end.
-std::string print_page(const Json& page, bool json, std::size_t& left) {
+std::string print_page(const Json& page, const DeadWanted& wanted, bool all_owners,
+                       std::size_t& shown) {
     for (const auto& letter : page.value("letters", Json::array())) {
-        if (left == 0) return "";
-        json ? print_json(letter) : print_letter(letter);
-        --left;
+        wanted.json ? print_json(letter) : print_letter(letter, all_owners);
+        ++shown;
     }
     return core::text_member(page, "next");
 }
@@ -92,32 +94,47 @@ std::string order_of(const DeadWanted& wanted, std::size_t limit, bool dry_run) 
     return core::json_text(order);
 }
 
-int print_dry_run(const std::string& action, const Json& page) {
+/// Says that there are more than were shown, on standard error: the list may be read by a program.
+int note_more(client::ApiClient& api, const DeadWanted& wanted, std::size_t shown) {
+    const auto answer = api.ask(
+        {.method = "POST", .path = "/dead/drop", .body = order_of(wanted, kCountsOnly, true)});
+    if (!answer || !answer->good()) return refused(answer);
+    app::print_error("beckon: " + std::to_string(shown) + " of " +
+                     std::to_string(parsed(*answer).value("matched", shown)) +
+                     " shown; --limit 0 shows all");
+    return app::kDone;
+}
+
+int print_dry_run(const std::string& action, const Json& page, bool all_owners) {
     const auto disabled = page.value("disabled", 0);
     app::print_line(std::to_string(page.value("matched", 0)) + " dead letters match" +
                     (disabled == 0 ? ""
                                    : "; " + std::to_string(disabled) +
                                          " of them are of webhooks that are disabled") +
                     ". Nothing was changed: --yes does " + action + " them.");
-    for (const auto& letter : page.value("sample", Json::array())) print_letter(letter);
+    for (const auto& letter : page.value("sample", Json::array())) {
+        print_letter(letter, all_owners);
+    }
     return page.value("matched", 0) == 0 ? app::kNothingFound : app::kDone;
 }
 
-int list_dead(client::ApiClient& api, const DeadWanted& wanted) {
-    std::size_t left = wanted.limit == 0 ? static_cast<std::size_t>(-1) : wanted.limit;
+/// Exit code 3 where nothing matches.
+int list_dead(client::ApiClient& api, const DeadWanted& wanted, bool all_owners) {
+    const auto most = wanted.limit == 0 ? static_cast<std::size_t>(-1) : wanted.limit;
+    std::size_t shown = 0;
     std::string after;
     do {
-        std::string path = "/dead?limit=" + std::to_string(std::min(left, kPageMax));
+        std::string path = "/dead?limit=" + std::to_string(std::min(most - shown, kPageMax));
         for (const auto& [name, value] : fields_of(wanted)) {
             path.append("&").append(name).append("=").append(core::percent_encoded(value));
         }
         if (!after.empty()) path += "&after=" + core::percent_encoded(after);
         const auto answer = api.ask({.path = path});
         if (!answer || !answer->good()) return refused(answer);
-        const auto page = parsed(*answer);
-        after = print_page(page, wanted.json, left);
-    } while (!after.empty() && left > 0);
-    return 0;
+        after = print_page(parsed(*answer), wanted, all_owners, shown);
+    } while (!after.empty() && shown < most);
+    if (!after.empty()) return note_more(api, wanted, shown);
+    return shown == 0 ? app::kNothingFound : app::kDone;
 }
 
 int show_dead(client::ApiClient& api, const std::string& id) {
@@ -129,7 +146,7 @@ int show_dead(client::ApiClient& api, const std::string& id) {
 
 /// `action`: redrive or drop. Exit code 3 where nothing matches.
 int settle_dead(client::ApiClient& api, const std::string& action, const DeadWanted& wanted,
-                const SettleDead& how) {
+                const SettleDead& how, bool all_owners) {
     std::size_t left = how.limit == 0 ? static_cast<std::size_t>(-1) : how.limit;
     std::size_t settled = 0;
     for (;;) {
@@ -140,7 +157,7 @@ int settle_dead(client::ApiClient& api, const std::string& action, const DeadWan
                                      .body = order_of(wanted, batch, !how.yes)});
         if (!answer || !answer->good()) return refused(answer);
         const auto page = parsed(*answer);
-        if (!how.yes) return print_dry_run(action, page);
+        if (!how.yes) return print_dry_run(action, page, all_owners);
         const auto done = page.value("settled", std::size_t{0});
         const auto gone = page.value("gone", std::size_t{0});
         settled += done;
@@ -173,7 +190,7 @@ void add_filter(CLI::App& command, DeadWanted& wanted) {
         ->check(app::not_empty());
     command
         .add_option("--reason", wanted.reason,
-                    "Only letters with this reason: refused, timed_out, gone, …")
+                    "Only letters with this reason: refused, timed_out, gone, webhook_disabled, …")
         ->check(app::not_empty());
     command
         .add_option("--since", wanted.since,
@@ -181,6 +198,14 @@ void add_filter(CLI::App& command, DeadWanted& wanted) {
         ->check(app::not_empty());
     command.add_option("--before", wanted.before, "Only letters of an earlier time")
         ->check(app::not_empty());
+}
+
+void add_all_owners(CLI::App& command, ApiAccess& access) {
+    command
+        .add_flag("--all-owners", access.all_owners,
+                  "Dead letters of every owner, as an operator with the key ring")
+        ->excludes("--token")
+        ->excludes("--owner");
 }
 
 void add_pace(CLI::App& command, SettleDead& settle) {
@@ -194,11 +219,13 @@ void add_pace(CLI::App& command, SettleDead& settle) {
 
 void add_settling(app::CommandLine& line, CLI::App& group, const char* name, const char* help,
                   DeadOptions& o) {
-    auto& command = add_api_command(
-        line, group, {name, help}, o.access,
-        [&o, name](client::ApiClient& api) { return settle_dead(api, name, o.wanted, o.settle); });
+    auto& command =
+        add_api_command(line, group, {name, help}, o.access, [&o, name](client::ApiClient& api) {
+            return settle_dead(api, name, o.wanted, o.settle, o.access.all_owners);
+        });
     command.add_option("ID", o.wanted.ids, "Ids of deliveries; without them the filters choose")
         ->check(app::not_empty());
+    add_all_owners(command, o.access);
     add_filter(command, o.wanted);
     add_pace(command, o.settle);
 }
@@ -215,15 +242,18 @@ void add_dead_commands(app::CommandLine& line) {
     auto& group = line.add_group("dead", "Deliveries to webhooks that were given up");
     auto& list = add_api_command(
         line, group, {"list", "Show one line for each dead letter, the oldest first"}, o.access,
-        [&o](client::ApiClient& api) { return list_dead(api, o.wanted); });
+        [&o](client::ApiClient& api) { return list_dead(api, o.wanted, o.access.all_owners); });
+    add_all_owners(list, o.access);
     add_filter(list, o.wanted);
     list.add_option("--limit", o.wanted.limit, "At most so many; 0: all")
-        ->check(app::whole_number());
+        ->check(app::whole_number())
+        ->capture_default_str();
     list.add_flag("--json", o.wanted.json, "Print a JSON object in each line");
-    add_api_command(line, group, {"show", "Show a dead letter with its event and history"},
-                    o.access, [&o](client::ApiClient& api) { return show_dead(api, o.id); })
-        .add_option("ID", o.id, "Of the delivery")
-        ->required();
+    auto& show =
+        add_api_command(line, group, {"show", "Show a dead letter with its event and history"},
+                        o.access, [&o](client::ApiClient& api) { return show_dead(api, o.id); });
+    show.add_option("ID", o.id, "Of the delivery")->required();
+    add_all_owners(show, o.access);
     add_settling(line, group, "redrive", "Deliver dead letters again, under their old ids", o);
     add_settling(line, group, "drop", "Drop dead letters for good", o);
 }
@@ -235,9 +265,11 @@ void add_replay_redrive(app::CommandLine& line, CLI::App& group) {
 
 void add_webhook_redrive(app::CommandLine& line, CLI::App& group) {
     auto& o = options();
-    auto& command = add_api_command(
-        line, group, {"redrive", "Deliver its dead letters again"}, o.access,
-        [&o](client::ApiClient& api) { return settle_dead(api, "redrive", o.wanted, o.settle); });
+    auto& command = add_api_command(line, group, {"redrive", "Deliver its dead letters again"},
+                                    o.access, [&o](client::ApiClient& api) {
+                                        return settle_dead(api, "redrive", o.wanted, o.settle,
+                                                           o.access.all_owners);
+                                    });
     command.add_option("ID", o.wanted.webhook, "Of the webhook")
         ->check(app::not_empty())
         ->required();

@@ -16,6 +16,7 @@ namespace {
 /// The options' values; they live as long as the process, since CLI11 keeps references.
 struct Options {
     ApiAccess access;
+    ApiAccess sender;  ///< of `events send`
     CreateWebhook create;
     WebhookListenOptions listen;
     SendEvent event;
@@ -89,8 +90,9 @@ void add_webhooks(app::CommandLine& line, Options& o) {
     auto& group =
         line.add_group("webhooks", "Make and manage webhooks, which get events as HTTP requests");
     add_create(line, group, o);
-    add_api_command(line, group, {"list", "One line for each webhook of the owner"}, o.access,
-                    list_webhooks);
+    add_api_command(line, group,
+                    {"list", "One line for each webhook of one owner; exit code 3: it has none"},
+                    o.access, list_webhooks);
     add_for_one(line, group, "show", "Show a webhook without its secret", o,
                 [&o](client::ApiClient& api) { return show_webhook(api, o.id); });
     add_for_one(line, group, "change", "Change the fields that a JSON object names", o,
@@ -99,7 +101,10 @@ void add_webhooks(app::CommandLine& line, Options& o) {
         ->required();
     for (const auto& [name, help] :
          {std::pair{"enable", "Enable a webhook again"},
-          std::pair{"disable", "Disable a webhook: deliveries that are due become dead letters"},
+          std::pair{"disable",
+                    "Disable a webhook: new events are not kept for it and cannot be redriven; "
+                    "deliveries that "
+                    "already wait become dead letters"},
           std::pair{"test", "Send a webhook an event of type beckon.webhook.test"}}) {
         add_for_one(line, group, name, help, o,
                     [&o, action = std::string{name}](client::ApiClient& api) {
@@ -127,8 +132,15 @@ void add_webhooks(app::CommandLine& line, Options& o) {
 
 void add_events(app::CommandLine& line, Options& o) {
     auto& group = line.add_group("events", "Post the events that webhooks get");
-    auto& send = add_api_command(line, group, {"send", "Post one event"}, o.access,
-                                 [&o](client::ApiClient& api) { return send_event(api, o.event); });
+    auto& send = line.add_configured(
+        group, "send", "Post one event, which reaches the owner's own webhooks",
+        app::Reader::webhooks, [&o](const app::Config& config, const app::Sources&) {
+            return send_event(*open_api(config, sender_of(o.sender, o.event)), o.event);
+        });
+    add_api_access(send, o.sender);
+    send.add_flag("--publish-to-all", o.sender.publishes_to_all,
+                  "It reaches the webhooks of every owner, not only the owner's own")
+        ->excludes("--token");
     send.add_option("TYPE", o.event.type, "For example order.created")->required();
     send.add_option("DATA", o.event.data, "JSON; other data are sent as text");
     send.add_option("--source", o.event.source, "The source of the event")->capture_default_str();
@@ -138,7 +150,8 @@ void add_events(app::CommandLine& line, Options& o) {
     send.add_option("--partition-key", o.event.partition_key,
                     "Ordered webhooks get events with the same key in the order in which they "
                     "were posted");
-    send.add_option("--for-owner", o.event.for_owner, "Only webhooks of this owner get it");
+    send.add_option("--for-owner", o.event.for_owner,
+                    "Only webhooks of this owner get it, whoever posts it");
     app::add_duration(
         send, "--wait",
         "Wait up to 24s for the first attempts at the owner's webhooks, and print them",

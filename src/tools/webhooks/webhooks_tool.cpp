@@ -1,6 +1,7 @@
 #include "tools/webhooks/webhooks_tool.hpp"
 
 #include "app/command/output.hpp"
+#include "app/exit_codes.hpp"
 #include "app/process/process.hpp"
 #include "core/ascii.hpp"
 #include "core/ids.hpp"
@@ -121,7 +122,8 @@ int list_webhooks(client::ApiClient& api) {
     const auto answer = api.ask({.path = "/webhooks"});
     if (!answer || !answer->good()) return refused(answer);
     const auto page = parsed(*answer);
-    for (const auto& webhook : page.value("webhooks", Json::array())) {
+    const auto webhooks = page.value("webhooks", Json::array());
+    for (const auto& webhook : webhooks) {
         const bool enabled = webhook.value("enabled", true);
         app::print_line(
             core::text_member(webhook, "id") + "  " +
@@ -130,7 +132,7 @@ int list_webhooks(client::ApiClient& api) {
             joined(webhook.value("types", Json::array())));
     }
     if (page.contains("usage")) app::print_line(usage_line(page["usage"]));
-    return 0;
+    return webhooks.empty() ? app::kNothingFound : app::kDone;
 }
 
 int show_webhook(client::ApiClient& api, const std::string& id) {
@@ -169,6 +171,11 @@ int show_attempts(client::ApiClient& api, const std::string& id) {
         }
     }
     return 0;
+}
+
+ApiAccess sender_of(ApiAccess access, const SendEvent& event) {
+    if (!event.for_owner.empty()) access.publishes_to_all = true;
+    return access;
 }
 
 int send_event(client::ApiClient& api, const SendEvent& event) {

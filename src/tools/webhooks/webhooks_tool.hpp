@@ -7,7 +7,8 @@
 #include <vector>
 
 /// The commands `beckon webhooks` and `beckon events`: each asks the API and prints its answer.
-/// Exit codes: 0, and 1 with one line on standard error.
+/// Exit codes: 0, 1 with one line on standard error, and 3
+/// where there is nothing to list.
 namespace beckon::tools {
 
 struct CreateWebhook {
@@ -45,6 +46,9 @@ struct SendEvent {
     std::string for_owner;
     std::chrono::seconds wait{};  ///< for the first attempts; zero: not at all
 };
+/// How `events send` comes to the API: the token that is made lets the event reach other owners'
+/// webhooks only if the command says so.
+ApiAccess sender_of(ApiAccess access, const SendEvent& event);
 int send_event(client::ApiClient& api, const SendEvent& event);
 
 /// Prints the token of an owner.

@@ -2,7 +2,9 @@
 
 #include "app/process/process.hpp"
 #include "core/json_text.hpp"
+#include "retry/api/owner_token.hpp"
 #include "support/temp_dir.hpp"
+#include "tools/new_installation.hpp"
 
 #include <fstream>
 #include <string>
@@ -28,6 +30,22 @@ TEST_CASE("a filter that is no JSON, or is nested without end, is refused", "[we
     const auto deep = std::string(200'000, '[') + std::string(200'000, ']');
     CHECK_THROWS_WITH(tools::body_of({.url = "https://a.example/", .filter = deep}),
                       Contains("nested too deeply: 64 levels are allowed"));
+}
+
+// Fails where a command that says nothing of other owners reaches their webhooks.
+TEST_CASE("the token of a command reaches other owners' webhooks only where it says so",
+          "[webhooks]") {
+    const test::NewInstallation installation;
+    const auto caller_of = [&](const tools::ApiAccess& access, const tools::SendEvent& event) {
+        const auto options =
+            tools::api_options(installation.config, tools::sender_of(access, event));
+        return *retry::check_token(installation.ring(), options.token);
+    };
+    CHECK(caller_of({.owner = "shop"}, {}) == retry::Caller{.owner = "shop"});
+    const retry::Caller to_all{.owner = "shop", .publishes_to_all = true};
+    CHECK(caller_of({.owner = "shop", .publishes_to_all = true}, {}) == to_all);
+    // The event names the one owner whom it reaches.
+    CHECK(caller_of({.owner = "shop"}, {.for_owner = "bank"}) == to_all);
 }
 
 TEST_CASE("headers of one's own are given in the command, or in a file", "[webhooks]") {
