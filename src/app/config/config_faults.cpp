@@ -58,10 +58,12 @@ void check_edge_path(const Config& config, std::vector<ConfigFault>& faults) {
                                        " letters, digits and -._~/, e.g. /push"});
 }
 
-/// Whether it is a name or an address; what is all digits is a port that has lost its host.
+/// Whether it is a name or an address, of IPv6 in brackets; what is all digits is a port that has
+/// lost its host.
 bool may_be_host(std::string_view host) {
     constexpr std::string_view kAllowed =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._[:]%";
+    if (!host.starts_with('[') && host.find(':') != host.npos) return false;
     return host.find_first_not_of(kAllowed) == host.npos &&
            host.find_first_not_of("0123456789") != host.npos;
 }

@@ -11,6 +11,7 @@
 #include "tools/commands.hpp"
 #include "tools/running/ops_client.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -22,6 +23,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -169,7 +171,11 @@ public:
             throw app::StartupError(target_.string() +
                                     " exists already: name a directory for this copy");
         }
-        fs::remove_all(path_);
+        if (fs::exists(path_)) {
+            throw app::StartupError(path_.string() +
+                                    " exists: a backup that did not end has left it, or it is of "
+                                    "somebody else; remove it if you do not need it");
+        }
         make_directory(path_, original);
     }
     ~Unfinished() {
@@ -192,6 +198,31 @@ private:
     bool done_ = false;
 };
 
+/// One backup at a time of a directory: the copy that the process makes for it has one place.
+class OnlyBackup {
+public:
+    explicit OnlyBackup(const fs::path& data)
+        : directory_(::open(data.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+        if (!directory_) fail_at(data, "cannot open", errno);
+        if (::flock(directory_.get(), LOCK_EX | LOCK_NB) != 0) {
+            throw app::StartupError("another backup of " + data.string() + " is being made");
+        }
+    }
+
+private:
+    const net::Descriptor directory_;
+};
+
+/// Within the data directory a copy would go with it, and `backup` there is the process's own.
+void refuse_within(const fs::path& target, const fs::path& data) {
+    const auto inner = fs::weakly_canonical(target);
+    const auto outer = fs::weakly_canonical(data);
+    const auto ends = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+    if (ends.first != outer.end()) return;
+    throw app::StartupError(target.string() + " is within the data directory " + data.string() +
+                            ": name a directory elsewhere, best on another disk");
+}
+
 fs::path without_slash(const fs::path& path) {
     return path.has_filename() ? path : path.parent_path();
 }
@@ -204,6 +235,8 @@ int run_backup(const app::Config& config, const fs::path& target) {
         throw app::StartupError("there is no log in " + (config.data / "log").string() +
                                 ": --data names the directory (a log on Kafka is backed up there)");
     }
+    refuse_within(without_slash(target), without_slash(config.data));
+    const OnlyBackup only{config.data};
     Unfinished copy{without_slash(target), config.data};
     if (app::DataDirectory::in_use(config.data)) {
         const Snapshot snapshot{config};
