@@ -269,6 +269,7 @@ test('the page of a webhook shows its attempts, and each act does what its plan 
     await act('Disable', 'become dead letters', 'Confirm: disable', 'The webhook is disabled.');
     await seen(tab, '.notice.bad', 'It is disabled (by an operator)');
     await act('Enable', 'Its dead letters stay', 'Confirm: enable', 'The webhook is enabled.');
+    await seen(tab, 'p', 'No attempt was made since then.'); // those from before say nothing of it
     await act('Rotate the secret', 'until the next rotation', 'Confirm: rotate the secret', 'The webhook has a new secret.');
     assert.match(await tab.$eval('.secret', (code) => code.textContent), /^whsec_/);
     assert.deepEqual(tab.complaints, []);

@@ -318,6 +318,9 @@ TEST_CASE("the directory follows from the records, in any number of readings", "
     apply(
         encode("0190aa", WebhookState{.enabled = false, .reason = std::string{kDisabledByOwner}}));
     CHECK(directory.disabled() == 0);
+    apply(encode("0190aa",
+                 WebhookState{.enabled = false, .reason = std::string{kDisabledByOperator}}));
+    CHECK(directory.disabled() == 0);
     apply(encode("0190aa", WebhookState{.enabled = false, .reason = "failing"}));
     CHECK(directory.disabled() == 1);
     apply(encode("0190aa", WebhookState{}));

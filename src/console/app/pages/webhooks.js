@@ -13,6 +13,7 @@ import { webhookPage } from './webhook.js';
 function failure(one) {
     if (!one.enabled) return null;
     if (one.failing_since) return `since ${time(one.failing_since)}`;
+    if (one.attempts?.at && one.enabled_at && Date.parse(one.attempts.at) < one.enabled_at) return null; // it says nothing of now
     return one.attempts?.at && one.attempts.outcome !== 'delivered' ? 'its last attempt failed' : null;
 }
 
