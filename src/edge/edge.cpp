@@ -389,12 +389,13 @@ std::string Edge::Impl::why_not_ready() const {
 /// Sends the group a heartbeat: this node is alive, as long as all of its loops turn and its store
 /// takes their writes.
 void Edge::Impl::tick() {
+    // First: an exception below must not end the later ones.
+    control.post_after(config.session_timeout / 8, lifetime.guard([this] { tick(); }));
     check_loops_and_store();
     if (halted.empty()) cluster->still_alive();
     if (links) links->measure();
     update_readiness();  // the nodes alive may have changed without any placement
     log_what_is_served();
-    control.post_after(config.session_timeout / 8, lifetime.guard([this] { tick(); }));
 }
 
 void Edge::Impl::check_loops_and_store() {
@@ -409,8 +410,8 @@ void Edge::Impl::check_loops_and_store() {
 /// that it hangs. It reports by itself when it goes on.
 void Edge::Impl::watch_control() {
     homes.front()->remote().post_after(config.session_timeout / 8, [this] {
-        if (auto why = why_stalled(control); !why.empty()) set_unready(std::move(why));
         watch_control();
+        if (auto why = why_stalled(control); !why.empty()) set_unready(std::move(why));
     });
 }
 

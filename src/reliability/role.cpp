@@ -177,11 +177,12 @@ struct Role::Impl {
 
     void tick() {
         if (closed) return;
+        // Before the work: an exception there must not end the later ones.
+        thread.loop().post_after(kTick, [this] { tick(); });
         cluster->still_alive();
         for (const auto& [partition, home] : homes) home->tick();
         announce();
         measure();
-        thread.loop().post_after(kTick, [this] { tick(); });
     }
 
     void measure() {

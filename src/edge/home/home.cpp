@@ -275,6 +275,8 @@ void Home::Impl::ended(Closing closing) {
 }
 
 void Home::Impl::tick() {
+    // First: an exception below must not end the later ones.
+    context.executor.post_after(kTick, lifetime.guard([this] { tick(); }));
     if (leadership.serving()) {
         registrations.tick();
         removals.tick();
@@ -283,7 +285,6 @@ void Home::Impl::tick() {
         store->write_postponed(false);
         fold.request_turn();
     }
-    context.executor.post_after(kTick, lifetime.guard([this] { tick(); }));
 }
 
 // --- Home

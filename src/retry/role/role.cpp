@@ -323,6 +323,7 @@ void Role::Impl::ask(ApiRequest request, const Api::Reply& reply) {
 }
 
 void Role::Impl::tick() {
+    loop.post_after(kTick, [this] { tick(); });  // first: an exception below ends no later tick
     // To the group a node is alive while all its loops are: else another takes over.
     if (watch_loops()) node->still_alive();
     node->measure();
@@ -331,7 +332,6 @@ void Role::Impl::tick() {
     measure_turns();
     warn_of_bridges();
     bridge_metrics.measure(bridges->bridges());
-    loop.post_after(kTick, [this] { tick(); });
 }
 
 void Role::Impl::measure_turns() {
