@@ -181,7 +181,7 @@ test('by keyboard alone: from the list to a webhook, its secret rotated after a 
     const tab = await open('#/webhooks');
     await tabTo(tab, `a[data-key="${IDS.hanging}"]`);
     await tab.keyboard.press('Enter');
-    await says(tab, '.notice.bad', 'hangs or is overloaded');
+    await says(tab, '.notice.bad', 'does not answer in time');
     await tabTo(tab, 'button[data-key="act rotate"]');
     await tab.keyboard.press('Enter');
     await says(tab, '.plan li', 'until the next rotation');

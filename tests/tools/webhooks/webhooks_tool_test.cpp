@@ -45,7 +45,9 @@ TEST_CASE("the token of a command reaches other owners' webhooks only where it s
     const retry::Caller to_all{.owner = "shop", .publishes_to_all = true};
     CHECK(caller_of({.owner = "shop", .publishes_to_all = true}, {}) == to_all);
     // The event names the one owner whom it reaches.
-    CHECK(caller_of({.owner = "shop"}, {.for_owner = "bank"}) == to_all);
+    tools::SendEvent for_another;
+    for_another.for_owner = "bank";
+    CHECK(caller_of({.owner = "shop"}, for_another) == to_all);
 }
 
 TEST_CASE("headers of one's own are given in the command, or in a file", "[webhooks]") {
