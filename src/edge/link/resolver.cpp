@@ -3,6 +3,7 @@
 #include "core/authority.hpp"
 #include "core/contain.hpp"
 #include "core/handle.hpp"
+#include "net/descriptor.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,7 +17,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <unistd.h>
 
 namespace beckon::edge::link {
 
@@ -26,22 +26,6 @@ using core::Fault;
 namespace {
 
 constexpr const char* kThreadName = "link-resolve";
-
-/// A socket that has no owner yet: it is closed unless somebody takes it.
-class Socket {
-public:
-    explicit Socket(int fd) : fd_(fd) {}
-    ~Socket() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    Socket(const Socket&) = delete;
-    Socket& operator=(const Socket&) = delete;
-    int get() const { return fd_; }
-    int take() { return std::exchange(fd_, -1); }
-
-private:
-    int fd_;
-};
 
 /// 0: connected. Else the `errno` of the connection that was not made.
 int connect_within(int fd, const Endpoint& endpoint, core::Duration limit) {
@@ -105,13 +89,13 @@ core::Result<int> connect_to_any(const std::vector<Endpoint>& endpoints, core::D
     bool all_refused = !endpoints.empty();
     std::string why = "the host has no address";
     for (std::size_t i = 0; i < endpoints.size(); ++i) {
-        Socket socket{::socket(endpoints[i].address.ss_family,
-                               SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+        net::Descriptor socket{::socket(endpoints[i].address.ss_family,
+                                        SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
         const auto share = (end - std::chrono::steady_clock::now()) /
                            static_cast<core::Duration::rep>(endpoints.size() - i);
         const int error =
             socket.get() < 0 ? errno : connect_within(socket.get(), endpoints[i], share);
-        if (error == 0) return socket.take();
+        if (error == 0) return socket.release();
         all_refused = all_refused && error == ECONNREFUSED;
         why = std::strerror(error);
     }
@@ -126,9 +110,9 @@ void Resolver::connect(Address to, Connecting done) {
     const auto answer = [remote = lifetime_.remote(),
                          done = std::move(done)](core::Result<int> made) {
         // Closes the socket if nobody is there any more to take it.
-        const auto socket = std::make_shared<Socket>(made ? *made : -1);
+        const auto socket = std::make_shared<net::Descriptor>(made ? *made : -1);
         remote.post([done, made = std::move(made), socket] {
-            static_cast<void>(socket->take());
+            static_cast<void>(socket->release());
             done(made);
         });
     };
