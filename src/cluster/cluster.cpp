@@ -50,7 +50,7 @@ struct Cluster::Impl final : fold::MemoryState {
     // --- fold::State
     void replay(fold::InputIndex, const core::RecordView& record) override;
     core::Result<void> clear() override;
-    void committed() override;
+    void turn_ended() override;
     void caught_up() override;
     void restarted(std::string_view why) override;
 
@@ -177,7 +177,7 @@ void Cluster::Impl::restarted(std::string_view) {
     claiming = 0;
 }
 
-void Cluster::Impl::committed() {
+void Cluster::Impl::turn_ended() {
     if (!std::exchange(has_read, false)) return;
     const auto changed = std::exchange(placed_now, {});
     const auto lost = std::exchange(repairs, {});

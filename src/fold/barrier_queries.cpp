@@ -18,7 +18,7 @@ void BarrierQueries::confirm(const std::vector<InputIndex>& of, Answer answer) {
 void BarrierQueries::when_folded(InputIndex i, core::Offset offset, Answer answer) {
     auto admitted = admit(std::move(answer));
     if (!admitted) return;
-    if (inputs_[i]->committed() > offset) {
+    if (inputs_[i]->position() > offset) {
         executor_.post(lifetime_.guard([admitted] { admitted({}); }));
         return;
     }

@@ -18,7 +18,7 @@ public:
 
     /// Answered once a read barrier of ours has passed on each of `of`.
     void confirm(const std::vector<InputIndex>& of, Answer answer);
-    /// Answered once the record at `offset` is committed, or after kAnswerTimeout.
+    /// Answered once the turn of the record at `offset` has ended, or after kAnswerTimeout.
     void when_folded(InputIndex input, core::Offset offset, Answer answer);
     void refuse(core::Error why, const Answer& answer);
     /// Answers all that wait; any answer may destroy this.

@@ -67,7 +67,7 @@ struct Fold::Impl {
     core::Result<void> commit();
     void not_committed(const Error& why);
     bool has_gone_back() const;
-    void after_commit(bool more);
+    void end_turn(bool more);
     void caught_up();
 
     // --- queries
@@ -249,7 +249,7 @@ void Fold::Impl::schedule_turn() {
     }));
 }
 
-/// Take, replay, commit; all effects come after the commit.
+/// Take, replay, commit if the state asks for it; all effects come last.
 void Fold::Impl::turn() {
     if (phase == Phase::opening) return;
     bool more = uncommitted;  // records that were not taken meanwhile
@@ -266,7 +266,7 @@ void Fold::Impl::turn() {
         }
     }
     if (const auto committed = commit(); !committed) return not_committed(committed.error());
-    after_commit(more);
+    end_turn(more);
 }
 
 /// Logs one line for each series of failures.
@@ -319,15 +319,15 @@ bool Fold::Impl::has_gone_back() const {
     return false;
 }
 
-/// After the commit: the user's effects first, then the waiters.
-void Fold::Impl::after_commit(bool more) {
+/// The user's effects first, then the waiters.
+void Fold::Impl::end_turn(bool more) {
     const auto term = life.term();
     batching_since = context.clock.mono();
-    for (const auto& input : inputs) input->commit();
-    state.committed();
+    for (const auto& input : inputs) input->turn_ended();
+    state.turn_ended();
     for (InputIndex i = 0; !term.over() && i < inputs.size(); ++i) {
-        inputs[i]->waiters().passed(inputs[i]->committed());
-        if (!term.over()) inputs[i]->barrier().passed(inputs[i]->committed());
+        inputs[i]->waiters().passed(inputs[i]->position());
+        if (!term.over()) inputs[i]->barrier().passed(inputs[i]->position());
     }
     if (term.over()) return;
     if (phase == Phase::restoring) {
@@ -371,7 +371,7 @@ void Fold::Impl::tick() {
     }
     if (phase == Phase::following) {
         std::vector<log::GroupOffset> offsets;
-        for (const auto& input : inputs) offsets.push_back({input->where(), input->committed()});
+        for (const auto& input : inputs) offsets.push_back({input->where(), input->position()});
         reports.update(offsets);
     }
     report_failures();

@@ -36,7 +36,7 @@ struct Options {
     std::string_view folder = "fold";
     std::vector<log::TopicPartition> inputs;
     core::NodeId node;
-    /// Under which committed positions are reported to the log, for lag tools; without prefix.
+    /// Under which positions are reported to the log, for lag tools; without prefix.
     /// Empty: not at all.
     std::string group;
     /// It delivers what it reads: log::PartitionReader::paces_puts().
@@ -75,18 +75,18 @@ public:
 
     void start();
 
-    /// Answers once all records that were in the inputs at the call are committed (a read barrier
+    /// Answers once all records that were in the inputs at the call are folded (a read barrier
     /// on each). Errors: unavailable (not following yet, restarted meanwhile, or the log is away),
     /// timed_out, full; an error is never the negative answer.
     void confirm(Answer answer);
     /// A read barrier on one input.
     void confirm(InputIndex input, Answer answer);
 
-    /// Answers once `offset` of an input is committed. Errors: as confirm().
+    /// Answers once `offset` of an input is folded. Errors: as confirm().
     void when_folded(InputIndex input, core::Offset offset, Answer answer);
 
-    /// The state changed through a decision and not through a record: commit it soon, and call
-    /// committed().
+    /// The state changed through a decision and not through a record: a turn comes soon, with a
+    /// commit() if the state is dirty(), and turn_ended().
     void request_turn();
 
     /// True after the loop stalled, until a read barrier that was set since has passed: another
@@ -97,7 +97,7 @@ public:
     Phase phase() const;
     /// As in progress().
     const std::optional<Stuck>& stuck() const;
-    /// Everything of the input below this is replayed (and committed, when committed() is called).
+    /// Everything of the input below this is replayed.
     core::Offset position(InputIndex input) const;
 
     /// The log's time in an input's partition.
@@ -107,7 +107,7 @@ public:
     /// it for everything that is published to the inputs.
     log::Publisher& publisher();
 
-    /// Whether committed positions are reported under Options::group (from the start: yes). Of
+    /// Whether positions are reported under Options::group (from the start: yes). Of
     /// several folds of a partition only the one that serves should.
     void report_offsets(bool wanted);
 

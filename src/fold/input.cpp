@@ -55,7 +55,7 @@ void Input::received_ends(const log::Ends& ends) {
 }
 
 void Input::begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<ReadBarrier> barrier) {
-    replayed_ = committed_ = checkpoint.next;
+    replayed_ = position_ = checkpoint.next;
     newest_ = checkpoint.caught_up;
     drained_ = has_more_ = moved_ = false;
     at_end_.reset();
@@ -88,14 +88,14 @@ core::Result<log::Taken> Input::take(std::size_t max, const log::RecordSink& sin
     return taken;
 }
 
-void Input::commit() {
-    committed_ = replayed_;
+void Input::turn_ended() {
+    position_ = replayed_;
     note_end();
 }
 
 /// The reader has no more records, and no report has named a later end.
 void Input::note_end() {
-    if (drained_ && committed_ >= ends_.end) at_end_ = clock_.mono();
+    if (drained_ && position_ >= ends_.end) at_end_ = clock_.mono();
 }
 
 bool Input::at_end() const {
@@ -118,8 +118,8 @@ bool Input::wants_report() const {
 }
 
 InputProgress Input::progress() const {
-    InputProgress out{where_, committed_, std::max(ends_.end, committed_), {}};
-    if (committed_ < out.end && newest_ != core::Timestamp{} && log_clock_.learned()) {
+    InputProgress out{where_, position_, std::max(ends_.end, position_), {}};
+    if (position_ < out.end && newest_ != core::Timestamp{} && log_clock_.learned()) {
         out.lag = std::max<core::Duration>(log_clock_.now() - newest_, core::Duration::zero());
         // If no record came for an hour, the next one is not an hour old.
         if (at_end_) out.lag = std::min(out.lag, clock_.mono() - *at_end_);

@@ -70,15 +70,15 @@ public:
     /// The last chunk was not the last.
     bool has_more() const { return has_more_; }
     core::Offset replayed() const { return replayed_; }
-    core::Offset committed() const { return committed_; }
+    /// The records below it are folded, and what follows from them has left.
+    core::Offset position() const { return position_; }
     /// Whether the state should be notified where we are, and if that is the log's end.
     bool moved() const { return moved_; }
     bool at_end() const;
     bool end_report_is_due() const;
     void reported(bool at_end);
-    /// All replayed records are committed.
-    void commit();
-    bool passed_first_barrier() const { return committed_ > first_barrier_; }
+    void turn_ended();
+    bool passed_first_barrier() const { return position_ > first_barrier_; }
 
     /// Records came in, and for too long no publish of our own has reported the log's time.
     bool wants_report() const;
@@ -102,13 +102,13 @@ private:
     core::MonoTime ends_received_{};
     core::Offset first_barrier_ = 0;
     core::Offset replayed_ = 0;
-    core::Offset committed_ = 0;
+    core::Offset position_ = 0;
     core::Timestamp newest_{};  ///< append time of the last replayed record
     bool drained_ = false;      ///< the reader's last word
     bool has_more_ = false;
     bool moved_ = false;             ///< since the state was notified
     core::MonoTime others_wrote_{};  ///< when a record that is not a control record was read last
-    std::optional<core::MonoTime> at_end_;  ///< when everything that was known of was committed
+    std::optional<core::MonoTime> at_end_;  ///< when everything that was known of was folded
     core::MonoTime reported_end_{};  ///< when the state was last notified that this is the end
 };
 

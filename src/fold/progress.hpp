@@ -23,9 +23,9 @@ inline std::string_view to_string(Phase phase) { return core::name_of(phase); }
 
 struct InputProgress {
     log::TopicPartition where;
-    core::Offset position = 0;  ///< everything below is committed
+    core::Offset position = 0;  ///< everything below is folded
     core::Offset end = 0;       ///< of the log, as last learned
-    /// The age of the oldest record not committed; 0 at the end. Too small by at most the time
+    /// The age of the oldest record not folded; 0 at the end. Too small by at most the time
     /// between two queries for the end (EndsWatch::kEvery) where the reader brings nothing.
     core::Duration lag{};
 

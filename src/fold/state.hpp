@@ -40,7 +40,7 @@ public:
     virtual void advance(InputIndex input, core::Offset next,
                          std::optional<core::Timestamp> caught_up) = 0;
 
-    /// Whether commit() has something to write.
+    /// Whether this turn is to end with a commit(). A state may collect changes over many turns.
     virtual bool dirty() const = 0;
 
     /// True if a restoring fold has collected so many changes that it commits before it takes more.
@@ -60,12 +60,12 @@ public:
     /// again after a pause if it fails.
     virtual core::Result<void> clear() = 0;
 
-    /// The end of a turn: all its records and decisions are committed. Frames, records and answers
-    /// that follow from them leave now, and not before. Decisions of this call itself wait for the
-    /// next turn, which follows if they made the state dirty.
-    virtual void committed() = 0;
+    /// The end of a turn, behind its commit() if there was one, which has worked. Frames, records
+    /// and answers that follow from its records and decisions leave now, and not before. Decisions
+    /// of this call itself may wait for the next turn, which follows if they made the state dirty.
+    virtual void turn_ended() = 0;
 
-    /// Read barriers have passed on every input, and all below them is committed: after the start,
+    /// Read barriers have passed on every input, and all below them is folded: after the start,
     /// and again after each restart.
     virtual void caught_up() = 0;
 

@@ -72,7 +72,7 @@ private:
     // fold::State
     void replay(InputIndex input, const core::RecordView& record) override;
     core::Result<void> clear() override;
-    void committed() override {}
+    void turn_ended() override {}
     void caught_up() override { events_.caught_up(); }
     void restarted(std::string_view) override {}
     void progressed() override { events_.changed(); }

@@ -128,6 +128,10 @@ bool PartitionStore::commit_due() const {
            impl_->notifications.changed_bytes() >= kCommitBytes || broken();
 }
 
+std::size_t PartitionStore::changed_rows() const { return impl_->changed_rows(); }
+
+std::size_t PartitionStore::changed_bytes() const { return impl_->notifications.changed_bytes(); }
+
 bool PartitionStore::broken() const { return impl_->read_error().has_value(); }
 
 core::Result<void> PartitionStore::commit() {

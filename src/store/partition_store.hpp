@@ -25,9 +25,8 @@ namespace beckon::store {
 /// commit() writes the net changes together with the offsets. Owner's thread only.
 ///
 /// Commit seldom. A message that is put and finished between two commits is never written at all,
-/// and with a tenth of a second between commits most messages are; after a crash the records since
-/// the last commit are folded again. So: commit() when commit_due(), and from a timer of about 100
-/// ms while dirty().
+/// and with a second between commits most messages are; after a crash the records since the last
+/// commit are folded again.
 ///
 /// Folds are pure: `appended` and `time` below are append times of the records, never a clock, so
 /// that the same log gives the same state. Records are fed once each in the order of their offsets,
@@ -59,6 +58,9 @@ public:
     bool dirty() const;
     /// True if so much has collected that it should be written now, or a read failed.
     bool commit_due() const;
+    /// What commit() would write: rows, and bytes of messages.
+    std::size_t changed_rows() const;
+    std::size_t changed_bytes() const;
     /// A read failed since the last commit.
     bool broken() const;
 

@@ -123,7 +123,7 @@ public:
     std::size_t commits = 0;
     std::size_t most_in_a_commit = 0;
     std::size_t replayed = 0;
-    std::vector<Contents> seen_committed;  ///< the disk at each committed()
+    std::vector<Contents> seen_committed;  ///< the disk at each turn_ended()
 
     void decide(std::string what) { uncommitted.decisions.push_back(std::move(what)); }
 
@@ -169,7 +169,7 @@ public:
         disk = uncommitted = {};
         return {};
     }
-    void committed() override {
+    void turn_ended() override {
         seen_committed.push_back(disk);
         if (at_committed) at_committed();
     }

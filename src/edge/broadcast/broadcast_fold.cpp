@@ -67,7 +67,7 @@ core::Result<void> BroadcastFold::clear() {
     return {};
 }
 
-void BroadcastFold::committed() {
+void BroadcastFold::turn_ended() {
     if (!now_.complete || !std::exchange(changed_, false)) return;
     context_.changed(std::make_shared<const Broadcasts>(now_));
 }

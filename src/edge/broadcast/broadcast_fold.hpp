@@ -32,7 +32,7 @@ private:
     // fold::State
     void replay(fold::InputIndex input, const core::RecordView& record) override;
     core::Result<void> clear() override;
-    void committed() override;
+    void turn_ended() override;
     void caught_up() override;
     void restarted(std::string_view) override { now_.complete = false; }
 

@@ -19,6 +19,18 @@ namespace beckon::edge {
 namespace {
 
 constexpr core::Duration kTick = std::chrono::seconds{1};
+/// A home that follows the log writes its store so often (decision 0030), and the homes of a shard
+/// at moments of their own: each partition takes up to kCommitSpread less.
+constexpr core::Duration kCommitEvery = std::chrono::seconds{1};
+constexpr core::Duration kCommitSpread = std::chrono::milliseconds{256};
+/// It writes earlier what takes the shard's thread some milliseconds.
+constexpr std::size_t kCommitRowsMax = 1'024;
+constexpr std::size_t kCommitBytesMax = std::size_t{256} << 10;
+
+core::Duration commit_every(core::Partition partition) {
+    constexpr auto kSteps = kCommitSpread / std::chrono::milliseconds{1};
+    return kCommitEvery - std::chrono::milliseconds{partition * 37 % kSteps};
+}
 
 /// In the order of Options::inputs.
 constexpr fold::InputIndex kNotificationsInput = 0;
@@ -64,15 +76,12 @@ struct Home::Impl final : fold::State {
                  std::optional<core::Timestamp> caught_up) override {
         store->advance(source_of(input), next, caught_up);
     }
-    bool dirty() const override { return store->dirty(); }
+    bool dirty() const override;
     bool commit_due() const override { return store->commit_due(); }
-    core::Result<void> commit() override {
-        read_failed = store->broken();
-        return store->commit();
-    }
+    core::Result<void> commit() override;
     bool dropped_batch() const override { return read_failed; }
     core::Result<void> clear() override { return store->clear(); }
-    void committed() override;
+    void turn_ended() override;
     void caught_up() override;
     void restarted(std::string_view) override { leadership.restarted(); }
 
@@ -89,6 +98,8 @@ struct Home::Impl final : fold::State {
     Context context;
     const std::unique_ptr<store::PartitionStore> store;
     bool read_failed = false;  ///< before the last commit, which failed for it
+    bool commit_now = false;   ///< the last commit failed, or the home does not serve any more
+    core::MonoTime committed_at{};
 
     fold::Fold fold;
     Outbox outbox;
@@ -215,12 +226,29 @@ void Home::Impl::replay(fold::InputIndex input, const core::RecordView& record) 
     input == kNotificationsInput ? records.notification(record) : records.subscription(record);
 }
 
+/// Nothing that leaves depends on its rows being written: a home that is killed folds the last
+/// second again, from the log.
+bool Home::Impl::dirty() const {
+    if (!store->dirty()) return false;
+    return commit_now || fold.phase() != fold::Phase::following || store->broken() ||
+           store->changed_rows() >= kCommitRowsMax || store->changed_bytes() >= kCommitBytesMax ||
+           context.clock.mono() - committed_at >= commit_every(options.partition);
+}
+
+core::Result<void> Home::Impl::commit() {
+    read_failed = store->broken();
+    auto written = store->commit();
+    commit_now = !written;
+    if (written) committed_at = context.clock.mono();
+    return written;
+}
+
 // --- turns
 
-/// All records and decisions of the turn are in the store: their frames and records leave now.
-/// Left-over work has a budget, and its decisions wait for the next turn's commit.
-void Home::Impl::committed() {
-    leadership.committed();
+/// What follows from the records and decisions of the turn leaves now: frames and records.
+/// Left-over work has a budget, and its decisions wait for the next turn.
+void Home::Impl::turn_ended() {
+    leadership.turn_ended();
     outbox.flush(context.fronts);
     if (!leadership.serving()) return;
     tombstone_outbox.take_new();
@@ -237,7 +265,7 @@ void Home::Impl::committed() {
 /// uncommitted from which they could follow. Acknowledgements that the store postpones do not wait
 /// for a commit: their tombstones are published, without a report.
 void Home::Impl::flush_or_turn() {
-    if (store->dirty()) return fold.request_turn();
+    if (dirty()) return fold.request_turn();
     outbox.flush(context.fronts);
     tombstone_outbox.take_new();
 }
@@ -260,6 +288,7 @@ void Home::Impl::ended(Closing closing) {
     tombstone_outbox.flush();
     tombstone_outbox.stop();
     store->write_postponed(true);
+    commit_now = true;
     fold.request_turn();
     registrations.stop();
     removals.stop();
@@ -283,8 +312,8 @@ void Home::Impl::tick() {
         delivery.tick();
         if (!fold.suspect()) outcomes.expire(log_now());
         store->write_postponed(false);
-        fold.request_turn();
     }
+    fold.request_turn();
 }
 
 // --- Home

@@ -59,7 +59,7 @@ struct HomeOptions {
 /// Its parts: fold (the runtime), replay (records to the parts), leadership (does it serve?),
 /// clients (frames to the parts), hellos, sessions (the protocol), delivery, registrations,
 /// removals, purges, pending limit, outcomes (receipts), pending tombstones, outbox. All their
-/// decisions leave in one place, after the commit.
+/// decisions leave in one place, at the end of a turn.
 class Home {
 public:
     /// The dependencies of a home; all of them outlive it and belong to the same thread.

@@ -82,7 +82,7 @@ void Leadership::read(log::Topic topic, core::Offset offset, const core::Lease& 
     lease_.read(topic, offset, seen);
 }
 
-void Leadership::committed() {
+void Leadership::turn_ended() {
     if (!std::exchange(won_, false)) return;
     state_ = State::serving;
     core::log_debug("edge", "serving", {{"partition", partition_}, {"epoch", lease_.epoch()}});

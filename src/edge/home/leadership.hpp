@@ -23,7 +23,7 @@ public:
     };
 
     struct Events {
-        /// The lease is read back and committed: serve. Within committed().
+        /// The lease is read back and committed: serve. Within turn_ended().
         std::function<void()> began;
         /// From here on nothing is decided, published or answered: another home may do so. May come
         /// while records are replayed.
@@ -44,7 +44,7 @@ public:
     void caught_up();
     void restarted();
     void read(log::Topic topic, core::Offset offset, const core::Lease& seen);
-    void committed();
+    void turn_ended();
 
     State state() const { return state_; }
     bool serving() const { return state_ == State::serving; }

@@ -85,7 +85,7 @@ public:
         next_ = 0;
         return view_.store_.clear(partition_);
     }
-    void committed() override {}
+    void turn_ended() override {}
     void caught_up() override { view_.update_readiness(); }
     void restarted(std::string_view) override {
         dirty_ = false;

@@ -72,7 +72,7 @@ private:
     bool commit_due() const override { return dirty(); }
     core::Result<void> commit() override;
     core::Result<void> clear() override;
-    void committed() override {}
+    void turn_ended() override {}
     void caught_up() override {}
     void restarted(std::string_view why) override;
     void progressed() override { progressed_(); }

@@ -544,16 +544,17 @@ TEST_CASE("a home that hands over leaves its store with the acks that the log do
     CHECK(world.unfinished_in_log() == 0);
 }
 
-// Verified to fail when committed() flushes although the commit failed.
-TEST_CASE("the effects of a fold that is not committed do not leave", "[home]") {
+// Verified to fail when flush_or_turn() flushes although the commit failed.
+TEST_CASE("while the store cannot be written nothing leaves that follows from the fold", "[home]") {
     HomeWorld world;
     world.serve();
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
-    const auto first = world.push(uaid, channel, Push{.topic = "weather"});  // its ack is committed
-    world.run();
-    CHECK(world.take_versions(client) == Versions{first});
+    world.run(2s);  // all of that is written
     world.disk.fail(test::FaultyDisk::Call::write, 1'000'000, ".log");
+    const auto first = world.push(uaid, channel, Push{.topic = "weather"});
+    world.run(2s);
+    CHECK(world.take_versions(client) == Versions{first});  // the store is written later
     world.ack(client, first);
     world.send_frame(client, "{}");
     const auto second = world.push(uaid, channel);
@@ -569,6 +570,32 @@ TEST_CASE("the effects of a fold that is not committed do not leave", "[home]") 
     world.ack(again, first);
     world.run();
     CHECK(world.reasons() == Received{"acked"});
+}
+
+// Verified to fail when dirty() asks the store alone, and when it counts no rows.
+TEST_CASE("a message that is acknowledged within a second is never written to the store",
+          "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto client = world.connect(uaid);
+    world.run(2s);
+    const auto written = world.push(uaid, channel, Push{.topic = "weather"});
+    world.run(10ms);
+    CHECK(world.take_versions(client) == Versions{written});
+    world.disk.fail(test::FaultyDisk::Call::write, 1'000'000, ".log");
+    const auto second = world.push(uaid, channel);
+    world.run(10ms);
+    CHECK(world.take_versions(client) == Versions{second});
+    world.ack(client, second);
+    world.run(500ms);
+    CHECK(world.unfinished_in_log() == 1);
+    CHECK(world.disk.struck() == 0);
+
+    for (int i = 0; i < 600; ++i) world.push(uaid, channel);  // wait for their acks
+    world.run(100ms);
+    CHECK(world.disk.struck() > 0);
+    world.disk.heal();
 }
 
 // Verified to fail when TombstoneOutbox::read_more() reads nothing, and when pump() heeds no limit.

@@ -61,7 +61,9 @@ TEST_CASE(
         const auto message = world.push(uaid, channel, {.topic = "weather"});
         const auto client = world.connect(uaid);
         CHECK(world.take_versions(client) == std::vector{message});
-        world.ack(client, message);  // decided; nothing leaves before it is committed
+        world.disk.fill(".log");
+        world.ack(client, message);
+        world.run(2s);  // a commit fails: now nothing leaves that may follow from the fold
         std::size_t pings = 0;
         constexpr auto kMost = edge::Clients::kOutboxBytesMax / kEntryLeast;
         for (; pings < kMost && world.home->status().sessions > 0; ++pings)
@@ -75,7 +77,8 @@ TEST_CASE(
         CHECK(world.take(late) == kOverloaded);
         CHECK(world.home->status().sessions == 0);
 
-        world.run(10ms);
+        world.disk.heal();
+        world.run(2s);
         CHECK(world.take(client) == Received(pings, "{}"));  // a real front drops them
         world.run(1s);
         CHECK(world.unfinished_in_log() == 0);
@@ -96,6 +99,8 @@ TEST_CASE("clients that come and go while nothing can be committed take no memor
     const auto message = world.push(uaid, channel, {.topic = "weather"});
     const auto client = world.connect(uaid);
     world.disk.fail(test::FaultyDisk::Call::write, 1'000'000, ".log");
+    const auto second = world.push(uaid, channel);
+    world.run(2s);  // a commit fails
     world.ack(client, message);
     std::vector<std::uint64_t> flapping;
     bool refused = false;
@@ -109,7 +114,7 @@ TEST_CASE("clients that come and go while nothing can be committed take no memor
     world.disk.heal();
     world.crash();
     world.serve("home-2");
-    CHECK(world.take_versions(world.connect(uaid)) == std::vector{message});
+    CHECK(world.take_versions(world.connect(uaid)) == std::vector{message, second});
     check_sessions(world);
 }
 

@@ -29,7 +29,7 @@ struct ChannelChange {
 };
 
 /// The effects of one input to a session. Nothing of it has happened when a session returns it:
-/// its home applies it in one place, and frames leave after the commit.
+/// its home applies it in one place, and frames leave at the end of the turn.
 struct Effects {
     struct Frame {
         std::string text;
