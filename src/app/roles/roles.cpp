@@ -299,6 +299,12 @@ struct OnKafka {
     const ProcessReporter reporter;  ///< last: a role that has ended says so while the log is open
 };
 
+void warn_of_damage(const log::EmbeddedLog& log, ops::Health& health) {
+    std::string text;
+    for (const auto& line : log.damage()) text += (text.empty() ? "" : "; ") + line;
+    if (!text.empty()) health.set_warning("log_damaged", "the log is damaged: " + text);
+}
+
 /// The last step of making a log: until then nobody has used it.
 log::Control write_first_control(log::EmbeddedLog& log, const Config& config,
                                  const core::KeyRing& keys) {
@@ -338,6 +344,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     config.edge.delete_retention = config.endpoint.delete_retention =
         config.embedded.delete_retention;
     const auto log = log::open_embedded_log(config.embedded);
+    warn_of_damage(*log, process.health);
     const HostWatcher host_watcher{process.clock, config.data,
                                    certificates_of("standalone", config)};
     const LogClockWatch log_clock_watch{*log, process.health, process.metrics};

@@ -94,21 +94,29 @@ public:
 
     /// Where the log's time stood.
     std::optional<ClockReading> run() {
+        const auto boot = storage_.get(Family::meta, meta::kBoot);
+        same_boot_ =
+            boot && !config_.boot_id.empty() && *boot == config_.boot_id && !storage_.is_copy();
+        check_damage();
         if (storage_.get(Family::meta, meta::kLayout)) restore_partitions();
         begin_unclean();
         return time_left();
     }
 
 private:
+    void check_damage() {
+        const auto whole_pages = storage_.get(Family::meta, meta::kWholePages);
+        storage_.check_damage({.clean = storage_.get(Family::meta, meta::kClean).has_value(),
+                               .same_boot = same_boot_,
+                               .whole_pages = whole_pages && *whole_pages == "1"});
+    }
+
     void restore_partitions() {
         const bool clean = storage_.get(Family::meta, meta::kClean).has_value();
         if (!clean && storage_.write_ahead_lost()) {
             damaged(config_, "its write-ahead files (*.log) are missing");
         }
         if (!clean) core::log_info("log", "unclean_stop_recovered");
-        const auto boot = storage_.get(Family::meta, meta::kBoot);
-        same_boot_ =
-            boot && !config_.boot_id.empty() && *boot == config_.boot_id && !storage_.is_copy();
         if (same_boot_ && !clean) read_committed();
         const std::string blocks(1, meta::kBlock);
         must(config_, storage_.scan(Family::meta, blocks, meta::after(blocks),
@@ -173,11 +181,13 @@ private:
     /// From here on the log counts as not cleanly stopped, even if the write-ahead log is lost.
     void begin_unclean() {
         Batch batch;
+        const std::string whole_pages = storage_.writes_whole_pages() ? "1" : "0";
         must(config_, storage_.write(batch, true, [&](Batch& b) {
             b.put(Family::meta, meta::kLayout,
                   std::to_string(kFormat) + " " + std::to_string(config_.partitions));
             b.erase(Family::meta, meta::kClean);
             b.put(Family::meta, meta::kBoot, config_.boot_id);
+            b.put(Family::meta, meta::kWholePages, whole_pages);
             for (const auto* partition : partitions_.in_use()) {
                 if (partition->reserved_end == 0) continue;
                 b.put(Family::meta, meta::key(meta::kEnd, partition->where()),
@@ -219,6 +229,11 @@ public:
           partitions_(config_.partitions = partitions_of_log(config_, storage_)),
           membership_(*config_.clock) {
         const auto left = Restorer{config_, storage_, partitions_}.run();
+        damage_ = noted_damage(config_.directory);
+        for (const auto& line : damage_) {
+            core::log_error("log", "log_damaged",
+                            {{"directory", config_.directory.string()}, {"damage", line}});
+        }
         time_ = std::make_unique<LogTime>(*config_.clock, config_.clock_is_disciplined,
                                           config_.boot_id, left, time_gaps());
         keep_time_gaps();
@@ -276,6 +291,7 @@ public:
     Result<void> truncate_before(TopicPartition where, Offset start) override {
         return cleaner_->truncate_before(where, start);
     }
+    std::vector<std::string> damage() const override { return damage_; }
     Result<void> copy_to(const std::filesystem::path& directory) override {
         return storage_.copy_to(directory);
     }
@@ -297,7 +313,8 @@ private:
         }));
     }
 
-    EmbeddedConfig config_;  ///< with the partitions that the log has
+    EmbeddedConfig config_;            ///< with the partitions that the log has
+    std::vector<std::string> damage_;  ///< constant after construction
     Storage storage_;
     Partitions partitions_;
     LocalMembership membership_;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace rocksdb {
 class Env;
@@ -61,6 +62,10 @@ public:
 
     /// Of every topic keyed by UAID.
     virtual core::Partition partitions() const = 0;
+
+    /// Lines for a person: what was missing in its files at this start, or at an earlier one until
+    /// somebody removes the file DAMAGED in its directory.
+    virtual std::vector<std::string> damage() const = 0;
 
     /// Makes `directory`, which must not exist and be on the same disk, a copy of the log as it is
     /// at one moment, with all that was answered before the call. Others go on reading and writing.

@@ -23,6 +23,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
+#include <rocksdb/transaction_log.h>
 #include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
 #include <rocksdb/version.h>
@@ -205,8 +206,12 @@ Storage::Storage(const EmbeddedConfig& config) : config_(config) {
     write_ahead_lost_ = had_database && !has_write_ahead_file(config_.directory) &&
                         !std::filesystem::exists(all_in_tables);
     is_copy_ = std::filesystem::exists(config_.directory / kCopy);
+    damage_.emplace(config_.directory);
     const auto status = open();
-    if (!status.ok()) refuse(config_.directory, status);
+    if (!status.ok()) {
+        damage_->not_opened();
+        refuse(config_.directory, status);
+    }
     std::error_code ignored;  // it is asked for only where there is no write-ahead file
     std::filesystem::remove(all_in_tables, ignored);
 }
@@ -215,6 +220,23 @@ void Storage::forget_copy() {
     std::error_code ignored;  // as long as it is there, offsets are left out
     std::filesystem::remove(config_.directory / kCopy, ignored);
     is_copy_ = false;
+}
+
+void Storage::check_damage(DamageCheck::Facts facts) {
+    facts.last_sequence = db_->GetLatestSequenceNumber();
+    facts.synced = config_.sync == Sync::always;
+    damage_->opened(facts);
+    damage_.reset();
+}
+
+bool Storage::writes_whole_pages() const {
+    // A file that is written so begins with a page of zeros, any other one is empty.
+    std::unique_ptr<rocksdb::LogFile> file;
+    if (!synced_ || !db_->GetCurrentWalFile(&file).ok()) return false;
+    std::error_code error;
+    const auto size = std::filesystem::file_size(
+        config_.directory / std::filesystem::path{file->PathName()}.filename(), error);
+    return !error && size > 0;
 }
 
 Storage::~Storage() { close(); }

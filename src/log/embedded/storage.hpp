@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "log/embedded/damage.hpp"
 #include "log/embedded/embedded_log.hpp"
 
 #include <array>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -57,6 +59,13 @@ public:
     bool is_copy() const { return is_copy_; }
     void forget_copy();
 
+    /// Once, after the constructor: whether write-ahead files were damaged. `facts` but for
+    /// `last_sequence` and `synced`.
+    void check_damage(DamageCheck::Facts facts);
+    /// Its write-ahead file is written in whole pages (rocks/write_ahead_files.hpp). Right after
+    /// the constructor.
+    bool writes_whole_pages() const;
+
     /// Empties `batch`, has it filled, and writes it. `sync`: returns only when it is on disk.
     /// Errors: full (no space), unavailable; after one nothing can be written until recover().
     core::Result<void> write(Batch& batch, bool sync, const std::function<void(Batch&)>& fill);
@@ -97,7 +106,8 @@ private:
     std::unique_ptr<rocksdb::Env> synced_;  ///< how files are reached if every write is synced
     bool write_ahead_lost_ = false;
     bool is_copy_ = false;
-    mutable std::shared_mutex mutex_;  ///< exclusive while closing and opening
+    std::optional<DamageCheck> damage_;  ///< until check_damage()
+    mutable std::shared_mutex mutex_;    ///< exclusive while closing and opening
     std::unique_ptr<rocksdb::DB> db_;
     std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};
     std::shared_mutex writing_;         ///< exclusive in recover(); taken before mutex_
