@@ -1,5 +1,6 @@
 #include "app/installation/installation.hpp"
 
+#include "app/installation/copy_checksums.hpp"
 #include "app/installation/key_ring_guard.hpp"
 #include "core/ids.hpp"
 #include "core/time_guard.hpp"
@@ -30,6 +31,7 @@ Installation::Installation(Config& config) {
                            "another directory, --kafka-servers the brokers)");
     }
     directory_ = std::make_unique<DataDirectory>(config.data);
+    verify_copy(config.data);
     config.embedded.directory = config.data / "log";
     config.embedded.clock = &clock_;
     config.embedded.clock_is_disciplined = core::host_clock_is_disciplined;

@@ -65,20 +65,37 @@ extern "C" void leave_now(int signal) { _exit(128 + signal); }
 
 }  // namespace
 
-std::optional<std::string> foreign_file(const std::filesystem::path& data) {
+std::string ForeignFile::give(const std::filesystem::path& data) const {
+    return file.string() + " belongs to the user " + owner + ", and " + self +
+           ", as which this runs, may not use it: chown -R " + self + " " + data.string();
+}
+
+std::string ForeignFile::run_as_owner() const {
+    return file.string() + " belongs to the user " + owner + ", and " + self +
+           ", as which this runs, may not use it: run the command as that user (runuser -u " +
+           owner + " -- beckon ...)";
+}
+
+std::optional<ForeignFile> foreign_file(const std::filesystem::path& data) {
     constexpr int kDepth = 1;  // <data>/log/CURRENT
-    std::error_code error;
-    const std::filesystem::directory_entry top{data, error};
-    if (error || !top.exists(error)) return std::nullopt;
-    const auto judge = [&](const auto& file) -> std::optional<std::string> {
+    const auto judge = [&](const auto& file) -> std::optional<ForeignFile> {
         if (is_usable(file)) return std::nullopt;
         struct stat found {};
         ::stat(file.path().c_str(), &found);
-        const auto self = name_of_user(::geteuid());
-        return file.path().string() + " belongs to the user " + name_of_user(found.st_uid) +
-               ", and " + self + ", as which this runs, may not use it: chown -R " + self + " " +
-               data.string();
+        return ForeignFile{file.path(), name_of_user(found.st_uid), name_of_user(::geteuid())};
     };
+    std::error_code error;
+    const std::filesystem::directory_entry top{data, error};
+    if (error == std::errc::permission_denied) {
+        for (auto above = std::filesystem::absolute(data).parent_path();
+             above != above.parent_path(); above = above.parent_path()) {
+            if (::access(above.c_str(), X_OK) == 0 || errno != EACCES) continue;
+            struct stat found {};
+            if (::stat(above.c_str(), &found) != 0) continue;
+            return ForeignFile{above, name_of_user(found.st_uid), name_of_user(::geteuid())};
+        }
+    }
+    if (error || !top.exists(error)) return std::nullopt;
     if (auto found = judge(top)) return found;
     auto files = std::filesystem::recursive_directory_iterator{data, error};
     for (; !error && files != std::filesystem::recursive_directory_iterator{};

@@ -24,9 +24,19 @@ private:
     int exit_code_;
 };
 
-/// Names a file of a data directory, or of a directory in it, that this user may not use as a
-/// process must, with both users and the command that mends it. nullopt: there is none.
-std::optional<std::string> foreign_file(const std::filesystem::path& data);
+/// A file that this user may not use as a process must.
+struct ForeignFile {
+    std::filesystem::path file;
+    std::string owner;  ///< the names of users
+    std::string self;
+
+    /// For a service: with both users and the command that gives it the directory.
+    std::string give(const std::filesystem::path& data) const;
+    /// For a command: with both users and how to run it as the owner.
+    std::string run_as_owner() const;
+};
+/// One in a data directory, in a directory in it, or on the way to it. nullopt: there is none.
+std::optional<ForeignFile> foreign_file(const std::filesystem::path& data);
 
 /// Makes the directory with mode 0700 if it is not there and locks it for this process as long as
 /// the object lives. Throws StartupError: not writable, or in use by another process.

@@ -1,6 +1,7 @@
 #include "app/roles/roles.hpp"
 
 #include "app/config/config_faults.hpp"
+#include "app/installation/copy_checksums.hpp"
 #include "app/installation/installation.hpp"
 #include "app/installation/key_ring_guard.hpp"
 #include "app/installation/key_ring_watch.hpp"
@@ -325,6 +326,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     check_start(config, Reader::standalone);
     auto keys = find_key_ring(config, options.new_log);
     const DataDirectory directory{config.data};
+    verify_copy(config.data);
     use_self_made_certificate(config);
     Process process{config};
     await_disk_space(config.data, process.health, signals);

@@ -143,7 +143,8 @@ void check_start_files(const Config& config, Reader role) {
 }  // namespace
 
 void check_start(const Config& config, Reader role) {
-    if (const auto foreign = foreign_file(config.data)) throw core::SetupError(*foreign);
+    if (const auto foreign = foreign_file(config.data))
+        throw core::SetupError(foreign->give(config.data));
     // Whose ports it has too; this error names it.
     if (DataDirectory::in_use(config.data)) const DataDirectory refused{config.data};
     if (role != Reader::standalone) log::check_kafka_options(config.kafka);

@@ -2,6 +2,7 @@
 #include "app/command/progress.hpp"
 #include "app/command_line.hpp"
 #include "app/config/config.hpp"
+#include "app/installation/copy_checksums.hpp"
 #include "app/installation/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "core/json_text.hpp"
@@ -35,6 +36,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::minutes kCopyTimeout{10};
 constexpr std::chrono::milliseconds kAskCopyAgain{50};
+constexpr const char* kKeyRing = "keys.json";
 constexpr long kReplyAccepted = 202;
 constexpr long kReplyUnauthorized = 401;
 constexpr long kReplyNotFound = 404;
@@ -73,9 +75,10 @@ void copy_one(const fs::path& from, const fs::path& to) {
     sync_to_disk(to);
 }
 
-/// The files of a log that does not change meanwhile.
-void copy_log(const fs::path& from, const fs::path& to) {
+/// The files of a log that does not change meanwhile. Returns the checksums of the originals.
+std::vector<app::Checksum> copy_log(const fs::path& from, const fs::path& to) {
     make_directory(to, from);
+    std::vector<app::Checksum> sums;
     std::vector<fs::directory_entry> files;
     std::uint64_t bytes = 0;
     for (const auto& entry : fs::directory_iterator(from)) {
@@ -87,10 +90,13 @@ void copy_log(const fs::path& from, const fs::path& to) {
     std::uint64_t done = 0;
     for (const auto& file : files) {
         progress.at(done);
-        copy_one(file.path(), to / file.path().filename());
+        const auto name = file.path().filename();
+        copy_one(file.path(), to / name);
+        sums.push_back({app::sha256_of(file.path()), to.filename() / name});
         done += file.file_size();
     }
     sync_to_disk(to);
+    return sums;
 }
 
 /// Lets the process that has the log make a copy beside it.
@@ -227,6 +233,16 @@ fs::path without_slash(const fs::path& path) {
     return path.has_filename() ? path : path.parent_path();
 }
 
+std::vector<app::Checksum> copy_log_of(const app::Config& config, const fs::path& to) {
+    if (app::DataDirectory::in_use(config.data)) {
+        const Snapshot snapshot{config};
+        return copy_log(snapshot.directory(), to);
+    }
+    const app::DataDirectory held{config.data};
+    app::verify_copy(config.data);
+    return copy_log(config.data / "log", to);
+}
+
 /// `beckon backup`: copies the embedded log and the key ring of `config.data` to `target`, which
 /// must not exist, while a process uses them or not. The copy is a data directory of the same
 /// owner. Throws StartupError; then `target` is not there.
@@ -238,15 +254,13 @@ int run_backup(const app::Config& config, const fs::path& target) {
     refuse_within(without_slash(target), without_slash(config.data));
     const OnlyBackup only{config.data};
     Unfinished copy{without_slash(target), config.data};
-    if (app::DataDirectory::in_use(config.data)) {
-        const Snapshot snapshot{config};
-        copy_log(snapshot.directory(), copy.path() / "log");
-    } else {
-        const app::DataDirectory held{config.data};
-        copy_log(config.data / "log", copy.path() / "log");
-    }
+    auto sums = copy_log_of(config, copy.path() / "log");
     // After the log: a ring may have gained keys meanwhile, which a start publishes to the log.
-    copy_one(config.key_ring_file(), copy.path() / "keys.json");
+    copy_one(config.key_ring_file(), copy.path() / kKeyRing);
+    sums.push_back({app::sha256_of(copy.path() / kKeyRing), kKeyRing});
+    app::write_checksums(copy.path(), sums);
+    take_owner(copy.path() / app::kChecksums, config.data);
+    sync_to_disk(copy.path() / app::kChecksums);
     copy.finish();
     std::cout << "copied the log and the key ring of " << config.data.string() << " to "
               << target.string() << "; keep it safe: its owner can send to every client\n";

@@ -76,7 +76,7 @@ Finding check_data(const std::filesystem::path& data) {
                 "chmod 0700 " + data.string()};
     }
     if (const auto foreign = app::foreign_file(data)) {
-        return {Verdict::bad, kWhat, *foreign, "or run this as the user of the service"};
+        return {Verdict::bad, kWhat, foreign->give(data), "or run this as the user of the service"};
     }
     struct statvfs disk {};
     const bool known = ::statvfs(data.c_str(), &disk) == 0;
