@@ -213,7 +213,7 @@ test('a key ring that is not the installation’s is refused with both fingerpri
     const print = run(['keys', 'generate', '--key-ring', other]).text.match(/fingerprint ([0-9a-f]{16})/)[1];
     const { code, text } = run(['standalone', '--data', data, '--key-ring', other, ...(await ports())]);
     assert.equal(code, 2);
-    assert.match(text, new RegExp(`fingerprint ${print}, but this log was made with [0-9a-f]{16}`));
+    assert.match(text, new RegExp(`fingerprint ${print}, but this log names [0-9a-f]{16}`));
 });
 
 test('another partition count than the log was made with is refused with both', async () => {

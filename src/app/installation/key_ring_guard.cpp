@@ -4,7 +4,11 @@
 #include "core/logger.hpp"
 #include "core/setup_error.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <ctime>
+#include <functional>
+#include <vector>
 
 namespace beckon::app {
 
@@ -24,15 +28,36 @@ std::optional<std::time_t> parse_time(const std::string& text) {
     return ::timegm(&utc);
 }
 
-/// The ring without its newest `keys` keys, and without imported keys at the front of its lists.
-core::KeyRing earlier(const core::KeyRing& ring, std::size_t keys, std::size_t crypto_keys,
-                      std::size_t auth_keys) {
-    const auto& all = ring.keys();
-    const auto& crypto = ring.crypto_keys();
-    const auto& auth = ring.auth_keys();
-    return {Keys(all.begin(), all.end() - static_cast<std::ptrdiff_t>(keys)),
-            Texts(crypto.begin() + static_cast<std::ptrdiff_t>(crypto_keys), crypto.end()),
-            Texts(auth.begin() + static_cast<std::ptrdiff_t>(auth_keys), auth.end())};
+/// What a ring can have been before: without its newest keys, which a rotation added, and without
+/// up to two older ones, or all below some key, which somebody took out and put back. The most
+/// probable ones first. `visit` ends the search by returning true.
+void each_earlier(const Keys& keys, const std::function<bool(const Keys&)>& visit) {
+    const auto without = [](Keys from, std::size_t at) {
+        from.erase(from.begin() + static_cast<std::ptrdiff_t>(at));
+        return from;
+    };
+    std::vector<Keys> prefixes;
+    for (auto size = keys.size(); size > 0; --size) {
+        prefixes.emplace_back(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(size));
+    }
+    if (std::any_of(prefixes.begin(), prefixes.end(), visit)) return;
+    for (const auto& prefix : prefixes) {
+        const auto older = prefix.size() - 1;
+        for (std::size_t one = 0; one < older; ++one) {
+            if (visit(without(prefix, one))) return;
+            if (visit(Keys(prefix.begin() + static_cast<std::ptrdiff_t>(one) + 1, prefix.end()))) {
+                return;
+            }
+            for (auto two = one + 1; two < older; ++two) {
+                if (visit(without(without(prefix, two), one))) return;
+            }
+        }
+    }
+}
+
+/// Without imported keys at the front of a list.
+Texts behind(const Texts& all, std::size_t first) {
+    return {all.begin() + static_cast<std::ptrdiff_t>(first), all.end()};
 }
 
 /// A log directory holds RocksDB's own pointer file from its first moment on.
@@ -57,27 +82,44 @@ constexpr const char* kLogFile = "CURRENT";
         "once");
 }
 
+/// " (its keys are 0 and 2: 1 is missing)", as far as the ids show it; otherwise "".
+std::string missing_ids(const core::KeyRing& ring) {
+    std::string missing;
+    for (std::uint8_t id = 0; id < ring.newest().id; ++id) {
+        if (!ring.find(id)) missing += (missing.empty() ? "" : ", ") + std::to_string(int{id});
+    }
+    return missing.empty() ? "" : " (of the ids up to its newest key it has not: " + missing + ")";
+}
+
 [[noreturn]] void refuse_other_ring(const log::Control& control, const core::KeyRing& ring,
                                     const Config& config) {
-    throw core::SetupError("the key ring " + config.key_ring_file().string() +
-                           " has the fingerprint " + ring.fingerprint() +
-                           ", but this log was made with " + *control.keyring_fingerprint +
-                           ": use the installation's own keys.json (docs/operations.md, \"Keys\")");
+    throw core::SetupError(
+        "the key ring " + config.key_ring_file().string() + " has the fingerprint " +
+        ring.fingerprint() + ", but this log names " + *control.keyring_fingerprint +
+        ", of which it lacks keys" + missing_ids(ring) +
+        ": it is a copy of before a rotation, one with a key taken out, or another installation's. "
+        "Put the installation's newest keys.json there (docs/operations.md, \"Keys\"). If keys are "
+        "to go, `beckon keys publish --force`: every endpoint URL that they made is dead then");
 }
 
 }  // namespace
 
 std::optional<core::KeyRing> part_of(const core::KeyRing& ring, const std::string& fingerprint) {
     if (ring.fingerprint() == fingerprint) return ring;
-    for (std::size_t keys = 0; keys < ring.keys().size(); ++keys) {
+    std::optional<core::KeyRing> found;
+    each_earlier(ring.keys(), [&](const Keys& keys) {
         for (std::size_t crypto = 0; crypto <= ring.crypto_keys().size(); ++crypto) {
             for (std::size_t auth = 0; auth <= ring.auth_keys().size(); ++auth) {
-                auto part = earlier(ring, keys, crypto, auth);
-                if (part.fingerprint() == fingerprint) return part;
+                const core::KeyRing part{keys, behind(ring.crypto_keys(), crypto),
+                                         behind(ring.auth_keys(), auth)};
+                if (part.fingerprint() != fingerprint) continue;
+                found.emplace(part);
+                return true;
             }
         }
-    }
-    return std::nullopt;
+        return false;
+    });
+    return found;
 }
 
 RingMatch match(const core::KeyRing& ring, const std::string& fingerprint) {
@@ -86,6 +128,9 @@ RingMatch match(const core::KeyRing& ring, const std::string& fingerprint) {
 }
 
 bool has_embedded_log(const Config& config) {
+    if (const auto foreign = foreign_file(config.data)) {
+        throw core::SetupError(foreign->run_as_owner());
+    }
     return std::filesystem::exists(config.data / "log" / kLogFile);
 }
 

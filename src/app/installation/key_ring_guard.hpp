@@ -19,15 +19,16 @@ namespace beckon::app {
 /// How a ring relates to the fingerprint that the log holds.
 enum class RingMatch {
     same,
-    grown,  ///< it is the ring of that fingerprint, with keys added by a rotation or an import
+    grown,  ///< it has all keys of that fingerprint's ring, and more
     other,  ///< endpoint URLs of that fingerprint's ring may be unreadable with this one
 };
 RingMatch match(const core::KeyRing& ring, const std::string& fingerprint);
 /// The part of `ring` with that fingerprint: the ring itself, or the one from which a rotation or
-/// an import made it; nullopt if the fingerprint is another ring's.
+/// an import made it, also if up to two older keys, or all below some key, had been taken out of
+/// that and are back; nullopt if the fingerprint is another ring's.
 std::optional<core::KeyRing> part_of(const core::KeyRing& ring, const std::string& fingerprint);
 
-/// Whether the data directory holds an embedded log.
+/// Whether the data directory holds an embedded log. Throws SetupError: this user may not see that.
 bool has_embedded_log(const Config& config);
 
 /// The ring of a role on Kafka, or of a tool: it must exist.

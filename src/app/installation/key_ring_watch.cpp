@@ -74,7 +74,9 @@ std::string KeyRingWatch::read_file() {
     if (!part_of(*file, ring_.fingerprint())) {
         return config_.key_ring_file().string() + " has the fingerprint " + file->fingerprint() +
                " and lacks keys of the ring in use, " + ring_.fingerprint() +
-               ", which stays in use";
+               ", which stays in use: a process drops keys only at a start. If keys are to go "
+               "(`beckon keys publish --force`), restart it; otherwise put the newest keys.json "
+               "back";
     }
     // New keys decrypt from now on, and encrypt once the log names their ring.
     ring_.grow(*file, core::KeyRing{{ring_.sealing()}, {}, auth_key_alone()});
@@ -93,7 +95,9 @@ void KeyRingWatch::compare_with_log() {
         return warn("key_ring_is_old", "the log names the key ring " + named +
                                            ", and this process has " + ring_.fingerprint() +
                                            ": put the newest keys.json at " +
-                                           config_.key_ring_file().string() + ", then send SIGHUP");
+                                           config_.key_ring_file().string() +
+                                           ", then send SIGHUP; if that ring was published with "
+                                           "--force, restart this process with it");
     }
     if (in_force->fingerprint() == ring_.fingerprint()) {
         seal_as(*in_force);
@@ -107,6 +111,15 @@ void KeyRingWatch::compare_with_log() {
         return warn("", "");
     }
     seal_as(*in_force);
+    if (in_force->newest().id == ring_.newest().id &&
+        in_force->keys().size() < ring_.keys().size()) {
+        return warn("key_ring_has_more", "the log names the key ring " + named +
+                                             ", which is that of this process, " +
+                                             ring_.fingerprint() +
+                                             ", without older keys: restart this process with "
+                                             "the newest keys.json, or to keep those keys run "
+                                             "`beckon keys publish` with the present one");
+    }
     warn("key_ring_waits", "keys of the ring " + ring_.fingerprint() +
                                " are read and do not encrypt yet: once every process has this "
                                "warning, run `beckon keys publish`");

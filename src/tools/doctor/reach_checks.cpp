@@ -61,9 +61,9 @@ Finding fingerprint_finding(const app::Config& config, const log::Control& contr
         case app::RingMatch::other: break;
     }
     return {Verdict::bad, "key ring of the log",
-            "the log names another one: " + *control.keyring_fingerprint,
-            "name the installation's key ring with --key-ring; with another, every sender would "
-            "get 410, as if its subscription were gone"};
+            "it lacks keys of the one that the log names: " + *control.keyring_fingerprint,
+            "name the installation's newest key ring with --key-ring; without keys of it, senders "
+            "would get 410, as if their subscriptions were gone"};
 }
 
 Findings topics_findings(const app::Config& config, const log::Control& control) {

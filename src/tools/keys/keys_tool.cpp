@@ -107,7 +107,8 @@ void hold_to_published(const app::Config& config, const std::string& published) 
     throw app::StartupError(both + (how == app::RingMatch::grown
                                         ? "it has keys that wait for `beckon keys publish`, which "
                                           "ends the rotation before"
-                                        : "rotate the ring that the roles use"));
+                                        : "it lacks keys of that; rotate the newest keys.json, "
+                                          "which the roles use"));
 }
 
 }  // namespace

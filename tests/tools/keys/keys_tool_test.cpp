@@ -122,6 +122,32 @@ TEST_CASE("a ring is recognised after keys were added, and another ring is not",
     CHECK(match(ring, rotated->fingerprint()) == RingMatch::other);  // a key is missing
 }
 
+TEST_CASE("a ring into which old keys were put back is recognised, one without a key is not",
+          "[keys]") {
+    using core::KeyRing;
+    auto keys = KeyRing::generate().keys();
+    while (keys.size() < 5) {
+        const auto next = KeyRing{keys, {}, {}}.rotated();
+        keys = next->keys();
+    }
+    const auto with = [&](std::initializer_list<std::size_t> ids) {
+        std::vector<KeyRing::Key> some;
+        for (const auto id : ids) some.push_back(keys[id]);
+        return KeyRing{some, {}, {"auth"}};
+    };
+    const auto of = [&](const KeyRing& ring) { return ring.fingerprint(); };
+    CHECK(match(with({0, 1, 2}), of(with({1, 2}))) == RingMatch::grown);
+    CHECK(match(with({0, 1, 2}), of(with({0, 2}))) == RingMatch::grown);
+    CHECK(match(with({0, 1, 2, 3}), of(with({0, 2}))) == RingMatch::grown);  // and rotated
+    CHECK(match(with({0, 1, 2, 3, 4}), of(with({0, 2, 4}))) == RingMatch::grown);
+    CHECK(match(with({0, 1, 2, 3, 4}), of(with({4}))) == RingMatch::grown);
+    CHECK(app::part_of(with({0, 1, 2, 3}), of(with({0, 2})))->newest().id == 2);
+
+    CHECK(match(with({0, 2}), of(with({0, 1, 2}))) == RingMatch::other);
+    CHECK(match(with({1, 2}), of(with({0, 1, 2}))) == RingMatch::other);
+    CHECK(match(with({0, 1}), of(with({0, 1, 2}))) == RingMatch::other);
+}
+
 TEST_CASE("no ring is made beside a log whose own ring is missing, unless an option says so",
           "[keys]") {
     NewInstallation home;
@@ -225,7 +251,7 @@ TEST_CASE("the first role publishes the fingerprint, and the next one is held to
     REQUIRE(read);
     CHECK(read->keyring_fingerprint == first.fingerprint());
     CHECK_THROWS_WITH(hold_to_cluster_log(*log, control, other, {}),
-                      Contains("this log was made with " + first.fingerprint()));
+                      Contains("this log names " + first.fingerprint()));
 }
 
 TEST_CASE("a ring that is older than the topics is not published unasked", "[keys]") {
