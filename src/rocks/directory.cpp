@@ -1,9 +1,14 @@
 #include "rocks/directory.hpp"
 
+#include "core/decimal.hpp"
 #include "core/logger.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,6 +17,29 @@ namespace beckon::rocks {
 
 namespace fs = std::filesystem;
 using core::Fault;
+
+namespace {
+
+constexpr std::string_view kSetAside = ".set-aside-";
+/// A store that is set aside again and again must not fill the disk.
+constexpr std::size_t kSetAsideMost = 2;
+
+/// The numbers of those that were set aside before, ascending.
+std::vector<int> set_aside_before(const fs::path& directory) {
+    std::vector<int> numbers;
+    std::error_code error;
+    const auto prefix = directory.filename().string().append(kSetAside);
+    for (const auto& entry : fs::directory_iterator(directory.parent_path(), error)) {
+        const auto name = entry.path().filename().string();
+        if (!name.starts_with(prefix)) continue;
+        const auto number = core::parse_decimal<int>(std::string_view{name}.substr(prefix.size()));
+        if (number) numbers.push_back(*number);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+}
+
+}  // namespace
 
 core::Result<void> make_directory(const fs::path& directory) {
     std::error_code error;
@@ -31,18 +59,25 @@ core::Result<void> make_directory(const fs::path& directory) {
 }
 
 core::Result<void> set_aside(const fs::path& directory, std::string_view why) {
-    for (int n = 1;; ++n) {
-        const fs::path aside = directory.string() + ".set-aside-" + std::to_string(n);
-        std::error_code error;
-        if (fs::exists(aside, error)) continue;
-        fs::rename(directory, aside, error);
-        if (error) {
-            return core::fail(Fault::unavailable,
-                              "cannot set " + directory.string() + " aside: " + error.message());
-        }
-        core::log_warn("store", "set_aside", {{"why", why}, {"moved_to", aside.string()}});
-        return {};
+    auto numbers = set_aside_before(directory);
+    const auto name = [&](int n) {
+        return directory.string().append(kSetAside) + std::to_string(n);
+    };
+    numbers.push_back(numbers.empty() ? 1 : numbers.back() + 1);
+    std::error_code error;
+    fs::rename(directory, name(numbers.back()), error);
+    if (error) {
+        return core::fail(Fault::unavailable,
+                          "cannot set " + directory.string() + " aside: " + error.message());
     }
+    std::string removed;
+    for (; numbers.size() > kSetAsideMost; numbers.erase(numbers.begin())) {
+        fs::remove_all(name(numbers.front()), error);
+        removed += (removed.empty() ? "" : ", ") + name(numbers.front());
+    }
+    core::log_warn("store", "set_aside",
+                   {{"why", why}, {"moved_to", name(numbers.back())}, {"removed", removed}});
+    return {};
 }
 
 std::string lock_holder(const fs::path& directory) {

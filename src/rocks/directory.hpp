@@ -12,8 +12,8 @@ namespace beckon::rocks {
 /// with the path: full, unavailable (it cannot be made, or not be written to).
 core::Result<void> make_directory(const std::filesystem::path& directory);
 
-/// Renames the directory to `<directory>.set-aside-<n>`, and logs that with the reason in one line.
-/// Errors: unavailable.
+/// Renames the directory to `<directory>.set-aside-<n>`, removes what was set aside before but for
+/// the newest one, and logs that with the reason in one line. Errors: unavailable.
 core::Result<void> set_aside(const std::filesystem::path& directory, std::string_view why);
 
 /// " (pid 123)": the process that holds the database's lock, if the system names it (it does not

@@ -251,4 +251,25 @@ TEST_CASE("a full disk fails the commit, loses nothing, and recovers when there 
     CHECK(part->checkpoint(Source::notifications)->next == kLast + 1);
 }
 
+TEST_CASE("of the stores that were set aside the newest two stay", "[store]") {
+    EdgeFixture f;
+    for (int i = 1; i <= 4; ++i) {
+        f.close();
+        damage(f.options().directory, Damage::manifest);
+        f.open();
+    }
+    const auto is_there = [&](int n) {
+        return fs::exists(f.dir() / ("edge.set-aside-" + std::to_string(n)));
+    };
+    CHECK_FALSE(is_there(1));
+    CHECK_FALSE(is_there(2));
+    CHECK(is_there(3));
+    CHECK(is_there(4));
+    beckon::test::CapturedOutput output;
+    f.close();
+    damage(f.options().directory, Damage::manifest);
+    f.open();
+    CHECK_THAT(output.finish(), Catch::Contains("removed") && Catch::Contains("edge.set-aside-3"));
+}
+
 }  // namespace beckon::store
