@@ -113,6 +113,18 @@ test('a copy is checked at its first start, and a damaged one is refused by the 
     assert.equal(uses(copy).code, 0); // its files have changed since
 });
 
+test('a directory without data of Beckon is named as such', () => {
+    const empty = join(place, 'empty');
+    mkdirSync(empty);
+    for (const command of [['message', 'x'], ['replay', 'state', '--uaid', '1'.repeat(32)], ['subscriptions', 'show', '1'.repeat(32)], ['broadcasts', 'token']]) {
+        const { code, text } = beckon([...command, '--data', empty]);
+        assert.notEqual(code, 0, text);
+        assert.match(text, /there is no (data of Beckon|log) in .*empty.*--data/, command.join(' '));
+        assert.doesNotMatch(text, /keys generate/);
+    }
+    assert.deepEqual(readdirSync(empty), []);
+});
+
 test('damage of the log after a kill is a warning, until somebody has removed the file DAMAGED', async () => {
     const client = new UserAgent(cluster.websocket);
     await client.connect();

@@ -134,12 +134,32 @@ bool has_embedded_log(const Config& config) {
     return std::filesystem::exists(config.data / "log" / kLogFile);
 }
 
+namespace {
+
+/// There is nothing of Beckon in the data directory of a command without Kafka: neither a log nor a
+/// key ring.
+void hold_to_data(const Config& config) {
+    if (!config.kafka.bootstrap_servers.empty() || has_embedded_log(config)) return;
+    std::error_code error;
+    if (std::filesystem::exists(config.key_ring_file(), error) || error) return;
+    throw core::SetupError("there is no data of Beckon in " +
+                           std::filesystem::absolute(config.data).string() +
+                           ": name its data directory with --data, or with --kafka-servers the "
+                           "brokers");
+}
+
+}  // namespace
+
 std::shared_ptr<core::KeyRing> load_key_ring(const Config& config) {
+    hold_to_data(config);
     const auto file = config.key_ring_file();
     auto ring = config.load_key_ring();
     if (ring) return std::make_shared<core::KeyRing>(std::move(*ring));
     if (ring.error().fault != core::Fault::not_found) {
         throw core::SetupError(ring.error().message);
+    }
+    if (config.kafka.bootstrap_servers.empty() && has_embedded_log(config)) {
+        refuse_lost_ring(config);
     }
     throw core::SetupError("there is no key ring at " + file.string() +
                            ": make one with `beckon keys generate --key-ring " + file.string() +

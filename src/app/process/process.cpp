@@ -6,11 +6,16 @@
 #include "core/setup_error.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -59,6 +64,54 @@ bool is_usable(const std::filesystem::directory_entry& file) {
     const auto name = file.path().filename();
     if (name == "lock" || name == "LOCK") wanted |= W_OK;
     return ::faccessat(AT_FDCWD, file.path().c_str(), wanted, AT_EACCESS) == 0 || errno != EACCES;
+}
+
+/// The process that holds the lock.
+std::string pid_in(int file) {
+    std::array<char, 64> text{};
+    const auto size = ::pread(file, text.data(), text.size(), 0);
+    return {text.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
+}
+
+/// Whether the process has a SIGKILL that it has not followed yet, or has given its memory back,
+/// which the kernel does before it closes its files. False where nothing is known of it.
+bool is_ending(const std::string& pid) {
+    std::ifstream status{"/proc/" + pid + "/status"};
+    constexpr std::uint64_t kKilled = 1ULL << (SIGKILL - 1);
+    bool known = false;
+    bool has_memory = false;
+    for (std::string line; std::getline(status, line);) {
+        known = true;
+        has_memory |= line.starts_with("VmSize:");
+        const bool pending = line.starts_with("SigPnd:") || line.starts_with("ShdPnd:");
+        if (pending && (std::strtoull(line.c_str() + 7, nullptr, 16) & kKilled) != 0) return true;
+    }
+    return known && !has_memory;
+}
+
+/// A process that was killed holds the lock until the kernel has ended it.
+constexpr std::chrono::seconds kEndingMost{10};
+
+/// Locks the file; waits as long as the process that holds it is ending.
+bool lock_or_wait(int file, const std::filesystem::path& data) {
+    constexpr std::chrono::milliseconds kAgain{50};
+    const auto until = std::chrono::steady_clock::now() + kEndingMost;
+    bool said = false;
+    while (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+        const auto pid = pid_in(file);
+        // One that has just gone has let go too.
+        const bool gone = !pid.empty() && ::access(("/proc/" + pid).c_str(), F_OK) != 0;
+        const bool last_try = gone && ::flock(file, LOCK_EX | LOCK_NB) == 0;
+        if (last_try) return true;
+        if (gone || pid.empty() || !is_ending(pid)) return false;
+        if (std::chrono::steady_clock::now() > until) return false;
+        if (!std::exchange(said, true)) {
+            core::log_info("app", "waiting_for_killed_process",
+                           {{"data", data.string()}, {"pid", pid}});
+        }
+        std::this_thread::sleep_for(kAgain);
+    }
+    return true;
 }
 
 extern "C" void leave_now(int signal) { _exit(128 + signal); }
@@ -118,17 +171,16 @@ DataDirectory::DataDirectory(const std::filesystem::path& path) {
     if (lock_ < 0) {
         refuse_directory("write to", path, {errno, std::generic_category()});
     }
-    if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-        char owner[32] = {};
-        const auto size = ::read(lock_, owner, sizeof owner - 1);
+    if (!lock_or_wait(lock_, path)) {
+        const auto owner = pid_in(lock_);
         ::close(lock_);
         throw StartupError("the data directory " + path.string() + " is in use by another process" +
-                           (size > 0 ? " (pid " + std::string{owner} + ")" : "") +
+                           (owner.empty() ? "" : " (pid " + owner + ")") +
                            "; stop it, or name another with --data");
     }
-    const auto pid = std::to_string(::getpid());
+    const auto text = std::to_string(::getpid());
     if (::ftruncate(lock_, 0) != 0 ||
-        ::pwrite(lock_, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+        ::pwrite(lock_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
         const int why = errno;
         ::close(lock_);
         throw StartupError("cannot write to the data directory " + path.string() + ": " +
