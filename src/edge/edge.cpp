@@ -493,7 +493,15 @@ Edge::~Edge() = default;
 
 std::uint16_t Edge::port() const { return impl_->fronts.port(); }
 
-void Edge::reload_tls() { impl_->fronts.reload_tls(); }
+void Edge::reload_tls() {
+    const auto reloaded = impl_->fronts.reload_tls();
+    impl_->health.set_warning(
+        "edge_tls",
+        reloaded
+            ? ""
+            : "SIGHUP found a certificate that cannot be used, and the former one stays in use: " +
+                  reloaded.error().message);
+}
 
 void Edge::delivery_now(const core::MessageRef& message,
                         std::function<void(DeliveryNow)> reply) const {

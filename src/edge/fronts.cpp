@@ -184,18 +184,19 @@ void Fronts::broadcasts(const BroadcastsPtr& now) {
     }
 }
 
-void Fronts::reload_tls() {
-    if (!impl_->options.sockets.tls) return;
+core::Result<void> Fronts::reload_tls() {
+    if (!impl_->options.sockets.tls) return {};
     const auto loaded = net::TlsContext::load(*impl_->options.sockets.tls);
     if (!loaded) {
         core::log_error("edge", "tls_not_reloaded", {{"why", loaded.error().message}});
-        return;
+        return core::fail(loaded.error());
     }
     for (auto& each : impl_->shards) {
         each->loop.run_and_wait([&] { each->sockets->use_tls(*loaded); });
     }
     core::log_info("edge", "tls_reloaded");
     net::warn_if_not_valid(impl_->options.sockets.tls->certificate);
+    return {};
 }
 
 }  // namespace beckon::edge

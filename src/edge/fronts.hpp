@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/result.hpp"
 #include "edge/edge_metrics.hpp"
 #include "edge/front/front.hpp"
 #include "edge/loop/shard_loop.hpp"
@@ -49,7 +50,8 @@ public:
     std::size_t shards() const;
     ShardLoop& loop(std::size_t shard);
     Switchboard& switchboard();
-    void reload_tls();
+    /// Error: the certificate or its key cannot be used, and the former ones stay in use.
+    core::Result<void> reload_tls();
     /// The broadcasts that the fronts send, from now on. Any thread.
     void broadcasts(const BroadcastsPtr& now);
     /// Clients that have said hello, at most a second ago.

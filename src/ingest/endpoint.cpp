@@ -326,14 +326,21 @@ Endpoint::Impl::~Impl() {
     if (view_thread.joinable()) view_thread.join();
 }
 
+constexpr const char* kTlsWarning = "endpoint_tls";
+
 void Endpoint::Impl::reload_tls() {
     if (!config.tls_certificate) return;
     auto loaded = net::TlsContext::load({*config.tls_certificate, *config.tls_key});
     if (!loaded) {
         core::log_error("ingest", "tls_not_reloaded", {{"error", loaded.error().message}});
+        health.set_warning(
+            kTlsWarning,
+            "SIGHUP found a certificate that cannot be used, and the former one stays in use: " +
+                loaded.error().message);
         return;
     }
     server.use_tls(*loaded);
+    health.set_warning(kTlsWarning, "");
     core::log_info("ingest", "tls_reloaded", {});
     net::warn_if_not_valid(*config.tls_certificate);
 }

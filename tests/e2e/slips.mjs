@@ -2,8 +2,9 @@
 //
 //   node slips.mjs
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { BECKON, Cluster, freePort, until } from './beckon.mjs';
@@ -50,6 +51,26 @@ test('a value that is missing, empty, negative or no UTF-8 is named, and nothing
     const { status, stderr } = spawnSync('bash', ['-c', `${BECKON} webhooks create http://a --type $'\\xff'`], { encoding: 'utf8' });
     assert.equal(status, 2);
     assert.match(stderr, /argument 5 is not UTF-8/);
+});
+
+test('a certificate that SIGHUP cannot load is a warning in /ready until it succeeds', async (t) => {
+    const data = mkdtempSync(join(tmpdir(), 'beckon-certificate-'));
+    const ops = await freePort();
+    const child = spawn(BECKON, ['standalone', '--data', data, '--endpoint-self-signed', '--edge-self-signed', '--ops-port', String(ops), ...['endpoint', 'edge', 'retry', 'console'].flatMap((port) => [`--${port}-port`, '0'])], { stdio: 'ignore' });
+    t.after(() => {
+        child.kill('SIGKILL');
+        rmSync(data, { recursive: true, force: true });
+    });
+    const warnings = async () => JSON.parse((await ready(ops)).body).warnings ?? {};
+    await until('readiness', async () => (await ready(ops).catch(() => ({}))).status === 200);
+    const file = join(data, 'tls', 'certificate.pem');
+    const certificate = readFileSync(file);
+    writeFileSync(file, 'this is none');
+    child.kill('SIGHUP');
+    await until('the warnings', async () => /former one stays in use/.test((await warnings()).endpoint_tls ?? '') && /former one stays in use/.test((await warnings()).edge_tls ?? ''));
+    writeFileSync(file, certificate);
+    child.kill('SIGHUP');
+    await until('that they are over', async () => !(await warnings()).endpoint_tls && !(await warnings()).edge_tls);
 });
 
 test('standalone: a rotation beside the running process', async (t) => {

@@ -424,9 +424,14 @@ void Role::reload_tls() {
     const auto loaded = net::TlsContext::load({*config.tls_certificate, *config.tls_key});
     if (!loaded) {
         core::log_error("retry", "tls_not_reloaded", {{"error", loaded.error().message}});
+        impl_->health.set_warning(
+            "retry_tls",
+            "SIGHUP found a certificate that cannot be used, and the former one stays in use: " +
+                loaded.error().message);
         return;
     }
     impl_->server.use_tls(*loaded);
+    impl_->health.set_warning("retry_tls", "");
     core::log_info("retry", "tls_reloaded", {});
     net::warn_if_not_valid(*config.tls_certificate);
 }
