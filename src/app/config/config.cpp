@@ -302,8 +302,9 @@ std::vector<Setting> edge_settings(Config& c) {
                          milliseconds{0}, milliseconds{86'400'000},
                          "A client whose own ping ({}) comes sooner is closed."),
         number_setting("edge.frames_per_second_max", c.edge.frames_per_second_max, {0, 1'000'000},
-                       "Frames of one client in a second, averaged over ten seconds, each counted "
-                       "once for each KiB that it has begun; a client that sends more is closed. "
+                       "Frames of one client in a second, pings and pongs included, averaged over "
+                       "ten seconds, each counted once for each KiB that it has begun; a client "
+                       "that sends more is closed. "
                        "0: no limit."),
         text_setting("edge.broadcasts_url", c.edge.broadcasts_url,
                      "URL of a page with the versions of broadcasts; one edge of the cluster polls "

@@ -66,11 +66,16 @@ public:
     static constexpr std::chrono::seconds kSpan{10};
     static constexpr std::size_t kFrameBytes = 1'024;
 
-    /// A frame of that size came. False: it is one too many.
-    bool allow(std::size_t per_second, std::size_t frame_bytes, core::MonoTime now) {
+    /// As how many a frame of that size counts.
+    static constexpr std::size_t count_of(std::size_t frame_bytes) {
+        return 1 + frame_bytes / kFrameBytes;
+    }
+
+    /// Something came that counts as so many frames. False: it is too much.
+    bool allow(std::size_t per_second, std::size_t count, core::MonoTime now) {
         const auto most = static_cast<float>(per_second * kSpan.count());
         // One frame is always within what a client that was quiet may send.
-        const auto cost = std::min(most, static_cast<float>(1 + frame_bytes / kFrameBytes));
+        const auto cost = std::min(most, static_cast<float>(count));
         if (!started_) {
             started_ = true;
             left_ = most;
@@ -83,6 +88,8 @@ public:
         left_ -= cost;
         return true;
     }
+    /// Whether the last allow() left space for another frame.
+    bool allows_more() const { return left_ >= 1; }
     /// Something went out that is to be answered.
     void give() { left_ += 1; }
 
@@ -92,8 +99,35 @@ private:
     bool started_ = false;
 };
 
+/// What the reads of a connection count as: a whole message may come in kFree reads; each further
+/// one counts as a frame, as do those that bring pings, pongs, and pieces of a message.
+class ReadCount {
+public:
+    static constexpr std::size_t kFree = 2;
+
+    /// Something is to be read: as how many frames that counts.
+    std::size_t read() {
+        if (free_ < kFree) {
+            ++free_;
+            return 0;
+        }
+        ++counted_;
+        return 1;
+    }
+    /// What was read made a message whole that counts as so many frames: what is left to count.
+    std::size_t whole(std::size_t count) {
+        const std::size_t left = count > counted_ ? count - counted_ : 0;
+        *this = {};
+        return left;
+    }
+
+private:
+    std::uint32_t free_ = 0;
+    std::uint32_t counted_ = 0;
+};
+
 struct Connection;
-class HeadWatch;
+class ReadWatch;
 
 /// The pieces of a message that is not complete, and when it must be.
 struct HalfFrame : WheelTimer {
@@ -131,10 +165,15 @@ struct Connection final : Client, WheelTimer {
     bool established = false;
     bool half_close_due = false;
     std::string close_reason;
-    std::unique_ptr<HeadWatch> head;  ///< until lws may read
+    bool head_passed = false;  ///< lws may read
+    bool deferred = false;     ///< lws may not read until its turn; at `turn`
+    std::list<Connection*>::iterator turn{};
+    std::unique_ptr<ReadWatch> reads;
     std::unique_ptr<HalfFrame> half;  ///< a message of which more pieces come
     SendQueue out;
+    ReadCount read_count;
     FrameAllowance frames;
+    FrameAllowance prompt_frames;  ///< those that are served at once
 };
 
 }  // namespace beckon::edge

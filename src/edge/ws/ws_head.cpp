@@ -54,7 +54,8 @@ void set_least_readable(lws* wsi, std::size_t bytes) {
 }  // namespace
 
 void WsServer::Impl::watch_head(Connection& c) {
-    c.head = std::make_unique<HeadWatch>(loop.native(), lws_get_socket_fd(c.wsi), [this, &c] {
+    c.reads = std::make_unique<ReadWatch>(loop.native(), lws_get_socket_fd(c.wsi), [this, &c] {
+        if (c.head_passed) return readable(c);
         if (!core::contain(loop.name(), [&] { head_readable(c); })) kill(c);
     });
 }
@@ -82,27 +83,27 @@ void WsServer::Impl::head_readable(Connection& c) {
 /// looked at, not two: there lws reads on, as at the end of the connection, which shows when no
 /// byte more has come.
 void WsServer::Impl::await_more(Connection& c, std::size_t have) {
-    if (lws_get_ssl(c.wsi) || have == kHttpHeadMax || have == c.head->seen) {
+    if (lws_get_ssl(c.wsi) || have == kHttpHeadMax || have == c.reads->seen) {
         return let_library_read(c);
     }
-    if (c.head->seen == 0) lws_rx_flow_control(c.wsi, 0);
-    c.head->seen = have;
+    if (c.reads->seen == 0) lws_rx_flow_control(c.wsi, 0);
+    c.reads->seen = have;
     set_least_readable(c.wsi, have + 1);
 }
 
 void WsServer::Impl::let_library_read(Connection& c) {
-    if (c.head->seen > 0) {
+    if (c.reads->seen > 0) {
         set_least_readable(c.wsi, 1);
         lws_rx_flow_control(c.wsi, 1);
     }
-    c.head.reset();
+    c.head_passed = true;
 }
 
 /// lws reads no more of this connection, which ends as after each of its own answers.
 void WsServer::Impl::answer_without_library(Connection& c, const HeadVerdict& verdict) {
     const bool plain = verdict.kind == HeadVerdict::Kind::plain;
-    if (c.head->seen == 0) lws_rx_flow_control(c.wsi, 0);
-    c.head.reset();
+    if (c.reads->seen == 0) lws_rx_flow_control(c.wsi, 0);
+    c.reads.reset();
     c.mode = Connection::Mode::dropping;
     consume(c.wsi, verdict.bytes);
     reply(c.wsi, plain ? monitor_reply(verdict.path, monitor()) : plain_reply(400));

@@ -212,7 +212,8 @@ int WsServer::Impl::created(lws* wsi) {
 
 int WsServer::Impl::destroyed(Connection* c) {
     if (!c) return 0;
-    c->head.reset();
+    c->reads.reset();
+    end_deferral(*c);
     if (c == adopting) adopting = nullptr;
     if (c->established) closed(*c);
     drop_pieces(*c);
@@ -232,6 +233,7 @@ WsServer::WsServer(WsServerOptions options, ShardLoop& loop, net::Admission& adm
     : impl_(std::make_unique<Impl>(std::move(options), loop, admission, metrics,
                                    std::move(monitor))) {
     impl_->create();
+    loop.at_turn_end([impl = impl_.get()] { return impl->serve_some_deferred(); });
 }
 
 WsServer::~WsServer() {
@@ -268,7 +270,10 @@ std::size_t WsServer::open() const { return impl_->sockets; }
 void WsServer::send(Client& client, std::string text) {
     auto& c = static_cast<Connection&>(client);
     if (c.mode != Mode::open || text.empty()) return;
-    if (is_notification_frame(text)) c.frames.give();
+    if (is_notification_frame(text)) {
+        c.frames.give();
+        c.prompt_frames.give();
+    }
     if (impl_->can_write_now(c)) {
         if (!impl_->write(c, text, LWS_WRITE_TEXT)) impl_->drop(c, ClosedBy::lost);
         return;

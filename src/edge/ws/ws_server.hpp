@@ -41,8 +41,8 @@ struct WsServerOptions {
     std::size_t half_frames_bytes_max = 32U << 20;
     /// Sockets that lws takes at one time; 0: as many as the process may open.
     unsigned sockets_max = 0;
-    /// Frames that one client may send over ten seconds, a second's worth (FrameAllowance); each
-    /// notification that it gets allows one more, for its ack. 0: no limit.
+    /// Frames, pings and pongs that one client may send over ten seconds, a second's worth
+    /// (FrameAllowance); each notification that it gets allows one more, for its ack. 0: no limit.
     std::size_t frames_per_second_max = 0;
     /// Web pages that may connect, by their Origin; empty: all. Clients without an Origin always
     /// may.

@@ -3,8 +3,8 @@
 #include "core/handle.hpp"
 #include "edge/ws/absolute_form.hpp"
 #include "edge/ws/cut_watch.hpp"
-#include "edge/ws/head_watch.hpp"
 #include "edge/ws/proxy_intake.hpp"
+#include "edge/ws/read_watch.hpp"
 #include "edge/ws/ws_connection.hpp"
 #include "edge/ws/ws_server.hpp"
 
@@ -26,9 +26,9 @@ namespace beckon::edge {
 inline constexpr std::string_view kSubprotocol = "push-notification";
 inline constexpr std::size_t kSubprotocolNameMax = 63;  ///< lws: EOF without an answer above it
 
-/// The inside of a WsServer, over four files: ws_server.cpp (life, routing of lws's callbacks),
+/// The inside of a WsServer, over five files: ws_server.cpp (life, routing of lws's callbacks),
 /// ws_head.cpp (requests that lws does not read), ws_upgrade.cpp (HTTP until the upgrade),
-/// ws_stream.cpp (frames, closes, deadlines).
+/// ws_stream.cpp (frames, closes, deadlines), ws_fairness.cpp (whose frames are served when).
 struct WsServer::Impl {
     Impl(WsServerOptions o, ShardLoop& l, net::Admission& a, WsServerMetrics m,
          std::function<MonitorStatus()> mon)
@@ -64,6 +64,14 @@ struct WsServer::Impl {
     int confirm_upgrade(Connection& c, std::string_view protocol);
     int reply(lws* wsi, const HttpReply& reply);
     std::optional<HttpReply> choose_subprotocol(lws* wsi);
+
+    // --- fairness between clients
+    void readable(Connection& c);
+    bool count(Connection& c, std::size_t frames);
+    void defer(Connection& c);
+    void end_deferral(Connection& c);
+    void serve_deferred(Connection& c);
+    bool serve_some_deferred();
 
     // --- WebSocket
     int opened(Connection& c);
@@ -110,6 +118,7 @@ struct WsServer::Impl {
     int callbacks = 0;               ///< how deep we are inside callbacks of lws
     std::size_t sockets = 0;
     CutWatch cuts;
+    std::list<Connection*> deferred;     ///< that are not read until their turn, in that order
     std::list<Connection*> half_frames;  ///< with a message that is incomplete, the oldest first
     std::size_t half_frames_bytes = 0;   ///< of all connections
     std::vector<unsigned char> scratch;  ///< frame under way, behind space for its header

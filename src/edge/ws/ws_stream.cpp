@@ -66,11 +66,7 @@ int WsServer::Impl::received(Connection& c, std::string_view piece) {
         piece = whole;
     }
     drop_pieces(c);
-    const auto limit = options.frames_per_second_max;
-    if (limit > 0 && !c.frames.allow(limit, piece.size(), loop.now())) {
-        close(c, closing::kFlood, ClosedBy::flood);
-        return 0;
-    }
+    if (!count(c, c.read_count.whole(FrameAllowance::count_of(piece.size())))) return 0;
     front->text(c, piece);
     return 0;
 }
@@ -222,6 +218,7 @@ void WsServer::Impl::close(Connection& c, Closing closing, ClosedBy why) {
     c.close_code = closing.code;
     c.close_reason = closing.reason.substr(0, kCloseReasonMax);
     drop_pieces(c);
+    end_deferral(c);  // the peer's bytes are read, or the kernel would reset the connection
     c.mode = Mode::closing;
     front->gone(c);
     loop.schedule(c, kCloseFlush);

@@ -4,6 +4,7 @@
 #include "net/admission.hpp"
 #include "support/front_world.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <memory>
@@ -156,31 +157,94 @@ TEST_CASE("a client that sends more than it may is closed", "[edge][ws_server]")
 TEST_CASE("a frame counts once for each KiB", "[edge][ws_server]") {
     edge::FrameAllowance frames;
     const core::MonoTime now{};
-    CHECK(frames.allow(10, 60'000, now));  // 59 of a hundred
-    CHECK(frames.allow(10, 40'000, now));  // 40
-    CHECK_FALSE(frames.allow(10, 1'024, now));
-    CHECK(frames.allow(10, 1'023, now));
-    CHECK_FALSE(frames.allow(10, 1, now));
+    CHECK(frames.allow(10, edge::FrameAllowance::count_of(60'000), now));  // 59 of a hundred
+    CHECK(frames.allow(10, edge::FrameAllowance::count_of(40'000), now));  // 40
+    CHECK_FALSE(frames.allow(10, edge::FrameAllowance::count_of(1'024), now));
+    CHECK(frames.allow(10, edge::FrameAllowance::count_of(1'023), now));
+    CHECK_FALSE(frames.allow(10, edge::FrameAllowance::count_of(1), now));
     edge::FrameAllowance strict;
-    CHECK(strict.allow(1, 60'000, now));  // all of its ten
-    CHECK_FALSE(strict.allow(1, 1, now));
+    CHECK(strict.allow(1, edge::FrameAllowance::count_of(60'000), now));  // all of its ten
+    CHECK_FALSE(strict.allow(1, edge::FrameAllowance::count_of(1), now));
 }
 
 TEST_CASE("each notification allows one more frame, and so does time", "[edge][ws_server]") {
     edge::FrameAllowance frames;
     core::MonoTime now{};
-    for (int i = 0; i < 20; ++i) REQUIRE(frames.allow(2, 10, now));
-    CHECK(!frames.allow(2, 10, now));
+    for (int i = 0; i < 20; ++i) REQUIRE(frames.allow(2, 1, now));
+    CHECK(!frames.allow(2, 1, now));
     frames.give();
-    CHECK(frames.allow(2, 10, now));
-    CHECK(!frames.allow(2, 10, now));
+    CHECK(frames.allow(2, 1, now));
+    CHECK(!frames.allow(2, 1, now));
     now += 1s;
-    CHECK(frames.allow(2, 10, now));
-    CHECK(frames.allow(2, 10, now));
-    CHECK(!frames.allow(2, 10, now));
+    CHECK(frames.allow(2, 1, now));
+    CHECK(frames.allow(2, 1, now));
+    CHECK(!frames.allow(2, 1, now));
     now += std::chrono::hours{1};
-    for (int i = 0; i < 20; ++i) REQUIRE(frames.allow(2, 10, now));
-    CHECK(!frames.allow(2, 10, now));
+    for (int i = 0; i < 20; ++i) REQUIRE(frames.allow(2, 1, now));
+    CHECK(!frames.allow(2, 1, now));
+}
+
+TEST_CASE("pings count as frames that a client sends", "[edge][ws_server]") {
+    FrontWorld world{with([](auto& o) { o.sockets.frames_per_second_max = 1; })};
+    auto client = world.client();
+    int pongs = 0;
+    auto event = WsClient::Event{.kind = Kind::frame, .opcode = 10, .payload = {}};
+    for (; event.opcode == 10 && pongs < 100; ++pongs) {
+        client.frame(9, "p");
+        event = client.next();
+    }
+    CHECK(pongs >= 9);
+    check_close(event, 1011, "Flood");
+}
+
+TEST_CASE("a message counts once, in however many reads it comes", "[edge][ws_server]") {
+    const auto [size, reads] = GENERATE(table<std::size_t, std::size_t>({
+        {10, 1},
+        {10, 3},
+        {1'500, 3},
+        {60'000, 58},
+    }));
+    edge::ReadCount count;
+    for (int message = 0; message < 3; ++message) {
+        const auto wanted = edge::FrameAllowance::count_of(size);
+        std::size_t counted = 0;
+        for (std::size_t i = 0; i < reads; ++i) counted += count.read();
+        CHECK(counted + count.whole(wanted) == wanted);
+    }
+}
+
+TEST_CASE("reads that bring no whole message count, each of them", "[edge][ws_server]") {
+    edge::ReadCount count;
+    std::size_t counted = 0;
+    for (int i = 0; i < 100; ++i) counted += count.read();
+    CHECK(counted == 98);
+    CHECK(count.whole(1) == 0);
+    CHECK(count.whole(1) == 1);
+}
+
+// Forty times 130 frames were served while one waited, when each read was served whole.
+TEST_CASE("a client that sends little does not wait for those that send much",
+          "[edge][ws_server]") {
+    constexpr int kEager = 40;
+    FrontWorld world;
+    auto calm = world.client();
+    std::vector<WsClient> eager;
+    for (int i = 0; i < kEager; ++i) eager.push_back(world.client());
+    std::string frames;
+    for (int i = 0; i < 2'000; ++i) frames += {"\x81\x82\0\0\0\0{}", 8};
+    for (auto& client : eager) client.raw(frames);
+    std::vector<double> served;
+    for (int i = 0; i < 10; ++i) {
+        const double before = world.counters.front.frames_in->Value();
+        calm.text(order("x"));
+        REQUIRE(calm.next_message().is_text());
+        served.push_back(world.counters.front.frames_in->Value() - before);
+    }
+    std::sort(served.begin(), served.end());
+    CAPTURE(served);
+    CHECK(served[served.size() / 2] < 1'000);
+    const double all = 1 + kEager + 10 + kEager * 2'000;
+    CHECK(FrontWorld::soon([&] { return world.counters.front.frames_in->Value() == all; }));
 }
 
 TEST_CASE("an upgrade on another path is 404", "[edge][ws_server]") {

@@ -1,4 +1,4 @@
-#include "edge/ws/head_watch.hpp"
+#include "edge/ws/read_watch.hpp"
 
 #include <utility>
 
@@ -10,12 +10,12 @@ constexpr int kBeforeLibrary = 1;  // the library's watchers have priority 0
 
 }  // namespace
 
-HeadWatch::HeadWatch(struct ev_loop* loop, int fd, std::function<void()> readable)
+ReadWatch::ReadWatch(struct ev_loop* loop, int fd, std::function<void()> readable)
     : loop_(loop), readable_(std::move(readable)) {
     ev_io_init(
         &watcher_,
         [](struct ev_loop*, ev_io* w, int) {
-            const auto call = static_cast<HeadWatch*>(w->data)->readable_;  // which may destroy it
+            const auto call = static_cast<ReadWatch*>(w->data)->readable_;  // which may destroy it
             call();
         },
         fd, EV_READ);
@@ -24,6 +24,9 @@ HeadWatch::HeadWatch(struct ev_loop* loop, int fd, std::function<void()> readabl
     ev_io_start(loop_, &watcher_);
 }
 
-HeadWatch::~HeadWatch() { ev_io_stop(loop_, &watcher_); }
+ReadWatch::~ReadWatch() { pause(); }
+
+void ReadWatch::pause() { ev_io_stop(loop_, &watcher_); }
+void ReadWatch::resume() { ev_io_start(loop_, &watcher_); }
 
 }  // namespace beckon::edge
