@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 using namespace beckon;
 using namespace beckon::ingest;
@@ -29,6 +30,7 @@ struct Installation {
     core::ReceiptTokens tokens{keys};
     const core::ReceiptRef receipt{.id = {core::random_uuid4()}, .sender = std::nullopt};
     const std::string token = tokens.seal(receipt);
+    const std::vector<std::string> origins{"https://push.example.org"};
 };
 
 struct Calls final : net::HttpHandler {
@@ -36,7 +38,7 @@ struct Calls final : net::HttpHandler {
 
     void handle(net::ExchangePtr exchange) override {
         const auto& request = exchange->request();
-        const auto wish = check_receipt(request, here.tokens, std::nullopt);
+        const auto wish = check_receipt(request, here.tokens, here.origins, std::nullopt);
         const auto named = push_receipt(request);
         if (named && wish) {
             require(wish->has_value() && **wish == here.receipt);

@@ -157,7 +157,7 @@ Checked<std::optional<core::ReceiptRef>> Sending::receipt_wish(const HttpRequest
                                                                const Addressed& to) const {
     std::optional<core::Sha256> sender;
     if (to.sender) sender = to.sender->key_sha256;
-    return check_receipt(request, receipt_tokens_, sender);
+    return check_receipt(request, receipt_tokens_, shared_.config.endpoint_origins, sender);
 }
 
 /// Where edges are far behind, messages for them are not accepted faster than they are delivered.

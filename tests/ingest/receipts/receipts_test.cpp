@@ -121,14 +121,18 @@ TEST_CASE("Push-Receipt names the subscription that receives the outcome of a fu
     World world;
     const auto to = world.subscribed();
     const auto first = World::path_in(world.ask(wishing(world.post_data(to.path))));
-    for (const auto& url : {first, std::string{World::kOrigin} + first}) {
+    for (const auto& url :
+         {first, std::string{World::kOrigin} + first, "https://former.example:443" + first,
+          "HTTPS://Former.Example" + first}) {
         const auto reply = world.ask(wishing(world.post_data(to.path)).with("Push-Receipt", url));
         CHECK(reply.status == 202);
         CHECK(World::path_in(reply) == first);
     }
     const auto endpoint_token = "/r/" + to.path.substr(std::string{"/wpush/"}.size());
-    for (const auto& url : {std::string{}, std::string{"/r/"}, std::string{"nonsense"},
-                            first.substr(1), first + "x", endpoint_token}) {
+    for (const auto& url :
+         {std::string{}, std::string{"/r/"}, std::string{"nonsense"}, first.substr(1), first + "x",
+          endpoint_token, "https://foreign.example" + first, "http://former.example" + first,
+          "https://former.example:8443" + first}) {
         const auto reply = world.ask(wishing(world.post_data(to.path)).with("Push-Receipt", url));
         CHECK(reply.status == 400);
         CHECK(reply.body.find("Push-Receipt must be the URL") != std::string::npos);
