@@ -1,5 +1,7 @@
 #include "log/range_scan.hpp"
 
+#include "core/contain.hpp"
+
 #include <utility>
 
 namespace beckon::log {
@@ -21,7 +23,11 @@ RangeScan::RangeScan(EventLog& log, TopicPartition where, Range range, core::Exe
 
 /// Never from within the reader, which a turn may destroy.
 void RangeScan::turn_later() {
-    executor_.post(lifetime_.guard([this] { turn(); }));
+    executor_.post(lifetime_.guard([this] {
+        const auto term = lifetime_.term();
+        if (core::contain("log scan", [this] { turn(); }) || term.over()) return;
+        end(core::fail(core::Fault::unavailable, "reading " + where_.topic.name() + " threw"));
+    }));
 }
 
 void RangeScan::turn() {

@@ -1,6 +1,9 @@
 #include "log/contract_support.hpp"
 
 #include <fstream>
+#include <memory>
+#include <new>
+#include <utility>
 
 #include <catch2/catch.hpp>
 #include <unistd.h>
@@ -34,6 +37,31 @@ TEST_CASE("a partition can be read from any offset", "[contract]") {
         CHECK(read_all(*log, kWhere, written[from].offset) == rest);
     }
     CHECK(read_all(*log, kWhere, written.back().offset + 1).empty());
+}
+
+TEST_CASE("a sink that throws loses no other record", "[contract]") {
+    const auto log = make_log_under_test({});
+    const auto written = append(*log, kWhere, numbered("key", 30));
+    std::vector<Read> seen;
+    bool thrown = false;
+    std::unique_ptr<log::PartitionReader> reader;
+    const auto sink = [&](const core::RecordView& view) {
+        seen.push_back(to_read(view));
+        if (seen.size() == 10 && !std::exchange(thrown, true)) throw std::bad_alloc{};
+    };
+    const auto take = [&] {
+        for (;;) {
+            try {
+                const auto taken = reader->take(100, sink);
+                if (!taken || taken->drained) return;
+            } catch (const std::bad_alloc&) {
+            }
+        }
+    };
+    reader = log->log().open_reader(kWhere, 0, log->executor(), take);
+    REQUIRE(log->wait_until([&] { return seen.size() >= 30; }));
+    CHECK(thrown);
+    CHECK(seen == written);
 }
 
 TEST_CASE("a reader opened at the end gets what comes after", "[contract]") {

@@ -5,6 +5,8 @@
 #include "support/test_executor.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -67,4 +69,17 @@ TEST_CASE("a scan of large records gives others on the thread their turns", "[lo
     CHECK(std::is_sorted(world.seen.begin(), world.seen.end()));
     CHECK(*std::max_element(turns.begin(), turns.end()) <=
           log::RangeScan::kTurnBytes + kRecordBytes);
+}
+
+TEST_CASE("a range whose sink throws is answered at once", "[log]") {
+    World world{3};
+    std::optional<core::Fault> fault;
+    log::RangeScan scan{*world.log,
+                        kWhere,
+                        {0, 3},
+                        world.executor,
+                        [](const core::RecordView&) -> log::Next { throw std::bad_alloc{}; },
+                        [&](const auto& result) { fault = result.error().fault; }};
+    world.executor.run_for(std::chrono::milliseconds{100});
+    CHECK(fault == core::Fault::unavailable);
 }

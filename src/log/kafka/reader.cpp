@@ -97,13 +97,21 @@ core::Result<Taken> KafkaReader::take(std::size_t max, const RecordSink& sink) {
         const auto got =
             rd_kafka_consume_batch_queue(reading_->queue.get(), 0, batch.data(), wanted);
         const auto count = got < 0 ? 0 : static_cast<std::size_t>(got);
-        for (std::size_t i = 0; i < count; ++i) {
-            const MessageHandle message{batch[i]};
-            if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-                deliver(*message, sink, taken);
-            } else {
-                note_error(*message);
+        std::size_t i = 0;
+        try {
+            while (i < count) {
+                const MessageHandle message{batch[i++]};
+                if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+                    deliver(*message, sink, taken);
+                } else {
+                    note_error(*message);
+                }
             }
+        } catch (...) {  // the sink threw: the rest of the batch is fetched again
+            Reading::taking = nullptr;
+            while (i < count) rd_kafka_message_destroy(batch[i++]);
+            if (!paused_) start_at(position_);
+            throw;
         }
         empty = count < wanted;
     }
