@@ -188,7 +188,12 @@ void WsServer::Impl::introduced(net::Descriptor socket, const net::Peer& proxy,
 }
 
 void WsServer::Impl::serve(net::Descriptor socket, const net::Peer& peer) {
-    adopting = new Connection{this, peer, &Impl::fire};
+    try {
+        adopting = new Connection{this, peer, &Impl::fire};
+    } catch (...) {
+        socket_gone(peer);
+        throw;
+    }
     lws_adopt_desc_t info{};
     info.vh = vhost;
     info.type =
@@ -215,7 +220,8 @@ int WsServer::Impl::destroyed(Connection* c) {
     c->reads.reset();
     end_deferral(*c);
     if (c == adopting) adopting = nullptr;
-    if (c->established) closed(*c);
+    // Whatever throws: `c` ends here, since its timer must not find the library's memory gone.
+    if (c->established) core::contain(loop.name(), [&] { closed(*c); });
     drop_pieces(*c);
     if (c->client_counted) admission.client_gone(c->peer);
     if (c->socket_counted) admission.socket_gone(c->peer);
