@@ -302,11 +302,11 @@ void Fold::Impl::not_committed(const Error& why) {
         failures.failed(Need::commit, 0, why);
     }
     if (has_gone_back()) return restart(why.message, commit_retry.pause());
-    pausing = true;
     context.executor.post_after(commit_retry.pause(), life.guard([this] {
         pausing = false;
         schedule_turn();
     }));
+    pausing = true;
 }
 
 /// The state has dropped its uncommitted changes, since one of its reads failed.

@@ -1,8 +1,10 @@
 #include "fold/read_barrier.hpp"
 
+#include "core/contain.hpp"
 #include "records/events.hpp"
 
 #include <utility>
+#include <vector>
 
 namespace beckon::fold {
 
@@ -22,15 +24,16 @@ void ReadBarrier::ask(Answer answer) {
 }
 
 void ReadBarrier::publish() {
-    under_way_ = std::exchange(collecting_, {});
-    barrier_at_.reset();
     lifetime_.renew();
-    publisher_.publish(where_, core::encode(core::BarrierRecord{node_.text}),
-                       lifetime_.guard([this](const auto& result) { reported(result); }));
     executor_.post_after(kAnswerTimeout, lifetime_.guard([this] {
         if (under_way_.empty()) return;
         answer_all(core::fail(Fault::timed_out, "the read barrier was not read back within 2 s"));
     }));
+    under_way_ = std::exchange(collecting_, {});
+    barrier_at_.reset();
+    // From here on the time-out answers, also if this throws.
+    publisher_.publish(where_, core::encode(core::BarrierRecord{node_.text}),
+                       lifetime_.guard([this](const auto& result) { reported(result); }));
 }
 
 void ReadBarrier::reported(const core::Result<log::Appended>& result) {
@@ -58,8 +61,18 @@ void ReadBarrier::refuse_all(const core::Error& why) {
 /// An answer may destroy this ReadBarrier: nothing of it is used once the answers are under way.
 void ReadBarrier::answer_all(const core::Result<void>& result) {
     const auto answers = std::exchange(under_way_, {});
-    if (!collecting_.empty()) publish();
-    for (const auto& answer : answers) answer(result);
+    std::vector<Answer> refused;
+    if (!collecting_.empty() && !core::contain("read barrier", [this] { publish(); })) {
+        refused = std::exchange(collecting_, {});
+    }
+    for (const auto& answer : answers) {
+        core::contain("read barrier", [&] { answer(result); });
+    }
+    for (const auto& answer : refused) {
+        core::contain("read barrier", [&] {
+            answer(core::fail(Fault::unavailable, "the read barrier could not be published"));
+        });
+    }
 }
 
 }  // namespace beckon::fold

@@ -6,6 +6,7 @@
 #include "support/test_executor.hpp"
 
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,13 +26,33 @@ namespace {
 
 const TopicPartition kWhere{Topic::kSubscriptions, 1};
 
+/// Memory ends at the next publishes.
+class ThrowingPublisher final : public beckon::log::Publisher {
+public:
+    explicit ThrowingPublisher(std::unique_ptr<beckon::log::Publisher> real)
+        : real_(std::move(real)) {}
+    void publish(TopicPartition where, Record record, beckon::log::AppendDone done) override {
+        if (throws > 0) {
+            --throws;
+            throw std::bad_alloc{};
+        }
+        real_->publish(where, std::move(record), std::move(done));
+    }
+    std::size_t unanswered() const override { return real_->unanswered(); }
+    int throws = 0;
+
+private:
+    const std::unique_ptr<beckon::log::Publisher> real_;
+};
+
 /// A partition with a reader that folds by counting, and its read barrier.
 struct Fixture {
     beckon::test::ManualClock clock;
     beckon::test::SimExecutor executor{clock};
     std::unique_ptr<beckon::log::MemoryLog> log = beckon::log::make_memory_log(
         {.seed = 1, .partitions = 4, .clock = &clock, .append_delay_max = 10ms});
-    std::unique_ptr<beckon::log::Publisher> publisher = log->open_publisher(executor);
+    std::unique_ptr<ThrowingPublisher> publisher =
+        std::make_unique<ThrowingPublisher>(log->open_publisher(executor));
     ReadBarrier barrier{kWhere, {"0123456789abcdef"}, *publisher, executor};
     std::unique_ptr<beckon::log::PartitionReader> reader =
         log->open_reader(kWhere, 0, executor, [this] { read(); });
@@ -155,6 +176,31 @@ TEST_CASE("queries that are refused are answered once, and the next one works", 
     f.executor.run_for(1s);
     CHECK(f.answers.size() == 3);
     CHECK(f.answers.back() == "ok");
+}
+
+TEST_CASE("publishing may throw: the query is answered, and the next one works", "[read_barrier]") {
+    Fixture f;
+    f.publisher->throws = 1;
+    CHECK_THROWS_AS(f.ask(), std::bad_alloc);
+    f.executor.run_for(3s);
+    CHECK(f.answers == std::vector<std::string>{"timed_out"});
+    f.ask();
+    f.ask();
+    f.publisher->throws = 1;  // for the second one
+    f.executor.run_for(3s);
+    CHECK(f.answers == std::vector<std::string>{"timed_out", "ok", "timed_out"});
+    f.ask();
+    f.executor.run_for(1s);
+    CHECK(f.answers.back() == "ok");
+}
+
+TEST_CASE("an answer that throws keeps no other one back", "[read_barrier]") {
+    Fixture f;
+    f.ask();
+    f.barrier.ask([](const auto&) { throw std::bad_alloc{}; });
+    f.ask();
+    f.executor.run_for(1s);
+    CHECK(f.answers == std::vector<std::string>{"ok", "ok"});
 }
 
 TEST_CASE("an answer may destroy its read barrier", "[read_barrier]") {

@@ -56,8 +56,8 @@ console::Ask SearchWorkers::ask(Search search) {
 bool SearchWorkers::post(Work work) {
     const std::scoped_lock lock{mutex_};
     if (under_way_ >= threads_.size()) return false;
-    ++under_way_;
     waiting_.push_back(std::move(work));
+    ++under_way_;
     wake_.notify_one();
     return true;
 }

@@ -127,8 +127,9 @@ void HomeShard::front_lost(const core::NodeId& front) {
 bool HomeShard::turn_ended() {
     const auto now = context_.clock.mono();
     if (now - noticed_ < kNoticeEvery) {
-        if (std::exchange(again_, true)) return false;
+        if (again_) return false;
         context_.loop.post_after(kNoticeEvery, lifetime_.guard([this] { again_ = false; }));
+        again_ = true;
         return false;
     }
     noticed_ = now;

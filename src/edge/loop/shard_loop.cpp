@@ -264,9 +264,9 @@ void ShardLoop::run_and_wait(const Task& task) {
         task();
         return;
     }
-    std::packaged_task<void()> packaged{task};
-    auto done = packaged.get_future();
-    post([&packaged] { packaged(); });
+    auto packaged = std::make_shared<std::packaged_task<void()>>(task);
+    auto done = packaged->get_future();
+    post([packaged = std::move(packaged)] { (*packaged)(); });
     done.get();
 }
 

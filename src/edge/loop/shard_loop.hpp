@@ -38,7 +38,8 @@ public:
     void post_after(core::Duration delay, Task task) override;
 
     /// Posts and waits until it has run; before start() and after stop() runs it here. Throws what
-    /// it throws. Start and stop only: never from a loop's thread.
+    /// it throws, or std::future_error if the loop ends before it has run. Start and stop only:
+    /// never from a loop's thread.
     void run_and_wait(const Task& task);
 
     void at_turn_end(std::function<bool()> hook) override;

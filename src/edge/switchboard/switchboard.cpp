@@ -71,9 +71,14 @@ void Switchboard::arrived(std::vector<ToHome> to_homes, std::vector<ToFront> to_
     for (std::size_t i = 0; i < batches.size(); ++i) {
         if (batches[i].empty()) continue;
         Part& part = impl_->parts[i];
-        part.waiting.fetch_add(batches[i].to_homes.size() + batches[i].to_fronts.size(),
-                               std::memory_order_relaxed);
-        part.post(std::move(batches[i]));
+        const auto messages = batches[i].to_homes.size() + batches[i].to_fronts.size();
+        part.waiting.fetch_add(messages, std::memory_order_relaxed);
+        try {
+            part.post(batches[i]);
+        } catch (...) {
+            part.waiting.fetch_sub(messages, std::memory_order_relaxed);
+            throw;
+        }
     }
 }
 

@@ -55,8 +55,8 @@ Sent Switchboard::Part::to_home_here(ToHome&& message) {
         return Sent::yes;
     }
     if (!must_go && home.is_full()) return Sent::full;
-    home.waiting.fetch_add(1, std::memory_order_relaxed);
     out[home.index].to_homes.push_back(std::move(message));
+    home.waiting.fetch_add(1, std::memory_order_relaxed);
     return Sent::yes;
 }
 
@@ -72,8 +72,8 @@ void Switchboard::Part::to_front(ToFront message) {
         return;
     }
     if (std::holds_alternative<ToClient>(message) && to.is_full()) message = overloaded(session);
-    to.waiting.fetch_add(1, std::memory_order_relaxed);
     out[to.index].to_fronts.push_back(std::move(message));
+    to.waiting.fetch_add(1, std::memory_order_relaxed);
 }
 
 /// If the link is down, the homes are notified of its loss, and forget the sessions.
@@ -96,14 +96,22 @@ bool Switchboard::Part::end_turn() {
 void Switchboard::Part::flush() {
     for (std::size_t to = 0; to < out.size(); ++to) {
         if (out[to].empty()) continue;
-        board.parts[to].post(std::move(out[to]));
-        out[to] = {};
+        board.parts[to].post(out[to]);
     }
     if (std::exchange(sent_to_nodes, false)) board.links->flush();
 }
 
-void Switchboard::Part::post(Batch batch) {
-    loop.post([this, batch = std::make_shared<Batch>(std::move(batch))] { hand_out(*batch); });
+/// Takes the batch, unless this throws.
+void Switchboard::Part::post(Batch& batch) {
+    const auto posted = std::make_shared<Batch>();
+    core::Executor::Task task = [this, posted] { hand_out(*posted); };
+    *posted = std::exchange(batch, {});
+    try {
+        loop.post(std::move(task));
+    } catch (...) {
+        batch = std::move(*posted);
+        throw;
+    }
 }
 
 void Switchboard::Part::hand_out(Batch& batch) {

@@ -42,7 +42,7 @@ struct Switchboard::Part final : HomeTransport, FrontTransport {
     /// At the end of a turn: sends the collected messages. True if more came meanwhile.
     bool end_turn();
     /// From any thread, counted in `waiting`.
-    void post(Batch batch);
+    void post(Batch& batch);
     void hand_out(Batch& batch);
     void flush();
     Sent to_home_here(ToHome&& message);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <utility>
 
 namespace beckon::ingest {
 
@@ -25,6 +26,16 @@ public:
         metrics_.publish_waiting.Increment();
         metrics_.publish_waiting_bytes.Increment(static_cast<double>(bytes));
         return true;
+    }
+    /// Runs `publish`, whose answer calls release(); if it throws, there is no answer.
+    template <class Publish>
+    void release_if_throws(std::size_t bytes, Publish&& publish) {
+        try {
+            std::forward<Publish>(publish)();
+        } catch (...) {
+            release(bytes);
+            throw;
+        }
     }
     void release(std::size_t bytes) {
         bytes_.fetch_sub(bytes, std::memory_order_relaxed);

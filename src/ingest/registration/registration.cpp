@@ -2,6 +2,7 @@
 
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
+#include "core/contain.hpp"
 #include "core/json_text.hpp"
 #include "ingest/registration/registration_body.hpp"
 #include "ingest/registration/registration_secret.hpp"
@@ -319,19 +320,21 @@ void Registration::write(const CallPtr& call, const core::Uaid& uaid,
     writes->missing = records.size();
     const log::TopicPartition where{log::Topic::kSubscriptions,
                                     core::partition_of(uaid, shared_.config.partitions)};
+    const auto done = [this, writes](const core::Result<log::Appended>& appended) {
+        responder_.published(appended);
+        if (appended) {
+            writes->last = std::max(writes->last, appended->offset);
+        } else {
+            writes->error = appended.error();
+        }
+        if (--writes->missing > 0) return;
+        shared_.publish_budget.release(writes->bytes);
+        written(writes);
+    };
     for (auto& record : records) {
-        publisher_.publish(where, std::move(record),
-                           [this, writes](const core::Result<log::Appended>& appended) {
-                               responder_.published(appended);
-                               if (appended) {
-                                   writes->last = std::max(writes->last, appended->offset);
-                               } else {
-                                   writes->error = appended.error();
-                               }
-                               if (--writes->missing > 0) return;
-                               shared_.publish_budget.release(writes->bytes);
-                               written(writes);
-                           });
+        const bool begun =
+            core::contain("endpoint", [&] { publisher_.publish(where, std::move(record), done); });
+        if (!begun) done(core::fail(core::Fault::unavailable, "publishing threw"));
     }
 }
 

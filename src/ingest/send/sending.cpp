@@ -126,9 +126,12 @@ void Sending::publish_gone(const Call& call, const Addressed& to) {
     auto record = core::encode(event);
     const auto bytes = log::size_of(record);
     if (!shared_.publish_budget.reserve(bytes)) return;
-    publisher_.publish({log::Topic::kEvents, core::partition_of(event, shared_.config.partitions)},
-                       std::move(record),
-                       [this, bytes](const auto&) { shared_.publish_budget.release(bytes); });
+    shared_.publish_budget.release_if_throws(bytes, [&] {
+        publisher_.publish(
+            {log::Topic::kEvents, core::partition_of(event, shared_.config.partitions)},
+            std::move(record),
+            [this, bytes](const auto&) { shared_.publish_budget.release(bytes); });
+    });
 }
 
 /// nullopt: not known to the view. A view that could not be read proves nothing.
@@ -178,10 +181,12 @@ void Sending::check_and_publish(const CallPtr& call, const Addressed& to,
         return responder_.refuse(
             call, {Problem::busy, "Too many bytes are waiting; try again later.", 0});
     }
-    executor_.post_after(verdict.delay, lifetime_.guard([this, call, to, client, bytes] {
-        shared_.publish_budget.release(bytes);
-        publish_message(call, to, client);
-    }));
+    shared_.publish_budget.release_if_throws(bytes, [&] {
+        executor_.post_after(verdict.delay, lifetime_.guard([this, call, to, client, bytes] {
+            shared_.publish_budget.release(bytes);
+            publish_message(call, to, client);
+        }));
+    });
 }
 
 void Sending::publish_message(const CallPtr& call, const Addressed& to,
@@ -253,23 +258,31 @@ void Sending::publish(const CallPtr& call, log::TopicPartition where, core::Reco
     }
     const auto sent = shared_.clock.mono();
     shared_.senders->sent(call->exchange.get());
-    reached(tracked, core::Milestone::received);
-    publisher_.publish(
-        where, std::move(record),
-        [this, call, bytes, sent, failure_of, tracked = std::move(tracked),
-         published = std::move(published)](const core::Result<log::Appended>& appended) {
-            shared_.publish_budget.release(bytes);
-            shared_.senders->answered();
-            responder_.published(appended);
-            if (!appended && certainly_not_there(appended.error())) {
-                reached(tracked, core::Milestone::errored);
-            }
-            shared_.metrics.publish_seconds.Observe(
-                std::chrono::duration<double>(shared_.clock.mono() - sent).count());
-            if (!appended) return responder_.refuse(call, failure_of(appended.error()));
-            log_ahead_ = appended->time - shared_.clock.wall();
-            published();
-        });
+    const auto answered = [this, bytes] {
+        shared_.publish_budget.release(bytes);
+        shared_.senders->answered();
+    };
+    try {
+        reached(tracked, core::Milestone::received);
+        publisher_.publish(
+            where, std::move(record),
+            [this, call, answered, sent, failure_of, tracked = std::move(tracked),
+             published = std::move(published)](const core::Result<log::Appended>& appended) {
+                answered();
+                responder_.published(appended);
+                if (!appended && certainly_not_there(appended.error())) {
+                    reached(tracked, core::Milestone::errored);
+                }
+                shared_.metrics.publish_seconds.Observe(
+                    std::chrono::duration<double>(shared_.clock.mono() - sent).count());
+                if (!appended) return responder_.refuse(call, failure_of(appended.error()));
+                log_ahead_ = appended->time - shared_.clock.wall();
+                published();
+            });
+    } catch (...) {
+        answered();  // nobody else will
+        throw;
+    }
 }
 
 void Sending::reached(const Tracked& message, core::Milestone milestone) const {

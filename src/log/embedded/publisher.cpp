@@ -85,11 +85,12 @@ void EmbeddedPublisher::collect() {
 }
 
 void EmbeddedPublisher::watch_oldest() {
-    if (waiting_.empty() || std::exchange(watching_, true)) return;
+    if (waiting_.empty() || watching_) return;
     lifetime_.remote().post_after(waiting_.front().deadline - clock_.mono(), [this] {
         watching_ = false;
         give_up_overdue();
     });
+    watching_ = true;
 }
 
 void EmbeddedPublisher::give_up_overdue() {

@@ -122,12 +122,13 @@ Result<ChunkPtr> EmbeddedReader::read_from_disk(Offset until) const {
 }
 
 void EmbeddedReader::call_again_soon() {
-    if (std::exchange(calls_soon_, true)) return;
+    if (calls_soon_) return;
     waiter_->reader.post_after(kReadAgain, [this] {
         calls_soon_ = false;
         const auto call = waiter_->ready;  // may destroy this reader
         call();
     });
+    calls_soon_ = true;
 }
 
 bool EmbeddedReader::deliver(const RecordSink& sink) {

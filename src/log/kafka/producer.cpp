@@ -142,8 +142,8 @@ public:
 private:
     /// Any publisher with records there checks, and sends all that are due.
     void poll_later() {
-        polling_ = true;
         executor_.post_after(kPollEvery, route_->lifetime.guard([this] { poll(); }));
+        polling_ = true;
     }
     void poll() {
         polling_ = false;

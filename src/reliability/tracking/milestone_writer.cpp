@@ -28,7 +28,6 @@ struct MilestoneWriter::Impl {
     }
 
     void publish(MilestoneQueue::Taken taken) {
-        ++under_way;
         const log::TopicPartition where{log::Topic::kReliability,
                                         core::partition_of(taken.event.id, partitions)};
         auto record = encode(taken.event);
@@ -37,6 +36,7 @@ struct MilestoneWriter::Impl {
                                for (const auto& done : taken.done) done();
                                answered(taken.event, appended);
                            });
+        ++under_way;
     }
 
     void answered(const MilestonesReached& event, const core::Result<log::Appended>& appended) {

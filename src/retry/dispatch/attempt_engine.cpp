@@ -8,11 +8,12 @@ AttemptEngine::AttemptEngine(Context context, std::function<void()> pump)
     : context_(context), pump_(std::move(pump)), lifetime_(context.executor) {}
 
 void AttemptEngine::pump_soon() {
-    if (std::exchange(pump_posted_, true)) return;
+    if (pump_posted_) return;
     context_.executor.post(lifetime_.guard([this] {
         pump_posted_ = false;
         if (!draining_) pump_();
     }));
+    pump_posted_ = true;
 }
 
 bool AttemptEngine::too_late(core::Duration timeout) const {

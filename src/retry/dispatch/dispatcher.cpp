@@ -250,11 +250,12 @@ void Dispatcher::pump() {
 
 /// An owner's share may grow with time alone (Scheduler::kQuick).
 void Dispatcher::poll_again() {
-    if (scheduler_.waiting() == 0 || std::exchange(poll_posted_, true)) return;
+    if (scheduler_.waiting() == 0 || poll_posted_) return;
     context_.executor.post_after(kPollAgain, lifetime_.guard([this] {
         poll_posted_ = false;
         pump();
     }));
+    poll_posted_ = true;
 }
 
 /// The job takes no place after all.

@@ -243,11 +243,12 @@ bool EventFanOut::Impl::waits_for_webhooks() {
 
 /// The thread has others first. At most one turn is posted, however many events end in a part.
 void EventFanOut::Impl::next_turn() {
-    if (std::exchange(turn_posted, true)) return;
+    if (turn_posted) return;
     executor.post(lifetime.guard([this] {
         turn_posted = false;
         read_on();
     }));
+    turn_posted = true;
 }
 
 void EventFanOut::Impl::read(const core::RecordView& record) {

@@ -72,11 +72,12 @@ bool FanOutTurns::Impl::may_write(const Owner& one) const {
 }
 
 void FanOutTurns::Impl::wake() {
-    if (paused || line.empty() || std::exchange(turn_posted, true)) return;
+    if (paused || line.empty() || turn_posted) return;
     executor.post(lifetime.guard([this] {
         turn_posted = false;
         turn();
     }));
+    turn_posted = true;
 }
 
 void FanOutTurns::Impl::turn() {

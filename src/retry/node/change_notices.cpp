@@ -22,12 +22,12 @@ void ChangeNotices::announce(core::Partition partition, core::Offset offset, Ans
 
 void ChangeNotices::begin() {
     if (under_way_ || pausing_ || collecting_.answers.empty()) return;
-    under_way_ = true;
-    pausing_ = true;
     executor_.post_after(kPerRecord * partitions_, lifetime_.guard([this] {
         pausing_ = false;
         begin();
     }));
+    under_way_ = true;
+    pausing_ = true;
     const auto round = std::make_shared<Round>(std::exchange(collecting_, {}));
     round->left = static_cast<std::size_t>(partitions_);
     for (core::Partition p = 0; p < partitions_; ++p) {

@@ -63,12 +63,13 @@ bool FanOut::has_all(const WebhooksChanged& changed) {
 /// Compaction may have removed the record that is waited for: a read barrier then proves that
 /// nothing is missing.
 void FanOut::catch_up_soon() {
-    if (std::exchange(catches_up_, true)) return;
+    if (catches_up_) return;
     context_.executor.post_after(kCatchUpEvery, lifetime_.guard([this] {
         catches_up_ = false;
         for (const auto& [partition, below] : missing_) events_.catch_up(partition, below);
         if (!missing_.empty()) catch_up_soon();
     }));
+    catches_up_ = true;
 }
 
 void FanOut::set_up_to_date(bool is) {

@@ -97,8 +97,9 @@ bool RequestQueue::State::may_put(const Owner& one, std::size_t more) const {
 
 /// Under the mutex.
 void RequestQueue::State::wake() {
-    if (ended || line.empty() || std::exchange(turn_posted, true)) return;
+    if (ended || line.empty() || turn_posted) return;
     executor.post([self = shared_from_this()] { self->turn(); });
+    turn_posted = true;
 }
 
 /// Serves one request; the thread has its other turns before the next.

@@ -242,7 +242,7 @@ void PartitionTiers::finish(const Ticket& ticket) {
 }
 
 void PartitionTiers::capacity_made() {
-    if (std::exchange(capacity_posted_, true)) return;
+    if (capacity_posted_) return;
     executor_.post(lifetime_.guard([this] {
         capacity_posted_ = false;
         const auto term = lifetime_.term();
@@ -250,6 +250,7 @@ void PartitionTiers::capacity_made() {
             one->second->turn();
         }
     }));
+    capacity_posted_ = true;
 }
 
 void PartitionTiers::publish(Promotion promotion) {

@@ -153,3 +153,29 @@ TEST_CASE("tasks that are left at the stop are dropped on the loop's thread",
     }
     CHECK(dropped_on == loop_thread);
 }
+
+TEST_CASE("who waits for a task of a loop that has ended does not wait for ever",
+          "[edge][shard_loop]") {
+    struct Blocks {
+        std::promise<void>& begun;
+        std::promise<void>& go_on;
+        ~Blocks() {
+            begun.set_value();
+            go_on.get_future().wait();
+        }
+    };
+    core::SystemClock clock;
+    std::promise<void> begun;
+    std::promise<void> go_on;
+    ShardLoop loop{"edge-test", clock};
+    loop.start();
+    loop.post_after(std::chrono::hours{1},
+                    [left = std::shared_ptr<Blocks>{new Blocks{begun, go_on}}] { CHECK(left); });
+    std::thread stops{[&] { loop.stop(); }};
+    begun.get_future().wait();  // no task runs from now on
+    bool ran = false;
+    CHECK_THROWS_AS(loop.run_and_wait([&] { ran = true; }), std::future_error);
+    CHECK_FALSE(ran);
+    go_on.set_value();
+    stops.join();
+}

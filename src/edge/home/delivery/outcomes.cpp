@@ -102,18 +102,18 @@ void Outcomes::pump() {
         // A home that has none under way always gets one, so that no other can starve it.
         if (context_.in_flight.count >= OutcomesInFlight::kMax && in_flight_ > 0) return;
         const auto message = waiting_.front();
-        waiting_.pop_front();
         publish(message, notifying_.at(message).what);
+        waiting_.pop_front();
     }
 }
 
 void Outcomes::publish(const core::MessageKey& message, const core::ReceiptOutcome& what) {
-    ++in_flight_;
-    ++context_.in_flight.count;
     log::until_written(
         {lifetime_, context_.executor}, context_.publisher,
         {log::Topic::kEvents, core::partition_of(what.to.id, options_.partitions)},
         [what] { return core::encode(what); }, [this, message](const auto&) { written(message); });
+    ++in_flight_;
+    ++context_.in_flight.count;
 }
 
 void Outcomes::written(const core::MessageKey& message) {

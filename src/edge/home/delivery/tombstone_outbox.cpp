@@ -132,11 +132,12 @@ bool TombstoneOutbox::must_wait(const store::PendingTombstone& pending) const {
 
 void TombstoneOutbox::pump_soon() {
     if (waiting_.size() >= kFullBatch) return pump();
-    if (waiting_.empty() || std::exchange(lingering_, true)) return;
+    if (waiting_.empty() || lingering_) return;
     context_.executor.post_after(kLinger, lifetime_.guard([this] {
         lingering_ = false;
         pump();
     }));
+    lingering_ = true;
 }
 
 void TombstoneOutbox::flush() {
@@ -163,15 +164,17 @@ void TombstoneOutbox::pump() {
             ++it;
             continue;
         }
+        try {
+            publish(entry);
+        } catch (...) {
+            back_off();
+            throw;
+        }
         it = waiting_.erase(it);
-        publish(entry);
     }
 }
 
 void TombstoneOutbox::publish(Entry& entry) {
-    entry.stage = Stage::in_flight;
-    ++context_.in_flight.count;
-    ++mine_in_flight_;
     const auto& pending = entry.pending;
     auto tombstone = core::encode(core::NotificationFinished{
         .uaid = pending.uaid, .key = pending.key, .reason = pending.reason, .source = {}});
@@ -183,6 +186,10 @@ void TombstoneOutbox::publish(Entry& entry) {
         lifetime_.guard([this, key = pending.key](const core::Result<log::Appended>& result) {
             answered(key, result.has_value());
         }));
+    // Behind what may throw: then the entry waits as before.
+    entry.stage = Stage::in_flight;
+    ++context_.in_flight.count;
+    ++mine_in_flight_;
 }
 
 void TombstoneOutbox::answered(const core::MessageKey& key, bool ok) {
@@ -225,11 +232,11 @@ void TombstoneOutbox::back_off() {
 }
 
 void TombstoneOutbox::pump_after(core::Duration delay) {
-    pump_later_ = true;
     context_.executor.post_after(delay, lifetime_.guard([this] {
         pump_later_ = false;
         pump();
     }));
+    pump_later_ = true;
 }
 
 void TombstoneOutbox::acked_with(const core::MessageKey& key, std::uint16_t code) {

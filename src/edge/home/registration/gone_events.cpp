@@ -36,21 +36,20 @@ void GoneEvents::stop() {
 
 void GoneEvents::pump() {
     while (!waiting_.empty() && in_flight_ < kInFlightMax) {
-        const auto gone = std::move(waiting_.front());
+        publish(waiting_.front());
         waiting_.pop_front();
-        publish(gone);
     }
     if (waiting_.empty()) log_left_out();
 }
 
 void GoneEvents::publish(const core::SubscriptionGone& gone) {
     const auto event = core::event_of(gone);
-    ++in_flight_;
     context_.publisher.publish({log::Topic::kEvents, core::partition_of(event, partitions_)},
                                core::encode(event), lifetime_.guard([this](const auto&) {
                                    --in_flight_;
                                    pump();
                                }));
+    ++in_flight_;
 }
 
 void GoneEvents::log_left_out() {
