@@ -84,8 +84,8 @@ public:
     /// gaps (compaction, log start, reserved blocks) but never go back. After `drained` position()
     /// is that end. No records and not drained is the answer of a paused reader only, so that
     /// `while (!drained)` ends.
-    /// If `sink` throws, so does this; the record counts as passed on, and no other one is left out.
-    /// Errors: out_of_range (the reader was opened above the log's end; it is useless now),
+    /// If `sink` throws, so does this; the record counts as passed on, and no other one is left
+    /// out. Errors: out_of_range (the reader was opened above the log's end; it is useless now),
     /// unavailable (nothing can be read at present, or it is on its way; take when `ready` comes),
     /// corrupt (the next record does not decode; this reader will not get past it), not_found (no
     /// such partition).
