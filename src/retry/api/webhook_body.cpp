@@ -53,6 +53,9 @@ Checked check_url(const std::string& text, const AddressGuard& guard) {
     if (!text.starts_with("http://") && !text.starts_with("https://")) {
         return invalid("$.url must begin with https:// or http://");
     }
+    if (text[text.find("://") + 3] == '/') {  // libcurl would take the path for the host
+        return invalid("$.url must have a host behind https:// or http://");
+    }
     const auto url = fetch::Url::parse(text);
     if (!url) return invalid("$.url is no URL: " + url.error().message);
     if (url->part(CURLUPART_FRAGMENT)) return invalid("$.url must have no fragment (#…)");

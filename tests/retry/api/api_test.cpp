@@ -451,6 +451,25 @@ TEST_CASE("a webhook's own headers are few, short and not Beckon's", "[retry][ap
     CHECK(webhook.headers.empty());
 }
 
+TEST_CASE("a webhook's URL has a host, and a port that a receiver can have", "[retry][api]") {
+    Webhook webhook;
+    const auto fault = [&](const std::string& url) {
+        const auto changed = change(webhook, Json{{"url", url}}.dump(), {});
+        return changed ? "none" : changed.error().message;
+    };
+    for (const auto* url : {"http:///x", "https:////a.example/"}) {
+        CHECK(fault(url) == "$.url must have a host behind https:// or http://");
+    }
+    for (const auto* url : {"http://a.example:0/", "https://a.example:00000"}) {
+        CHECK(fault(url) == "$.url is no URL: the port must be a number from 1 to 65535");
+    }
+    for (const auto* url : {"http://", "http://:80/", "http://a.example:65536/"}) {
+        CHECK(fault(url).starts_with("$.url"));
+    }
+    for (const auto* url : {"http://a.example:1/", "https://a.example:65535", "https://a.example:"})
+        CHECK(fault(url) == "none");
+}
+
 TEST_CASE("a user name in the URL becomes a header and leaves the URL", "[retry][api]") {
     Webhook webhook;
     const auto fault = [&](const std::string& url, const Json& more = Json::object()) {
