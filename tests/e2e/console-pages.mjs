@@ -194,6 +194,38 @@ test('by keyboard alone: from the list to a webhook, its secret rotated after a 
     await tab.close();
 });
 
+test('five hundred webhooks come in pages, are filtered, and are cards on a phone', async () => {
+    world = 'many';
+    for (const [theme, width] of LOOKS.slice(0, 2)) {
+        const tab = await open('#/webhooks', width);
+        await look(tab, theme, width);
+        const rows = () => tab.$$eval('main tbody tr', (all) => all.length);
+        assert.equal(await rows(), 50);
+        const name = `many webhooks, ${theme}, ${width}`;
+        await keep(tab, `many-webhooks-${theme}-${width}`);
+        assert.deepEqual(await faults(tab, name), []);
+        if (width < 700) assert.deepEqual(await tab.$$eval('main .scroll', (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length), 0, 'a table is wider than the phone');
+        await tabTo(tab, 'main .panel > .bar a');
+        await tab.keyboard.press('Enter');
+        await says(tab, '.bar', 'page 2 of 10');
+        await tab.focus('input[name=search]');
+        await tab.keyboard.type('receiver-49');
+        for (const stream of streams) stream.write(`event: webhooks\ndata: ${JSON.stringify(answer(world, { url: '/api/pages/webhooks' }).body)}\n\n`); // drawn anew meanwhile
+        await tab.keyboard.type('9.');
+        await tab.keyboard.press('Enter');
+        await says(tab, 'h2', '1 of 500 webhooks');
+        assert.equal(await rows(), 1);
+        assert.match(await tab.evaluate(() => location.hash), /search=receiver-499/);
+        await go(tab, '#/webhooks?state=disabled&owner=owner-1');
+        await says(tab, 'h2', '2 of 500 webhooks');
+        assert.equal(await tab.$eval('select[name=state]', (one) => one.value), 'disabled');
+        await go(tab, '#/webhooks?search=nobody');
+        await says(tab, '.panel .quiet', 'None of them matches the filter');
+        assert.deepEqual(tab.complaints, []);
+        await tab.close();
+    }
+});
+
 test('by keyboard alone: the filter of dead letters takes what is shown, and stands in the address', async () => {
     world = 'failing';
     const tab = await open('#/dead');

@@ -29,6 +29,7 @@ const webhooks = {
         webhook(IDS.disabled, { description: '', enabled: false, reason: 'failing', failing_since: now - 5 * DAY, attempts: null }),
     ],
     empty: [],
+    many: Array.from({ length: 500 }, (_, i) => webhook(String(i).padStart(32, 'a'), { owner: `owner-${i % 7}`, origin: `https://receiver-${i}.example`, description: `Webhook ${i}`, types: i % 2 ? ['order.*'] : [], enabled: i % 50 !== 0, reason: i % 50 ? '' : 'failing' })),
 };
 
 const attempt = (i, more) => ({ delivery: `dlv_${String(i).padStart(4, '0')}k3m9QyXc1nB7vRw2sLd`, number: 1, at: iso(now - i * 4 * MINUTE), took_ms: 31 + (i % 7), outcome: 'delivered', status: 204, why: '', answer: '', ...more });
@@ -144,7 +145,7 @@ function act(path) {
 }
 
 /**
- * @param {'busy'|'failing'|'empty'|'silent'} world
+ * @param {'busy'|'failing'|'many'|'empty'|'silent'} world
  * @param {{method?: string, url: string}} request
  * @returns {{status: number, body: unknown}}
  */

@@ -70,6 +70,25 @@ export function table(columns, rows, caption, empty) {
         h('table', { 'aria-label': caption }, h('thead', {}, h('tr', {}, ...head)), h('tbody', {}, ...rows)));
 }
 
+/**
+ * A table whose rows are cards on a narrow screen, each cell with the title of its column. The roles say there too what a cell is: a browser forgets it
+ * where it shows no table.
+ * @param {{title: string, class?: string, optional?: boolean}[]} columns
+ * @param {HTMLElement[]} rows
+ * @param {string} caption  for screen readers
+ * @param {string} [empty]  what stands in its place while there are no rows
+ */
+export function cardTable(columns, rows, caption, empty) {
+    for (const row of rows) {
+        [...row.children].forEach((cell, i) => cell.setAttribute('data-title', columns[i].title));
+    }
+    const made = table(columns, rows, caption, empty);
+    made.querySelector('table')?.setAttribute('class', 'cards');
+    const roles = { table: 'table', 'thead, tbody': 'rowgroup', tr: 'row', 'thead th': 'columnheader', 'tbody th': 'rowheader', td: 'cell' };
+    for (const [which, role] of Object.entries(roles)) made.querySelectorAll(which).forEach((one) => one.setAttribute('role', role));
+    return made;
+}
+
 /** @param {string} word */
 export function word(word, title = '') {
     return h('span', { class: 'word', 'data-word': word, title: title || null }, word);

@@ -3,6 +3,7 @@
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/pause.hpp"
+#include "core/percent.hpp"
 #include "core/whole_number.hpp"
 
 #include <utility>
@@ -40,14 +41,15 @@ AttemptSummary summary_of(const Json& json) {
 
 }  // namespace
 
-std::map<std::string, AttemptSummary> parse_attempts(const std::string& json) {
-    std::map<std::string, AttemptSummary> out;
+AttemptsPage parse_attempts(const std::string& json) {
+    AttemptsPage out;
     const auto page = core::parse_json(json);
     const auto* webhooks = core::find_member(page, "webhooks");
     if (!webhooks) return out;
+    out.next = core::text_member(page, "next");
     for (const auto& one : *webhooks) {
         auto id = core::text_member(one, "webhook");
-        if (!id.empty()) out.emplace(std::move(id), summary_of(one));
+        if (!id.empty()) out.summaries.emplace(std::move(id), summary_of(one));
     }
     return out;
 }
@@ -79,9 +81,18 @@ std::optional<DeadCounts> AttemptPoller::dead_letters() const {
 }
 
 std::map<std::string, AttemptSummary> AttemptPoller::attempts_at(const std::string& origin) const {
-    const auto answer = api_.ask_at(origin, {.path = "/attempts"}, kTimeout);
-    return answer && answer->good() ? parse_attempts(answer->body)
-                                    : std::map<std::string, AttemptSummary>{};
+    std::map<std::string, AttemptSummary> reported;
+    std::string next;
+    do {
+        const auto tail = next.empty() ? "" : "&after=" + core::percent_encoded(next);
+        const auto answer = api_.ask_at(origin, {.path = "/attempts?limit=250" + tail}, kTimeout);
+        if (!answer || !answer->good()) break;
+        auto page = parse_attempts(answer->body);
+        reported.merge(page.summaries);
+        // A page that goes back would never end.
+        next = page.next > next ? page.next : std::string{};
+    } while (!next.empty());
+    return reported;
 }
 
 std::optional<DeadCounts> AttemptPoller::ask_dead_letters() const {

@@ -63,8 +63,13 @@ private:
     std::jthread thread_;  ///< last: it uses the others
 };
 
-/// The summaries in an answer to GET /attempts; empty if it is none. Pure.
-std::map<std::string, AttemptSummary> parse_attempts(const std::string& json);
+/// An answer to GET /attempts.
+struct AttemptsPage {
+    std::map<std::string, AttemptSummary> summaries;
+    std::string next;  ///< for `after` of the next page; empty: that was all
+};
+/// Empty if it is none. Pure.
+AttemptsPage parse_attempts(const std::string& json);
 /// The counts in an operator's answer to GET /dead; nullopt if it has none. Pure.
 std::optional<DeadCounts> parse_dead_counts(const std::string& json);
 

@@ -7,9 +7,11 @@
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "net/http/api_document.hpp"
+#include "net/http/query.hpp"
 #include "retry/api/attempt_pages.hpp"
 #include "retry/api/dead_api.hpp"
 #include "retry/api/event_api.hpp"
+#include "retry/api/list_query.hpp"
 #include "retry/api/owner_token.hpp"
 #include "retry/api/problem.hpp"
 #include "retry/api/route.hpp"
@@ -37,6 +39,8 @@ namespace {
 constexpr std::string_view kTestType = "beckon.webhook.test";
 /// The cost of a change of a webhook's state, as ChangeQuota counts.
 constexpr std::size_t kMemoryOfState = 1'024;
+/// A page of webhooks ends after so many bytes: a filter alone may have 256 KiB.
+constexpr std::size_t kListBytes = std::size_t{128} << 10;
 
 /// One request's reply, given once. If the code that should have given it threw, the request is
 /// answered with 500 when the last holder is destroyed; not after the Api has ended.
@@ -109,7 +113,14 @@ struct Api::Impl {
     core::Lifetime lifetime;
 
     void handle(const ApiRequest& request, const Reply& reply);
-    void list(const Caller& caller, const Reply& reply) const;
+    /// A page of a list of webhooks.
+    struct Listed {
+        std::vector<std::string> texts;
+        std::optional<std::string> next;  ///< for `after` of the next page
+    };
+    Listed list_of(const Caller& caller, const ListPage& page,
+                   const std::function<std::string(const WebhookDirectory::Entry&)>& text_of) const;
+    void list(const Caller& caller, const ListPage& page, const Reply& reply) const;
     void create(const ApiRequest& request, const Caller& caller, const Reply& reply);
     Usage usage_of(const std::string& owner) const;
     core::Result<void> check_memory(const Webhook& webhook, std::size_t bytes) const;
@@ -129,14 +140,41 @@ struct Api::Impl {
     void rotate(const ApiRequest& request, const Webhook& before, const Reply& reply);
     void send_test(const Webhook& webhook, const Reply& reply);
     void show_attempts(const std::string& id, const Reply& reply) const;
-    void show_all_attempts(const Caller& caller, const Reply& reply) const;
+    void show_all_attempts(const Caller& caller, const ListPage& page, const Reply& reply) const;
     void show(const std::string& id, int status, const Reply& reply) const;
     std::function<void(core::Result<void>)> then_show(const std::string& id, const Reply& reply);
 };
 
-void Api::Impl::list(const Caller& caller, const Reply& reply) const {
+/// What `text_of` makes of the caller's webhooks, or of all for an operator, as one turn may make.
+Api::Impl::Listed Api::Impl::list_of(
+    const Caller& caller, const ListPage& page,
+    const std::function<std::string(const WebhookDirectory::Entry&)>& text_of) const {
+    Listed out;
+    std::string last;
+    std::size_t bytes = 0;
+    const auto add = [&](const WebhookDirectory::Entry& entry) {
+        if (out.texts.size() == page.limit || bytes >= kListBytes) {
+            out.next = last;
+            return false;
+        }
+        bytes += out.texts.emplace_back(text_of(entry)).size();
+        last = entry.webhook.id;
+        return true;
+    };
+    const auto& webhooks = node.webhooks();
+    caller.operates ? webhooks.each(page.after, add)
+                    : webhooks.each_of(caller.owner, page.after, add);
+    return out;
+}
+
+void Api::Impl::list(const Caller& caller, const ListPage& page, const Reply& reply) const {
+    auto listed = list_of(caller, page, webhook_page);
     reply(json_reply(
-        200, webhooks_page(node.webhooks().of_owner(caller.owner), node.usage_of(caller.owner))));
+        200,
+        webhooks_page({.webhooks = std::move(listed.texts),
+                       .next = std::move(listed.next),
+                       .usage = caller.operates ? std::nullopt
+                                                : std::optional{node.usage_of(caller.owner)}})));
 }
 
 void Api::Impl::create(const ApiRequest& request, const Caller& caller, const Reply& reply) {
@@ -399,15 +437,14 @@ void Api::Impl::show_attempts(const std::string& id, const Reply& reply) const {
 }
 
 /// Of the webhooks that this process serves: callers that want all of them ask every process.
-void Api::Impl::show_all_attempts(const Caller& caller, const Reply& reply) const {
-    std::vector<std::string> ids;
-    const auto entries =
-        caller.operates ? node.webhooks().all() : node.webhooks().of_owner(caller.owner);
-    for (const auto* entry : entries) ids.push_back(entry->webhook.id);
-    node.summaries_of(ids, [reply](const auto& summaries) {
+void Api::Impl::show_all_attempts(const Caller& caller, const ListPage& page,
+                                  const Reply& reply) const {
+    const auto listed = list_of(caller, page, [](const auto& entry) { return entry.webhook.id; });
+    node.summaries_of(listed.texts, [reply, next = listed.next](const auto& summaries) {
         Json list = Json::array();
         for (const auto& [id, summary] : summaries) list.push_back(summary_json(id, summary));
-        reply(json_reply(200, core::json_text(Json{{"webhooks", std::move(list)}})));
+        reply(json_reply(200, core::json_text(Json{{"webhooks", std::move(list)},
+                                                   {"next", next ? Json(*next) : Json()}})));
     });
 }
 
@@ -450,9 +487,12 @@ void Api::Impl::handle(const ApiRequest& request, const Reply& reply) {
         refused.add("Connection", "close");  // its next requests keep no connection busy
         return reply(std::move(refused));
     }
-    if (caller->operates && !of_dead && path.route != Route::all_attempts) {
+    const bool of_lists = path.route == Route::all_attempts ||
+                          (path.route == Route::webhooks && request.method == Verb::get);
+    if (caller->operates && !of_dead && !of_lists) {
         return reply(problem_reply(Problem::forbidden,
-                                   "the token of an operator is for /dead and /attempts alone"));
+                                   "the token of an operator is for /dead, /attempts and GET "
+                                   "/webhooks alone"));
     }
     const auto methods = methods_of(path.route);
     if (!of_dead && std::find(methods.begin(), methods.end(), request.method) == methods.end()) {
@@ -469,11 +509,15 @@ void Api::Impl::handle(const ApiRequest& request, const Reply& reply) {
     if (!node.knows_webhooks()) {
         return reply(problem_reply(Problem::not_ready, "the webhooks are still being read"));
     }
-    if (path.route == Route::webhooks) {
-        if (request.method == Verb::post) return create(request, *caller, reply);
-        return list(*caller, reply);
+    if (path.route == Route::webhooks && request.method == Verb::post) {
+        return create(request, *caller, reply);
     }
-    if (path.route == Route::all_attempts) return show_all_attempts(*caller, reply);
+    if (of_lists) {
+        const auto page = parse_list_page(net::split_target(request.target).query);
+        if (!page) return reply(problem_reply(Problem::invalid, page.error().message));
+        if (path.route == Route::webhooks) return list(*caller, *page, reply);
+        return show_all_attempts(*caller, *page, reply);
+    }
     const auto* entry = find_for(caller->owner, path.id, reply);
     if (!entry) return;
     if (!changes_webhook(path.route, request.method)) {

@@ -6,11 +6,11 @@
 #include "core/time_text.hpp"
 #include "net/http/query.hpp"
 #include "retry/api/dead_api.hpp"
+#include "retry/api/list_query.hpp"
 #include "retry/filter/date.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <set>
 #include <string_view>
 
@@ -36,17 +36,6 @@ std::string reasons() {
 }
 
 auto invalid_query(Text what) { return core::fail(Fault::invalid, what); }
-
-core::Result<std::size_t> parse_limit(Text text, Text name) {
-    std::size_t limit = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), limit);
-    if (fault != std::errc{} || end != text.data() + text.size() || limit == 0 ||
-        limit > DeadApi::kPageMax) {
-        return invalid_query(name + " must be a whole number from 1 to " +
-                             std::to_string(DeadApi::kPageMax));
-    }
-    return limit;
-}
 
 core::Result<core::Timestamp> parse_time(Text text, Text name) {
     const auto time = parse_date(text);
@@ -105,8 +94,8 @@ core::Result<void> set_member(DeadOrder& order, Text name, const Json& value) {
         return {};
     }
     if (name == "limit") {
-        const auto limit =
-            parse_limit(value.is_number_integer() ? core::json_text(value) : "", path);
+        const auto limit = parse_limit(value.is_number_integer() ? core::json_text(value) : "",
+                                       path, DeadApi::kPageMax);
         if (!limit) return core::fail(limit.error());
         order.limit = *limit;
         return {};
@@ -123,7 +112,7 @@ core::Result<void> set_member(DeadOrder& order, Text name, const Json& value) {
 core::Result<void> set_parameter(DeadPage& page, Text name, Text value) {
     const auto shown = "the parameter " + name;
     if (name == "limit") {
-        const auto limit = parse_limit(value, shown);
+        const auto limit = parse_limit(value, shown, DeadApi::kPageMax);
         if (!limit) return core::fail(limit.error());
         page.limit = *limit;
         return {};

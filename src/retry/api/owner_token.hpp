@@ -13,8 +13,8 @@ struct Caller {
     std::string owner;  ///< of webhooks: it sees and changes its own only
     /// Its events reach the webhooks of all owners; otherwise only its own.
     bool publishes_to_all = false;
-    /// An operator, as the console asks for one: sees the attempts of all owners, sees and settles
-    /// their dead letters, and may do nothing else.
+    /// An operator, as the console asks for one: lists the webhooks and attempts of all owners,
+    /// sees and settles their dead letters, and may do nothing else.
     bool operates = false;
     bool operator==(const Caller&) const = default;
 };

@@ -356,6 +356,7 @@ Checked change(Webhook& webhook, std::string_view body, const AddressGuard& guar
 std::string webhook_page(const WebhookDirectory::Entry& entry) {
     const auto& webhook = entry.webhook;
     Json page{{"id", webhook.id},
+              {"owner", webhook.owner},
               {"url", webhook.url},
               {"types", webhook.types},
               {"attachments", webhook.attachments},
@@ -391,23 +392,26 @@ std::string webhook_page(const WebhookDirectory::Entry& entry) {
                                   filter.empty() ? "null" : std::string_view{filter});
 }
 
-std::string webhooks_page(const std::vector<const WebhookDirectory::Entry*>& entries,
-                          const OwnerUsage& used) {
+std::string webhooks_page(const WebhooksPage& page) {
     std::string list{"["};
-    for (const auto* entry : entries) {
+    for (const auto& webhook : page.webhooks) {
         if (list.size() > 1) list += ',';
-        list += webhook_page(*entry);
+        list += webhook;
     }
     list += ']';
-    const Json usage{
-        {"attempts", used.attempts},
-        {"delivered", used.delivered},
-        {"attempt_ms", std::chrono::floor<std::chrono::milliseconds>(used.time).count()},
-        {"sent_bytes", used.bytes},
-        {"requeued", used.requeued},
-        {"under_way", used.under_way},
-        {"waiting", used.waiting}};
-    return core::with_json_member(core::json_text(Json{{"usage", usage}}), "webhooks", list);
+    Json rest{{"next", page.next ? Json(*page.next) : Json()}};
+    if (page.usage) {
+        const auto& used = *page.usage;
+        rest["usage"] = {
+            {"attempts", used.attempts},
+            {"delivered", used.delivered},
+            {"attempt_ms", std::chrono::floor<std::chrono::milliseconds>(used.time).count()},
+            {"sent_bytes", used.bytes},
+            {"requeued", used.requeued},
+            {"under_way", used.under_way},
+            {"waiting", used.waiting}};
+    }
+    return core::with_json_member(core::json_text(rest), "webhooks", list);
 }
 
 }  // namespace beckon::retry

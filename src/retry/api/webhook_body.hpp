@@ -6,8 +6,11 @@
 #include "retry/webhook/directory.hpp"
 #include "retry/webhook/webhook.hpp"
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// Webhooks as the API writes and reads them (schemas/webhooks.openapi.yaml). Pure.
 namespace beckon::retry {
@@ -30,9 +33,12 @@ core::Result<void> change(Webhook& webhook, std::string_view body, const Address
 /// A webhook as its owner sees it: without the secrets.
 std::string webhook_page(const WebhookDirectory::Entry& entry);
 
-/// All webhooks of an owner, and the resources of this process that they have used: `{"webhooks":
-/// […], "usage": {…}}`.
-std::string webhooks_page(const std::vector<const WebhookDirectory::Entry*>& entries,
-                          const OwnerUsage& used);
+/// A page of webhooks: `{"webhooks": […], "next": …, "usage": {…}}`.
+struct WebhooksPage {
+    std::vector<std::string> webhooks;  ///< each as webhook_page() has it
+    std::optional<std::string> next;    ///< for `after` of the next page
+    std::optional<OwnerUsage> usage;    ///< resources of this process, of one owner's webhooks
+};
+std::string webhooks_page(const WebhooksPage& page);
 
 }  // namespace beckon::retry

@@ -157,20 +157,18 @@ const WebhookDirectory::Entry* WebhookDirectory::find(std::string_view id) const
     return found == entries_.end() ? nullptr : &found->second;
 }
 
-std::vector<const WebhookDirectory::Entry*> WebhookDirectory::all() const {
-    std::vector<const Entry*> all;
-    all.reserve(entries_.size());
-    for (const auto& [id, entry] : entries_) all.push_back(&entry);
-    return all;
+void WebhookDirectory::each(std::string_view after, const Visit& visit) const {
+    auto at = entries_.upper_bound(after);
+    while (at != entries_.end() && visit(at->second)) ++at;
 }
 
-std::vector<const WebhookDirectory::Entry*> WebhookDirectory::of_owner(
-    std::string_view owner) const {
-    std::vector<const Entry*> out;
+void WebhookDirectory::each_of(std::string_view owner, std::string_view after,
+                               const Visit& visit) const {
     const auto found = owners_.find(owner);
-    if (found == owners_.end()) return out;
-    for (const auto& [id, entry] : found->second.webhooks) out.push_back(entry);
-    return out;
+    if (found == owners_.end()) return;
+    const auto& webhooks = found->second.webhooks;
+    auto at = webhooks.upper_bound(after);
+    while (at != webhooks.end() && visit(*at->second)) ++at;
 }
 
 Usage WebhookDirectory::usage_of(std::string_view owner) const {

@@ -45,10 +45,12 @@ public:
     /// that were deleted, and while the webhooks are being read also of webhooks that come later
     /// (compaction keeps the last record of each key, in any order).
     const std::set<std::string, std::less<>>& without_webhook() const { return without_webhook_; }
-    /// All webhooks, by id.
-    std::vector<const Entry*> all() const;
-    /// The webhooks of an owner, by id.
-    std::vector<const Entry*> of_owner(std::string_view owner) const;
+    /// Sees one webhook after the other; false: it has seen enough.
+    using Visit = std::function<bool(const Entry&)>;
+    /// All webhooks behind an id, by id.
+    void each(std::string_view after, const Visit& visit) const;
+    /// Likewise, the webhooks of an owner.
+    void each_of(std::string_view owner, std::string_view after, const Visit& visit) const;
     std::size_t count_of(std::string_view owner) const { return usage_of(owner).webhooks; }
     /// Memory that the webhooks of an owner hold, and those of all owners.
     Usage usage_of(std::string_view owner) const;

@@ -15,7 +15,8 @@ struct ApiAccess {
     std::string owner = "default";
     /// Whether the token that is made lets events reach the webhooks of all owners.
     bool publishes_to_all = false;
-    /// The token that is made is an operator's, who sees and settles all owners' dead letters.
+    /// The token that is made is an operator's, who sees the webhooks of all owners, and sees and
+    /// settles their dead letters.
     bool all_owners = false;
     std::string ca_file{};
     bool insecure = false;

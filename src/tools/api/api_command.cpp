@@ -48,6 +48,12 @@ void add_api_access(CLI::App& command, ApiAccess& access) {
     command.add_flag("--insecure", access.insecure, "Accept any TLS certificate of the API");
 }
 
+void add_all_owners(CLI::App& command, ApiAccess& access, const char* help) {
+    command.add_flag("--all-owners", access.all_owners, help)
+        ->excludes("--token")
+        ->excludes("--owner");
+}
+
 CLI::App& add_api_command(app::CommandLine& line, CLI::App& parent, CommandText text,
                           ApiAccess& access, const std::function<int(client::ApiClient&)>& run) {
     auto& command =

@@ -18,6 +18,8 @@ class CommandLine;
 namespace beckon::tools {
 
 void add_api_access(CLI::App& command, ApiAccess& access);
+/// Adds `--all-owners`, behind add_api_access().
+void add_all_owners(CLI::App& command, ApiAccess& access, const char* help);
 
 struct CommandText {
     const char* name;

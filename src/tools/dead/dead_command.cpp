@@ -46,6 +46,7 @@ struct SettleDead {
     std::size_t limit = 0;
 };
 
+constexpr const char* kAllOwners = "Dead letters of every owner, as an operator with the key ring";
 constexpr std::size_t kPageMax = 1'000;
 constexpr std::size_t kCountsOnly = 1;  ///< the limit of a dry run that is to count
 
@@ -200,14 +201,6 @@ void add_filter(CLI::App& command, DeadWanted& wanted) {
         ->check(app::not_empty());
 }
 
-void add_all_owners(CLI::App& command, ApiAccess& access) {
-    command
-        .add_flag("--all-owners", access.all_owners,
-                  "Dead letters of every owner, as an operator with the key ring")
-        ->excludes("--token")
-        ->excludes("--owner");
-}
-
 void add_pace(CLI::App& command, SettleDead& settle) {
     command.add_flag("--yes", settle.yes, "Change the log; without it the command only counts");
     command.add_option("--rate", settle.rate, "Letters a second, at most")
@@ -225,7 +218,7 @@ void add_settling(app::CommandLine& line, CLI::App& group, const char* name, con
         });
     command.add_option("ID", o.wanted.ids, "Ids of deliveries; without them the filters choose")
         ->check(app::not_empty());
-    add_all_owners(command, o.access);
+    add_all_owners(command, o.access, kAllOwners);
     add_filter(command, o.wanted);
     add_pace(command, o.settle);
 }
@@ -243,7 +236,7 @@ void add_dead_commands(app::CommandLine& line) {
     auto& list = add_api_command(
         line, group, {"list", "Show one line for each dead letter, the oldest first"}, o.access,
         [&o](client::ApiClient& api) { return list_dead(api, o.wanted, o.access.all_owners); });
-    add_all_owners(list, o.access);
+    add_all_owners(list, o.access, kAllOwners);
     add_filter(list, o.wanted);
     list.add_option("--limit", o.wanted.limit, "At most so many; 0: all")
         ->check(app::whole_number())
@@ -253,7 +246,7 @@ void add_dead_commands(app::CommandLine& line) {
         add_api_command(line, group, {"show", "Show a dead letter with its event and history"},
                         o.access, [&o](client::ApiClient& api) { return show_dead(api, o.id); });
     show.add_option("ID", o.id, "Of the delivery")->required();
-    add_all_owners(show, o.access);
+    add_all_owners(show, o.access, kAllOwners);
     add_settling(line, group, "redrive", "Deliver dead letters again, under their old ids", o);
     add_settling(line, group, "drop", "Drop dead letters for good", o);
 }

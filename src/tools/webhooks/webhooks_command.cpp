@@ -90,9 +90,10 @@ void add_webhooks(app::CommandLine& line, Options& o) {
     auto& group =
         line.add_group("webhooks", "Make and manage webhooks, which get events as HTTP requests");
     add_create(line, group, o);
-    add_api_command(line, group,
-                    {"list", "One line for each webhook of one owner; exit code 3: it has none"},
-                    o.access, list_webhooks);
+    auto& list = add_api_command(
+        line, group, {"list", "One line for each webhook of one owner; exit code 3: it has none"},
+        o.access, [&o](client::ApiClient& api) { return list_webhooks(api, o.access.all_owners); });
+    add_all_owners(list, o.access, "Webhooks of every owner, as an operator with the key ring");
     add_for_one(line, group, "show", "Show a webhook without its secret", o,
                 [&o](client::ApiClient& api) { return show_webhook(api, o.id); });
     add_for_one(line, group, "change", "Change the fields that a JSON object names", o,

@@ -25,6 +25,8 @@ namespace {
 
 /// As many as the API takes.
 constexpr std::size_t kFilterDepthMax = 64;
+/// As many webhooks as the API lists in one page.
+constexpr std::size_t kPageMax = 250;
 
 /// `text`, or the content of the file that it names (@FILE).
 std::string read_text(const std::string& text) {
@@ -90,6 +92,15 @@ std::string joined(const Json& types) {
     return out.empty() ? "(every type)" : out;
 }
 
+void print_webhook(const Json& webhook, bool all_owners) {
+    const bool enabled = webhook.value("enabled", true);
+    const auto owner = all_owners ? core::text_member(webhook, "owner") + "  " : std::string{};
+    app::print_line(
+        core::text_member(webhook, "id") + "  " + owner +
+        (enabled ? "enabled " : "disabled (" + core::text_member(webhook, "reason") + ") ") +
+        core::text_member(webhook, "url") + "  " + joined(webhook.value("types", Json::array())));
+}
+
 }  // namespace
 
 std::string body_of(const CreateWebhook& wanted) {
@@ -118,21 +129,23 @@ int create_webhook(client::ApiClient& api, const CreateWebhook& wanted) {
     return print_answer(api.ask({.method = "POST", .path = "/webhooks", .body = body_of(wanted)}));
 }
 
-int list_webhooks(client::ApiClient& api) {
-    const auto answer = api.ask({.path = "/webhooks"});
-    if (!answer || !answer->good()) return refused(answer);
-    const auto page = parsed(*answer);
-    const auto webhooks = page.value("webhooks", Json::array());
-    for (const auto& webhook : webhooks) {
-        const bool enabled = webhook.value("enabled", true);
-        app::print_line(
-            core::text_member(webhook, "id") + "  " +
-            (enabled ? "enabled " : "disabled (" + core::text_member(webhook, "reason") + ") ") +
-            core::text_member(webhook, "url") + "  " +
-            joined(webhook.value("types", Json::array())));
+int list_webhooks(client::ApiClient& api, bool all_owners) {
+    bool any = false;
+    std::string after;
+    for (;;) {
+        const auto tail = after.empty() ? "" : "&after=" + core::percent_encoded(after);
+        const auto answer = api.ask({.path = "/webhooks?limit=" + std::to_string(kPageMax) + tail});
+        if (!answer || !answer->good()) return refused(answer);
+        const auto page = parsed(*answer);
+        for (const auto& webhook : page.value("webhooks", Json::array())) {
+            print_webhook(webhook, all_owners);
+            any = true;
+        }
+        after = core::text_member(page, "next");
+        if (!after.empty()) continue;
+        if (page.contains("usage")) app::print_line(usage_line(page["usage"]));
+        return any ? app::kDone : app::kNothingFound;
     }
-    if (page.contains("usage")) app::print_line(usage_line(page["usage"]));
-    return webhooks.empty() ? app::kNothingFound : app::kDone;
 }
 
 int show_webhook(client::ApiClient& api, const std::string& id) {

@@ -28,7 +28,7 @@ struct CreateWebhook {
 std::string body_of(const CreateWebhook& wanted);
 
 int create_webhook(client::ApiClient& api, const CreateWebhook& wanted);
-int list_webhooks(client::ApiClient& api);
+int list_webhooks(client::ApiClient& api, bool all_owners);
 int show_webhook(client::ApiClient& api, const std::string& id);
 /// `method`, and the part behind the id in the path: enable, disable, secret, test, attempts.
 int act_on_webhook(client::ApiClient& api, const std::string& id, const std::string& action);

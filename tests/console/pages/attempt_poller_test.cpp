@@ -9,11 +9,13 @@ using console::parse_attempts;
 using console::parse_dead_counts;
 
 TEST_CASE("the attempts that a process reports are read", "[console]") {
-    const auto reported = parse_attempts(
+    const auto page = parse_attempts(
         R"({"webhooks": [{"webhook": "a", "attempts": 100, "delivered": 97,
             "last": {"at": "2026-11-22T10:00:00.000Z", "outcome": "refused", "status": 500,
                      "why": "the receiver answered 500"}},
-           {"webhook": "b", "attempts": 0, "delivered": 0, "last": null}]})");
+           {"webhook": "b", "attempts": 0, "delivered": 0, "last": null}], "next": "b"})");
+    CHECK(page.next == "b");
+    const auto& reported = page.summaries;
     CHECK(reported.at("a") == AttemptSummary{.attempts = 100,
                                              .delivered = 97,
                                              .at = "2026-11-22T10:00:00.000Z",
@@ -27,10 +29,11 @@ TEST_CASE("an answer of another form reports no attempt", "[console]") {
     for (const auto* text :
          {"", "[]", "{}", R"({"webhooks": [1, {}, {"webhook": 5}]})", "<html>"}) {
         CAPTURE(text);
-        CHECK(parse_attempts(text).empty());
+        CHECK(parse_attempts(text).summaries.empty());
+        CHECK(parse_attempts(text).next.empty());
     }
     CHECK(parse_attempts(R"({"webhooks": [{"webhook": "a", "attempts": "many", "last": 7}]})")
-              .at("a") == AttemptSummary{});
+              .summaries.at("a") == AttemptSummary{});
 }
 
 TEST_CASE("the number of dead letters is read where an operator is told it", "[console]") {

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <map>
 #include <new>
+#include <set>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -111,6 +112,17 @@ struct World {
     RetryNode node;
     Api api;
 };
+
+/// A filter of some KiB for each list.
+Json large_filter(int lists) {
+    Json clauses = Json::array();
+    for (int list = 0; list < lists; ++list) {
+        Json terms = Json::array();
+        for (int i = 0; i < 256; ++i) terms.push_back(std::to_string(i));
+        clauses.push_back({{"terms", {{"data.id", terms}}}});
+    }
+    return {{"bool", {{"should", clauses}}}};
+}
 
 std::string detail_of(const net::HttpReply& reply) { return Json::parse(reply.body)["detail"]; }
 
@@ -1129,13 +1141,7 @@ TEST_CASE("a list of webhooks costs what it has to say", "[retry][api][bounds]")
     if (!test::allocations_are_counted()) return;
     World world;
     world.start();
-    Json clauses = Json::array();
-    for (int list = 0; list < 100; ++list) {
-        Json terms = Json::array();
-        for (int i = 0; i < 256; ++i) terms.push_back(std::to_string(i));
-        clauses.push_back({{"terms", {{"data.id", terms}}}});
-    }
-    const Json filter{{"bool", {{"should", clauses}}}};
+    const auto filter = large_filter(100);
     const auto made =
         world.ask(Verb::post, "/webhooks",
                   {{"url", "https://a.example/"}, {"types", {"t"}}, {"filter", filter}});
@@ -1149,6 +1155,62 @@ TEST_CASE("a list of webhooks costs what it has to say", "[retry][api][bounds]")
     CHECK(reply.body.size() > text);
     CHECK(cost < 18 * text);  // the text and its copies; parsed it takes as much again
     CHECK(Json::parse(reply.body)["webhooks"][0]["filter"] == filter);
+}
+
+TEST_CASE("webhooks and their attempts are listed in pages", "[retry][api][bounds]") {
+    Api::Options options;
+    options.webhooks_per_owner_max = 200;
+    World world{options};
+    world.start();
+    std::set<std::string> made;
+    for (int i = 0; i < 110; ++i) made.insert(world.make("https://a.example/"));
+    world.make("https://b.example/", "other");
+    for (const std::string list : {"/webhooks", "/attempts"}) {
+        CAPTURE(list);
+        std::set<std::string> listed;
+        std::vector<std::size_t> sizes;
+        std::string after;
+        do {
+            const auto target = list + "?limit=50" + (after.empty() ? "" : "&after=" + after);
+            const auto page = Json::parse(world.ask(Verb::get, target).body);
+            for (const auto& one : page["webhooks"]) {
+                listed.insert(one[list == "/webhooks" ? "id" : "webhook"].get<std::string>());
+            }
+            sizes.push_back(page["webhooks"].size());
+            after = page["next"].is_null() ? "" : page["next"].get<std::string>();
+        } while (!after.empty());
+        CHECK(listed == made);
+        CHECK(sizes == std::vector<std::size_t>{50, 50, 10});
+        CHECK(Json::parse(world.ask(Verb::get, list).body)["webhooks"].size() == 100);
+        for (const auto* wrong :
+             {"?limit=0", "?limit=251", "?limit=x", "?limit=", "?limit=1&limit=2", "?page=2"}) {
+            CAPTURE(wrong);
+            CHECK(world.ask(Verb::get, list + wrong).status == 400);
+        }
+    }
+}
+
+TEST_CASE("a page of webhooks with large filters ends behind 128 KiB", "[retry][api][bounds]") {
+    World world;
+    world.start();
+    const Json body{{"url", "https://a.example/"}, {"filter", large_filter(40)}};
+    constexpr std::size_t kWebhooks = 8;
+    for (std::size_t i = 0; i < kWebhooks; ++i) {
+        REQUIRE(world.ask(Verb::post, "/webhooks", body).status == 201);
+    }
+    std::size_t listed = 0;
+    std::string tail;
+    for (;;) {
+        const auto reply = world.ask(Verb::get, "/webhooks" + tail);
+        CHECK(reply.body.size() < 192'000);
+        const auto page = Json::parse(reply.body);
+        REQUIRE_FALSE(page["webhooks"].empty());
+        listed += page["webhooks"].size();
+        if (page["next"].is_null()) break;
+        tail = "?after=" + page["next"].get<std::string>();
+    }
+    CHECK(listed == kWebhooks);
+    CHECK_FALSE(tail.empty());
 }
 
 TEST_CASE("before all webhooks are read no webhook is answered 404", "[retry][api]") {
@@ -1257,6 +1319,12 @@ TEST_CASE("an operator sees and redrives the dead letters of all owners, and may
     CHECK(listed["all"] == DeadWorld::kLetters + 1);
     CHECK_FALSE(world.list().contains("all"));
     CHECK(Json::parse(as_operator(Verb::get, "/attempts").body)["webhooks"].size() == 2);
+    const auto webhooks = Json::parse(as_operator(Verb::get, "/webhooks").body);
+    REQUIRE(webhooks["webhooks"].size() == 2);
+    std::set<std::string> owners;
+    for (const auto& one : webhooks["webhooks"]) owners.insert(one["owner"].get<std::string>());
+    CHECK(owners == std::set<std::string>{"other", "shop"});
+    CHECK_FALSE(webhooks.contains("usage"));
     for (const auto* target : {"/webhooks", "/events"}) {
         CAPTURE(target);
         CHECK(as_operator(Verb::post, target, Json::object()).status == 403);
