@@ -2,16 +2,12 @@
 
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
-#include "core/media_type.hpp"
-#include "core/percent.hpp"
 #include "net/http/query.hpp"
 #include "retry/api/attempt_pages.hpp"
 #include "retry/api/problem.hpp"
-#include "retry/api/route.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -25,54 +21,7 @@ using Json = nlohmann::json;
 namespace {
 
 constexpr std::string_view kOwnTypes = "beckon.";  ///< of events that only Beckon makes
-constexpr std::size_t kNameShown = 64;             ///< bytes of names from requests
-
-/// The form of events in the body of a POST.
-enum class PostMode : std::uint8_t { structured, batch, binary, unknown };
-
-PostMode post_mode(const ApiRequest& request, const core::MediaType& type) {
-    if (type.type == "application/cloudevents+json") return PostMode::structured;
-    if (type.type == "application/cloudevents-batch+json") return PostMode::batch;
-    return request.ce.empty() ? PostMode::unknown : PostMode::binary;
-}
-
-/// The value of a header `ce-…`: quotes are taken off, then it is percent-decoded once (CloudEvents
-/// HTTP binding, section 3.1.3.2).
-std::string attribute_of(std::string_view header) {
-    if (header.size() < 2 || header.front() != '"' || header.back() != '"') {
-        return core::percent_decoded(header);
-    }
-    const auto quoted = header.substr(1, header.size() - 2);
-    std::string text;
-    for (std::size_t i = 0; i < quoted.size(); ++i) {
-        if (quoted[i] == '\\' && i + 1 < quoted.size()) ++i;
-        text.push_back(quoted[i]);
-    }
-    return core::percent_decoded(text);
-}
-
-core::Result<Event> parse_binary_event(const ApiRequest& request) {
-    std::map<std::string, std::string> attributes;
-    for (const auto& [name, value] : request.ce) {
-        if (attributes.emplace(name, attribute_of(value)).second) continue;
-        return core::fail(Fault::invalid, "$." + name.substr(0, kNameShown) + " stands twice");
-    }
-    return parse_binary(attributes, request.content_type, request.body);
-}
-
-/// The texts of the events of a batch.
-core::Result<std::vector<std::string_view>> parse_batch(std::string_view body) {
-    const auto value = core::json_value(body);
-    if (!value) return core::fail(Fault::invalid, "$ " + value.error().message);
-    auto elements = core::json_elements(*value);
-    if (!elements) return core::fail(Fault::invalid, "$ " + elements.error().message);
-    if (elements->size() > EventApi::kBatchEventsMax) {
-        return core::fail(
-            Fault::invalid,
-            "$ may have " + std::to_string(EventApi::kBatchEventsMax) + " events in one batch");
-    }
-    return elements;
-}
+constexpr std::size_t kEventsOfTurn = 64;          ///< of a batch
 
 /// The name of an event in answers: its source and id.
 Json name_of(const Event& event) { return {{"source", event.source}, {"id", event.id}}; }
@@ -97,28 +46,21 @@ core::Result<std::chrono::seconds> parse_wait(std::string_view target, std::chro
 }  // namespace
 
 void EventApi::post(const ApiRequest& request, const Caller& caller, const Reply& reply) {
-    const auto type = core::parse_media_type(request.content_type);
-    const auto mode = post_mode(request, type);
-    if (mode == PostMode::unknown) {
-        return reply(
-            problem_reply(Problem::unsupported_type,
-                          "an event is sent as application/cloudevents+json, several as "
-                          "application/cloudevents-batch+json, or one as data of any type "
-                          "with the headers ce-specversion, ce-id, ce-source and ce-type"));
-    }
-    if (mode != PostMode::binary && !type.is_utf8()) {
-        return reply(problem_reply(Problem::unsupported_type,
-                                   "the charset of " + type.type + " must be utf-8"));
+    const auto posted =
+        request.posted ? request.posted : std::make_shared<PostedEvents>(parse_posted(request));
+    if (posted->refusal) {
+        return reply(problem_reply(posted->refusal->problem, posted->refusal->detail));
     }
     const auto wait = parse_wait(request.target, options_.wait_max);
     if (!wait) return reply(problem_reply(Problem::invalid, wait.error().message));
-    if (mode == PostMode::batch) return post_batch(request, caller, *wait, reply);
-    const auto event = admit(caller, [&] {
-        return mode == PostMode::structured ? parse_structured(request.body)
-                                            : parse_binary_event(request);
-    });
+    const bool waits = *wait > wait->zero();
+    if (posted->is_batch && waits) {
+        return reply(problem_reply(Problem::invalid, "wait goes with one event, not with a batch"));
+    }
+    if (posted->is_batch) return post_batch(posted, caller, reply);
+    const auto event = admit(caller, std::move(posted->events.front()));
     if (!event) return reply(problem_reply(event.error().problem, event.error().detail));
-    if (*wait > wait->zero()) return post_and_wait(*event, caller, *wait, reply);
+    if (waits) return post_and_wait(*event, *posted->json, caller, *wait, reply);
     const auto page = core::json_text(name_of(*event));
     node_.post_event(*event, caller.owner, [reply, page](const core::Result<void>& written) {
         reply(written ? json_reply(202, page) : failure_reply(written.error()));
@@ -134,8 +76,7 @@ bool EventApi::take_quota(const std::string& owner) {
 }
 
 /// The posted event, restricted to what the caller may publish.
-tl::expected<Event, EventApi::Refusal> EventApi::admit(
-    const Caller& caller, const std::function<core::Result<Event>()>& parse) {
+tl::expected<Event, Refusal> EventApi::admit(const Caller& caller, core::Result<Event> event) {
     const auto refuse = [](Problem problem, std::string detail) {
         return tl::unexpected<Refusal>(Refusal{problem, std::move(detail)});
     };
@@ -145,7 +86,6 @@ tl::expected<Event, EventApi::Refusal> EventApi::admit(
                           " events in this second, which is the most "
                           "(retry.events_per_owner_per_second)");
     }
-    auto event = parse();
     if (event && event->type.starts_with(kOwnTypes)) {
         return refuse(Problem::invalid,
                       "$.type must not begin with 'beckon.': those are Beckon's own");
@@ -167,78 +107,95 @@ tl::expected<Event, EventApi::Refusal> EventApi::admit(
     return refuse(large ? Problem::too_large : Problem::invalid, event.error().message);
 }
 
-/// The answer to a batch while the log has not confirmed all of it.
+/// A batch, and the answer to it while the log has not confirmed all of it.
 struct EventApi::Batch {
+    std::shared_ptr<PostedEvents> posted;
+    Caller caller;
     Reply reply;
-    std::vector<Json> answers;
-    std::size_t open = 0;  ///< answers that are missing
-    bool complete = true;  ///< the log has every event so far
+    std::size_t next = 0;              ///< of its events
+    std::vector<std::string> answers;  ///< JSON, of each event
+    std::size_t open = 0;              ///< answers that are missing
+    bool complete = true;              ///< the log has every event so far
 
     void refuse(std::size_t at, const net::HttpReply& problem) {
         complete = false;
-        answers[at].update(core::must_parse_json(problem.body));
+        auto answer = core::must_parse_json(answers[at]);
+        answer.update(core::must_parse_json(problem.body));
+        answers[at] = core::json_text(answer);
         close();
     }
     void take(std::size_t at) {
-        answers[at]["status"] = 202;
+        answers[at] = core::with_json_member(answers[at], "status", "202");
         close();
     }
     void close() {
         if (--open > 0) return;
-        reply(json_reply(complete ? 202 : 207,
-                         core::json_text(Json{{"events", std::move(answers)}})));
+        std::string body = R"({"events":[)";
+        for (const auto& answer : answers) {
+            if (body.back() == '}') body += ',';
+            body += answer;
+        }
+        reply(json_reply(complete ? 202 : 207, body + "]}"));
     }
 };
 
 /// Each event is posted and answered for itself: 202 if the log has them all, otherwise 207.
-void EventApi::post_batch(const ApiRequest& request, const Caller& caller,
-                          std::chrono::seconds wait, const Reply& reply) {
-    const auto elements = parse_batch(request.body);
-    if (!elements) return reply(problem_reply(Problem::invalid, elements.error().message));
-    if (wait > wait.zero()) {
-        return reply(problem_reply(Problem::invalid, "wait goes with one event, not with a batch"));
-    }
-    if (elements->empty()) return reply(json_reply(202, R"({"events":[]})"));
+void EventApi::post_batch(const std::shared_ptr<PostedEvents>& posted, const Caller& caller,
+                          const Reply& reply) {
+    if (posted->events.empty()) return reply(json_reply(202, R"({"events":[]})"));
     const auto batch = std::make_shared<Batch>();
+    batch->posted = posted;
+    batch->caller = caller;
     batch->reply = reply;
-    batch->answers.assign(elements->size(), Json::object());
-    batch->open = elements->size();
-    for (std::size_t at = 0; at < elements->size(); ++at) {
-        auto event = admit(caller, [&] { return parse_structured((*elements)[at]); });
-        if (!event) {
-            auto detail = std::move(event.error().detail);
-            if (detail.starts_with('$')) detail.insert(1, "[" + std::to_string(at) + "]");
-            batch->refuse(at, problem_reply(event.error().problem, detail));
-            continue;
-        }
-        batch->answers[at] = name_of(*event);
-        node_.post_event(*event, caller.owner, [batch, at](const core::Result<void>& written) {
-            written ? batch->take(at) : batch->refuse(at, failure_reply(written.error()));
-        });
+    batch->answers.assign(posted->events.size(), "{}");
+    batch->open = posted->events.size();
+    post_part(batch);
+}
+
+/// The thread has its other turns between the parts.
+void EventApi::post_part(const std::shared_ptr<Batch>& batch) {
+    const auto until = std::min(batch->next + kEventsOfTurn, batch->answers.size());
+    while (batch->next < until) post_next(batch);
+    if (batch->next == batch->answers.size()) return;
+    node_.executor().post(lifetime_.guard([this, batch] { post_part(batch); }));
+}
+
+void EventApi::post_next(const std::shared_ptr<Batch>& batch) {
+    const auto at = batch->next++;
+    const auto event = admit(batch->caller, std::move(batch->posted->events[at]));
+    if (!event) {
+        auto detail = event.error().detail;
+        if (detail.starts_with('$')) detail.insert(1, "[" + std::to_string(at) + "]");
+        return batch->refuse(at, problem_reply(event.error().problem, detail));
     }
+    batch->answers[at] = core::json_text(name_of(*event));
+    node_.post_event(*event, batch->caller.owner, [batch, at](const core::Result<void>& written) {
+        written ? batch->take(at) : batch->refuse(at, failure_reply(written.error()));
+    });
 }
 
 /// The deliveries of an event to the caller's own webhooks: a caller sees no others. Empty while
 /// the webhooks are not known. Some of the costly filters are left out, so that no other request
 /// waits for them.
-std::set<std::string> EventApi::deliveries_of(const Event& event, const Caller& caller) {
+std::set<std::string> EventApi::deliveries_of(const Event& event, Json& json,
+                                              const Caller& caller) {
     std::set<std::string> ids;
     if (!node_.knows_webhooks()) return ids;
     if (!event.owner.empty() && event.owner != caller.owner) return ids;
     const auto now = node_.now();  // of `now` in filters, about as the fan-out will have it
     const auto most = std::min(steps_to_wait_.of(caller.owner, now).left(), Steps::kMaxOfFilter);
     Steps steps{most};
-    const auto match =
-        node_.webhooks().match(core::must_parse_json(event.json), caller.owner, now, steps);
+    if (!event.owner.empty()) json[kOwnerAttribute] = event.owner;
+    const auto match = node_.webhooks().match(json, caller.owner, now, steps);
     steps_to_wait_.spend(caller.owner, now, most - steps.left());
     for (const auto& id : match.ids) ids.insert(delivery_id(scope_of(event), event.id, id));
     return ids;
 }
 
-void EventApi::post_and_wait(const Event& event, const Caller& caller, std::chrono::seconds wait,
-                             const Reply& reply) {
+void EventApi::post_and_wait(const Event& event, Json& json, const Caller& caller,
+                             std::chrono::seconds wait, const Reply& reply) {
     auto& first = node_.first_attempts();
-    auto deliveries = deliveries_of(event, caller);
+    auto deliveries = deliveries_of(event, json, caller);
     if (!first.has_capacity(caller.owner, deliveries.size())) {
         return reply(problem_reply(Problem::too_many_requests,
                                    "too many requests of this owner wait for first attempts; post "

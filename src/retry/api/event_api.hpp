@@ -1,9 +1,11 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "retry/api/api_request.hpp"
 #include "retry/api/owner_token.hpp"
+#include "retry/api/posted_events.hpp"
 #include "retry/api/problem.hpp"
 #include "retry/event/event.hpp"
 #include "retry/event/step_quota.hpp"
@@ -11,10 +13,12 @@
 
 #include <chrono>
 #include <cstddef>
-#include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace beckon::retry {
 
@@ -22,8 +26,6 @@ namespace beckon::retry {
 /// caller, and can wait for the first attempts at its webhooks. On the node's thread.
 class EventApi {
 public:
-    static constexpr std::size_t kBatchEventsMax = 1'000;
-
     struct Options {
         std::size_t per_owner_per_second = 0;  ///< 0: no limit
         std::chrono::seconds wait_max{};       ///< for first attempts
@@ -31,27 +33,24 @@ public:
     using Reply = ApiReply;
 
     EventApi(Options options, RetryNode& node, const core::Clock& clock)
-        : options_(options), node_(node), clock_(clock) {}
+        : options_(options), node_(node), clock_(clock), lifetime_(node.executor()) {}
 
     /// Replies exactly once: now, or when the log has answered.
     void post(const ApiRequest& request, const Caller& caller, const Reply& reply);
 
 private:
-    /// Why an event is not taken.
-    struct Refusal {
-        Problem problem;
-        std::string detail;
-    };
     struct Batch;
 
     bool take_quota(const std::string& owner);
-    tl::expected<Event, Refusal> admit(const Caller& caller,
-                                       const std::function<core::Result<Event>()>& parse);
-    void post_batch(const ApiRequest& request, const Caller& caller, std::chrono::seconds wait,
+    tl::expected<Event, Refusal> admit(const Caller& caller, core::Result<Event> event);
+    void post_batch(const std::shared_ptr<PostedEvents>& posted, const Caller& caller,
                     const Reply& reply);
-    std::set<std::string> deliveries_of(const Event& event, const Caller& caller);
-    void post_and_wait(const Event& event, const Caller& caller, std::chrono::seconds wait,
-                       const Reply& reply);
+    void post_part(const std::shared_ptr<Batch>& batch);
+    void post_next(const std::shared_ptr<Batch>& batch);
+    std::set<std::string> deliveries_of(const Event& event, nlohmann::json& json,
+                                        const Caller& caller);
+    void post_and_wait(const Event& event, nlohmann::json& json, const Caller& caller,
+                       std::chrono::seconds wait, const Reply& reply);
 
     const Options options_;
     RetryNode& node_;
@@ -60,6 +59,7 @@ private:
     std::map<std::string, std::size_t> posted_;  ///< events in this second, by owner
     /// Of the filters that choose the first attempts for which a request waits.
     StepQuota steps_to_wait_{1};
+    core::Lifetime lifetime_;
 };
 
 }  // namespace beckon::retry

@@ -641,6 +641,8 @@ void RetryNode::post_event(const Event& event, const std::string& poster, Done d
         }));
 }
 
+core::Executor& RetryNode::executor() const { return impl_->context.executor; }
+
 core::Timestamp RetryNode::now() const { return impl_->known.now(); }
 
 ChangeTurns& RetryNode::change_turns() { return impl_->change_turns; }

@@ -84,6 +84,8 @@ public:
     /// Collects the counts of workers and fan-out, for counts() and usage_of().
     void measure();
 
+    /// Of the thread that the node runs on.
+    core::Executor& executor() const;
     const WebhookDirectory& webhooks() const;
     /// The last attempts of a webhook; none if this node does not serve it.
     void attempts_of(const std::string& webhook, std::function<void(WebhookAttempts)> done);

@@ -11,6 +11,7 @@
 #include "retry/api/api.hpp"
 #include "retry/api/api_handler.hpp"
 #include "retry/api/owner_token.hpp"
+#include "retry/api/posted_events.hpp"
 #include "retry/api/problem.hpp"
 #include "retry/attempt/fair_sender.hpp"
 #include "retry/dispatch/attempt_journal.hpp"
@@ -130,6 +131,10 @@ struct Role::Impl {
     void run(std::latch& opened);
     std::unique_ptr<net::HttpHandler> make_handler(core::Executor& http);
     void ask(ApiRequest request, const Api::Reply& reply);
+    void ask_parsed(const std::string& owner, ApiRequest request, const Api::Reply& reply,
+                    const RequestQueue::PlacePtr& parse);
+    void put(RequestQueue& queue, const std::string& owner, std::size_t bytes,
+             const Api::Reply& reply, RequestQueue::Work work);
     RetryNode::Options node_options() const;
     void tick();
     void measure_turns();
@@ -164,6 +169,8 @@ struct Role::Impl {
     // Loops outlive all that post to them.
     std::vector<std::unique_ptr<Deliverer>> deliverers;
     net::LoopThread costly{"retry-costly", clock};
+    /// Of events whose parse takes long: parsed there, they go on to `requests`.
+    RequestQueue parses{costly.loop(), clock, {.requests_max = config.connections_max}};
     net::LoopThread fan_out{"retry-fan", clock};
     net::LoopThread control{"retry", clock};
     net::IoLoop& loop = control.loop();
@@ -303,18 +310,45 @@ std::unique_ptr<net::HttpHandler> Role::Impl::make_handler(core::Executor& http)
 
 /// On a thread of the port.
 void Role::Impl::ask(ApiRequest request, const Api::Reply& reply) {
-    const auto owner = turn_of(caller_of(*keys, request.authorization));
+    const auto caller = caller_of(*keys, request.authorization);
+    const auto owner = turn_of(caller);
+    if (!caller || !takes_long_to_parse(request)) {
+        return ask_parsed(owner, std::move(request), reply, nullptr);
+    }
     const auto bytes = request.body.size() + request.target.size();
-    const bool taken = requests.put(
-        owner, bytes,
-        [this, request = std::move(request), reply](const RequestQueue::PlacePtr& place) {
+    put(parses, owner, bytes, reply,
+        [this, owner, request = std::move(request),
+         reply](const RequestQueue::PlacePtr& parse) mutable {
+            request.posted = std::make_shared<PostedEvents>(parse_posted(request));
+            request.body.clear();
+            parse->replies(request.posted->memory_bytes());
+            ask_parsed(owner, std::move(request), reply, parse);
+        });
+}
+
+/// `parse`: its place until its events are posted, or null; so an owner's parsed events have the
+/// bound of unread replies.
+void Role::Impl::ask_parsed(const std::string& owner, ApiRequest request, const Api::Reply& reply,
+                            const RequestQueue::PlacePtr& parse) {
+    const auto bytes = request.body.size() + request.target.size();
+    put(requests, owner, bytes, reply,
+        [this, request = std::move(request), reply,
+         parse](const RequestQueue::PlacePtr& place) mutable {
             api->handle(request, [reply, place](net::HttpReply answer) {
                 place->replies(answer.body.size());
                 answer.held = place;
                 reply(std::move(answer));
             });
+            if (!parse) return;
+            // The end of JSON with thousands of values takes long too.
+            costly.loop().post([posted = std::move(request.posted), parse = std::move(parse)] {});
         });
-    if (taken) return;
+}
+
+/// Refuses the request if the owner holds its share of the queue.
+void Role::Impl::put(RequestQueue& queue, const std::string& owner, std::size_t bytes,
+                     const Api::Reply& reply, RequestQueue::Work work) {
+    if (queue.put(owner, bytes, std::move(work))) return;
     auto refused =
         problem_reply(Problem::too_many_requests,
                       "too many requests of this owner are under way; try again in a moment");

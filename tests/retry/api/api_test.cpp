@@ -368,11 +368,37 @@ TEST_CASE("each event of a batch is answered for itself", "[retry][api]") {
     CHECK(detail("{}") == "$ must be a list");
     CHECK(detail("[1,]") == "$ is not JSON (byte 4)");
     std::string many = "[1";
-    for (std::size_t i = 0; i < EventApi::kBatchEventsMax; ++i) many += ",1";
+    for (std::size_t i = 0; i < kBatchEventsMax; ++i) many += ",1";
     CHECK(detail(many + "]") == "$ may have 1000 events in one batch");
     auto waiting = post_of(world, kBatchType, good);
     waiting.target = "/events?wait=3";
     CHECK(detail_of(world.ask(waiting)) == "wait goes with one event, not with a batch");
+}
+
+TEST_CASE("a batch is posted in parts, between which the thread has its other turns",
+          "[retry][api][bounds]") {
+    World world;
+    world.start();
+    std::string batch = "[" + World::event("0").dump();
+    for (std::size_t i = 1; i < kBatchEventsMax; ++i) {
+        batch += "," + World::event(std::to_string(i)).dump();
+    }
+    std::optional<net::HttpReply> reply;
+    world.api.handle(post_of(world, kBatchType, batch + "]"),
+                     [&reply](net::HttpReply one) { reply = std::move(one); });
+    // So many events are more than an owner may have waiting, so if all were posted now, no more
+    // could be.
+    const auto next = *parse_structured(World::event("next").dump());
+    CHECK(world.node.may_post(next, "shop"));
+    world.executor.run_for(1s);
+    REQUIRE(reply);
+    const auto answers = Json::parse(reply->body)["events"];
+    REQUIRE(answers.size() == kBatchEventsMax);
+    for (std::size_t i = 0; i < kBatchEventsMax; ++i) {
+        if (answers[i]["status"] == 202) CHECK(answers[i]["id"] == std::to_string(i));
+    }
+    CHECK(answers[0]["status"] == 202);
+    CHECK(answers[kBatchEventsMax - 1]["status"] == 429);
 }
 
 TEST_CASE("a batch counts as so many events, and the answer names each that the log does not take",
