@@ -166,14 +166,22 @@ void report_extras(const CLI::App& command, std::vector<ConfigFault>& faults) {
 }
 
 /// A flag given to a command that does not use it. Files and variables are shared between commands
-/// on purpose, so they are not judged, except where nothing could be meant.
+/// on purpose: of those a role names, in one line, the settings that no process or tool with its
+/// log uses.
 void warn_without_effect(const Sources& sources, Reader reader, const std::string& path) {
+    std::string others;
     for (const auto& [name, where] : sources) {
         if (has_effect(name, reader)) continue;
-        if (!where.starts_with("--") && name != "kafka.servers") continue;
+        if (!where.starts_with("--") && name != "kafka.servers") {
+            if (!is_role(reader) || has_effect_beside(name, reader)) continue;
+            others += (others.empty() ? "" : ", ") + name + " (" + where + ")";
+            continue;
+        }
         std::cerr << "beckon: warning: " << where << ": " << name << " has no effect for `beckon "
                   << path << "`" << why_without_effect(name, reader) << "\n";
     }
+    if (others.empty()) return;
+    std::cerr << "beckon: warning: no effect for `beckon " << path << "`: " << others << "\n";
 }
 
 void start_logging(const Config& config) {

@@ -27,6 +27,15 @@ constexpr std::chrono::milliseconds kCloseTimeout{500};
 /// Without compression, which the tools do not offer.
 using Stream = websocket::stream<TcpConnection, false>;
 
+/// Statuses of requests that the server would refuse again (RFC 9110 section 15.5).
+bool is_refusal(unsigned status) {
+    constexpr unsigned kTimeout = 408;
+    constexpr unsigned kTooEarly = 425;
+    constexpr unsigned kTooMany = 429;
+    return status >= 400 && status < 500 && status != kTimeout && status != kTooEarly &&
+           status != kTooMany;
+}
+
 }  // namespace
 
 struct WsSocket::Impl {
@@ -99,10 +108,11 @@ Result<void> WsSocket::Impl::upgrade(const Url& url, steady_clock::time_point de
         stream->async_handshake(*response, url.authority(), url.target,
                                 [done, response](beast::error_code error) { done(error); });
     });
-    if (!upgraded && response->result_int() != 0 && response->result_int() != 101) {
-        return core::fail(core::Fault::unavailable, "WebSocket upgrade: the server answered HTTP " +
-                                                        std::to_string(response->result_int()) +
-                                                        " instead of 101");
+    const auto status = response->result_int();
+    if (!upgraded && status != 0 && status != 101) {
+        return core::fail(is_refusal(status) ? core::Fault::invalid : core::Fault::unavailable,
+                          "WebSocket upgrade: the server answered HTTP " + std::to_string(status) +
+                              " instead of 101");
     }
     return upgraded;
 }

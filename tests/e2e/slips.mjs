@@ -2,8 +2,9 @@
 //
 //   node slips.mjs
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -11,8 +12,8 @@ import { BECKON, Cluster, freePort, until } from './beckon.mjs';
 import { UserAgent } from './client.mjs';
 
 /** Runs to the end; its exit code and output. */
-function run(args) {
-    const { status, stdout, stderr } = spawnSync(BECKON, args, { encoding: 'utf8', timeout: 30000 });
+function run(args, env = {}) {
+    const { status, stdout, stderr } = spawnSync(BECKON, args, { encoding: 'utf8', timeout: 30000, env: { ...process.env, ...env } });
     return { code: status, text: stderr + stdout };
 }
 
@@ -38,6 +39,10 @@ test('a value that is missing, empty, negative or no UTF-8 is named, and nothing
         [['webhooks', 'redrive', '--yes', ''], /ID: is empty/],
         [['replay', 'show', '--limit', '-1'], /--limit: '-1' is no whole number/],
         [['replay', 'show', '--since', ''], /--since: is empty/],
+        [['replay', 'show', '--from', '5', '--until', '2'], /--until: no offset is below 2 and from --from 5 on/],
+        [['replay', 'show', '--since', '2026-11-22', '--to', '2026-11-21'], /--to: it is not after --since/],
+        [['webhooks', 'list', '--server', '127.0.0.1:1'], /--server: unknown option/],
+        [['standalone', '--cache-bytes', '32MiB', '--write-buffer-bytes', '33MiB'], /write_buffer_bytes: is a part of cache_bytes/],
         [['lag', '--group', ''], /--group: is empty/],
         [['backup', ''], /DIRECTORY: is empty/],
         [['keys'], /the name of a command is missing/],
@@ -71,6 +76,51 @@ test('a certificate that SIGHUP cannot load is a warning in /ready until it succ
     writeFileSync(file, certificate);
     child.kill('SIGHUP');
     await until('that they are over', async () => !(await warnings()).endpoint_tls && !(await warnings()).edge_tls);
+});
+
+test('a start names every port that is taken, and too few descriptors', async (t) => {
+    const data = mkdtempSync(join(tmpdir(), 'beckon-slips-'));
+    t.after(() => rmSync(data, { recursive: true, force: true }));
+    const taken = createServer();
+    await new Promise((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    t.after(() => taken.close());
+    const port = String(taken.address().port);
+    const free = ['edge', 'endpoint', 'ops', 'retry', 'console'].flatMap((role) => [`--${role}-port`, '0']);
+    const other = createServer();
+    await new Promise((resolve) => other.listen(0, '127.0.0.1', resolve));
+    t.after(() => other.close());
+    const both = run(['standalone', '--data', join(data, 'b'), '--edge-port', '0', '--endpoint-port', '0', '--ops-port', '0', '--retry-port', port, '--console-port', String(other.address().port)]);
+    assert.match(both.text, new RegExp(`--retry-port: cannot listen on 127.0.0.1 port ${port}: .*; --console-port: cannot listen on`));
+    const few = spawnSync('bash', ['-c', `ulimit -n 100; ${BECKON} standalone --data ${join(data, 'c')} ${free.join(' ')}`], { encoding: 'utf8' });
+    assert.notEqual(few.status, 0);
+    assert.match(few.stderr, /the process may have 100 files open \(ulimit -Hn\), and needs at least 256/);
+});
+
+test('a role names the settings that nothing with its log reads', () => {
+    const { text } = run(['standalone', '--data', '/dev/null/x'], { BECKON_EDGE_ZONE: 'a', BECKON_CONSOLE_RETRY_URLS: 'http://a', BECKON_EDGE_PORT: '0' });
+    assert.match(text, /warning: no effect for `beckon standalone`: console\.retry_urls \(BECKON_CONSOLE_RETRY_URLS\), edge\.zone \(BECKON_EDGE_ZONE\)\n/);
+});
+
+test('listen ends where the server refuses it for good, and tries again where it may not', async (t) => {
+    let asked = 0;
+    let status = 404;
+    const server = createServer((request, response) => {
+        ++asked;
+        response.writeHead(status).end();
+    });
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    const listen = () => new Promise((resolve) => {
+        execFile(BECKON, ['listen', `ws://127.0.0.1:${server.address().port}/`, '--timeout', '5s'], (error, out, text) => resolve({ code: error?.code, text }));
+    });
+    const refused = await listen();
+    assert.equal(refused.code, 1);
+    assert.equal(asked, 1);
+    assert.match(refused.text, /the server answered HTTP 404/);
+    asked = 0;
+    status = 503;
+    assert.equal((await listen()).code, 1);
+    assert.ok(asked > 1, 'asked again');
 });
 
 test('standalone: a rotation beside the running process', async (t) => {

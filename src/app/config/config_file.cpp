@@ -1,7 +1,10 @@
 #include "app/config/config_values.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include <toml++/toml.h>
 
@@ -24,18 +27,37 @@ std::string toml_text(const toml::node& node) {
     return out.str();
 }
 
+/// A value and its place in the file.
+struct PlacedValue {
+    toml::source_position at;
+    RawValue value;
+};
+
 void flatten(const toml::table& table, const std::string& prefix, const std::string& file,
-             std::vector<RawValue>& out) {
+             std::vector<PlacedValue>& out) {
     for (const auto& [key, node] : table) {
         const std::string name = prefix + std::string{key.str()};
         if (const auto* inner = node.as_table()) {
             flatten(*inner, name + ".", file, out);
             continue;
         }
-        out.push_back({.name = name,
-                       .value = toml_text(node),
-                       .where = file + ":" + std::to_string(node.source().begin.line)});
+        const auto at = node.source().begin;
+        out.push_back({at,
+                       {.name = name,
+                        .value = toml_text(node),
+                        .where = file + ":" + std::to_string(at.line)}});
     }
+}
+
+/// In the order of the file, in which its faults are reported; a table has its keys by name.
+std::vector<RawValue> values_of(const toml::table& table, const std::string& file) {
+    std::vector<PlacedValue> placed;
+    flatten(table, "", file, placed);
+    std::stable_sort(placed.begin(), placed.end(),
+                     [](const auto& a, const auto& b) { return a.at < b.at; });
+    std::vector<RawValue> values;
+    for (auto& one : placed) values.push_back(std::move(one.value));
+    return values;
 }
 
 }  // namespace
@@ -53,9 +75,7 @@ core::Result<std::vector<RawValue>> read_config_file(const std::filesystem::path
     text << in.rdbuf();
     try {
         const auto table = toml::parse(text.str(), file.string());
-        std::vector<RawValue> out;
-        flatten(table, "", file.string(), out);
-        return out;
+        return values_of(table, file.string());
     } catch (const toml::parse_error& error) {
         return core::fail(core::Fault::invalid,
                           file.string() + ":" + std::to_string(error.source().begin.line) +

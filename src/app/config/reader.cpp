@@ -54,17 +54,27 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"config", kRoles | kTools | kClients | kRunning},
 });
 
-}  // namespace
-
-bool has_effect(std::string_view name, Reader reader) {
-    if (reader == Reader::any) return true;
+unsigned readers_of(std::string_view name) {
     const Effect* best = &kEffects[0];
     for (const auto& effect : kEffects) {
         if (name.starts_with(effect.prefix) && effect.prefix.size() >= best->prefix.size()) {
             best = &effect;
         }
     }
-    return (best->readers & bit(reader)) != 0;
+    return best->readers;
+}
+
+}  // namespace
+
+bool has_effect(std::string_view name, Reader reader) {
+    return reader == Reader::any || (readers_of(name) & bit(reader)) != 0;
+}
+
+bool has_effect_beside(std::string_view name, Reader role) {
+    const auto with_it = role == Reader::standalone
+                             ? bit(Reader::standalone) | bit(Reader::running) | kClients
+                             : ~bit(Reader::standalone);
+    return (readers_of(name) & with_it) != 0;
 }
 
 std::string why_without_effect(std::string_view name, Reader reader) {

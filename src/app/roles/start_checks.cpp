@@ -3,6 +3,7 @@
 #include "app/installation/key_ring_guard.hpp"
 #include "app/process/process.hpp"
 #include "app/roles/console_role.hpp"
+#include "core/descriptors.hpp"
 #include "core/setup_error.hpp"
 #include "log/kafka/kafka_log.hpp"
 #include "net/listener.hpp"
@@ -58,8 +59,10 @@ std::string port_flag(const StartPort& port) {
     return flag;
 }
 
+/// Reports all of them: whoever starts a second process on a host has none free.
 void check_start_ports(const std::vector<StartPort>& ports) {
     std::vector<net::Descriptor> held;
+    std::string taken;
     for (auto one = ports.begin(); one != ports.end(); ++one) {
         const auto same = std::find_if(ports.begin(), one, [&](const StartPort& other) {
             return other.port == one->port && other.port != 0 && other.host == one->host;
@@ -73,9 +76,23 @@ void check_start_ports(const std::vector<StartPort>& ports) {
                 held.push_back(std::move(socket));
             }
         } catch (const std::runtime_error& error) {
-            throw StartupError(port_flag(*one) + ": " + error.what());
+            taken += (taken.empty() ? "" : "; ") + port_flag(*one) + ": " + error.what();
         }
     }
+    if (!taken.empty()) throw StartupError(taken);
+}
+
+/// A standalone without clients has 130 or so.
+constexpr std::size_t kDescriptorsLeast = 256;
+
+void check_start_descriptors() {
+    const auto limit = core::raise_descriptor_limit(kDescriptorsLeast);
+    if (limit >= kDescriptorsLeast) return;
+    throw core::SetupError("the process may have " + std::to_string(limit) +
+                           " files open (ulimit -Hn), and needs at least " +
+                           std::to_string(kDescriptorsLeast) +
+                           ", and one more for each connection: raise the limit (LimitNOFILE of "
+                           "systemd, --ulimit nofile of a container)");
 }
 
 using OptionalFile = std::optional<std::filesystem::path>;
@@ -149,6 +166,7 @@ void check_start(const Config& config, Reader role) {
     if (DataDirectory::in_use(config.data)) const DataDirectory refused{config.data};
     if (role != Reader::standalone) log::check_kafka_options(config.kafka);
     check_start_files(config, role);
+    check_start_descriptors();
     check_start_ports(start_ports(config, role));
 }
 

@@ -37,8 +37,7 @@ int refused(const core::Result<client::ApiAnswer>& answer) {
 }
 
 void add_api_access(CLI::App& command, ApiAccess& access) {
-    command.add_option("--url,--server", access.url,
-                       "Origin of the API; by default that of retry.port");
+    command.add_option("--url", access.url, "Origin of the API; by default that of retry.port");
     command.add_option(
         "--token", access.token,
         "Token of the owner (`beckon webhooks token`); by default one is made with the key ring");

@@ -244,7 +244,8 @@ int Listener::run() {
         if (done || stopping()) return leave();
         const auto why = app::with_remedy(done.error());
         print(why, {{"event", "disconnected"}, {"reason", why}});
-        if (!options_.reconnect || !wait_before_retry()) return leave();
+        const bool final = done.error().fault == Fault::invalid;  // the next try would end so too
+        if (final || !options_.reconnect || !wait_before_retry()) return leave();
     }
 }
 

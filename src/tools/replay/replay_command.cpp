@@ -94,8 +94,15 @@ Selection selection_of(const app::Config& config, const ReplayFlags& asked) {
     if (asked.partition >= 0) selection.partition = asked.partition;
     selection.from = asked.from;
     if (asked.until >= 0) selection.until = asked.until;
+    if (selection.until <= selection.from) {
+        refuse("--until: no offset is below " + std::to_string(asked.until) + " and from --from " +
+               std::to_string(asked.from) + " on");
+    }
     if (!asked.since.empty()) selection.since = app::moment_of("--since", asked.since);
     if (!asked.to.empty()) selection.to = app::moment_of("--to", asked.to);
+    if (selection.since && selection.to && *selection.to <= *selection.since) {
+        refuse("--to: it is not after --since, so no record is between them");
+    }
     if (!asked.endpoint.empty()) apply_endpoint(config, asked.endpoint, selection);
     if (!asked.uaid.empty()) selection.client = id_of<core::Uaid>("--uaid", asked.uaid);
     if (!asked.channel.empty()) {

@@ -26,6 +26,21 @@ TEST_CASE("tables of a file become dotted names with their lines", "[config]") {
     CHECK(sources.at("edge.port") == file.string() + ":3");
 }
 
+TEST_CASE("the faults of a file come in its order", "[config]") {
+    const beckon::test::TempDir directory;
+    const auto file = directory / "beckon.toml";
+    std::ofstream{file} << "tiers = 1\n[retry]\nport = \"x\"\nhots = \"a\"\n[edge]\nzoom = 1\n"
+                           "[endpoint]\nport = -1\nhost.name = \"a\"\n";
+    const auto values = read_config_file(file);
+    REQUIRE(values.has_value());
+    Config config;
+    Sources sources;
+    std::vector<std::string> places;
+    for (const auto& fault : apply(*values, config, sources)) places.push_back(fault.where);
+    const auto line = [&](int number) { return file.string() + ":" + std::to_string(number); };
+    CHECK(places == std::vector{line(1), line(3), line(4), line(6), line(8), line(9)});
+}
+
 TEST_CASE("a file that is missing or not TOML is named", "[config]") {
     const beckon::test::TempDir directory;
     const auto missing = read_config_file(directory / "none.toml");

@@ -212,6 +212,34 @@ TEST_CASE("a setting has an effect on the commands that read it", "[config]") {
     CHECK(has_effect("kafka.librdkafka.sasl.password", Reader::keys));
 }
 
+TEST_CASE("a setting that nothing with this log reads is without effect there", "[config]") {
+    for (const auto* name :
+         {"kafka.acks", "edge.zone", "console.retry_urls", "retry.max_runtime"}) {
+        CAPTURE(name);
+        CHECK_FALSE(has_effect_beside(name, Reader::standalone));
+        CHECK(has_effect_beside(name, Reader::endpoint));
+    }
+    CHECK_FALSE(has_effect_beside("embedded.sync", Reader::endpoint));
+    for (const auto role : {Reader::standalone, Reader::endpoint, Reader::console}) {
+        for (const auto* name : {"edge.port", "ops.port", "partitions", "retry.port"}) {
+            CAPTURE(name, role_name(role));
+            CHECK(has_effect_beside(name, role));
+        }
+    }
+}
+
+TEST_CASE("write buffers are a part of the memory of stores", "[config]") {
+    Config config = defaults_of(Reader::standalone);
+    config.cache_bytes = 32U << 20;
+    CHECK(faults_of(config, Reader::standalone).empty());  // the default is lowered
+    config.write_buffer_bytes = 33U << 20;
+    const auto faults = faults_of(config, Reader::standalone);
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0].where == "write_buffer_bytes");
+    config.write_buffer_bytes = 32U << 20;
+    CHECK(faults_of(config, Reader::standalone).empty());
+}
+
 TEST_CASE("a public URL must be given wherever others could not use the address", "[config]") {
     const auto fault = [](const std::vector<RawValue>& values, Reader reader) {
         Config config = defaults_of(reader);
