@@ -17,7 +17,7 @@ namespace beckon::core {
 /// early. It is held back by the length of the step, which wears off by a thousandth of the time
 /// that passes, or with a step back.
 ///
-/// One thread teaches and reads.
+/// One thread sets and reads it.
 class LogClock {
 public:
     /// An older report gives too little evidence about a record that is read.

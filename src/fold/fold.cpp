@@ -10,10 +10,10 @@
 #include "fold/failures.hpp"
 #include "fold/input.hpp"
 #include "fold/intake.hpp"
+#include "fold/log_clock_publisher.hpp"
 #include "fold/offset_reports.hpp"
 #include "fold/opening.hpp"
 #include "fold/stall_watch.hpp"
-#include "fold/teaching_publisher.hpp"
 #include "fold/trust.hpp"
 
 #include <algorithm>
@@ -87,7 +87,7 @@ struct Fold::Impl {
     const std::string name;
 
     Inputs inputs;
-    TeachingPublisher publisher;
+    LogClockPublisher publisher;
     Failures failures;
     OffsetReports reports;
     Opening opening;
@@ -145,7 +145,7 @@ Fold::Impl::Impl(Options o, Context p, State& s)
       life(p.executor) {
     for (const auto& where : options.inputs) {
         inputs.push_back(std::make_unique<Input>(where, p.clock));
-        publisher.teach(where, inputs.back()->log_clock());
+        publisher.add_clock(where, inputs.back()->log_clock());
     }
 }
 

@@ -103,7 +103,7 @@ public:
     /// The log's time in an input's partition.
     const core::LogClock& log_clock(InputIndex input) const;
 
-    /// Publishes as the given publisher does, and each report for an input teaches its clock: use
+    /// Publishes as the given publisher does, and each report for an input sets its log clock: use
     /// it for everything that is published to the inputs.
     log::Publisher& publisher();
 

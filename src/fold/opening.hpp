@@ -6,7 +6,7 @@
 #include "core/lifetime.hpp"
 #include "fold/failures.hpp"
 #include "fold/input.hpp"
-#include "fold/teaching_publisher.hpp"
+#include "fold/log_clock_publisher.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -19,7 +19,7 @@ class Opening {
 public:
     struct Context {
         log::EventLog& log;
-        TeachingPublisher& publisher;
+        LogClockPublisher& publisher;
         core::Executor& executor;
         Failures& failures;
         bool barriers = true;  ///< else only the ends are asked for

@@ -196,6 +196,21 @@ ClientHandle make_client(rd_kafka_type_t type, ConfHandle conf) {
     return client;
 }
 
+core::Result<ClientHandle> make_group_client(const KafkaConfig& config, KafkaEvents& events,
+                                             const std::string& group) {
+    try {
+        auto client = make_client(RD_KAFKA_CONSUMER,
+                                  make_conf(config, events,
+                                            {.required = {{"group.id", group},
+                                                          {"enable.auto.commit", "false"},
+                                                          {"enable.auto.offset.store", "false"}}}));
+        rd_kafka_poll_set_consumer(client.get());
+        return client;
+    } catch (const std::runtime_error& error) {
+        return core::fail(core::Fault::unavailable, error.what());
+    }
+}
+
 }  // namespace beckon::log::kafka
 
 namespace beckon::log {

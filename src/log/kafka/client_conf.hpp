@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/result.hpp"
 #include "log/kafka/handles.hpp"
 #include "log/kafka/kafka_events.hpp"
 #include "log/kafka/kafka_log.hpp"
@@ -31,5 +32,10 @@ ConfHandle make_conf(const KafkaConfig& config, KafkaEvents& events,
 /// Throws core::SetupError with librdkafka's reason if the user's options do not fit together or a
 /// file that they name cannot be read, std::runtime_error if the system lacks memory or threads.
 ClientHandle make_client(rd_kafka_type_t type, ConfHandle conf);
+
+/// A consumer that joins nothing: it asks for offsets of this group, or commits them. `group` has
+/// the prefix. Errors: unavailable.
+core::Result<ClientHandle> make_group_client(const KafkaConfig& config, KafkaEvents& events,
+                                             const std::string& group);
 
 }  // namespace beckon::log::kafka

@@ -5,7 +5,6 @@
 #include "log/kafka/report.hpp"
 
 #include <chrono>
-#include <stdexcept>
 #include <utility>
 
 namespace beckon::log::kafka {
@@ -59,24 +58,10 @@ void GroupOffsets::stop() {
     close_soon(std::move(clients), events_);
 }
 
-core::Result<ClientHandle> GroupOffsets::make_client_of(const std::string& group) {
-    try {
-        auto client = make_client(RD_KAFKA_CONSUMER,
-                                  make_conf(config_, *events_,
-                                            {.required = {{"group.id", config_.prefix + group},
-                                                          {"enable.auto.commit", "false"},
-                                                          {"enable.auto.offset.store", "false"}}}));
-        rd_kafka_poll_set_consumer(client.get());
-        return client;
-    } catch (const std::runtime_error& error) {
-        return core::fail(core::Fault::unavailable, error.what());
-    }
-}
-
 core::Result<rd_kafka_t*> GroupOffsets::client_of(const std::string& group) {
     const auto known = clients_.find(group);
     if (known != clients_.end()) return known->second.get();
-    auto made = make_client_of(group);
+    auto made = make_group_client(config_, *events_, config_.prefix + group);
     if (!made) return core::fail(made.error());
     return clients_.emplace(group, std::move(*made)).first->second.get();
 }
@@ -109,7 +94,7 @@ core::Result<void> GroupOffsets::commit(const std::string& group,
 
 core::Result<std::vector<GroupOffset>> GroupOffsets::committed(
     const std::string& group, const std::vector<TopicPartition>& partitions) {
-    auto client = make_client_of(group);
+    auto client = make_group_client(config_, *events_, config_.prefix + group);
     if (!client) return core::fail(client.error());
     const std::string what = "cannot look up offsets";
     const auto list = list_for(partitions.size());

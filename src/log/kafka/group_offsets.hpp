@@ -44,7 +44,6 @@ public:
                                                      const std::vector<TopicPartition>& partitions);
 
 private:
-    core::Result<ClientHandle> make_client_of(const std::string& group);
     /// Made at the first commit and kept.
     core::Result<rd_kafka_t*> client_of(const std::string& group);
 

@@ -14,7 +14,6 @@
 #include <memory>
 #include <set>
 #include <span>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -264,25 +263,9 @@ private:
         std::erase_if(known_, [&](const auto& item) { return !names.contains(item.first); });
     }
 
-    /// A consumer that never joins: to ask its group for offsets is all it does.
-    core::Result<ClientHandle> make_client_of(const std::string& group) {
-        try {
-            auto client =
-                make_client(RD_KAFKA_CONSUMER,
-                            make_conf(config_, *events_,
-                                      {.required = {{"group.id", group},
-                                                    {"enable.auto.commit", "false"},
-                                                    {"enable.auto.offset.store", "false"}}}));
-            rd_kafka_poll_set_consumer(client.get());
-            return client;
-        } catch (const std::runtime_error& error) {
-            return core::fail(Fault::unavailable, error.what());
-        }
-    }
-
     core::Result<Known*> known(const std::string& group) {
         if (const auto at = known_.find(group); at != known_.end()) return &at->second;
-        auto client = make_client_of(group);
+        auto client = make_group_client(config_, *events_, group);
         if (!client) return core::fail(client.error());
         return &known_.emplace(group, Known{std::move(*client), {}, {}}).first->second;
     }

@@ -135,7 +135,7 @@ function topicLines(key, rows, again) {
 }
 
 /**
- * The partitions of each node, with the records that wait there.
+ * The partitions of each process that reads them, with the records that wait there.
  * @param {LagRow[]} rows
  */
 function byOwner(rows) {

@@ -1,10 +1,10 @@
-#include "fold/teaching_publisher.hpp"
+#include "fold/log_clock_publisher.hpp"
 
 #include <utility>
 
 namespace beckon::fold {
 
-void TeachingPublisher::publish(log::TopicPartition where, core::Record record,
+void LogClockPublisher::publish(log::TopicPartition where, core::Record record,
                                 log::AppendDone done) {
     const auto known = log_clocks_.find(where);
     if (known == log_clocks_.end()) {

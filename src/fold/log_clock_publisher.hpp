@@ -11,16 +11,16 @@
 
 namespace beckon::fold {
 
-/// A publisher whose delivery reports teach the clocks of the partitions that they come from: each
+/// A publisher that hands the time of each delivery report to the log clock of its partition: a
 /// report bounds the log's time from both sides. One thread, that of the executor; may be destroyed
 /// while reports are under way: the callers of publish() still get them.
-class TeachingPublisher final : public log::Publisher {
+class LogClockPublisher final : public log::Publisher {
 public:
-    TeachingPublisher(log::Publisher& inner, core::Executor& executor, const core::Clock& clock)
+    LogClockPublisher(log::Publisher& inner, core::Executor& executor, const core::Clock& clock)
         : inner_(inner), clock_(clock), lifetime_(executor) {}
 
     /// `log_clock` outlives this publisher.
-    void teach(log::TopicPartition where, core::LogClock& log_clock) {
+    void add_clock(log::TopicPartition where, core::LogClock& log_clock) {
         log_clocks_.insert_or_assign(where, std::ref(log_clock));
     }
 
