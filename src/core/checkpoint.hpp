@@ -6,10 +6,13 @@
 namespace beckon::core {
 
 /// How far the fold of one partition of a log topic has come, and when it was last known to be at
-/// the end (log time). Trust in the folded state rests on these two facts.
+/// the end (log time). Trust in the folded state rests on these facts.
 struct Checkpoint {
     Offset next = 0;
     Timestamp caught_up{};
+    /// The greatest append time of the records below `next`; Timestamp{}: it was not recorded. A
+    /// younger record below `next` is none of them: the topic was deleted and made anew.
+    Timestamp youngest{};
     bool operator==(const Checkpoint&) const = default;
 };
 

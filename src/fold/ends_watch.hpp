@@ -7,10 +7,13 @@
 #include "fold/input.hpp"
 #include "log/event_log.hpp"
 
+#include <functional>
+#include <utility>
+
 namespace beckon::fold {
 
 /// Asks for the ends of all inputs now and then while they are read, so that progress knows how
-/// much is left.
+/// much is left, and whether each is still the partition that was read until now.
 class EndsWatch {
 public:
     static constexpr core::Duration kEvery = std::chrono::seconds{10};
@@ -21,8 +24,12 @@ public:
         const core::Clock& clock;
         Failures& failures;
     };
-    EndsWatch(Inputs& inputs, const Context& context)
-        : inputs_(inputs), context_(context), lifetime_(context.executor) {}
+    /// `made_anew` is called once an input is another partition; it may call cancel().
+    EndsWatch(Inputs& inputs, const Context& context, std::function<void(InputIndex)> made_anew)
+        : inputs_(inputs),
+          context_(context),
+          made_anew_(std::move(made_anew)),
+          lifetime_(context.executor) {}
 
     /// All inputs have just learned their ends.
     void begin() { asked_ = context_.clock.mono(); }
@@ -33,9 +40,13 @@ public:
 
 private:
     void ask(InputIndex input);
+    void ask_identity(InputIndex input);
+    void confirmed(InputIndex input, const log::ReadUpTo& read);
+    void failed(InputIndex input, const core::Error& why);
 
     Inputs& inputs_;
     const Context context_;
+    const std::function<void(InputIndex)> made_anew_;
     core::MonoTime asked_{};
     core::Lifetime lifetime_;
 };

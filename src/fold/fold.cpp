@@ -55,6 +55,8 @@ struct Fold::Impl {
     // --- a life: from opening to a restart
     void received_all_ends();
     bool trusts_checkpoints() const;
+    void report_made_anew(InputIndex input, core::Offset position) const;
+    void made_anew(InputIndex input);
     void open_all(bool anew);
     void restart(std::string_view why, core::Duration pause);
     void clear_and_restart(std::string_view why);
@@ -117,7 +119,13 @@ Fold::Impl::Impl(Options o, Context p, State& s)
       publisher(p.publisher, p.executor, p.clock),
       failures(options.folder, name, p.clock),
       reports(options.group, p.log, p.executor, p.clock),
-      opening(inputs, options.node, {p.log, publisher, p.executor, failures, barriers()},
+      opening(inputs, options.node,
+              {.log = p.log,
+               .publisher = publisher,
+               .executor = p.executor,
+               .failures = failures,
+               .checkpoint = [this](InputIndex i) { return state.checkpoint(i); },
+               .barriers = barriers()},
               core::Backoff{kLogRetryFirst, kLogRetryMost}, [this] { received_all_ends(); }),
       queries(inputs, p.executor, options.queries_max),
       intake(inputs,
@@ -135,7 +143,8 @@ Fold::Impl::Impl(Options o, Context p, State& s)
                {.queries = queries, .failures = failures, .clock = p.clock, .barriers = barriers()},
                [this] { caught_up(); }),
       ends_watch(inputs,
-                 {.log = p.log, .executor = p.executor, .clock = p.clock, .failures = failures}),
+                 {.log = p.log, .executor = p.executor, .clock = p.clock, .failures = failures},
+                 [this](InputIndex i) { made_anew(i); }),
       stall_watch(kTick + options.stall_after, p.clock,
                   [this](Answer answer) {
                       if (!barriers()) return answer({});
@@ -179,12 +188,31 @@ bool Fold::Impl::trusts_checkpoints() const {
     if (!barriers()) return false;
     for (InputIndex i = 0; i < inputs.size(); ++i) {
         const auto& input = *inputs[i];
-        if (!is_trusted(state.checkpoint(i).value_or(core::Checkpoint{}), input.ends().start,
-                        input.ends().end, input.log_clock().now(), options.delete_retention)) {
+        const auto checkpoint = state.checkpoint(i).value_or(core::Checkpoint{});
+        if (input.made_anew() || checkpoint.next > input.ends().end) {
+            report_made_anew(i, checkpoint.next);
+            return false;
+        }
+        if (!is_trusted(checkpoint, input.ends().start, input.ends().end, input.log_clock().now(),
+                        options.delete_retention)) {
             return false;
         }
     }
     return true;
+}
+
+void Fold::Impl::report_made_anew(InputIndex i, core::Offset position) const {
+    core::log_error(options.folder, "topic_made_anew",
+                    {{"topic", inputs[i]->where().topic.name()},
+                     {"partition", inputs[i]->where().partition},
+                     {"position", position},
+                     {"log_end", inputs[i]->ends().end}});
+}
+
+/// While it was read.
+void Fold::Impl::made_anew(InputIndex i) {
+    report_made_anew(i, inputs[i]->replayed());
+    clear_and_restart("a topic was deleted and made anew");
 }
 
 void Fold::Impl::open_all(bool anew) {

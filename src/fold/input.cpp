@@ -57,6 +57,8 @@ void Input::received_ends(const log::Ends& ends) {
 void Input::begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<ReadBarrier> barrier) {
     replayed_ = position_ = checkpoint.next;
     newest_ = checkpoint.caught_up;
+    youngest_ = checkpoint.youngest;
+    confirmed_ = read_up_to();
     drained_ = has_more_ = moved_ = false;
     at_end_.reset();
     reported_end_ = {};
@@ -74,6 +76,7 @@ core::Result<log::Taken> Input::take(std::size_t max, const log::RecordSink& sin
                         [&] {
                             log_clock_.read(record.time, record.offset);
                             newest_ = record.time;
+                            youngest_ = std::max(youngest_, record.time);
                             if (!core::is_control_key(record.key)) others_wrote_ = clock_.mono();
                             sink(record);
                         });

@@ -57,6 +57,9 @@ public:
     const log::Ends& ends() const { return ends_; }
     /// The first read barrier of this life, published before anything was asked or read.
     void first_barrier(core::Offset at) { first_barrier_ = at; }
+    void received_identity(bool made_anew) { made_anew_ = made_anew; }
+    /// The partition is not the one of which the checkpoint was read.
+    bool made_anew() const { return made_anew_; }
     /// Everything below `next` was folded before; `caught_up`: when that was the end, if known.
     void begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<ReadBarrier> barrier);
     void read_with(std::unique_ptr<log::PartitionReader> reader) { reader_ = std::move(reader); }
@@ -70,6 +73,13 @@ public:
     /// The last chunk was not the last.
     bool has_more() const { return has_more_; }
     core::Offset replayed() const { return replayed_; }
+    /// As in core::Checkpoint, of the records below replayed().
+    core::Timestamp youngest() const { return youngest_; }
+    log::ReadUpTo read_up_to() const { return {replayed_, youngest_}; }
+    /// What was read of the partition when it was last known to be the one that was opened. What
+    /// was read since then may be of another one.
+    const log::ReadUpTo& confirmed() const { return confirmed_; }
+    void confirm(const log::ReadUpTo& read) { confirmed_ = read; }
     /// The records below it are folded, and what follows from them has left.
     core::Offset position() const { return position_; }
     /// Whether the state should be notified where we are, and if that is the log's end.
@@ -104,7 +114,10 @@ private:
     core::Offset replayed_ = 0;
     core::Offset position_ = 0;
     core::Timestamp newest_{};  ///< append time of the last replayed record
-    bool drained_ = false;      ///< the reader's last word
+    core::Timestamp youngest_{};
+    log::ReadUpTo confirmed_;
+    bool made_anew_ = false;
+    bool drained_ = false;  ///< the reader's last word
     bool has_more_ = false;
     bool moved_ = false;             ///< since the state was notified
     core::MonoTime others_wrote_{};  ///< when a record that is not a control record was read last

@@ -98,7 +98,8 @@ void Intake::report_end(InputIndex i) {
     if (!input.moved() && !input.end_report_is_due()) return;
     const bool at_end = input.at_end();
     context_.state.advance(i, input.replayed(),
-                           at_end ? std::optional{input.log_clock().now()} : std::nullopt);
+                           at_end ? std::optional{input.log_clock().now()} : std::nullopt,
+                           input.youngest());
     input.reported(at_end);
 }
 

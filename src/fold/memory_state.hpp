@@ -8,7 +8,7 @@ namespace beckon::fold {
 class MemoryState : public State {
 public:
     std::optional<core::Checkpoint> checkpoint(InputIndex) const final { return std::nullopt; }
-    void advance(InputIndex, core::Offset, std::optional<core::Timestamp>) final {}
+    void advance(InputIndex, core::Offset, std::optional<core::Timestamp>, core::Timestamp) final {}
     bool dirty() const final { return false; }
     bool commit_due() const final { return false; }
     core::Result<void> commit() final { return {}; }

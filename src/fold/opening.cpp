@@ -55,9 +55,34 @@ void Opening::ask_ends(InputIndex i) {
                 return;
             }
             inputs_[i]->received_ends(*ends);
-            context_.failures.worked(Need::ends, i);
-            if (--answers_missing_ == 0) answered_();
+            ask_identity(i);
         });
+}
+
+/// The records below the checkpoint may be those of another topic that has the same name.
+void Opening::ask_identity(InputIndex i) {
+    inputs_[i]->received_identity(false);
+    const auto kept = context_.checkpoint(i);
+    if (!kept || kept->youngest == core::Timestamp{}) return answered(i);
+    core::ask_while(
+        lifetime_,
+        [&](core::Executor& executor, auto callback) {
+            context_.log.is_made_anew(inputs_[i]->where(), {kept->next, kept->youngest}, executor,
+                                      std::move(callback));
+        },
+        [this, i](const core::Result<bool>& made_anew) {
+            if (!made_anew) {
+                try_again(Need::ends, i, made_anew.error(), &Opening::ask_ends);
+                return;
+            }
+            inputs_[i]->received_identity(*made_anew);
+            answered(i);
+        });
+}
+
+void Opening::answered(InputIndex i) {
+    context_.failures.worked(Need::ends, i);
+    if (--answers_missing_ == 0) answered_();
 }
 
 void Opening::ask_again(Need need, InputIndex input, const core::Error& why) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/backoff.hpp"
+#include "core/checkpoint.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
@@ -10,11 +11,13 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 
 namespace beckon::fold {
 
 /// The queries of a fold before it reads: a first read barrier on every input, then every input's
-/// ends. If one fails, that step is repeated after a pause.
+/// ends, and whether the input is still the partition of which its checkpoint was read. If one
+/// fails, that step is repeated after a pause.
 class Opening {
 public:
     struct Context {
@@ -22,6 +25,7 @@ public:
         LogClockPublisher& publisher;
         core::Executor& executor;
         Failures& failures;
+        std::function<std::optional<core::Checkpoint>(InputIndex)> checkpoint;
         bool barriers = true;  ///< else only the ends are asked for
     };
     /// `retry`: the pauses. `answered` is called once all inputs have their answers.
@@ -40,6 +44,8 @@ private:
     void first_barrier(InputIndex input);
     void ask_ends();
     void ask_ends(InputIndex input);
+    void ask_identity(InputIndex input);
+    void answered(InputIndex input);
     void try_again(Need need, InputIndex input, const core::Error& why, void (Opening::*step)());
 
     Inputs& inputs_;

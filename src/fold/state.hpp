@@ -36,9 +36,10 @@ public:
     /// of the offsets, from the checkpoint on. Must not destroy the Fold.
     virtual void replay(InputIndex input, const core::RecordView& record) = 0;
 
-    /// All records below `next` are replayed. `caught_up` (log time) if that was the log's end.
+    /// All records below `next` are replayed, the youngest of them appended at `youngest`.
+    /// `caught_up` (log time) if that was the log's end.
     virtual void advance(InputIndex input, core::Offset next,
-                         std::optional<core::Timestamp> caught_up) = 0;
+                         std::optional<core::Timestamp> caught_up, core::Timestamp youngest) = 0;
 
     /// Whether this turn is to end with a commit(). A state may collect changes over many turns.
     virtual bool dirty() const = 0;

@@ -111,6 +111,13 @@ struct Ends {
     bool operator==(const Ends&) const = default;
 };
 
+/// How much of a partition was read.
+struct ReadUpTo {
+    core::Offset next = 0;       ///< of the record that is read next
+    core::Timestamp youngest{};  ///< the greatest append time of the records below it
+    bool operator==(const ReadUpTo&) const = default;
+};
+
 struct GroupOffset {
     TopicPartition where;
     core::Offset offset = 0;  ///< of the next record to read
@@ -156,6 +163,14 @@ public:
     /// Errors: unavailable, not_found (no such topic or partition).
     virtual void ends(TopicPartition where, core::Executor& executor,
                       std::function<void(core::Result<Ends>)> done) = 0;
+
+    /// Whether the partition is another one than that of which `read` was read: somebody has
+    /// deleted its topic and made it anew, so that the same offsets have other records. True only
+    /// if a record below `read.next` is younger than `read.youngest`; that the partition ends below
+    /// `read.next` is for the caller to see (ends()). A log that belongs to this process alone
+    /// answers false. Errors: as ends().
+    virtual void is_made_anew(TopicPartition where, ReadUpTo read, core::Executor& executor,
+                              std::function<void(core::Result<bool>)> done);
 
     /// Commits offsets of a named group (without prefix), for lag tools and for resuming.
     virtual void commit(std::string group, std::vector<GroupOffset> offsets,

@@ -107,10 +107,11 @@ std::optional<core::Checkpoint> PartitionStore::checkpoint(Source source) const 
 }
 
 void PartitionStore::advance(Source source, core::Offset next,
-                             std::optional<core::Timestamp> caught_up) {
+                             std::optional<core::Timestamp> caught_up, core::Timestamp youngest) {
     auto& progress = impl_->progress_of(source);
     core::Checkpoint checkpoint = progress.checkpoint.value_or(core::Checkpoint{});
     checkpoint.next = next;
+    checkpoint.youngest = youngest;
     if (caught_up) checkpoint.caught_up = *caught_up;
     progress = {.checkpoint = checkpoint,
                 .advanced = true,

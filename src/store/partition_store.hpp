@@ -44,8 +44,10 @@ public:
     // --- where we are
     /// Uncommitted advances included. nullopt: nothing was ever folded.
     std::optional<core::Checkpoint> checkpoint(Source source) const;
-    /// The batch's offsets; `caught_up` when the fold was seen at the end (log time).
-    void advance(Source source, core::Offset next, std::optional<core::Timestamp> caught_up);
+    /// The batch's offsets; `caught_up` when the fold was seen at the end (log time); `youngest` as
+    /// in core::Checkpoint.
+    void advance(Source source, core::Offset next, std::optional<core::Timestamp> caught_up,
+                 core::Timestamp youngest = {});
     /// Deletes the partition's whole range and its checkpoints in one batch, written at once (for
     /// an untrusted partition, or one that this node no longer holds). Drops uncommitted changes.
     core::Result<void> clear();

@@ -112,9 +112,11 @@ void SubscriptionStore::fold(core::Partition partition, const core::ClientGone& 
 }
 
 void SubscriptionStore::advance(core::Partition partition, core::Offset next,
-                                std::optional<core::Timestamp> caught_up) {
+                                std::optional<core::Timestamp> caught_up,
+                                core::Timestamp youngest) {
     core::Checkpoint moved = checkpoint(partition).value_or(core::Checkpoint{});
     moved.next = next;
+    moved.youngest = youngest;
     if (caught_up) {
         moved.caught_up = *caught_up;
         impl_->newest[partition] = *caught_up;

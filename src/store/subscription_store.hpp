@@ -54,7 +54,7 @@ public:
     /// Folds the end of a bridged client's token, likewise.
     void fold(core::Partition partition, const core::ClientGone& gone, core::Timestamp time);
     void advance(core::Partition partition, core::Offset next,
-                 std::optional<core::Timestamp> caught_up);
+                 std::optional<core::Timestamp> caught_up, core::Timestamp youngest = {});
     /// True if so much has collected that it should be written now, or a read failed.
     bool commit_due() const;
     /// Writes the batch; from then on lookups see its changes. Errors: full, unavailable; it may be

@@ -307,6 +307,48 @@ TEST_CASE("a record that does not decode stops the fold, which says so at once",
     CHECK(world.state.calls == Strings{"cleared", "caught_up"});  // nothing was thrown away
 }
 
+TEST_CASE("a topic that was made anew while the fold was down is folded from its start", "[fold]") {
+    FoldWorld world;
+    world.publish(kFirst, "old");
+    world.start_and_follow();
+    world.fold.reset();
+    world.memory->make_anew(kFirst);
+    const int records = GENERATE(1, 2, 1000);  // below the checkpoint, at it, and beyond it
+    world.publish_many(kFirst, records);
+    world.run_for(1s);
+    world.crash_and_start();
+    world.run_for(5s);
+    CHECK(world.following());
+    CHECK(world.state.calls == Strings{"cleared", "caught_up"});
+    CHECK(world.state.disk.keys[0].size() == static_cast<std::size_t>(records));
+}
+
+TEST_CASE("a topic that is made anew under the fold's reader is folded from its start", "[fold]") {
+    FoldWorld world;
+    world.publish_many(kFirst, 10);
+    world.start_and_follow();
+    world.run_for(15s);
+    world.memory->make_anew(kFirst);
+    world.publish_many(kFirst, 1000);
+    world.run_for(15s);
+    CHECK(world.following());
+    CHECK(world.state.calls ==
+          Strings{"cleared", "caught_up", "cleared", "restarted", "cleared", "caught_up"});
+    CHECK(world.state.disk.keys[0].size() == 1000);
+}
+
+TEST_CASE("a checkpoint of an older build, without the youngest record's time, is trusted",
+          "[fold]") {
+    FoldWorld world;
+    world.publish(kFirst, "a");
+    world.start_and_follow();
+    world.state.disk.checkpoints[0].youngest = {};
+    world.crash_and_start();
+    world.run_for(15s);
+    CHECK(world.state.calls == Strings{"caught_up"});
+    CHECK(world.state.uncommitted.checkpoints[0].youngest > core::Timestamp{});
+}
+
 TEST_CASE("a position above the log's end clears the state and folds anew", "[fold]") {
     FoldWorld world;
     world.publish_many(kFirst, 10);

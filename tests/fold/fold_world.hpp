@@ -48,6 +48,10 @@ public:
         --ends_to_fail;
         executor.post([done] { done(core::fail(core::Fault::unavailable, "no ends")); });
     }
+    void is_made_anew(log::TopicPartition where, log::ReadUpTo read, core::Executor& executor,
+                      std::function<void(core::Result<bool>)> done) override {
+        inner_.is_made_anew(where, read, executor, std::move(done));
+    }
     void commit(std::string group, std::vector<log::GroupOffset> offsets, core::Executor& executor,
                 std::function<void(core::Result<void>)> done) override {
         ++offsets_committed;
@@ -139,9 +143,10 @@ public:
         if (!core::is_control_key(record.key)) uncommitted.keys[input].emplace_back(record.key);
     }
     void advance(fold::InputIndex input, core::Offset next,
-                 std::optional<core::Timestamp> caught_up) override {
+                 std::optional<core::Timestamp> caught_up, core::Timestamp youngest) override {
         auto& at = uncommitted.checkpoints[input];
         at.next = next;
+        at.youngest = youngest;
         if (caught_up) at.caught_up = *caught_up;
     }
     bool dirty() const override { return !(uncommitted == disk); }

@@ -402,6 +402,19 @@ void MemoryLog::ends(TopicPartition where, core::Executor& executor,
     executor.post([done = std::move(done), answer = std::move(answer)] { done(answer); });
 }
 
+void MemoryLog::is_made_anew(TopicPartition where, ReadUpTo read, core::Executor& executor,
+                             std::function<void(Result<bool>)> done) {
+    auto answer = [&]() -> Result<bool> {
+        if (!state_->has(where)) return core::fail(no_such(where));
+        if (state_->away) return core::fail(Fault::unavailable, kAway);
+        const auto& all = records(where);
+        return std::any_of(all.begin(), all.end(), [&](const auto& one) {
+            return one.offset < read.next && one.time > read.youngest;
+        });
+    }();
+    executor.post([done = std::move(done), answer = std::move(answer)] { done(answer); });
+}
+
 void MemoryLog::commit(std::string group, std::vector<GroupOffset> offsets,
                        core::Executor& executor, std::function<void(Result<void>)> done) {
     if (state_->away) {

@@ -46,6 +46,8 @@ public:
                                                  std::function<void()> ready) override;
     void ends(TopicPartition where, core::Executor& executor,
               std::function<void(core::Result<Ends>)> done) override;
+    void is_made_anew(TopicPartition where, ReadUpTo read, core::Executor& executor,
+                      std::function<void(core::Result<bool>)> done) override;
     void commit(std::string group, std::vector<GroupOffset> offsets, core::Executor& executor,
                 std::function<void(core::Result<void>)> done) override;
     void committed(std::string group, std::vector<TopicPartition> partitions,

@@ -73,8 +73,8 @@ struct Home::Impl final : fold::State {
     }
     void replay(fold::InputIndex input, const core::RecordView& record) override;
     void advance(fold::InputIndex input, core::Offset next,
-                 std::optional<core::Timestamp> caught_up) override {
-        store->advance(source_of(input), next, caught_up);
+                 std::optional<core::Timestamp> caught_up, core::Timestamp youngest) override {
+        store->advance(source_of(input), next, caught_up, youngest);
     }
     bool dirty() const override;
     bool commit_due() const override { return store->commit_due(); }

@@ -56,11 +56,11 @@ public:
         dirty_ = true;
         view_.store_.fold(partition_, event, record.time);
     }
-    void advance(fold::InputIndex, core::Offset next,
-                 std::optional<core::Timestamp> caught_up) override {
+    void advance(fold::InputIndex, core::Offset next, std::optional<core::Timestamp> caught_up,
+                 core::Timestamp youngest) override {
         dirty_ = true;
         next_ = next;
-        view_.store_.advance(partition_, next, caught_up);
+        view_.store_.advance(partition_, next, caught_up, youngest);
     }
     bool dirty() const override { return dirty_ || view_.store_.damaged(partition_); }
     bool commit_due() const override {

@@ -6,6 +6,8 @@
 #include "log/kafka/report.hpp"
 
 #include <chrono>
+#include <functional>
+#include <string_view>
 #include <thread>
 
 namespace beckon::log::kafka {
@@ -30,47 +32,38 @@ bool no_answer(rd_kafka_resp_err_t error) {
     return error == RD_KAFKA_RESP_ERR__TIMED_OUT || error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
 }
 
-/// Where a partition begins (RD_KAFKA_OFFSET_BEGINNING) or ends (RD_KAFKA_OFFSET_END). Not with
-/// rd_kafka_query_watermark_offsets(): when a broker hangs, that one ignores its time-out.
-rd_kafka_resp_err_t query_offset(rd_kafka_t* client, const std::string& topic,
-                                 core::Partition partition, std::int64_t which,
-                                 core::Offset& offset) {
+/// The first offset with this time or a later one, or where a partition begins
+/// (RD_KAFKA_OFFSET_BEGINNING) or ends (RD_KAFKA_OFFSET_END): the broker takes these two for times.
+/// Not with rd_kafka_query_watermark_offsets(): when a broker hangs, that one ignores its time-out.
+rd_kafka_resp_err_t query_offset(const EndsQuery& query, std::int64_t time, core::Offset& offset) {
     const PartitionList list{rd_kafka_topic_partition_list_new(1)};
-    auto* const asked = rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), partition);
-    asked->offset = which;  // the broker takes these two for times
-    const auto error = rd_kafka_offsets_for_times(client, list.get(), kEndsTimeoutMs);
+    auto* const asked =
+        rd_kafka_topic_partition_list_add(list.get(), query.topic.c_str(), query.partition);
+    asked->offset = time;
+    const auto error = rd_kafka_offsets_for_times(query.client, list.get(), kEndsTimeoutMs);
     offset = list->elems[0].offset;
     return error != RD_KAFKA_RESP_ERR_NO_ERROR ? error : list->elems[0].err;
 }
 
-rd_kafka_resp_err_t query_both(rd_kafka_t* client, const std::string& topic,
-                               core::Partition partition, Ends& ends) {
-    const auto error =
-        query_offset(client, topic, partition, RD_KAFKA_OFFSET_BEGINNING, ends.start);
-    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return error;
-    return query_offset(client, topic, partition, RD_KAFKA_OFFSET_END, ends.end);
-}
-
-}  // namespace
-
-core::Result<Ends> query_ends(rd_kafka_t* client, const KafkaEvents& events,
-                              const std::string& topic, core::Partition partition,
-                              const std::stop_token& stop) {
+/// Asks again for as long as that may help.
+template <class Answer>
+core::Result<Answer> persist(const EndsQuery& query, std::string_view what,
+                             const std::function<rd_kafka_resp_err_t(Answer&)>& ask) {
     const core::SystemClock clock;
-    Patience patience{events, kEndsAnswerMax, stop, clock};
-    Ends ends;
+    Patience patience{query.events, kEndsAnswerMax, query.stop, clock};
+    Answer answer{};
     auto error = RD_KAFKA_RESP_ERR__TIMED_OUT;
     int moves = 0;
     do {
-        if (stop.stop_requested()) break;
-        error = query_both(client, topic, partition, ends);
-        if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return ends;
+        if (query.stop.stop_requested()) break;
+        error = ask(answer);
+        if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return answer;
         if (!patience.again()) break;
-        const auto learned = learn_leaders(client, topic, kEndsTimeoutMs);
+        const auto learned = learn_leaders(query.client, query.topic, kEndsTimeoutMs);
         if (learned == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) error = learned;
         // librdkafka says "unknown partition" of a topic that does not exist, but also of one whose
         // broker has just come back. Every topic has a partition 0.
-        if (error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION && partition == 0) {
+        if (error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION && query.partition == 0) {
             error = learned != RD_KAFKA_RESP_ERR_NO_ERROR ? learned
                                                           : RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
         }
@@ -79,15 +72,31 @@ core::Result<Ends> query_ends(rd_kafka_t* client, const KafkaEvents& events,
         std::this_thread::sleep_for(kEndsRetryAfter);
     } while (patience.again());
     if (error == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) {
-        return core::fail(refusal("Describe", "the topic " + topic));
+        return core::fail(refusal("Describe", "the topic " + query.topic));
     }
-    if (auto why = events.login_refusal(); !why.empty()) {
+    if (auto why = query.events.login_refusal(); !why.empty()) {
         return core::fail(core::Fault::unauthorized, std::move(why));
     }
-    const auto away = no_answer(error) ? events.why_away() : std::string{};
-    return core::fail(fault_of(error), "cannot ask for the ends of " + topic + "/" +
-                                           std::to_string(partition) + ": " +
-                                           (away.empty() ? rd_kafka_err2str(error) : away));
+    const auto away = no_answer(error) ? query.events.why_away() : std::string{};
+    return core::fail(fault_of(error), "cannot ask for " + std::string{what} + " of " +
+                                           query.topic + "/" + std::to_string(query.partition) +
+                                           ": " + (away.empty() ? rd_kafka_err2str(error) : away));
+}
+
+}  // namespace
+
+core::Result<Ends> query_ends(const EndsQuery& query) {
+    return persist<Ends>(query, "the ends", [&](Ends& ends) {
+        const auto error = query_offset(query, RD_KAFKA_OFFSET_BEGINNING, ends.start);
+        if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return error;
+        return query_offset(query, RD_KAFKA_OFFSET_END, ends.end);
+    });
+}
+
+core::Result<core::Offset> query_first_after(const EndsQuery& query, core::Timestamp time) {
+    return persist<core::Offset>(query, "an offset", [&](core::Offset& offset) {
+        return query_offset(query, time.time_since_epoch().count() + 1, offset);
+    });
 }
 
 }  // namespace beckon::log::kafka

@@ -72,13 +72,18 @@ public:
 
     void ends(TopicPartition where, core::Executor& executor,
               std::function<void(core::Result<Ends>)> done) override {
-        ask(queries_, executor, std::move(done), [this, where]() -> core::Result<Ends> {
-            const auto client = queries_.client();
-            if (!client) return core::fail(client.error());
-            auto ends = kafka::query_ends(*client, *events_, config_.prefix + where.topic.name(),
-                                          where.partition, queries_.stopping());
-            if (ends) events_->broker_answers();
-            return ends;
+        ask(queries_, executor, std::move(done),
+            [this, where] { return query<Ends>(where, kafka::query_ends); });
+    }
+
+    void is_made_anew(TopicPartition where, ReadUpTo read, core::Executor& executor,
+                      std::function<void(core::Result<bool>)> done) override {
+        ask(queries_, executor, std::move(done), [this, where, read]() -> core::Result<bool> {
+            const auto younger = query<core::Offset>(where, [&](const kafka::EndsQuery& asked) {
+                return kafka::query_first_after(asked, read.youngest);
+            });
+            if (!younger) return core::fail(younger.error());
+            return *younger >= 0 && *younger < read.next;
         });
     }
 
@@ -114,6 +119,22 @@ public:
     }
 
 private:
+    /// On the thread of queries.
+    template <class Answer, class Query>
+    core::Result<Answer> query(TopicPartition where, Query ask_with) {
+        const auto client = queries_.client();
+        if (!client) return core::fail(client.error());
+        const auto topic = config_.prefix + where.topic.name();
+        const auto stop = queries_.stopping();
+        const auto answer = ask_with(kafka::EndsQuery{.client = *client,
+                                                      .events = *events_,
+                                                      .topic = topic,
+                                                      .partition = where.partition,
+                                                      .stop = stop});
+        if (answer) events_->broker_answers();
+        return answer;
+    }
+
     /// Runs `query` on the thread of `where` and posts its answer.
     template <class Where, class Done, class Query>
     void ask(Where& where, core::Executor& executor, Done done, Query query) {

@@ -252,8 +252,12 @@ void ReaderClients::ask_ends(Shared reading, core::Offset position, std::uint64_
     if (reading->wanted != number) return;
     const bool asked = queries_.post([this, reading, position, number] {
         const auto client = queries_.client();
-        const auto ends = client ? query_ends(*client, events_, reading->topic,
-                                              reading->where.partition, queries_.stopping())
+        const auto stop = queries_.stopping();
+        const auto ends = client ? query_ends({.client = *client,
+                                               .events = events_,
+                                               .topic = reading->topic,
+                                               .partition = reading->where.partition,
+                                               .stop = stop})
                                  : core::Result<Ends>{core::fail(client.error())};
         control_.post([this, reading, position, number, ends] {
             take_ends(reading, position, number, ends);

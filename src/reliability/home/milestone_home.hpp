@@ -66,7 +66,7 @@ private:
     std::optional<core::Checkpoint> checkpoint(fold::InputIndex input) const override;
     void replay(fold::InputIndex input, const core::RecordView& record) override;
     void advance(fold::InputIndex input, core::Offset next,
-                 std::optional<core::Timestamp> caught_up) override;
+                 std::optional<core::Timestamp> caught_up, core::Timestamp youngest) override;
     /// True when it is time to write.
     bool dirty() const override;
     bool commit_due() const override { return dirty(); }

@@ -58,6 +58,7 @@ std::string checkpoint_row(const core::Checkpoint& checkpoint) {
     std::string row;
     append_fixed(row, static_cast<std::uint64_t>(checkpoint.next));
     append_time(row, checkpoint.caught_up);
+    append_time(row, checkpoint.youngest);
     return row;
 }
 
@@ -65,8 +66,13 @@ std::optional<core::Checkpoint> parse_checkpoint(std::string_view row) {
     ByteReader reader{row};
     core::Checkpoint checkpoint;
     checkpoint.next = static_cast<core::Offset>(reader.fixed<std::uint64_t>());
-    checkpoint.caught_up = Timestamp{
-        std::chrono::milliseconds{static_cast<std::int64_t>(reader.fixed<std::uint64_t>())}};
+    const auto time = [&reader] {
+        return Timestamp{
+            std::chrono::milliseconds{static_cast<std::int64_t>(reader.fixed<std::uint64_t>())}};
+    };
+    checkpoint.caught_up = time();
+    if (reader.finished()) return checkpoint;  // of an older build
+    checkpoint.youngest = time();
     if (!reader.finished()) return std::nullopt;
     return checkpoint;
 }

@@ -172,7 +172,7 @@ std::optional<PendingTombstone> parse_pending_tombstone(std::string_view row_key
 
 void append_checkpoint(std::string& out, const core::Checkpoint& checkpoint) {
     out.push_back(form::kCheckpoint);
-    append_time(out, Timestamp{});
+    append_time(out, checkpoint.youngest);  // where other rows have their drop time
     append_i64(out, checkpoint.next);
     append_time(out, checkpoint.caught_up);
 }
@@ -181,7 +181,7 @@ std::optional<core::Checkpoint> parse_checkpoint(std::string_view value) {
     core::Checkpoint checkpoint;
     RowReader in{value};
     if (in.byte() != form::kCheckpoint) return std::nullopt;
-    in.time();
+    checkpoint.youngest = in.time();
     checkpoint.next = in.i64();
     checkpoint.caught_up = in.time();
     if (!in.finished()) return std::nullopt;

@@ -379,3 +379,41 @@ TEST_CASE("(member process)", "[.][member-process]") {
     tick();
     executor.wait_until([] { return false; }, seconds{120});
 }
+
+TEST_CASE("a partition of a topic that somebody deleted and made again is another one", "[kafka]") {
+    Kafka kafka{1};
+    const TopicPartition where{Topic::kNotifications, 0};
+    const auto publish = [&](int count) {
+        core::Timestamp youngest{};
+        const auto publisher = kafka.log->open_publisher(kafka.executor);
+        for (int i = 0; i < count; ++i) {
+            std::optional<core::Result<Appended>> answer;
+            publisher->publish(where, record("a"), [&](const auto& result) { answer = result; });
+            REQUIRE(kafka.executor.wait_until([&] { return answer.has_value(); }, seconds{30}));
+            REQUIRE(*answer);
+            youngest = (*answer)->time;
+        }
+        return youngest;
+    };
+    const auto is_made_anew = [&](log::ReadUpTo read) {
+        std::optional<core::Result<bool>> answer;
+        kafka.log->is_made_anew(where, read, kafka.executor,
+                                [&](const auto& result) { answer = result; });
+        REQUIRE(kafka.executor.wait_until([&] { return answer.has_value(); }, seconds{30}));
+        REQUIRE(*answer);
+        return **answer;
+    };
+    const log::ReadUpTo read{.next = 3, .youngest = publish(3)};
+    CHECK_FALSE(is_made_anew(read));
+    publish(2);
+    CHECK_FALSE(is_made_anew(read));
+
+    kafka.log.reset();
+    const auto admin = log::open_kafka_admin(kafka.config);
+    REQUIRE(admin->destroy({Topic::kNotifications}));
+    create_topics(kafka.config, some_topics({Topic::kNotifications}, 1));
+    kafka.open();
+    CHECK_FALSE(is_made_anew(read));  // its end shows it
+    publish(5);
+    CHECK(is_made_anew(read));
+}
