@@ -393,7 +393,10 @@ void Edge::Impl::tick() {
     control.post_after(config.session_timeout / 8, lifetime.guard([this] { tick(); }));
     check_loops_and_store();
     if (halted.empty()) cluster->still_alive();
-    if (links) links->measure();
+    if (links) {
+        links->measure();
+        health.set_warning("links", links->refusals());
+    }
     update_readiness();  // the nodes alive may have changed without any placement
     log_what_is_served();
 }

@@ -57,6 +57,20 @@ void EdgeLinks::measure() const {
     context_.metrics.waiting_bytes->Set(static_cast<double>(waiting));
 }
 
+std::string EdgeLinks::refusals() const {
+    std::string text;
+    for (const auto& link : links_.status()) {
+        if (link.up || !link.refused) continue;
+        text += (text.empty() ? "no link to " : "; none to ") + link.peer.text + " (" +
+                link.why_down + ")";
+    }
+    if (text.empty()) return text;
+    return text +
+           ": clients of one edge get nothing from partitions of the other. Give all edges "
+           "the same keys.json, and restart those that began before the log topics were made "
+           "anew";
+}
+
 void EdgeLinks::changed(const core::NodeId& peer, bool is_up) {
     if (is_up) {
         up_.insert(peer);

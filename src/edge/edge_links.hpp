@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 
 namespace beckon::edge {
 
@@ -38,6 +39,8 @@ public:
     const std::set<core::NodeId>& up() const { return up_; }
     /// Updates the metric of waiting bytes.
     void measure() const;
+    /// The links that are refused, and what to do; empty: there are none.
+    std::string refusals() const;
 
 private:
     link::Links::Events events();

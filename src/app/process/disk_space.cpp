@@ -41,9 +41,7 @@ void await_disk_space(const std::filesystem::path& data, ops::Health& health,
             next_line = now + kCapacityLineInterval;
             core::log_error("app", "no_space", {{"why", *why}});
         }
-        if (const int signal = signals.stop_within(kCapacityPollEvery)) {
-            throw StartupError("stopped while waiting for space on the disk", 128 + signal);
-        }
+        signals.stop_start_within(kCapacityPollEvery, "space on the disk");
     }
     if (!waited) return;
     health.set_ready("process", false, "starting");

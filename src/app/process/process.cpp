@@ -114,6 +114,10 @@ bool lock_or_wait(int file, const std::filesystem::path& data) {
     return true;
 }
 
+void log_stop(int signal) {
+    core::log_info("app", "stopping", {{"signal", signal == SIGINT ? "SIGINT" : "SIGTERM"}});
+}
+
 extern "C" void leave_now(int signal) { _exit(128 + signal); }
 
 }  // namespace
@@ -214,7 +218,7 @@ void Signals::wait(const std::function<void()>& reload) const {
             reload();
             continue;
         }
-        core::log_info("app", "stopping", {{"signal", signal == SIGINT ? "SIGINT" : "SIGTERM"}});
+        log_stop(signal);
         break;
     }
     std::signal(SIGTERM, leave_now);
@@ -224,12 +228,15 @@ void Signals::wait(const std::function<void()>& reload) const {
     pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
 }
 
-int Signals::stop_within(std::chrono::milliseconds wait) const {
+void Signals::stop_start_within(std::chrono::milliseconds wait, const std::string& what) const {
     sigset_t stop = handled_signals();
     sigdelset(&stop, SIGHUP);
     const auto whole = std::chrono::duration_cast<std::chrono::seconds>(wait);
     const timespec limit{whole.count(), std::chrono::nanoseconds{wait - whole}.count()};
-    return std::max(sigtimedwait(&stop, nullptr, &limit), 0);
+    const int signal = sigtimedwait(&stop, nullptr, &limit);
+    if (signal < 0) return;
+    log_stop(signal);
+    throw StartupError("stopped while waiting for " + what, 0);
 }
 
 void Signals::request_stop() { ::kill(::getpid(), SIGTERM); }

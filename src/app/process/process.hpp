@@ -62,8 +62,9 @@ public:
     /// Waits for a request to stop, calling `reload` at each SIGHUP, which must not block.
     /// Afterwards a second signal ends the process at once.
     void wait(const std::function<void()>& reload) const;
-    /// During a start: the number of the signal as soon as one requests a stop, 0 after `wait`.
-    int stop_within(std::chrono::milliseconds wait) const;
+    /// During a start that waits for `what`: returns after `wait`. A signal that requests a stop
+    /// ends the start as it ends the process later: throws StartupError with the exit code 0.
+    void stop_start_within(std::chrono::milliseconds wait, const std::string& what) const;
     /// Has the effect of SIGTERM. Any thread.
     static void request_stop();
 };

@@ -1,10 +1,12 @@
 #include "app/roles/roles.hpp"
 
 #include "app/config/config_faults.hpp"
+#include "app/exit_codes.hpp"
 #include "app/installation/copy_checksums.hpp"
 #include "app/installation/installation.hpp"
 #include "app/installation/key_ring_guard.hpp"
 #include "app/installation/key_ring_watch.hpp"
+#include "app/installation/log_id_watch.hpp"
 #include "app/installation/self_made_certificate.hpp"
 #include "app/process/broker_wait.hpp"
 #include "app/process/clock_watch.hpp"
@@ -223,7 +225,10 @@ std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& p
                                                 core::KeyRing& keys, const Signals& signals) {
     config.kafka.client_id = process.node.text;
     auto log = log::open_kafka_log(config.kafka);
-    BrokerWait wait{config, [&](milliseconds pause) { return signals.stop_within(pause); }};
+    BrokerWait wait{config, [&](milliseconds pause) {
+                        signals.stop_start_within(pause, "a broker");
+                        return 0;
+                    }};
     auto control = await_control(*log, config, wait);
     hold_to_cluster_log(*log, control, keys, config);
     const auto checked = await_topics(config, control, wait);
@@ -270,11 +275,14 @@ struct OnKafka {
           log_clock_watch(*log, process.health, process.metrics),
           key_ring_watch(*log, config, *keys, process.health,
                          KeyRingWatch::Publishes::operator_does),
+          log_id_watch(*log, process.health, {.log_id = config.endpoint.log_id},
+                       Signals::request_stop),
           report(role_name(role), config, process.ops->port(), process.clock, process.metrics,
                  process.health),
           reporter(report, *log) {}
 
-    /// Until a signal ends the role; `reload` runs at SIGHUP. The exit code.
+    /// Until a signal ends the role, or another log does; `reload` runs at SIGHUP. The exit code,
+    /// which asks a supervisor for a restart where another log has ended it.
     int serve(const std::function<void()>& reload) {
         Reloads reloads{[&] {
             key_ring_watch.reread();
@@ -283,7 +291,7 @@ struct OnKafka {
         signals.wait([&] { reloads.request(); });
         watchdog.emplace(stop_timeout);
         process.health.set_ready("process", false, "stopping");
-        return 0;
+        return log_id_watch.is_another_log() ? kFailed : 0;
     }
 
     std::optional<StopWatchdog> watchdog;  ///< outlives everything whose end it watches
@@ -296,6 +304,7 @@ struct OnKafka {
     const HostWatcher host_watcher;
     const LogClockWatch log_clock_watch;
     KeyRingWatch key_ring_watch;
+    const LogIdWatch log_id_watch;
     const ProcessReport report;
     const ProcessReporter reporter;  ///< last: a role that has ended says so while the log is open
 };

@@ -60,6 +60,7 @@ struct Peer {
     std::size_t key_index = 0;  ///< counted back from the key that encrypts
     core::Duration retry_after{};
     std::string why_down = "not connected yet";
+    bool refused = false;  ///< the last call was
     std::uint64_t reconnects = 0;
     int refusals = 0;  ///< calls in a row that were refused
     bool retry_posted = false;
@@ -315,6 +316,7 @@ void Links::Impl::not_connected(const std::shared_ptr<Peer>& peer, const core::E
     } else if (++peer->refusals == kRefusals && events.dead) {
         events.dead(peer->node);
     }
+    peer->refused = why.fault == Fault::unauthorized;
     if (peer->why_down == why.message) return;
     peer->why_down = why.message;
     core::log_warn("edge", "link_down",
@@ -394,6 +396,7 @@ void Links::Impl::greeted(Connection& connection) {
     peer->retry_after = options.retry_first;
     peer->refusals = 0;
     peer->why_down.clear();
+    peer->refused = false;
     peer->set_route(connections.at(connection.id));
     peer->outbox.open();
     core::log_info("edge", "link_up", {{"peer", peer->node.text}, {"address", peer->address}});
@@ -539,6 +542,7 @@ std::vector<LinkStatus> Links::status() const {
             LinkStatus status{.peer = node,
                               .address = peer->address,
                               .up = false,
+                              .refused = peer->refused,
                               .why_down = peer->why_down,
                               .round_trip = std::nullopt,
                               .waiting_bytes = peer->outbox.waiting_bytes(),

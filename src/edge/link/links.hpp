@@ -34,6 +34,7 @@ struct LinkStatus {
     core::NodeId peer;
     std::string address;
     bool up = false;
+    bool refused = false;  ///< by the other node or by this one: its key ring or log is another one
     std::string why_down;  ///< the last reason; empty while it is up
     std::optional<core::Duration> round_trip;
     std::size_t waiting_bytes = 0;
