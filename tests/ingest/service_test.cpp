@@ -263,6 +263,10 @@ TEST_CASE("the answer to a sender after each failure of a publish", "[errors]") 
     CHECK(of(Fault::full) == Problem::not_saved);
     CHECK(of(Fault::too_large) == Problem::body_too_large);
     CHECK(of(Fault::corrupt) == Problem::not_saved_for_good);
+    for (const auto fault : {Fault::not_found, Fault::unauthorized}) {  // topics or rights are gone
+        CHECK(ingest::publish_failure({fault, ""}) == ingest::Failure{Problem::not_saved, {}, 60});
+        CHECK(ingest::log_failure({fault, ""}) == ingest::Failure{Problem::busy, {}, 60});
+    }
     const core::Error disk{Fault::full, "the log's disk is full: no space left on device"};
     CHECK(ingest::publish_failure(disk).problem == Problem::disk_full);
     CHECK(ingest::log_failure(disk).problem == Problem::disk_full);

@@ -83,6 +83,9 @@ Wire wire(Problem problem) {
     return {500, 0, "Something unforeseen happened."};
 }
 
+/// Where a person must bring the log back before a repetition can succeed.
+constexpr int kOperatorMendsS = 60;
+
 /// Short where waiting helps, long where a person must do something first.
 int standard_retry_after_s(Problem problem) {
     switch (problem) {
@@ -148,11 +151,11 @@ Failure publish_failure(const core::Error& error) {
         case core::Fault::timed_out:
         case core::Fault::unavailable: return {Problem::not_saved, {}};
         case core::Fault::too_large: return {Problem::body_too_large, {}};
-        case core::Fault::invalid:
-        case core::Fault::not_found:
-        case core::Fault::unauthorized:
+        case core::Fault::not_found:     // the topics are missing
+        case core::Fault::unauthorized:  // this user's rights on them are
         case core::Fault::conflict:
-        case core::Fault::out_of_range:
+        case core::Fault::out_of_range: return {Problem::not_saved, {}, kOperatorMendsS};
+        case core::Fault::invalid:
         case core::Fault::corrupt: return {Problem::not_saved_for_good, {}};
     }
     return {Problem::not_saved_for_good, {}};
@@ -164,7 +167,8 @@ Failure log_failure(const core::Error& error) {
         return {Problem::bad_json,
                 "The record of this request could not be read back after encoding."};
     }
-    return {error.retryable() ? Problem::busy : Problem::internal, {}};
+    if (error.fault == core::Fault::corrupt) return {Problem::internal, {}};
+    return {Problem::busy, {}, error.retryable() ? 0 : kOperatorMendsS};
 }
 
 }  // namespace beckon::ingest

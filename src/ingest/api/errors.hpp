@@ -80,8 +80,8 @@ HttpReply error_page();
 
 /// The refusal that the sender of a message gets when its publish failed.
 Failure publish_failure(const core::Error& error);
-/// The refusal after any other failed write or read barrier: 503 where a retry may work, 400 where
-/// the request made a record that cannot be read back, else 500.
+/// The refusal after any other failed write or read barrier: 400 where the request made a record
+/// that cannot be read back, 500 where bytes of the log are wrong, else 503.
 Failure log_failure(const core::Error& error);
 
 }  // namespace beckon::ingest
