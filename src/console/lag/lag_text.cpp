@@ -242,8 +242,11 @@ std::string counted(std::size_t count, const char* what) {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// "12 groups, 96 partitions: all OK", or what is not and how much waits.
-std::string summary(const std::vector<LagRow>& rows) {
+/// "12 groups, 96 partitions: all OK", or what is not and how much waits. Of what could not be read
+/// it says nothing.
+std::string summary(const LagPage& page) {
+    const auto& rows = page.rows;
+    if (rows.empty() && !page.problems.empty()) return "nothing was read\n";
     const auto groups = groups_of(rows);
     auto text = counted(groups.size(), "group") + ", " + counted(rows.size(), "partition") + ": ";
     core::Offset lag = 0;
@@ -261,7 +264,8 @@ std::string summary(const std::vector<LagRow>& rows) {
         bad += (bad.empty() ? "" : ", ") + std::to_string(count) + " " +
                std::string{to_string(status)};
     }
-    text += bad.empty() ? "all OK" : bad;
+    const auto* const good = page.problems.empty() ? "all OK" : "what was read is OK";
+    text += bad.empty() ? good : bad;
     if (lag > 0) {
         text += "; " + counted(static_cast<std::size_t>(lag), "record") +
                 (lag == 1 ? " waits" : " wait") + ", the oldest for " + duration_words(behind);
@@ -328,7 +332,7 @@ std::string to_text(const LagPage& page, const TextOptions& options) {
     auto out = options.partitions ? table_of(page.rows, kPartitionTitles, options)
                                   : table_of(groups_of(page.rows), kGroupTitles, options);
     for (const auto& problem : page.problems) out += "note: " + problem + "\n";
-    return out + summary(page.rows);
+    return out + summary(page);
 }
 
 }  // namespace beckon::console

@@ -94,6 +94,11 @@ TEST_CASE("a group is one row with the worst and the sum of its partitions", "[c
                               "3 min 0 s\n"));
     CHECK_THAT(to_text(page, {.only_behind = true}), !Contains("mail"));
     CHECK_THAT(to_text(page_of({row("mail", 0)}), {}), Contains("1 group, 1 partition: all OK\n"));
+    auto in_part = page_of({row("mail", 0)});
+    in_part.problems = {"no answer"};
+    CHECK_THAT(to_text(in_part, {}), Contains("1 partition: what was read is OK\n"));
+    in_part.rows.clear();
+    CHECK_THAT(to_text(in_part, {}), Catch::EndsWith("note: no answer\nnothing was read\n"));
     auto lost = row("mail", 0);
     lost.loss = Loss::now;
     CHECK_THAT(to_text(page_of({lost}), {}), Contains("all OK; 1 group lost records\n"));
