@@ -83,6 +83,17 @@ bool is_another_log(const log::TopicsPlan& planned) {
     });
 }
 
+/// Kafka adds partitions to a topic at anybody's wish; `control` keeps the number.
+void print_unused_partitions(const log::TopicsPlan& planned, const std::string& prefix,
+                             std::ostream& out) {
+    for (const auto& difference : planned.differences) {
+        if (difference.what != "partitions" || difference.essential) continue;
+        out << "note: " << prefix << difference.topic.name() << " has " << difference.is
+            << " partitions, and this log uses " << difference.expected
+            << " of them: the others stay empty\n";
+    }
+}
+
 void print(const Control& control, std::ostream& out) {
     out << "log id " << control.log_id << ", created " << control.created << ", "
         << control.partitions << " partitions, tiers " << text_of(control.tiers) << ", key ring "
@@ -113,6 +124,7 @@ core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
     const auto layout = layout_for(options.layout, *existing, *previous);
     const auto planned = log::plan(log::topic_table(layout), *existing);
     out << to_string(planned, options.prefix);
+    print_unused_partitions(planned, options.prefix, out);
     if (options.layout.replication_factor == 1) {
         out << "note: one copy of each partition is for a trial: messages that were answered 201 "
                "are lost with their broker. Every role then needs --replication-factor 1\n";

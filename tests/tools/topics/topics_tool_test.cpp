@@ -110,6 +110,17 @@ TEST_CASE("without a number topics create makes 12 partitions, or keeps those th
     }
 }
 
+TEST_CASE("topics create says which partitions of others' topics are not used", "[topics]") {
+    Tool tool;
+    for (const auto& spec : log::topic_table(tool.options.layout)) {
+        tool.admin.existing.emplace(spec.topic, spec);
+    }
+    tool.admin.existing.at(Topic::kEvents).partitions = 16;
+    REQUIRE(tool.create());
+    CHECK_THAT(tool.out.str(), Catch::Contains("note: test.events has 16 partitions, and this log "
+                                               "uses 8 of them: the others stay empty"));
+}
+
 TEST_CASE("topics create makes another log where topics of stores were deleted", "[topics]") {
     Tool tool;
     REQUIRE(tool.create());
