@@ -141,7 +141,7 @@ struct World {
         const auto* entry = node.webhooks().find(webhook);
         return inputs < kInputsMax && entry && entry->webhook == as_made && entry->state.enabled &&
                node.dead_letters().size() == 1 &&
-               node.webhooks().of_owner("shop").size() <= kWebhooksMax;
+               node.webhooks().count_of("shop") <= kWebhooksMax;
     }
 
     test::ManualClock clock;
