@@ -311,7 +311,7 @@ test('a start that waits for a broker ends at SIGTERM', async () => {
     await until('that it waits', () => text.includes('waiting_for_broker'));
     child.kill('SIGTERM');
     assert.equal(await exited, 0);
-    assert.match(text, /app stopping signal=SIGTERM/);
+    assert.match(text, /"event":"stopping","signal":"SIGTERM"/);
     assert.match(text, /stopped while waiting for a broker/);
 });
 

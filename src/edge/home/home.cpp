@@ -12,6 +12,7 @@
 #include "edge/home/session/sessions.hpp"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 namespace beckon::edge {
@@ -19,17 +20,17 @@ namespace beckon::edge {
 namespace {
 
 constexpr core::Duration kTick = std::chrono::seconds{1};
-/// A home that follows the log writes its store so often (decision 0030), and the homes of a shard
-/// at moments of their own: each partition takes up to kCommitSpread less.
-constexpr core::Duration kCommitEvery = std::chrono::seconds{1};
+/// A home that follows the log writes its store so long after the first change (decision 0030), and
+/// the homes of a shard at moments of their own: each partition takes up to kCommitSpread less.
+constexpr core::Duration kCommitAfter = std::chrono::seconds{1};
 constexpr core::Duration kCommitSpread = std::chrono::milliseconds{256};
 /// It writes earlier what takes the shard's thread some milliseconds.
 constexpr std::size_t kCommitRowsMax = 1'024;
 constexpr std::size_t kCommitBytesMax = std::size_t{256} << 10;
 
-core::Duration commit_every(core::Partition partition) {
+core::Duration commit_after(core::Partition partition) {
     constexpr auto kSteps = kCommitSpread / std::chrono::milliseconds{1};
-    return kCommitEvery - std::chrono::milliseconds{partition * 37 % kSteps};
+    return kCommitAfter - std::chrono::milliseconds{partition * 37 % kSteps};
 }
 
 /// In the order of Options::inputs.
@@ -99,7 +100,7 @@ struct Home::Impl final : fold::State {
     const std::unique_ptr<store::PartitionStore> store;
     bool read_failed = false;  ///< before the last commit, which failed for it
     bool commit_now = false;   ///< the last commit failed, or the home does not serve any more
-    core::MonoTime committed_at{};
+    std::optional<core::MonoTime> commit_at{};  ///< the time has come; set at the end of a turn
 
     fold::Fold fold;
     Outbox outbox;
@@ -232,14 +233,14 @@ bool Home::Impl::dirty() const {
     if (!store->dirty()) return false;
     return commit_now || fold.phase() != fold::Phase::following || store->broken() ||
            store->changed_rows() >= kCommitRowsMax || store->changed_bytes() >= kCommitBytesMax ||
-           context.clock.mono() - committed_at >= commit_every(options.partition);
+           (commit_at && context.clock.mono() >= *commit_at);
 }
 
 core::Result<void> Home::Impl::commit() {
     read_failed = store->broken();
     auto written = store->commit();
     commit_now = !written;
-    if (written) committed_at = context.clock.mono();
+    if (written) commit_at.reset();
     return written;
 }
 
@@ -250,6 +251,8 @@ core::Result<void> Home::Impl::commit() {
 void Home::Impl::turn_ended() {
     leadership.turn_ended();
     outbox.flush(context.fronts);
+    if (!commit_at && store->dirty())
+        commit_at = context.clock.mono() + commit_after(options.partition);
     if (!leadership.serving()) return;
     tombstone_outbox.take_new();
     bool more = hellos.turn();
