@@ -54,6 +54,13 @@ cluster.configs = async (args) => {
     assert.equal(status, 0, `${args.join(' ')}\n${stdout}${stderr}`);
 };
 
+cluster.produce = (topic, lines) => {
+    const jars = spawnSync(join(import.meta.dirname, '..', '..', 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).stdout.trim();
+    const args = ['org.apache.kafka.tools.ConsoleProducer', '--bootstrap-server', cluster.servers, '--topic', `${cluster.prefix}${topic}`];
+    const { status, stdout, stderr } = spawnSync('java', ['-cp', `${jars}/*`, ...args, '--reader-property', 'parse.key=true', '--reader-property', 'key.separator=:'], { encoding: 'utf8', input: lines });
+    assert.equal(status, 0, `${stdout}${stderr}`);
+};
+
 test('topics made by the printed commands are what Beckon wants, and the log is then made', async () => {
     const printed = run('topics', 'create', '--print', 'kafka-topics', ...layout);
     assert.equal(printed.status, 0, printed.text);
@@ -121,4 +128,38 @@ test('a push goes through topics whose settings differ where no promise rests on
     assert.equal(status, 201, body);
     await until('the message', () => client.versions.has(id), 30000);
     client.end();
+});
+
+test('a topic that somebody makes anew is folded from its start, and a log made anew ends its roles', { timeout: 240000 }, async () => {
+    const edge = () => cluster.children.get('edge');
+    const restart = async () => {
+        await edge().stop();
+        await cluster.start('edge');
+        await until('the edge', async () => (await fetch(`http://127.0.0.1:${cluster.ports.opsEdge}/ready`).catch(() => ({}))).status === 200, 60000);
+    };
+    await restart();
+    await edge().stop();
+    // The edge has read some records of each partition: a control record for each read barrier.
+    const command = run('topics', 'create', '--print', 'kafka-topics', ...layout).text.replaceAll('\\\n', ' ').split('\n').find((line) => line.includes(`--topic ${cluster.prefix}notifications `));
+    await cluster.kafkaTool('TopicCommand', ['--delete', '--topic', `${cluster.prefix}notifications`]);
+    await until('that the topic is away', () => cluster.kafkaTool('TopicCommand', ['--list']).then((names) => !names.split('\n').includes(`${cluster.prefix}notifications`)), 30000);
+    await cluster.kafkaTool('TopicCommand', command.trim().split(/\s+/).slice(3));
+    // It grows past what the edge has read: 50 messages for each partition and more.
+    const lines = Array.from({ length: 2000 }, (_, i) => `k${i}:v`).join('\n');
+    cluster.produce('notifications', lines);
+    await restart();
+    await until('that it says so', () => /"event":"topic_made_anew","topic":"notifications"/.test(edge().output), 30000);
+
+    const endpoint = cluster.children.get('endpoint');
+    const names = async () => (await cluster.kafkaTool('TopicCommand', ['--list'])).split('\n').filter((name) => name.startsWith(cluster.prefix));
+    await cluster.kafkaTool('TopicCommand', ['--delete', '--topic', (await names()).map((name) => name.replaceAll('.', '\\.')).join('|')]);
+    await until('that the topics are away', async () => (await names()).length === 0, 30000);
+    const made = run('topics', 'create', ...cluster.kafkaOptions(), '--partitions', '4', '--tiers', '0s,5s', '--startup-timeout', '60s');
+    assert.equal(made.status, 0, made.text);
+    for (const child of [edge(), endpoint]) {
+        assert.equal((await child.exited).code, 1, child.output);
+        assert.match(child.output, /"event":"log_is_another"/);
+    }
+    await cluster.start('edge');
+    await until('the edge again', async () => (await fetch(`http://127.0.0.1:${cluster.ports.opsEdge}/ready`).catch(() => ({}))).status === 200, 60000);
 });
