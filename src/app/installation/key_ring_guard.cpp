@@ -29,7 +29,7 @@ std::optional<std::time_t> parse_time(const std::string& text) {
 }
 
 /// What a ring can have been before: without its newest keys, which a rotation added, and without
-/// up to two older ones, or all below some key, which somebody took out and put back. The most
+/// up to two older ones, or all below some key, which somebody removed and added again. The most
 /// probable ones first. `visit` ends the search by returning true.
 void each_earlier(const Keys& keys, const std::function<bool(const Keys&)>& visit) {
     const auto without = [](Keys from, std::size_t at) {

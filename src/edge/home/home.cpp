@@ -100,7 +100,8 @@ struct Home::Impl final : fold::State {
     const std::unique_ptr<store::PartitionStore> store;
     bool read_failed = false;  ///< before the last commit, which failed for it
     bool commit_now = false;   ///< the last commit failed, or the home does not serve any more
-    std::optional<core::MonoTime> commit_at{};  ///< the time has come; set at the end of a turn
+    /// When the changes are written; set at the end of the turn that made the first of them.
+    std::optional<core::MonoTime> commit_at{};
 
     fold::Fold fold;
     Outbox outbox;

@@ -23,7 +23,7 @@ public:
     };
 
     struct Events {
-        /// The lease is read back and committed: serve. Within turn_ended().
+        /// The lease is read back: serve. Within turn_ended().
         std::function<void()> began;
         /// From here on nothing is decided, published or answered: another home may do so. May come
         /// while records are replayed.

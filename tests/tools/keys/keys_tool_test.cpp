@@ -122,7 +122,7 @@ TEST_CASE("a ring is recognised after keys were added, and another ring is not",
     CHECK(match(ring, rotated->fingerprint()) == RingMatch::other);  // a key is missing
 }
 
-TEST_CASE("a ring into which old keys were put back is recognised, one without a key is not",
+TEST_CASE("a ring to which old keys were added again is recognised, one without a key is not",
           "[keys]") {
     using core::KeyRing;
     auto keys = KeyRing::generate().keys();
