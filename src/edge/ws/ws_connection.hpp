@@ -59,12 +59,16 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// How many frames a client may send: a bucket for ten seconds, refilled evenly. A frame counts
-/// once for each KiB that it has begun, since an ack costs what its updates cost.
+/// How many frames a client may send: a bucket for ten seconds, refilled evenly, and one frame for
+/// each notification that it was sent. A frame counts once for each KiB that it has begun, since an
+/// ack costs what its updates cost.
 class FrameAllowance {
 public:
     static constexpr std::chrono::seconds kSpan{10};
     static constexpr std::size_t kFrameBytes = 1'024;
+    /// Notifications that a client need not answer at once: twice those that it may have under way
+    /// by default.
+    static constexpr std::uint32_t kAnswersMax = 1'024;
 
     /// As how many a frame of that size counts.
     static constexpr std::size_t count_of(std::size_t frame_bytes) {
@@ -75,7 +79,8 @@ public:
     bool allow(std::size_t per_second, std::size_t count, core::MonoTime now) {
         const auto most = static_cast<float>(per_second * kSpan.count());
         // One frame is always within what a client that was quiet may send.
-        const auto cost = std::min(most, static_cast<float>(count));
+        const auto answers = std::min<std::size_t>(answers_, count);
+        const auto cost = std::min(most, static_cast<float>(count - answers));
         if (!started_) {
             started_ = true;
             left_ = most;
@@ -86,16 +91,19 @@ public:
         at_ = now;
         if (left_ < cost) return false;
         left_ -= cost;
+        answers_ -= static_cast<std::uint32_t>(answers);
         return true;
     }
     /// Whether the last allow() left space for another frame.
-    bool allows_more() const { return left_ >= 1; }
-    /// Something went out that is to be answered.
-    void give() { left_ += 1; }
+    bool allows_more() const { return answers_ > 0 || left_ >= 1; }
+    /// A notification went out, which the client is to answer. However many of them it answers at
+    /// once, that is not too much.
+    void await_answer() { answers_ = std::min(answers_ + 1, kAnswersMax); }
 
 private:
     core::MonoTime at_{};
     float left_ = 0;
+    std::uint32_t answers_ = 0;
     bool started_ = false;
 };
 
@@ -166,8 +174,10 @@ struct Connection final : Client, WheelTimer {
     bool half_close_due = false;
     std::string close_reason;
     bool head_passed = false;  ///< lws may read
-    bool deferred = false;     ///< lws may not read until its turn; at `turn`
+    bool deferred = false;     ///< lws may not read until its turn; at `turn` of that list
+    bool has_more = false;     ///< the last read left bytes in the socket; at `turn` of that list
     std::list<Connection*>::iterator turn{};
+    std::size_t read_bytes = 0;  ///< of the messages that the last read made whole
     std::unique_ptr<ReadWatch> reads;
     std::unique_ptr<HalfFrame> half;  ///< a message of which more pieces come
     SendQueue out;

@@ -1,7 +1,9 @@
 #include "core/contain.hpp"
 #include "edge/ws/ws_server_impl.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include <poll.h>
 
@@ -15,12 +17,15 @@ using Mode = Connection::Mode;
 constexpr std::size_t kPromptFramesPerSecond = 2;
 /// Of the loop's time, for deferred connections in one turn.
 constexpr core::Duration kDeferredSlice = std::chrono::microseconds{200};
+/// Of a frame besides its payload: the least that a client sends.
+constexpr std::size_t kFrameHeadBytes = 6;
 
 }  // namespace
 
 /// The library is about to read. It reports no ping, and no piece of a frame, so each read counts.
 void WsServer::Impl::readable(Connection& c) {
     if (c.mode != Mode::open) return;
+    c.read_bytes = 0;
     const bool served = core::contain(loop.name(), [&] {
         if (count(c, c.read_count.read()) && !c.prompt_frames.allows_more()) defer(c);
     });
@@ -46,6 +51,7 @@ bool WsServer::Impl::count(Connection& c, std::size_t frames) {
 
 void WsServer::Impl::defer(Connection& c) {
     if (c.deferred || !c.reads) return;
+    forget_more(c);
     c.turn = deferred.insert(deferred.end(), &c);
     c.deferred = true;
     c.reads->pause();
@@ -76,6 +82,37 @@ bool WsServer::Impl::serve_some_deferred() {
         if (loop.now() >= until) break;
     }
     return !deferred.empty();
+}
+
+/// A read made messages whole that fill half of it: the socket has more, most likely.
+void WsServer::Impl::note_read(Connection& c, std::size_t payload) {
+    c.read_bytes += kFrameHeadBytes + payload;
+    if (c.deferred || c.has_more || c.mode != Mode::open || c.read_bytes < kReadBytes / 2) return;
+    c.turn = with_more.insert(with_more.end(), &c);
+    c.has_more = true;
+}
+
+void WsServer::Impl::forget_more(Connection& c) {
+    if (!std::exchange(c.has_more, false)) return;
+    with_more.erase(c.turn);
+}
+
+/// The loop reads once from each socket in a turn, whatever the rest of the turn takes. So where it
+/// is busy, clients would have their acks read more slowly than the homes send, and wait with full
+/// windows. Reading goes on for as long as the rest of the turn took. True: some are left.
+bool WsServer::Impl::read_on() {
+    if (with_more.empty()) return false;
+    const auto began = loop.now();
+    const auto until = began + std::max(kDeferredSlice, began - loop.last_turn());
+    while (!with_more.empty()) {
+        Connection& c = *with_more.front();
+        forget_more(c);
+        c.read_bytes = 0;
+        lws_pollfd readable{.fd = lws_get_socket_fd(c.wsi), .events = POLLIN, .revents = POLLIN};
+        lws_service_fd(context, &readable);
+        if (loop.now() >= until) break;
+    }
+    return !with_more.empty();
 }
 
 }  // namespace beckon::edge

@@ -21,8 +21,6 @@ namespace {
 
 using Mode = Connection::Mode;
 
-/// Space for a piece of a message: 2.4 KB of user memory per idle connection instead of 5.3.
-constexpr std::size_t kRxBufferBytes = 1'024;
 /// The library's own time-outs, of 10 s and 20 s otherwise, come so much after ours, which are
 /// named.
 constexpr core::Duration kLibraryLater = std::chrono::seconds{20};
@@ -86,7 +84,7 @@ void WsServer::Impl::create() {
                     .callback = &on_ws,
                     // lws reports the end only of those that have memory of this kind
                     .per_session_data_size = sizeof(void*),
-                    .rx_buffer_size = kRxBufferBytes,
+                    .rx_buffer_size = kReadBytes,
                     .id = 0,
                     .user = nullptr,
                     .tx_packet_size = options.outbox_bytes_max + LWS_PRE};
@@ -219,6 +217,7 @@ int WsServer::Impl::destroyed(Connection* c) {
     if (!c) return 0;
     c->reads.reset();
     end_deferral(*c);
+    forget_more(*c);
     if (c == adopting) adopting = nullptr;
     // Whatever throws: `c` ends here, since its timer must not find the library's memory gone.
     if (c->established) core::contain(loop.name(), [&] { closed(*c); });
@@ -239,7 +238,10 @@ WsServer::WsServer(WsServerOptions options, ShardLoop& loop, net::Admission& adm
     : impl_(std::make_unique<Impl>(std::move(options), loop, admission, metrics,
                                    std::move(monitor))) {
     impl_->create();
-    loop.at_turn_end([impl = impl_.get()] { return impl->serve_some_deferred(); });
+    loop.at_turn_end([impl = impl_.get()] {
+        const bool more = impl->read_on();
+        return impl->serve_some_deferred() || more;
+    });
 }
 
 WsServer::~WsServer() {
@@ -277,8 +279,8 @@ void WsServer::send(Client& client, std::string text) {
     auto& c = static_cast<Connection&>(client);
     if (c.mode != Mode::open || text.empty()) return;
     if (is_notification_frame(text)) {
-        c.frames.give();
-        c.prompt_frames.give();
+        c.frames.await_answer();
+        c.prompt_frames.await_answer();
     }
     if (impl_->can_write_now(c)) {
         if (!impl_->write(c, text, LWS_WRITE_TEXT)) impl_->drop(c, ClosedBy::lost);

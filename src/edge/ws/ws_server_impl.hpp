@@ -25,6 +25,8 @@ namespace beckon::edge {
 /// The subprotocol that Firefox offers.
 inline constexpr std::string_view kSubprotocol = "push-notification";
 inline constexpr std::size_t kSubprotocolNameMax = 63;  ///< lws: EOF without an answer above it
+/// The library reads no more at once. 2.4 KB of user memory per idle connection instead of 5.3.
+inline constexpr std::size_t kReadBytes = 1'024;
 
 /// The inside of a WsServer, over five files: ws_server.cpp (life, routing of lws's callbacks),
 /// ws_head.cpp (requests that lws does not read), ws_upgrade.cpp (HTTP until the upgrade),
@@ -72,6 +74,9 @@ struct WsServer::Impl {
     void end_deferral(Connection& c);
     void serve_deferred(Connection& c);
     bool serve_some_deferred();
+    void note_read(Connection& c, std::size_t payload);
+    void forget_more(Connection& c);
+    bool read_on();
 
     // --- WebSocket
     int opened(Connection& c);
@@ -119,6 +124,7 @@ struct WsServer::Impl {
     std::size_t sockets = 0;
     CutWatch cuts;
     std::list<Connection*> deferred;     ///< that are not read until their turn, in that order
+    std::list<Connection*> with_more;    ///< whose last read left bytes in the socket
     std::list<Connection*> half_frames;  ///< with a message that is incomplete, the oldest first
     std::size_t half_frames_bytes = 0;   ///< of all connections
     std::vector<unsigned char> scratch;  ///< frame under way, behind space for its header

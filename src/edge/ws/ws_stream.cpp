@@ -67,6 +67,7 @@ int WsServer::Impl::received(Connection& c, std::string_view piece) {
     }
     drop_pieces(c);
     if (!count(c, c.read_count.whole(FrameAllowance::count_of(piece.size())))) return 0;
+    note_read(c, piece.size());
     front->text(c, piece);
     return 0;
 }

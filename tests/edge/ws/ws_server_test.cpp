@@ -7,8 +7,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <functional>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -172,7 +175,7 @@ TEST_CASE("each notification allows one more frame, and so does time", "[edge][w
     core::MonoTime now{};
     for (int i = 0; i < 20; ++i) REQUIRE(frames.allow(2, 1, now));
     CHECK(!frames.allow(2, 1, now));
-    frames.give();
+    frames.await_answer();
     CHECK(frames.allow(2, 1, now));
     CHECK(!frames.allow(2, 1, now));
     now += 1s;
@@ -182,6 +185,64 @@ TEST_CASE("each notification allows one more frame, and so does time", "[edge][w
     now += std::chrono::hours{1};
     for (int i = 0; i < 20; ++i) REQUIRE(frames.allow(2, 1, now));
     CHECK(!frames.allow(2, 1, now));
+}
+
+TEST_CASE("however many notifications a client answers at once is not too much",
+          "[edge][ws_server]") {
+    constexpr int kSent = 300;
+    edge::FrameAllowance frames;
+    const core::MonoTime now{};
+    for (int i = 0; i < kSent; ++i) frames.await_answer();
+    for (int i = 0; i < kSent; ++i) {
+        REQUIRE(frames.allow(2, 1, now));
+        REQUIRE(frames.allows_more());
+    }
+    for (int i = 0; i < 20; ++i) REQUIRE(frames.allow(2, 1, now));
+    CHECK_FALSE(frames.allow(2, 1, now));
+}
+
+TEST_CASE("answers that a client may give later are bounded in number", "[edge][ws_server]") {
+    edge::FrameAllowance frames;
+    const core::MonoTime now{};
+    for (std::uint32_t i = 0; i < 3 * edge::FrameAllowance::kAnswersMax; ++i) frames.await_answer();
+    std::uint32_t allowed = 0;
+    while (frames.allow(2, 1, now)) ++allowed;
+    CHECK(allowed == edge::FrameAllowance::kAnswersMax + 20);
+    frames.await_answer();
+    CHECK(frames.allow(2, 1, now));
+}
+
+// A turn of the loop read a kilobyte of each client: where folding took most of a turn, acks waited
+// in sockets, and their clients with full windows.
+TEST_CASE("frames that wait in a socket are read in one turn of a busy loop", "[edge][ws_server]") {
+    constexpr int kFrames = 15;
+    FrontWorld world{with([](auto& o) { o.shards = 1; })};
+    auto client = world.client();
+    auto& loop = world.fronts.loop(0);
+    const auto frames_in = [&] { return world.counters.front.frames_in->Value(); };
+    const double before = frames_in();
+    int turns = 0;  // in which frames were read; the loop's thread
+    double seen = before;
+    std::atomic<bool> busy{true};
+    std::function<void()> work = [&] {
+        std::this_thread::sleep_for(20ms);
+        if (busy) loop.post([&] { work(); });
+    };
+    loop.run_and_wait([&] {
+        loop.at_turn_end([&] {
+            if (std::exchange(seen, frames_in()) != seen) ++turns;
+            return false;
+        });
+    });
+    loop.post([&] { work(); });
+    std::string frames;
+    const auto text = order(std::string(900, 'x'));
+    for (int i = 0; i < kFrames; ++i) frames += head_of(text.size()) + text;
+    client.raw(frames);
+    CHECK(FrontWorld::soon([&] { return frames_in() == before + kFrames; }));
+    busy = false;
+    loop.run_and_wait([] {});
+    loop.run_and_wait([&] { CHECK(turns <= 3); });
 }
 
 TEST_CASE("pings count as frames that a client sends", "[edge][ws_server]") {
