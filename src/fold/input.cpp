@@ -59,7 +59,7 @@ void Input::begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<ReadBar
     newest_ = checkpoint.caught_up;
     youngest_ = checkpoint.youngest;
     confirmed_ = read_up_to();
-    drained_ = has_more_ = moved_ = false;
+    drained_ = has_more_ = left_some_ = moved_ = false;
     at_end_.reset();
     reported_end_ = {};
     barrier_ = std::move(barrier);
@@ -87,6 +87,7 @@ core::Result<log::Taken> Input::take(std::size_t max, const log::RecordSink& sin
     replayed_ = next;
     drained_ = taken && taken->drained;
     has_more_ = taken && !taken->drained;
+    if (taken) left_some_ = !taken->drained;
     if (drained_) ends_.end = std::max(ends_.end, replayed_);
     return taken;
 }
@@ -122,7 +123,8 @@ bool Input::wants_report() const {
 
 InputProgress Input::progress() const {
     InputProgress out{where_, position_, std::max(ends_.end, position_), {}};
-    if (position_ < out.end && newest_ != core::Timestamp{} && log_clock_.learned()) {
+    if ((position_ < out.end || left_some_) && newest_ != core::Timestamp{} &&
+        log_clock_.learned()) {
         out.lag = std::max<core::Duration>(log_clock_.now() - newest_, core::Duration::zero());
         // If no record came for an hour, the next one is not an hour old.
         if (at_end_) out.lag = std::min(out.lag, clock_.mono() - *at_end_);

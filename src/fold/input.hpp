@@ -119,6 +119,7 @@ private:
     bool made_anew_ = false;
     bool drained_ = false;  ///< the reader's last word
     bool has_more_ = false;
+    bool left_some_ = false;         ///< the last chunk that was read was not the last
     bool moved_ = false;             ///< since the state was notified
     core::MonoTime others_wrote_{};  ///< when a record that is not a control record was read last
     std::optional<core::MonoTime> at_end_;  ///< when everything that was known of was folded

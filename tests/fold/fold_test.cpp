@@ -662,6 +662,22 @@ TEST_CASE("progress says how far the fold has come, in records and in seconds", 
     CHECK(progress.inputs[1].lag_records() == 0);
 }
 
+TEST_CASE("a fold is behind that reads more than it folds, whatever the last known end", "[fold]") {
+    FoldWorld world;
+    world.start_and_follow();
+    world.publish(kFirst, "a");
+    world.run_for(1s);
+    REQUIRE(world.fold->progress().inputs[0].lag == 0s);
+    world.state.commits_to_fail = 1'000'000;
+    world.publish_many(kFirst, 1'000);  // of which it takes some, and then no more
+    world.run_for(4s);                  // the end is not asked for within these
+    CHECK(world.fold->progress().inputs[0].lag >= 3s);
+    CHECK(world.fold->progress().inputs[0].lag <= 5s);
+    world.state.commits_to_fail = 0;
+    world.run_for(2s);
+    CHECK(world.fold->progress().inputs[0].lag == 0s);
+}
+
 TEST_CASE("a record after an hour of silence is not an hour late", "[fold]") {
     FoldWorld world;
     world.start();
