@@ -17,9 +17,9 @@ namespace beckon::cluster {
 
 struct EdgeLagRecord {
     /// An edge that is less behind does not say so.
-    static constexpr std::chrono::milliseconds kLeast{250};
+    static constexpr std::chrono::milliseconds kLeast{50};
     /// How often an edge that is behind says by how much.
-    static constexpr std::chrono::milliseconds kEvery{500};
+    static constexpr std::chrono::milliseconds kEvery{100};
     /// For how long a record counts after its append: the edge may have died.
     static constexpr std::chrono::milliseconds kCountsFor{3'000};
 

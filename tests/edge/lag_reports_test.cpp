@@ -46,7 +46,7 @@ TEST_CASE("an edge says how far it is behind while it is, and once that it is no
     World world;
     world.executor.run_for(5s);
     CHECK(world.said().empty());
-    world.reports.measured(0, 100ms);
+    world.reports.measured(0, 40ms);
     world.executor.run_for(1s);
     CHECK(world.said().empty());
     world.reports.measured(0, 300ms);

@@ -20,7 +20,7 @@ constexpr core::Duration kBehind = std::chrono::seconds{5};
 constexpr core::Duration kReadyAgain = std::chrono::seconds{1};
 constexpr core::Duration kNoticeLagEvery = std::chrono::seconds{1};
 /// While endpoints slow down by it.
-constexpr core::Duration kReportedLagEvery = std::chrono::milliseconds{250};
+constexpr core::Duration kReportedLagEvery = std::chrono::milliseconds{50};
 
 }  // namespace
 

@@ -4,18 +4,13 @@
 #include "records/edge_lag.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace beckon::ingest {
 
 using cluster::EdgeLagRecord;
 using std::chrono::milliseconds;
-
-namespace {
-
-/// An edge that died is noticed so late, after its last record has stopped counting.
-constexpr milliseconds kWatchEvery{500};
-
-}  // namespace
 
 EdgeLag::EdgeLag(milliseconds lag_max, log::EventLog& log, core::Executor& executor,
                  const core::Clock& clock)
@@ -70,25 +65,53 @@ void EdgeLag::update() {
     std::erase_if(edges_, [&](const auto& edge) { return edge.second.counts_until <= now; });
     milliseconds most{0};
     for (const auto& [node, said] : edges_) most = std::max(most, said.lag);
-    const auto before = milliseconds{lag_ms_.exchange(most.count())};
-    if (before <= lag_max_ && most > lag_max_) {
+    lag_ms_ = most.count();
+}
+
+/// An edge that died is noticed here, once its last record has stopped counting.
+void EdgeLag::watch() {
+    update();
+    steer();
+    log_changes();
+    executor_.post_after(kSteerEvery, lifetime_.guard([this] { watch(); }));
+}
+
+/// A lag that falls by a second in a second, since nothing comes, is not helped by a longer delay:
+/// by then it would be too long for the lag that is left.
+void EdgeLag::steer() {
+    const auto now_lag = lag();
+    const auto share = [](milliseconds part, milliseconds whole) {
+        return std::clamp(static_cast<double>(part.count()) / static_cast<double>(whole.count()),
+                          -1.0, 1.0);
+    };
+    const double too_much =
+        share(now_lag - lag_max_, lag_max_) + share(now_lag - steered_by_, kSteerEvery);
+    steered_by_ = now_lag;
+    const std::chrono::duration<double, std::micro> least = kDelayLeast;
+    const std::chrono::duration<double, std::micro> most = kDelayMax;
+    const auto before = std::max(least.count(), static_cast<double>(delay_us_.load()));
+    const auto now = before * std::exp(kGain * std::clamp(too_much, -1.0, 1.0));
+    delay_us_ = now <= least.count() ? 0 : std::llround(std::min(now, most.count()));
+}
+
+/// While the edges just keep up, the delay comes and goes.
+void EdgeLag::log_changes() {
+    const auto now = clock_.mono();
+    if (delay_us_ > 0) {
+        delayed_at_ = now;
+        if (std::exchange(behind_, true)) return;
         core::log_warn("ingest", "edges_are_behind",
-                       {{"lag_ms", most.count()}, {"edge_lag_max_ms", lag_max_.count()}});
-    } else if (before > lag_max_ && most <= lag_max_) {
-        core::log_info("ingest", "edges_keep_up_again", {{"lag_ms", most.count()}});
+                       {{"lag_ms", lag().count()}, {"edge_lag_max_ms", lag_max_.count()}});
+    } else if (behind_ && now - delayed_at_ >= kKeepsUpAfter) {
+        behind_ = false;
+        core::log_info("ingest", "edges_keep_up_again", {{"lag_ms", lag().count()}});
     }
 }
 
-void EdgeLag::watch() {
-    update();
-    executor_.post_after(kWatchEvery, lifetime_.guard([this] { watch(); }));
-}
-
 EdgeLag::Verdict EdgeLag::verdict() const {
-    const auto now = lag();
-    if (now <= lag_max_) return {};
-    if (now >= 2 * lag_max_) return {.refuse = true};
-    return {.delay = std::min(now - lag_max_, kDelayMax)};
+    const std::chrono::microseconds delay{delay_us_.load()};
+    if (delay == kDelayMax && lag() >= 2 * lag_max_) return {.refuse = true};
+    return {.delay = delay};
 }
 
 }  // namespace beckon::ingest

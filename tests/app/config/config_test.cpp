@@ -46,8 +46,8 @@ TEST_CASE("the error about a value names the allowed values", "[config]") {
                Catch::Contains("not one of always | interval | never"));
     CHECK_THAT(fault_of({{"endpoint.drain", "5s", "x"}, {"stop_timeout", "5s", "x"}}),
                Catch::Contains("stop_timeout: must be longer than endpoint.drain"));
-    CHECK_THAT(fault_of({{"endpoint.edge_lag_max", "100ms", "x"}}),
-               Catch::Contains("endpoint.edge_lag_max: must be 0 or at least 250ms"));
+    CHECK_THAT(fault_of({{"endpoint.edge_lag_max", "50ms", "x"}}),
+               Catch::Contains("endpoint.edge_lag_max: must be 0 or at least 100ms"));
     CHECK_THAT(fault_of({{"endpoint.url", "push.example.org/path", "x"}}),
                Catch::Contains("not an origin"));
     CHECK_THAT(fault_of({{"tiers", "5s,1s", "x"}}), Catch::Contains("rising"));
