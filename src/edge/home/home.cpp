@@ -25,8 +25,8 @@ constexpr core::Duration kTick = std::chrono::seconds{1};
 constexpr core::Duration kCommitAfter = std::chrono::seconds{1};
 constexpr core::Duration kCommitSpread = std::chrono::milliseconds{256};
 /// It writes earlier what takes the shard's thread some milliseconds.
-constexpr std::size_t kCommitRowsMax = 1'024;
-constexpr std::size_t kCommitBytesMax = std::size_t{256} << 10;
+constexpr std::size_t kCommitRowsMax = 4'096;
+constexpr std::size_t kCommitBytesMax = std::size_t{1} << 20;
 
 core::Duration commit_after(core::Partition partition) {
     constexpr auto kSteps = kCommitSpread / std::chrono::milliseconds{1};
