@@ -1,6 +1,7 @@
-// endpoint.edge_lag_max on Kafka: while an edge is behind, the endpoint accepts less, and refuses with 503 and Retry-After;
-// once the edge has caught up it accepts as before. (The one client is flooded and closed meanwhile, so this does not ask
-// whether every message arrives: cluster-faults.mjs does.)
+// endpoint.edge_lag_max on Kafka: while an edge is behind, the endpoint accepts less, so that the edge is not further and further
+// behind; once it has caught up, POSTs are as quick as before. (That POSTs get 503 where waiting does not help is in
+// tests/ingest/view/edge_lag_test.cpp. The one client is flooded and closed meanwhile, so this does not ask whether every
+// message arrives: cluster-faults.mjs does.)
 //
 //   node edge-lag.mjs
 import assert from 'node:assert/strict';
@@ -10,10 +11,10 @@ import { UserAgent, post } from './client.mjs';
 
 // For all processes: an edge says how far it is behind only where it has the setting, too.
 process.env.BECKON_ENDPOINT_EDGE_LAG_MAX = '400ms';
-/** The edge is stopped for so long, again and again, and turns for a moment in between, which is too short for what these senders send. */
-const STOPPED_MS = 600;
-const TURNS_MS = 60;
-const SENDERS = 8;
+/** The edge is stopped for so long, again and again, and turns for a moment in between: it has a hundredth of its time. */
+const STOPPED_MS = 198;
+const TURNS_MS = 2;
+const SENDERS = 32;
 
 const cluster = new Cluster('kafka', { plain: true });
 const accepted = new Set();
@@ -47,6 +48,11 @@ async function sendAlways() {
 }
 
 const since = (at) => replies.filter((reply) => reply.at >= at);
+/** How long a POST took that came since then, in ms. */
+function median(at) {
+    const took = since(at).map((reply) => reply.took).sort((a, b) => a - b);
+    return took.length > 0 ? took[Math.floor(took.length / 2)] : 0;
+}
 const refused = (at) => since(at).filter(({ status }) => status === 503);
 
 /** Runs until `check` is true, with the edge stopped most of the time. */
@@ -65,22 +71,25 @@ async function withSlowEdge(check) {
     }
 }
 
-test('an endpoint refuses while an edge is behind, and accepts again when it has caught up', async () => {
+test('an endpoint accepts less while an edge is behind, and as before when it has caught up', async () => {
     const senders = Promise.all(Array.from({ length: SENDERS }, sendAlways));
     try {
-        await until('messages are accepted', () => accepted.size >= 20);
+        await until('messages are accepted', () => accepted.size >= 2000);
         assert.deepEqual(refused(0), []);
+        const before = median(0);
 
         const slow = Date.now();
-        await withSlowEdge(() => refused(slow).length >= 5);
-        assert(refused(slow).length >= 5, `no refusals: ${JSON.stringify(since(slow).slice(-20))}`);
-        for (const { retryAfter } of refused(slow)) assert(Number(retryAfter) >= 1, `Retry-After: ${retryAfter}`);
-        assert.match(cluster.children.get('endpoint').output, /edges_are_behind/);
+        const waits = () => replies.length > 0 && median(Date.now() - 3000) >= Math.max(5 * before, 30);
+        await withSlowEdge(waits);
+        const { output } = cluster.children.get('endpoint');
+        assert.match(output, /edges_are_behind/);
+        assert(waits(), `POSTs took ${before} ms, and then ${median(slow)} ms`);
 
         await until('an edge that keeps up again', () => cluster.children.get('endpoint').output.includes('edges_keep_up_again'), 60000);
         const over = Date.now();
-        await until('messages are accepted again', () => since(over).length >= 20, 60000);
+        await until('messages are accepted again', () => since(over).length >= 2000, 60000);
         assert.deepEqual(refused(over), []);
+        assert(median(over) < Math.max(3 * before, 30), `POSTs took ${before} ms, and ${median(over)} ms afterwards`);
     } finally {
         sending = false;
         await senders;

@@ -17,6 +17,8 @@ using Mode = Connection::Mode;
 constexpr std::size_t kPromptFramesPerSecond = 2;
 /// Of the loop's time, for deferred connections in one turn.
 constexpr core::Duration kDeferredSlice = std::chrono::microseconds{200};
+/// The longest time for which a loop reads on in one turn.
+constexpr core::Duration kReadOnMost = std::chrono::milliseconds{50};
 /// Of a frame besides its payload: the least that a client sends.
 constexpr std::size_t kFrameHeadBytes = 6;
 
@@ -70,6 +72,7 @@ void WsServer::Impl::end_deferral(Connection& c) {
 /// lws goes on with the bytes that it keeps of this connection, or reads; either may destroy it.
 void WsServer::Impl::serve_deferred(Connection& c) {
     end_deferral(c);
+    c.read_bytes = 0;
     lws_pollfd readable{.fd = lws_get_socket_fd(c.wsi), .events = POLLIN, .revents = POLLIN};
     lws_service_fd(context, &readable);
 }
@@ -99,11 +102,11 @@ void WsServer::Impl::forget_more(Connection& c) {
 
 /// The loop reads once from each socket in a turn, whatever the rest of the turn takes. So where it
 /// is busy, clients would have their acks read more slowly than the homes send, and wait with full
-/// windows. Reading goes on for as long as the rest of the turn took. True: some are left.
-bool WsServer::Impl::read_on() {
-    if (with_more.empty()) return false;
+/// windows. Reading goes on for as long as the rest of the turn took, within kReadOnMost.
+void WsServer::Impl::read_on() {
+    if (with_more.empty()) return;
     const auto began = loop.now();
-    const auto until = began + std::max(kDeferredSlice, began - loop.last_turn());
+    const auto until = began + std::clamp(began - loop.last_turn(), kDeferredSlice, kReadOnMost);
     while (!with_more.empty()) {
         Connection& c = *with_more.front();
         forget_more(c);
@@ -112,7 +115,6 @@ bool WsServer::Impl::read_on() {
         lws_service_fd(context, &readable);
         if (loop.now() >= until) break;
     }
-    return !with_more.empty();
 }
 
 }  // namespace beckon::edge

@@ -239,8 +239,9 @@ WsServer::WsServer(WsServerOptions options, ShardLoop& loop, net::Admission& adm
                                    std::move(monitor))) {
     impl_->create();
     loop.at_turn_end([impl = impl_.get()] {
-        const bool more = impl->read_on();
-        return impl->serve_some_deferred() || more;
+        impl->read_on();
+        const bool more = impl->serve_some_deferred();
+        return more || !impl->with_more.empty();
     });
 }
 

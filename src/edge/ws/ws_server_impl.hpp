@@ -25,7 +25,7 @@ namespace beckon::edge {
 /// The subprotocol that Firefox offers.
 inline constexpr std::string_view kSubprotocol = "push-notification";
 inline constexpr std::size_t kSubprotocolNameMax = 63;  ///< lws: EOF without an answer above it
-/// The library reads no more at once. 2.4 KB of user memory per idle connection instead of 5.3.
+/// The library reads about so much at once. 2.4 KB of user memory per idle connection instead of 5.3.
 inline constexpr std::size_t kReadBytes = 1'024;
 
 /// The inside of a WsServer, over five files: ws_server.cpp (life, routing of lws's callbacks),
@@ -76,7 +76,7 @@ struct WsServer::Impl {
     bool serve_some_deferred();
     void note_read(Connection& c, std::size_t payload);
     void forget_more(Connection& c);
-    bool read_on();
+    void read_on();
 
     // --- WebSocket
     int opened(Connection& c);

@@ -77,20 +77,22 @@ void EdgeLag::watch() {
 }
 
 /// A lag that falls by a second in a second, since nothing comes, is not helped by a longer delay:
-/// by then it would be too long for the lag that is left.
+/// by then it would be too long for the lag that is left. Nor is a moment's lag, far below the
+/// setting, a reason to wait.
 void EdgeLag::steer() {
     const auto now_lag = lag();
     const auto share = [](milliseconds part, milliseconds whole) {
         return std::clamp(static_cast<double>(part.count()) / static_cast<double>(whole.count()),
                           -1.0, 1.0);
     };
+    const double most_growth = now_lag > lag_max_ / 2 ? 1.0 : 0.0;
     const double too_much =
         share(now_lag - lag_max_, lag_max_) + share(now_lag - steered_by_, kSteerEvery);
     steered_by_ = now_lag;
     const std::chrono::duration<double, std::micro> least = kDelayLeast;
     const std::chrono::duration<double, std::micro> most = kDelayMax;
     const auto before = std::max(least.count(), static_cast<double>(delay_us_.load()));
-    const auto now = before * std::exp(kGain * std::clamp(too_much, -1.0, 1.0));
+    const auto now = before * std::exp(kGain * std::clamp(too_much, -1.0, most_growth));
     delay_us_ = now <= least.count() ? 0 : std::llround(std::min(now, most.count()));
 }
 
@@ -99,7 +101,7 @@ void EdgeLag::log_changes() {
     const auto now = clock_.mono();
     if (delay_us_ > 0) {
         delayed_at_ = now;
-        if (std::exchange(behind_, true)) return;
+        if (lag() <= lag_max_ || std::exchange(behind_, true)) return;
         core::log_warn("ingest", "edges_are_behind",
                        {{"lag_ms", lag().count()}, {"edge_lag_max_ms", lag_max_.count()}});
     } else if (behind_ && now - delayed_at_ >= kKeepsUpAfter) {

@@ -20,8 +20,9 @@ namespace beckon::ingest {
 /// thread, but for verdict().
 class EdgeLag {
 public:
-    /// `lag_max`: above it POSTs are delayed, for longer the longer it lasts and the more it is. If
-    /// it is twice that even with the longest delay, they are refused.
+    /// `lag_max`: above it POSTs are delayed, for longer the longer it lasts and the more it is;
+    /// from half of it on already where the lag rises fast. If it is twice that even with the
+    /// longest delay, they are refused.
     EdgeLag(std::chrono::milliseconds lag_max, log::EventLog& log, core::Executor& executor,
             const core::Clock& clock);
 
@@ -34,7 +35,7 @@ public:
     /// from `lag_max` and by how it changes. So the delay comes to stand where senders send just
     /// what the edges deliver, with a lag of about `lag_max`.
     static constexpr std::chrono::milliseconds kSteerEvery{100};
-    static constexpr double kGain = 0.4;
+    static constexpr double kGain = 0.2;
     /// After so long without a delay the edges are said to keep up.
     static constexpr std::chrono::seconds kKeepsUpAfter{10};
 

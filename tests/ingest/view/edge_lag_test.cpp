@@ -87,34 +87,45 @@ TEST_CASE("the edge that is furthest behind counts", "[send]") {
     CHECK(world.edge_lag_->lag() == 900ms);
 }
 
+TEST_CASE("a moment's lag far below the setting delays no POST", "[send]") {
+    LagWorld world{5s};
+    for (int i = 0; i < 20; ++i) {
+        world.says("a", i % 5 == 2 ? 400ms : 0ms);
+        world.run_loops(100ms);
+        CHECK(world.edge_lag_->verdict().delay == 0ms);
+    }
+}
+
 // With a fixed delay for each lag senders that wait for their answers swing between too many and
 // too few.
 TEST_CASE("POSTs are delayed until senders send what the edges deliver", "[send]") {
     const int senders = GENERATE(8, 64, 1'000);
-    constexpr auto kMost = 100ms;
+    const std::size_t late_reports = GENERATE(0U, 1U);  // by so many tenths of a second
+    constexpr auto kMost = 400ms;
     constexpr double kDelivered = 5'000;  // a second
     constexpr double kAnswerS = 0.002;    // without a delay
     LagWorld world{kMost};
     double waiting = 0;
-    std::vector<double> late;
-    for (int tenth = 0; tenth < 600; ++tenth) {
+    std::vector<double> lags;
+    for (std::size_t tenth = 0; tenth < 600; ++tenth) {
         const auto verdict = world.edge_lag_->verdict();
         const std::chrono::duration<double> delay = verdict.delay;
         const double able = std::min(20'000.0, senders / (kAnswerS + delay.count()));
         const double sent = verdict.refuse ? 0 : able;
         waiting = std::max(0.0, waiting + (sent - kDelivered) / 10);
-        const auto lag = std::chrono::milliseconds{std::llround(1'000 * waiting / kDelivered)};
+        lags.push_back(1'000 * waiting / kDelivered);
+        const auto seen = tenth < late_reports ? 0 : lags[tenth - late_reports];
+        const std::chrono::milliseconds lag{std::llround(seen)};
         world.says("a", lag >= EdgeLagRecord::kLeast ? std::optional{lag} : std::nullopt);
         world.run_loops(100ms);
-        if (tenth >= 300) late.push_back(static_cast<double>(lag.count()));
     }
-    CAPTURE(senders, late);
+    const std::vector<double> late(lags.begin() + 300, lags.end());
+    CAPTURE(senders, late_reports, late);
     if (senders / kAnswerS < kDelivered) {
         CHECK(*std::max_element(late.begin(), late.end()) == 0);
     } else {
-        CHECK(*std::max_element(late.begin(), late.end()) < 400);
-        const auto idle = std::count(late.begin(), late.end(), 0.0);
-        CHECK(idle < 30);  // of 300: nor are they sent too slowly
+        CHECK(*std::max_element(late.begin(), late.end()) < 700);
+        CHECK(*std::min_element(late.begin(), late.end()) > 0);  // nor too slowly
     }
 }
 
