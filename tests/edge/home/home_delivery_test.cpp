@@ -592,7 +592,7 @@ TEST_CASE("a message that is acknowledged within a second is never written to th
     CHECK(world.unfinished_in_log() == 1);
     CHECK(world.disk.struck() == 0);
 
-    for (int i = 0; i < 600; ++i) world.push(uaid, channel);  // wait for their acks
+    for (int i = 0; i < 2'400; ++i) world.push(uaid, channel);  // wait for their acks
     world.run(100ms);
     CHECK(world.disk.struck() > 0);
     world.disk.heal();
