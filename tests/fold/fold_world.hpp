@@ -6,6 +6,7 @@
 #include "support/memory_log.hpp"
 #include "support/test_executor.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,6 +23,7 @@ public:
     explicit FaultyLog(log::MemoryLog& inner) : inner_(inner) {}
 
     int ends_to_fail = 0;
+    std::optional<std::size_t> records_left;  ///< that readers pass on; the rest is on its way
     /// The fault of the next take() of any reader, once; and the fault of every take() until it is
     /// reset.
     std::optional<core::Fault> next_take;
@@ -83,7 +85,11 @@ private:
                 ready_();
                 return core::fail(core::Fault::unavailable, "on its way");
             }
-            return inner_->take(max, sink);
+            if (!log_.records_left) return inner_->take(max, sink);
+            if (*log_.records_left == 0) return core::fail(core::Fault::unavailable, "on its way");
+            auto taken = inner_->take(std::min(max, *log_.records_left), sink);
+            if (taken) *log_.records_left -= taken->records;
+            return taken;
         }
         core::Offset position() const override { return inner_->position(); }
         void pause() override { inner_->pause(); }
