@@ -662,7 +662,7 @@ TEST_CASE("progress says how far the fold has come, in records and in seconds", 
     CHECK(progress.inputs[1].lag_records() == 0);
 }
 
-TEST_CASE("a fold is behind that reads more than it folds, whatever the last known end", "[fold]") {
+TEST_CASE("a fold is behind whose reader has more, whatever the last known end", "[fold]") {
     FoldWorld world;
     world.start_and_follow();
     world.publish(kFirst, "a");

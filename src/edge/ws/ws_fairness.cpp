@@ -70,8 +70,7 @@ void WsServer::Impl::end_deferral(Connection& c) {
 }
 
 /// lws goes on with the bytes that it keeps of this connection, or reads; either may destroy it.
-void WsServer::Impl::serve_deferred(Connection& c) {
-    end_deferral(c);
+void WsServer::Impl::read_now(Connection& c) {
     c.read_bytes = 0;
     lws_pollfd readable{.fd = lws_get_socket_fd(c.wsi), .events = POLLIN, .revents = POLLIN};
     lws_service_fd(context, &readable);
@@ -81,7 +80,9 @@ void WsServer::Impl::serve_deferred(Connection& c) {
 bool WsServer::Impl::serve_some_deferred() {
     if (deferred.empty()) return false;
     for (const auto until = loop.now() + kDeferredSlice; !deferred.empty();) {
-        serve_deferred(*deferred.front());
+        Connection& c = *deferred.front();
+        end_deferral(c);
+        read_now(c);
         if (loop.now() >= until) break;
     }
     return !deferred.empty();
@@ -110,9 +111,7 @@ void WsServer::Impl::read_on() {
     while (!with_more.empty()) {
         Connection& c = *with_more.front();
         forget_more(c);
-        c.read_bytes = 0;
-        lws_pollfd readable{.fd = lws_get_socket_fd(c.wsi), .events = POLLIN, .revents = POLLIN};
-        lws_service_fd(context, &readable);
+        read_now(c);
         if (loop.now() >= until) break;
     }
 }

@@ -25,7 +25,8 @@ namespace beckon::edge {
 /// The subprotocol that Firefox offers.
 inline constexpr std::string_view kSubprotocol = "push-notification";
 inline constexpr std::size_t kSubprotocolNameMax = 63;  ///< lws: EOF without an answer above it
-/// The library reads about so much at once. 2.4 KB of user memory per idle connection instead of 5.3.
+/// The library reads about so much at once. An idle connection has 2.4 KB of user memory with it
+/// instead of 5.3.
 inline constexpr std::size_t kReadBytes = 1'024;
 
 /// The inside of a WsServer, over five files: ws_server.cpp (life, routing of lws's callbacks),
@@ -72,7 +73,7 @@ struct WsServer::Impl {
     bool count(Connection& c, std::size_t frames);
     void defer(Connection& c);
     void end_deferral(Connection& c);
-    void serve_deferred(Connection& c);
+    void read_now(Connection& c);
     bool serve_some_deferred();
     void note_read(Connection& c, std::size_t payload);
     void forget_more(Connection& c);
