@@ -8,6 +8,9 @@ namespace beckon::core {
 
 /// Letters, digits, `-`, `.`, `_` and `~` stay: what comes out may stand in any part of a URL.
 std::string percent_encoded(std::string_view text);
+/// Encodes the octets that neither a path nor a query may have (RFC 3986 §3.3, §3.4). An octet that
+/// is encoded already stays so.
+std::string percent_completed(std::string_view text);
 /// A '%' that no two hexadecimal digits follow stands for itself.
 std::string percent_decoded(std::string_view text);
 

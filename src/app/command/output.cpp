@@ -1,5 +1,7 @@
 #include "app/command/output.hpp"
 
+#include "core/terminal_text.hpp"
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -11,10 +13,10 @@ namespace beckon::app {
 
 namespace {
 
-void print_to(std::FILE* file, std::string_view line) {
-    std::fwrite(line.data(), 1, line.size(), file);
-    std::fputc('\n', file);
-    std::fflush(file);
+bool print_to(std::FILE* file, std::string_view text, std::string_view end = "") {
+    const auto shown = core::terminal_text(text).append(end);
+    return std::fwrite(shown.data(), 1, shown.size(), file) == shown.size() &&
+           std::fflush(file) == 0;
 }
 
 sigset_t stop_signals() {
@@ -29,9 +31,11 @@ constexpr timespec kPoll{.tv_sec = 0, .tv_nsec = 100'000'000};
 
 }  // namespace
 
-void print_line(std::string_view line) { print_to(stdout, line); }
+void print_line(std::string_view line) { print_to(stdout, line, "\n"); }
 
-void print_error(std::string_view line) { print_to(stderr, line); }
+void print_error(std::string_view line) { print_to(stderr, line, "\n"); }
+
+bool print_text(std::string_view text) { return print_to(stdout, text); }
 
 std::string with_remedy(const core::Error& error) {
     if (error.message.find("certificate") == std::string::npos) return error.message;

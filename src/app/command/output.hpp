@@ -10,11 +10,15 @@
 
 namespace beckon::app {
 
+// Texts of others stand in what commands print, so all of it passes through core::terminal_text().
+
 /// Prints one line on standard output and flushes it: the next line may take long, and the reader
 /// may be a pipe.
 void print_line(std::string_view line);
 /// Prints one line on standard error.
 void print_error(std::string_view line);
+/// Prints a text of several lines on standard output. False: not all of it was written.
+bool print_text(std::string_view text);
 
 /// The error's text, with the options that mend it where the server's certificate is not trusted.
 std::string with_remedy(const core::Error& error);

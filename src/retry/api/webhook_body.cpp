@@ -2,6 +2,7 @@
 
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
+#include "core/terminal_text.hpp"
 #include "core/time_text.hpp"
 #include "fetch/url.hpp"
 #include "retry/api/own_headers.hpp"
@@ -171,7 +172,8 @@ Checked take_payload_field(const Json& value, Webhook& webhook, const AddressGua
 bool is_type(const Json& value) {
     if (!value.is_string()) return false;
     const auto& text = value.get_ref<const std::string&>();
-    if (text.empty() || text.size() > kTypeBytesMax || has_control_character(text)) return false;
+    if (text.empty() || text.size() > kTypeBytesMax || core::has_terminal_control(text))
+        return false;
     const auto star = text.find('*');
     return star == std::string::npos ||
            (star == text.size() - 1 && (star == 0 || text[star - 1] == '.'));

@@ -1,5 +1,7 @@
 #include "retry/attempt/request_target.hpp"
 
+#include "core/ascii.hpp"
+#include "core/percent.hpp"
 #include "fetch/url.hpp"
 
 #include <algorithm>
@@ -52,23 +54,25 @@ core::Result<RequestTarget> request_target(const std::string& text) {
     const auto url = fetch::Url::parse(text);
     if (!url) return core::fail(url.error());
     const auto host = ascii_host(*url);
-    const auto path = url->part(CURLUPART_PATH, CURLU_URLENCODE);
+    const auto path = url->part(CURLUPART_PATH);
     if (!host || !path) return core::fail(core::Fault::invalid, "a host name without ASCII form");
-    RequestTarget target{.host = *host, .path = *path};
+    RequestTarget target{.host = *host, .path = core::percent_completed(*path)};
     if (const auto port = url->part(CURLUPART_PORT, CURLU_NO_DEFAULT_PORT)) {
         target.host.append(":").append(*port);
     }
-    if (const auto query = url->part(CURLUPART_QUERY)) target.path.append("?").append(*query);
+    if (const auto query = url->part(CURLUPART_QUERY)) {
+        target.path.append("?").append(core::percent_completed(*query));
+    }
     return target;
 }
 
-std::string with_ascii_host(const std::string& text) {
-    if (is_ascii(text)) return text;
-    auto url = fetch::Url::parse(text);
-    if (!url || is_ascii(url->host())) return text;
-    const auto host = ascii_host(*url);
-    if (!host || !url->set(CURLUPART_HOST, host->c_str())) return text;
-    return url->part(CURLUPART_URL).value_or(text);
+std::string in_ascii(const std::string& text) {
+    constexpr std::string_view kAsItIs = "-._~!$&'()*+,;=:@/?";  // and letters and digits
+    if (core::is_alphanumeric(text, kAsItIs)) return text;
+    const auto url = fetch::Url::parse(text);
+    const auto target = request_target(text);
+    if (!target || url->part(CURLUPART_USER) || url->part(CURLUPART_ZONEID)) return text;
+    return url->scheme() + "://" + target->host + target->path;
 }
 
 }  // namespace beckon::retry

@@ -20,8 +20,9 @@ struct RequestTarget {
 /// that has no ASCII form).
 core::Result<RequestTarget> request_target(const std::string& url);
 
-/// The URL with its host's name in the ASCII form, which libcurl needs where the thread's character
-/// set is not UTF-8; as it is where there is none.
-std::string with_ascii_host(const std::string& url);
+/// The URL as it may stand in a request: its host's name in the ASCII form, which libcurl needs
+/// where the thread's character set is not UTF-8, and the octets that RFC 3986 does not allow in
+/// path and query percent-encoded. As it is if its host has no such form, or it has user info.
+std::string in_ascii(const std::string& url);
 
 }  // namespace beckon::retry

@@ -118,9 +118,10 @@ std::string late(const Transfer& transfer) {
     curl_off_t ready = 0;  // with TLS, if the URL has it
     curl_easy_getinfo(transfer.easy.get(), CURLINFO_CONNECT_TIME_T, &connected);
     curl_easy_getinfo(transfer.easy.get(), CURLINFO_PRETRANSFER_TIME_T, &ready);
-    if (connected == 0) return "no connection was made in time";
-    if (ready == 0) return "a connection was made, but TLS was not agreed on in time";
-    return "a connection was made, but no complete answer came in time";
+    // A kept connection takes no time to be made.
+    if (ready > 0) return "a connection was made, but no complete answer came in time";
+    if (connected > 0) return "a connection was made, but TLS was not agreed on in time";
+    return "no connection was made in time";
 }
 
 /// Says more than curl_easy_strerror() where libcurl knows more: one text of that stands for every
@@ -182,7 +183,7 @@ void set_request(Transfer& transfer, core::MonoTime now) {
     headers = curl_slist_append(headers, "Expect:");  // no round trip before the body
     transfer.headers.reset(headers);
 
-    set(easy, CURLOPT_URL, with_ascii_host(request.url).c_str());  // libcurl copies it
+    set(easy, CURLOPT_URL, in_ascii(request.url).c_str());  // libcurl copies it
     // A proxy receives the whole URL, and sends the same target to the receiver.
     if (!request.target.empty() && !transfer.by_proxy) {
         set(easy, CURLOPT_REQUEST_TARGET, request.target.c_str());
@@ -263,7 +264,7 @@ bool may_have_addresses(std::string_view name) {
 
 bool find_route(Transfer& transfer) {
     const auto& options = *transfer.options;
-    auto [host, port] = host_and_port(with_ascii_host(transfer.request.url));
+    auto [host, port] = host_and_port(in_ascii(transfer.request.url));
     transfer.inside = options.inside.contains(host);
     transfer.by_proxy = !transfer.inside && !options.proxy.empty();
     // The proxy looks names up and vets their addresses; an address in the URL is vetted here.

@@ -6,6 +6,7 @@
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "core/media_type.hpp"
+#include "core/terminal_text.hpp"
 #include "records/events.hpp"
 #include "records/own_event.hpp"
 #include "retry/filter/date.hpp"
@@ -86,10 +87,7 @@ core::Result<std::string> naming_text(const std::string& name, const Json& value
     if (text.empty() || text.size() > kAttributeBytesMax) {
         return invalid(name, "must have 1 to 1024 bytes");
     }
-    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
-    if (std::any_of(text.begin(), text.end(), is_control)) {
-        return invalid(name, "must have no control characters");
-    }
+    if (core::has_terminal_control(text)) return invalid(name, "must have no control characters");
     return text;
 }
 

@@ -1,3 +1,4 @@
+#include "app/command/output.hpp"
 #include "app/command_line.hpp"
 #include "app/process/process.hpp"
 #include "core/clock.hpp"
@@ -6,7 +7,6 @@
 #include "tools/doctor/host_checks.hpp"
 #include "tools/doctor/reach_checks.hpp"
 
-#include <iostream>
 #include <optional>
 
 #include <CLI/CLI.hpp>
@@ -61,7 +61,7 @@ void add_doctor_command(app::CommandLine& line) {
         app::Reader::any, [](const app::Config& config, const app::Sources&) {
             const auto findings =
                 examine(config, app::role_of(config, asked.role), !asked.role.empty());
-            std::cout << (asked.json ? findings_json(findings) + "\n" : findings_text(findings));
+            app::print_text(asked.json ? findings_json(findings) + "\n" : findings_text(findings));
             return exit_code(findings);
         });
     command

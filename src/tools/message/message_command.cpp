@@ -1,9 +1,10 @@
+#include "app/command/output.hpp"
 #include "app/command_line.hpp"
 #include "app/config/config.hpp"
 #include "tools/commands.hpp"
 #include "tools/message/message_tool.hpp"
 
-#include <iostream>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 
@@ -16,7 +17,10 @@ int run(app::Config config, const app::Sources& sources, const MessageOptions& a
     if (on_kafka && !sources.contains("ops.port")) {
         config.ops.port = app::defaults_of(app::Reader::edge).ops.port;
     }
-    return run_message(std::move(config), asked, std::cout);
+    std::ostringstream out;
+    const int code = run_message(std::move(config), asked, out);
+    app::print_text(out.str());
+    return code;
 }
 
 }  // namespace

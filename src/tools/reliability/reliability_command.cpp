@@ -1,3 +1,4 @@
+#include "app/command/output.hpp"
 #include "app/command_line.hpp"
 #include "core/json_text.hpp"
 #include "core/time_text.hpp"
@@ -9,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <iostream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -134,15 +134,15 @@ int show_reliability(const ReliabilityOptions& asked, const std::string& path,
                      const std::function<std::string(const std::string&)>& readable) {
     const auto reply = get(asked.ops, path);
     if (!reply) {
-        std::cerr << "beckon: no process answers at " << asked.ops << ": " << reply.error().message
-                  << " (--ops URL)\n";
+        app::print_error("beckon: no process answers at " + asked.ops + ": " +
+                         reply.error().message + " (--ops URL)");
         return 1;
     }
     if (reply->status != 200) {
-        std::cerr << "beckon: " << error_text(reply->body) << "\n";
+        app::print_error("beckon: " + error_text(reply->body));
         return 1;
     }
-    std::cout << (asked.json ? reply->body + "\n" : readable(reply->body));
+    app::print_text(asked.json ? reply->body + "\n" : readable(reply->body));
     return 0;
 }
 

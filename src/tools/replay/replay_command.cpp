@@ -19,8 +19,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
-#include <iostream>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -131,11 +129,6 @@ ReplayOptions replay_options_of(const app::Config& config, const ReplayFlags& as
     return options;
 }
 
-bool write_out(std::string_view lines) {
-    return std::fwrite(lines.data(), 1, lines.size(), stdout) == lines.size() &&
-           std::fflush(stdout) == 0;
-}
-
 using Replay = core::Result<ReplayCounts> (*)(log::EventLog&, const ReplayOptions&, const LineSink&,
                                               const std::atomic<bool>&);
 
@@ -146,7 +139,8 @@ int run_replay(app::Config config, const ReplayFlags& asked, Replay replay) {
     const app::StopSignals signals{[&stop] { stop = true; }};
     const auto options = replay_options_of(config, asked, log.control().partitions);
     const LineSink quiet = [](std::string_view) { return true; };
-    const auto counts = replay(log.log(), options, asked.count ? quiet : LineSink{write_out}, stop);
+    const auto counts =
+        replay(log.log(), options, asked.count ? quiet : LineSink{app::print_text}, stop);
     if (!counts) throw app::StartupError(counts.error().message);
     asked.count ? app::print_line(counts_json(*counts)) : app::print_error(counts_json(*counts));
     if (signals.exit_code() != 0) return signals.exit_code();
@@ -161,8 +155,8 @@ int run_state(app::Config config, const ReplayFlags& asked) {
         inspect::state_of_client(log.log(), *selection.client, app::moment_of("--at", asked.at),
                                  log.control().partitions, {.timeout = kReplayTimeout});
     if (!state) throw app::StartupError(state.error().message);
-    std::cout << (asked.json ? inspect::state_json(*selection.client, *state) + "\n"
-                             : state_text(*selection.client, selection.channel, *state));
+    app::print_text(asked.json ? inspect::state_json(*selection.client, *state) + "\n"
+                               : state_text(*selection.client, selection.channel, *state));
     return state->client ? app::kDone : app::kNothingFound;
 }
 

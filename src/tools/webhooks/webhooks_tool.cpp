@@ -83,7 +83,6 @@ Json headers_of(const std::vector<std::string>& texts) {
     return all;
 }
 
-/// A peer's text as a string of ASCII: it cannot move a terminal's cursor.
 std::string quoted(const std::string& answer) { return core::json_text(Json(answer)); }
 
 std::string joined(const Json& types) {

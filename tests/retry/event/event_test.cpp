@@ -141,6 +141,11 @@ TEST_CASE("a fault of a CloudEvent is named with its place", "[retry][event]") {
     CHECK(with("specversion", "0.3") == "$.specversion must be \"1.0\"");
     CHECK(with("id", 42) == "$.id must be a string");
     CHECK(with("type", "") == "$.type must have 1 to 1024 bytes");
+    // Tools print types and sources: a terminal obeys none of these.
+    for (const auto* text : {"a\nb", "a\x1b[2J", "a\x7f", "a\xc2\x9b", "a\xe2\x80\xae"}) {
+        CHECK(with("type", text) == "$.type must have no control characters");
+        CHECK(with("source", text) == "$.source must have no control characters");
+    }
     for (const auto* time :
          {"yesterday", "2026-11-20", "2026-11-20T08:30:00", "2026-11-20 08:30:00Z"}) {
         CHECK(with("time", time) ==
