@@ -17,7 +17,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old \
         /var/log/apt /var/log/dpkg.log /tmp/runtime-packages.txt \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin beckon \
-    && install -d -m 0700 -o 10001 -g 10001 /var/lib/beckon /keys
+    && install -d -m 0700 -o 10001 -g 10001 /var/lib/beckon /keys /copies
 COPY --from=build /usr/local/bin/beckon /usr/local/bin/beckon
 COPY packaging/image/entrypoint packaging/image/health /usr/local/lib/beckon/
 ARG VERSION

@@ -32,6 +32,7 @@ install(FILES packaging/debian/beckon.toml DESTINATION /etc/beckon COMPONENT deb
 install(FILES packaging/debian/copyright DESTINATION share/doc/beckon COMPONENT deb EXCLUDE_FROM_ALL)
 
 set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_VERSION ${BECKON_PACKAGE_VERSION})
 set(CPACK_PACKAGE_CONTACT "Beckon maintainers <maintainers@beckon.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "event-sourced Web Push service")
 set(CPACK_PACKAGE_DESCRIPTION "Takes Web Push messages over HTTP and delivers them over WebSockets, from one process

@@ -5,3 +5,16 @@ execute_process(
 if(NOT BECKON_COMMIT)
     set(BECKON_COMMIT unknown)
 endif()
+
+# The version of a package: that of a release at the commit with its tag, and between releases one that sorts after the last
+# release and before the next, by the time of the commit.
+set(BECKON_PACKAGE_VERSION ${PROJECT_VERSION})
+execute_process(
+    COMMAND git -C ${PROJECT_SOURCE_DIR} tag --points-at HEAD
+    OUTPUT_VARIABLE tags ERROR_QUIET)
+execute_process(
+    COMMAND ${CMAKE_COMMAND} -E env TZ=UTC git -C ${PROJECT_SOURCE_DIR} log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S
+    OUTPUT_VARIABLE committed OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(committed AND NOT "\n${tags}" MATCHES "\nv${PROJECT_VERSION}\n")
+    string(APPEND BECKON_PACKAGE_VERSION "+git${committed}.${BECKON_COMMIT}")
+endif()

@@ -1,5 +1,5 @@
-// A real nginx with packaging/compose/nginx.conf, whose endpoints are servers of this test: it leaves a dead endpoint at
-// once, and never gives a POST that an endpoint may have taken to the other one.
+// A real nginx with packaging/compose/nginx.conf, whose endpoints and edges are servers of this test: it leaves a dead endpoint
+// at once, never gives a POST that an endpoint may have taken to the other one, and lets clients in as soon as edges are back.
 //
 //   node --test nginx-http.mjs   (skipped where nginx is not installed)
 import assert from 'node:assert/strict';
@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import WebSocket, { WebSocketServer } from 'ws';
 import { freePort, until } from './beckon.mjs';
 
 const CONFIG = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'packaging', 'compose', 'nginx.conf');
@@ -98,4 +99,35 @@ test('requests leave an endpoint that is dead at once, and none fails', { skip }
     endpoints[0].posts = 0;
     for (let i = 0; i < 50; i += 1) assert.equal(await post(), 201);
     assert.equal(endpoints[0].posts, 50);
+});
+
+/** Connects as a client does; false where nginx or the edge refuses. */
+const connect = () => new Promise((resolve) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${ports['8080']}/`);
+    socket.once('open', () => resolve(socket));
+    socket.once('error', () => resolve(false));
+    socket.once('unexpected-response', () => resolve(false));
+});
+
+test('300 clients come back at once after all edges have restarted', { skip }, async (t) => {
+    const CLIENTS = 300;
+    const startEdges = () => Promise.all(['edge-1', 'edge-2', 'edge-3'].map((name) => new Promise((resolve) => {
+        const server = new WebSocketServer({ host: '127.0.0.1', port: ports[name] }, () => resolve(server));
+    })));
+    const stopEdges = (edges) => Promise.all(edges.map((server) => new Promise((resolve) => {
+        for (const socket of server.clients) socket.terminate();
+        server.close(resolve);
+    })));
+    let edges = await startEdges();
+    const clients = await Promise.all(Array.from({ length: CLIENTS }, connect));
+    assert(clients.every(Boolean), 'all clients connect');
+
+    // While all edges are away, clients find nobody.
+    await stopEdges(edges);
+    for (let i = 0; i < 10; i += 1) assert.equal(await connect(), false, 'no edge is there');
+    edges = await startEdges();
+    t.after(() => stopEdges(edges));
+    const back = await Promise.all(Array.from({ length: CLIENTS }, connect));
+    assert.equal(back.filter((socket) => !socket).length, 0, 'no client is refused');
+    assert(edges.every((server) => server.clients.size > 0), 'each edge has clients');
 });
