@@ -34,6 +34,10 @@ constexpr hours kCompactionSlack{1};
 
 constexpr const char* kMinInsync = "min.insync.replicas";
 constexpr const char* kDeleteRetentionMs = "delete.retention.ms";
+/// Kafka's default, above kRecordBytesMax and its framing; a smaller one refuses records that the
+/// endpoint accepts.
+constexpr const char* kMessageBytesMax = "max.message.bytes";
+constexpr std::size_t kMessageBytesDefault = 1'048'588;
 
 std::string ms(milliseconds duration) { return std::to_string(duration.count()); }
 
@@ -53,9 +57,7 @@ Settings common(const LayoutOptions& options) {
     return {{"message.timestamp.type", "LogAppendTime"},
             {kMinInsync, min_insync(options.replication_factor)},
             {"unclean.leader.election.enable", "false"},
-            // Kafka's default, above kRecordBytesMax and its framing; a smaller one would refuse
-            // records that the endpoint accepts.
-            {"max.message.bytes", "1048588"}};
+            {kMessageBytesMax, std::to_string(kMessageBytesDefault)}};
 }
 
 /// The active segment is never compacted, so it must not grow old.
@@ -206,9 +208,17 @@ std::vector<TopicSpec> topic_table(const LayoutOptions& options) {
     return table;
 }
 
-/// The least of the topics that stores are folded from.
+/// The retention is the least of the topics that stores are folded from.
 TopicFacts facts_of(const Existing& existing) {
-    TopicFacts facts{.delete_retention = milliseconds::max()};
+    TopicFacts facts{.delete_retention = milliseconds::max(),
+                     .message_bytes_max = kMessageBytesDefault};
+    for (const auto& [topic, spec] : existing) {
+        const auto setting = spec.settings.find(kMessageBytesMax);
+        if (setting == spec.settings.end()) continue;
+        const auto bytes = core::parse_decimal<std::size_t>(setting->second);
+        facts.message_bytes_max =
+            std::min(facts.message_bytes_max, bytes.value_or(kMessageBytesDefault));
+    }
     for (const auto topic : {Topic::kNotifications, Topic::kSubscriptions}) {
         const auto found = existing.find(topic);
         if (found == existing.end()) continue;

@@ -107,6 +107,8 @@ std::unique_ptr<TopicsAdmin> open_kafka_admin(const KafkaConfig& config);
 struct TopicFacts {
     /// How long tombstones are kept: trust in a checkpoint rests on it (fold/trust.hpp).
     std::chrono::milliseconds delete_retention{};
+    /// The least max.message.bytes of all topics (KafkaConfig::message_bytes_max).
+    std::size_t message_bytes_max = 0;
 };
 TopicFacts facts_of(const Existing& existing);
 

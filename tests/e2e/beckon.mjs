@@ -237,10 +237,14 @@ export class Cluster {
     /** Runs a command of Kafka's own, such as TopicCommand; returns its standard output. */
     async kafkaTool(name, args) {
         const jars = execFileSync(join(ROOT, 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).trim();
-        const { stdout } = await promisify(execFile)('java', [
-            '-cp', `${jars}/*`, `org.apache.kafka.tools.${name}`, '--bootstrap-server', this.servers, ...args,
-        ]);
+        const command = name === 'ConfigCommand' ? 'kafka.admin.ConfigCommand' : `org.apache.kafka.tools.${name}`;
+        const { stdout } = await promisify(execFile)('java', ['-cp', `${jars}/*`, command, '--bootstrap-server', this.servers, ...args]);
         return stdout;
+    }
+
+    /** A setting of a log topic, by its name without the prefix. */
+    alterTopic(topic, setting, value) {
+        return this.kafkaTool('ConfigCommand', ['--alter', '--entity-type', 'topics', '--entity-name', `${this.prefix}${topic}`, '--add-config', `${setting}=[${value}]`]);
     }
 
     /** Kills a broker; startKafka() goes on with its data. */

@@ -31,10 +31,7 @@ function run(...args) {
     return { status, text: `${stdout}${stderr}` };
 }
 const describe = () => run('topics', 'describe', ...cluster.kafkaOptions());
-const alter = async (topic, setting, value) => {
-    const [how, text] = value === null ? ['--delete-config', setting] : ['--add-config', `${setting}=[${value}]`];
-    await cluster.configs(['--alter', '--entity-type', 'topics', '--entity-name', `${cluster.prefix}${topic}`, how, text]);
-};
+const alter = (topic, setting, value) => cluster.alterTopic(topic, setting, value);
 /** What the endpoint does with the topics as they are: 'starts' or 'refuses', and its last lines. */
 async function start() {
     const port = await freePort();
@@ -46,13 +43,6 @@ async function start() {
     cluster.children.delete('endpoint');
     return { how, output: child.output };
 }
-
-cluster.configs = async (args) => {
-    const { execFileSync } = await import('node:child_process');
-    const jars = execFileSync(join(import.meta.dirname, '..', '..', 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).trim();
-    const { status, stdout, stderr } = spawnSync('java', ['-cp', `${jars}/*`, 'kafka.admin.ConfigCommand', '--bootstrap-server', cluster.servers, ...args], { encoding: 'utf8' });
-    assert.equal(status, 0, `${args.join(' ')}\n${stdout}${stderr}`);
-};
 
 cluster.produce = (topic, lines) => {
     const jars = spawnSync(join(import.meta.dirname, '..', '..', 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).stdout.trim();

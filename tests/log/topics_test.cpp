@@ -210,6 +210,17 @@ TEST_CASE("the brokers' setting says how long tombstones are kept", "[topics]") 
     const auto facts = log::check_topics(admin, table);
     REQUIRE(facts);
     CHECK(facts->delete_retention == std::chrono::hours{24 * 14});
+    CHECK(facts->message_bytes_max == 1'048'588);
+}
+
+TEST_CASE("the brokers' settings say how large a batch may be", "[topics]") {
+    FakeAdmin admin;
+    admin.existing = all_of(layout());
+    admin.existing.at(Topic::kEvents).settings["max.message.bytes"] = "2097152";
+    admin.existing.at(Topic::kRetryDone).settings["max.message.bytes"] = "65536";
+    const auto facts = log::check_topics(admin, log::topic_table(layout()));
+    REQUIRE(facts);
+    CHECK(facts->message_bytes_max == 65'536);
 }
 
 TEST_CASE("control is read as it was written, and only what changed is written again",

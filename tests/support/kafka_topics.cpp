@@ -68,6 +68,24 @@ struct Admin {
 
 }  // namespace
 
+void set_topic(const log::KafkaConfig& config, log::Topic topic,
+               const std::map<std::string, std::string>& settings) {
+    const Admin admin{config};
+    const auto name = config.prefix + topic.name();
+    auto* resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name.c_str());
+    for (const auto& [setting, value] : settings) {
+        rd_kafka_ConfigResource_set_config(resource, setting.c_str(), value.c_str());
+    }
+    rd_kafka_AlterConfigs(admin.client.get(), &resource, 1, nullptr, admin.queue.get());
+    rd_kafka_ConfigResource_destroy(resource);
+    const auto event = admin.answer();
+    std::size_t count = 0;
+    const auto** results = rd_kafka_AlterConfigs_result_resources(
+        rd_kafka_event_AlterConfigs_result(event.get()), &count);
+    if (count != 1) throw std::runtime_error("AlterConfigs: not one answer");
+    check(rd_kafka_ConfigResource_error(results[0]));
+}
+
 void delete_records(const log::KafkaConfig& config, log::TopicPartition where, core::Offset start) {
     const Admin admin{config};
     auto* list = rd_kafka_topic_partition_list_new(1);

@@ -4,6 +4,7 @@
 #include "log/topics_admin.hpp"
 #include "support/kafka_broker.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ std::vector<log::TopicSpec> some_topics(const std::vector<log::Topic>& topics,
 
 /// Creates them as `beckon topics create` does; throws if it fails.
 void create_topics(const log::KafkaConfig& config, const std::vector<log::TopicSpec>& topics);
+
+/// AlterConfigs: the topic has these settings of its own, and no other ones.
+void set_topic(const log::KafkaConfig& config, log::Topic topic,
+               const std::map<std::string, std::string>& settings);
 
 /// DeleteRecords: moves the start of a partition. Throws if it fails.
 void delete_records(const log::KafkaConfig& config, log::TopicPartition where, core::Offset start);

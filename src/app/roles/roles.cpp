@@ -235,6 +235,10 @@ std::unique_ptr<log::EventLog> open_cluster_log(Config& config, const Process& p
     adopt(config, control, process);
     config.edge.delete_retention = config.endpoint.delete_retention =
         std::chrono::floor<std::chrono::seconds>(checked.delete_retention);
+    if (checked.message_bytes_max < config.kafka.message_bytes_max) {
+        config.kafka.message_bytes_max = checked.message_bytes_max;
+        log = log::open_kafka_log(config.kafka);  // with batches that the topics take
+    }
     return log;
 }
 

@@ -39,6 +39,7 @@ private:
 struct Unconfirmed {
     std::shared_ptr<AnswerRoute> route;
     AppendDone done;
+    std::size_t bytes = 0;  ///< of the record (size_of())
 };
 
 }  // namespace beckon::log::kafka

@@ -1,6 +1,7 @@
 #include "log/kafka/producer.hpp"
 
 #include "core/contain.hpp"
+#include "core/decimal.hpp"
 #include "core/logger.hpp"
 #include "log/kafka/report.hpp"
 
@@ -35,6 +36,10 @@ constexpr milliseconds kPurge{2000};
 constexpr std::size_t kQueueRecordsMax = 1'000'000;
 /// Space for the framing of a record of kRecordBytesMax.
 constexpr std::size_t kFramingBytes = 40'000;
+/// The framing of a batch, and of a record in it: a record that a batch of this much less than the
+/// topic's limit has no space for, and that the broker refuses, is too large itself.
+constexpr std::size_t kBatchFramingBytes = 512;
+constexpr const char* kBatchSize = "batch.size";
 
 milliseconds message_timeout(milliseconds publish_timeout) {
     return std::max(publish_timeout - kTimeoutScan, publish_timeout / 2);
@@ -69,32 +74,12 @@ void learn_time(const rd_kafka_message_t& message, ClockDifference& difference) 
     difference.learn(core::Timestamp{milliseconds{time_ms}}, std::chrono::microseconds{took_us});
 }
 
-/// The outcome of a record. On librdkafka's threads, which this must not hold up.
-rd_kafka_resp_err_t on_report(rd_kafka_t*, rd_kafka_message_t* message, void* opaque) noexcept {
-    auto* const reported = static_cast<Unconfirmed*>(message->_private);
-    if (reported == being_sent) return RD_KAFKA_RESP_ERR_NO_ERROR;
-    const std::unique_ptr<Unconfirmed> one{reported};
-    auto answer = answer_of({.error = message->err,
-                             .offset = message->offset,
-                             .time_ms = rd_kafka_message_timestamp(message, nullptr)});
-    if (message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) {
-        auto why = refusal("Write", "the topic " + std::string{rd_kafka_topic_name(message->rkt)});
-        static_cast<KafkaEvents*>(opaque)->refused(why.message);
-        answer = core::fail(std::move(why));
-    } else if (answer) {
-        static_cast<KafkaEvents*>(opaque)->broker_answers();
-        learn_time(*message, static_cast<KafkaEvents*>(opaque)->clock_difference());
-    } else if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-        note_without_offset(*message);
-    }
-    one->route->answer(std::move(one->done), std::move(answer));
-    return RD_KAFKA_RESP_ERR_NO_ERROR;
-}
-
-/// Called by rd_kafka_new(), which is where librdkafka takes on_report(). `opaque` as there.
-rd_kafka_resp_err_t add_report_interceptor(rd_kafka_t* client, const rd_kafka_conf_t*, void* opaque,
-                                           char*, std::size_t) noexcept {
-    return rd_kafka_interceptor_add_on_acknowledgement(client, "beckon", on_report, opaque);
+/// librdkafka's own default, or the user's.
+std::size_t batch_size_of(const rd_kafka_conf_t* conf) {
+    std::array<char, 32> text{};
+    std::size_t size = text.size();
+    rd_kafka_conf_get(conf, kBatchSize, text.data(), &size);
+    return core::parse_decimal<std::size_t>(text.data()).value_or(kRecordBytesMax);
 }
 
 class KafkaPublisher final : public Publisher {
@@ -123,8 +108,9 @@ public:
                                        " bytes, allowed are " + std::to_string(kRecordBytesMax)});
         }
         ++route_->unanswered;
+        const auto bytes = size_of(record);
         Publishing one{where, std::move(record),
-                       std::make_unique<Unconfirmed>(Unconfirmed{route_, std::move(done)})};
+                       std::make_unique<Unconfirmed>(Unconfirmed{route_, std::move(done), bytes})};
         if (!lingers_) return producer_.send(std::move(one));
         const auto now = steady_clock::now();
         switch (producer_.lingering().hold(one, producer_.linger(now), now)) {
@@ -180,6 +166,8 @@ Producer::Producer(const KafkaConfig& config, KafkaEvents& events, QueryThread& 
     : config_(config),
       events_(events),
       retire_(retire),
+      batch_bytes_max_(config.message_bytes_max -
+                       std::min(config.message_bytes_max - 1, kBatchFramingBytes)),
       current_(make_client()),
       keeper_([this](const std::stop_token& stop) { run(stop); }) {}
 
@@ -209,11 +197,61 @@ std::unique_ptr<Producer::Client> Producer::make_client() {
                       {"message.timeout.ms", timeout},
                       {"message.max.bytes", std::to_string(kRecordBytesMax + kFramingBytes)}}});
     rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR);
-    rd_kafka_conf_interceptor_add_on_new(conf.get(), "beckon", add_report_interceptor, &events_);
-    auto client = std::make_unique<Client>();
+    auto client = std::make_unique<Client>(events_);
+    client->batch_bytes = std::min(batch_size_of(conf.get()), batch_bytes_max_);
+    const auto batch_bytes = std::to_string(client->batch_bytes);
+    rd_kafka_conf_set(conf.get(), kBatchSize, batch_bytes.c_str(), nullptr, 0);
+    // rd_kafka_new() calls it, which is where librdkafka takes on_report().
+    rd_kafka_conf_interceptor_add_on_new(
+        conf.get(), "beckon",
+        [](rd_kafka_t* handle, const rd_kafka_conf_t*, void* opaque, char*, std::size_t) {
+            return rd_kafka_interceptor_add_on_acknowledgement(handle, "beckon", on_report, opaque);
+        },
+        client.get());
     client->handle = kafka::make_client(RD_KAFKA_PRODUCER, std::move(conf));
     client->queue.reset(rd_kafka_queue_get_main(client->handle.get()));
     return client;
+}
+
+/// The outcome of a record. On librdkafka's threads, which this must not hold up.
+rd_kafka_resp_err_t Producer::on_report(rd_kafka_t*, rd_kafka_message_t* message,
+                                        void* client) noexcept {
+    auto* const reported = static_cast<Unconfirmed*>(message->_private);
+    if (reported == being_sent) return RD_KAFKA_RESP_ERR_NO_ERROR;
+    const std::unique_ptr<Unconfirmed> one{reported};
+    one->route->answer(std::move(one->done),
+                       outcome(*message, *one, *static_cast<Client*>(client)));
+    return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+core::Result<Appended> Producer::outcome(const rd_kafka_message_t& message, const Unconfirmed& one,
+                                         Client& client) {
+    const bool alone = one.bytes > client.batch_bytes;
+    auto answer = answer_of({.error = message.err,
+                             .offset = message.offset,
+                             .time_ms = rd_kafka_message_timestamp(&message, nullptr),
+                             .alone = alone});
+    if (message.err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) {
+        auto why = refusal("Write", "the topic " + std::string{rd_kafka_topic_name(message.rkt)});
+        client.events.refused(why.message);
+        return core::fail(std::move(why));
+    }
+    if (is_refused_for_size(message.err)) {
+        if (alone) {
+            core::log_sparsely(
+                core::LogLevel::warn, "log", "record_too_large",
+                {{"topic", rd_kafka_topic_name(message.rkt)}, {"bytes", one.bytes}});
+        } else if (!client.batch_refused.exchange(true)) {
+            rd_kafka_queue_yield(client.queue.get());  // wakes log-producer
+        }
+    }
+    if (answer) {
+        client.events.broker_answers();
+        learn_time(message, client.events.clock_difference());
+    } else if (message.err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        note_without_offset(message);
+    }
+    return answer;
 }
 
 rd_kafka_topic_t* Producer::topic_of(Client& client, Topic topic) {
@@ -281,8 +319,8 @@ core::Result<void> Producer::produce(TopicPartition where, const core::Record& r
 void Producer::run(const std::stop_token& stop) {
     pthread_setname_np(pthread_self(), "log-producer");
     while (!stop.stop_requested()) {
-        serve(current_->queue.get(), replaced_.empty() && !fatal_ ? kIdleMs : kBusyMs);
-        if (fatal_ && steady_clock::now() >= replace_at_) replace_client();
+        serve(current_->queue.get(), replaced_.empty() && !failed() ? kIdleMs : kBusyMs);
+        if (failed() && steady_clock::now() >= replace_at_) replace_client();
         serve_replaced();
     }
     finish();
@@ -301,11 +339,14 @@ void Producer::serve(rd_kafka_queue_t* queue, int wait_ms) {
     }
 }
 
-void Producer::replace_client() {
-    fatal_ = false;
+void Producer::log_failure() {
+    if (current_->batch_refused) {
+        core::log_warn("log", "batch_too_large",
+                       {{"batch_bytes", current_->batch_bytes}, {"next_bytes", batch_bytes_max_}});
+        return;
+    }
     std::array<char, 256> why{};
     const auto code = rd_kafka_fatal_error(current_->handle.get(), why.data(), why.size());
-    const auto now = steady_clock::now();
     if (code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED) {
         // Kafka gives a producer id only to users with a right to write. It may be allowed later.
         // A process that publishes nothing, such as a tool that only reads, need not know.
@@ -316,6 +357,15 @@ void Producer::replace_client() {
         core::log_warn("log", "producer_replaced",
                        {{"code", rd_kafka_err2name(code)}, {"why", why.data()}});
     }
+}
+
+void Producer::replace_client() {
+    fatal_ = false;
+    if (current_->batch_refused) {
+        batch_bytes_max_ = std::max<std::size_t>(current_->batch_bytes / 2, 1);
+    }
+    log_failure();
+    const auto now = steady_clock::now();
     // One that fails at once again is not replaced in a hurry.
     const bool again = now - replaced_at_ < 2 * kReplacePauseMax;
     pause_ = again ? std::min(std::max(2 * pause_, kReplacePauseMin), kReplacePauseMax)

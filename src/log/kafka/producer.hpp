@@ -26,6 +26,11 @@ namespace beckon::log::kafka {
 /// After a fatal error the thread `log-producer` makes a new client; records that the old one had
 /// not confirmed are answered `unavailable` and never sent again: a put repeated under its key
 /// could come after its tombstone and be pending again.
+///
+/// No batch of several records is larger than max.message.bytes of the topics as it is known. A
+/// batch that the broker refuses for its size all the same, since the limit has been lowered,
+/// is answered `unavailable`, and the next client makes batches of half the size: in the end the
+/// record that is too large is alone in its batch, and alone is answered `too_large`.
 class Producer {
 public:
     /// `retire` destroys clients that are no longer needed; it outlives this.
@@ -49,12 +54,20 @@ public:
 private:
     /// A librdkafka client and its dependents.
     struct Client {
+        KafkaEvents& events;
+        std::size_t batch_bytes = 0;              ///< of a batch of several records, at most
+        std::atomic<bool> batch_refused = false;  ///< for its size
         ClientHandle handle;
         QueueHandle queue;  ///< its errors
         std::array<std::atomic<rd_kafka_topic_t*>, Topic::kCount> topics{};
         std::mutex making_topic;
+        explicit Client(KafkaEvents& of_all) : events(of_all) {}
         ~Client();
     };
+    static rd_kafka_resp_err_t on_report(rd_kafka_t* handle, rd_kafka_message_t* message,
+                                         void* client) noexcept;
+    static core::Result<Appended> outcome(const rd_kafka_message_t& message,
+                                          const Unconfirmed& one, Client& client);
 
     std::unique_ptr<Client> make_client();
     rd_kafka_topic_t* topic_of(Client& client, Topic topic);
@@ -63,6 +76,8 @@ private:
                                Unconfirmed* unconfirmed);
     void run(const std::stop_token& stop);
     void serve(rd_kafka_queue_t* queue, int wait_ms);
+    bool failed() const { return fatal_ || current_->batch_refused; }
+    void log_failure();
     void replace_client();
     void serve_replaced();
     void finish();
@@ -72,6 +87,8 @@ private:
     QueryThread& retire_;
     LingeringRecords lingering_;
     OwnLinger linger_{LingeringRecords::kWaitMax};
+
+    std::size_t batch_bytes_max_;  ///< of the clients that are made; log-producer only
 
     std::shared_mutex current_mutex_;  ///< shared: publishing; alone: changing current_
     std::unique_ptr<Client> current_;  ///< changed by log-producer only

@@ -23,6 +23,11 @@ Fault fault_of(rd_kafka_resp_err_t error) {
     }
 }
 
+bool is_refused_for_size(rd_kafka_resp_err_t error) {
+    return error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE ||
+           error == RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE;
+}
+
 core::Error refusal(std::string_view operation, const std::string& resource) {
     return {Fault::unauthorized, "the broker refuses " + std::string{operation} + " on " +
                                      resource +
@@ -31,6 +36,10 @@ core::Error refusal(std::string_view operation, const std::string& resource) {
 }
 
 core::Result<Appended> answer_of(const Report& report) {
+    if (is_refused_for_size(report.error) && !report.alone) {
+        return core::fail(Fault::unavailable,
+                          "the broker refused the batch in which the record was for its size");
+    }
     if (report.error != RD_KAFKA_RESP_ERR_NO_ERROR) {
         return core::fail(fault_of(report.error), rd_kafka_err2str(report.error));
     }

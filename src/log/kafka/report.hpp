@@ -15,6 +15,9 @@ struct Report {
     rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
     core::Offset offset = RD_KAFKA_OFFSET_INVALID;
     std::int64_t time_ms = -1;
+    /// The record shared its batch with no other one. A broker refuses a batch whole, so a refusal
+    /// for the size says something about the record only then.
+    bool alone = false;
 };
 
 /// The answer to the publisher. The one place where promise 1 is decided for Kafka: a report is a
@@ -27,6 +30,9 @@ core::Result<Appended> answer_of(const Report& report);
 /// ACLs ("Read"), `resource` names its object ("the topic beckon.events"). The fault is
 /// unauthorized.
 core::Error refusal(std::string_view operation, const std::string& resource);
+
+/// The broker's refusal of a batch for its size: of max.message.bytes, or of a segment.
+bool is_refused_for_size(rd_kafka_resp_err_t error);
 
 /// The Fault of a librdkafka error. Every `unavailable` leaves the outcome unknown.
 core::Fault fault_of(rd_kafka_resp_err_t error);

@@ -287,6 +287,84 @@ TEST_CASE("records that linger when their publisher ends are written", "[kafka]"
         [&] { return static_cast<int>(kafka.read(kWhere).size()) == number; }));
 }
 
+namespace {
+
+/// A topic whose limit is below the batches that librdkafka makes.
+struct SmallBatches : Kafka {
+    static constexpr int kRecords = 3'000;
+    static constexpr std::size_t kLimit = 65'536;
+
+    SmallBatches() : Kafka{1} {
+        limit(kLimit);
+        publisher = log->open_publisher(executor);
+    }
+    void limit(std::size_t bytes) {
+        settings["max.message.bytes"] = std::to_string(bytes);
+        set_topic(config, Topic::kNotifications, settings);
+        REQUIRE(executor.wait_until([&] { return facts().message_bytes_max == bytes; }));
+    }
+    log::TopicFacts facts() {
+        executor.post([] {});
+        return log::facts_of(log::open_kafka_admin(config)->describe().value());
+    }
+    void open_again() {
+        publisher.reset();
+        open();
+        publisher = log->open_publisher(executor);
+    }
+    void publish(int count, std::size_t bytes) {
+        const std::string body(bytes, 'b');
+        for (int i = 0; i < count; ++i) {
+            publisher->publish(kWhere, {std::to_string(i), body, {}}, [&](const auto& answer) {
+                ++answers[answer ? std::nullopt : std::optional{answer.error().fault}];
+            });
+        }
+    }
+    /// The answers, by fault.
+    std::map<std::optional<core::Fault>, int> all_answers() {
+        REQUIRE(executor.wait_until([&] { return publisher->unanswered() == 0; }, seconds{30}));
+        return std::exchange(answers, {});
+    }
+    using Answers = std::map<std::optional<core::Fault>, int>;
+
+    std::map<std::string, std::string> settings =
+        some_topics({Topic::kNotifications}, 1).front().settings;
+    std::unique_ptr<log::Publisher> publisher;
+    Answers answers;
+};
+
+}  // namespace
+
+TEST_CASE("a record is too large for itself alone, not for its neighbours", "[kafka]") {
+    SmallBatches kafka;
+    kafka.config.message_bytes_max = kafka.facts().message_bytes_max;
+    kafka.config.publish_timeout = seconds{20};
+    kafka.open_again();
+    const bool away = GENERATE(false, true);
+    if (away) KafkaBroker::shared().pause();
+    kafka.publish(kafka.kRecords, 300);
+    kafka.publish(1, kafka.kLimit);
+    kafka.publish(1, kafka.kLimit - 200);  // the batch around it has space for it
+    if (away) kafka.executor.post_after(seconds{2}, [] { KafkaBroker::shared().resume(); });
+    CHECK(kafka.all_answers() == SmallBatches::Answers{{std::nullopt, kafka.kRecords + 1},
+                                                       {core::Fault::too_large, 1}});
+}
+
+TEST_CASE("a limit that is lowered while we publish costs a moment, and no record its place",
+          "[kafka]") {
+    SmallBatches kafka;
+    SmallBatches::Answers last;
+    for (int round = 0; round < 20 && !last.contains(std::nullopt); ++round) {
+        kafka.publish(kafka.kRecords, 300);
+        last = kafka.all_answers();
+        CHECK_FALSE(last.contains(core::Fault::too_large));
+    }
+    kafka.publish(kafka.kRecords, 300);
+    CHECK(kafka.all_answers() == SmallBatches::Answers{{std::nullopt, kafka.kRecords}});
+    kafka.publish(1, kafka.kLimit);
+    CHECK(kafka.all_answers() == SmallBatches::Answers{{core::Fault::too_large, 1}});
+}
+
 TEST_CASE("a broker that is killed while we publish loses nothing that was acknowledged",
           "[kafka]") {
     Kafka kafka;

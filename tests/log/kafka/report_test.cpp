@@ -113,8 +113,35 @@ TEST_CASE("an error is an error whatever the offset says", "[kafka]") {
     CHECK(fault(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS) == core::Fault::unavailable);
     CHECK(fault(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT) == core::Fault::unavailable);
     CHECK(fault(RD_KAFKA_RESP_ERR__QUEUE_FULL) == core::Fault::full);
-    CHECK(fault(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE) == core::Fault::too_large);
     CHECK(fault(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION) == core::Fault::not_found);
+}
+
+TEST_CASE("a batch that is refused says of a record what it says of the only one in it", "[kafka]") {
+    const auto fault = [](rd_kafka_resp_err_t error, bool alone) {
+        return answer_of({.error = error, .alone = alone}).error().fault;
+    };
+    for (const auto size :
+         {RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE}) {
+        CHECK(fault(size, true) == core::Fault::too_large);
+        CHECK(fault(size, false) == core::Fault::unavailable);
+    }
+    for (const auto refused :
+         {RD_KAFKA_RESP_ERR_INVALID_RECORD, RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP,
+          RD_KAFKA_RESP_ERR_INVALID_MSG, RD_KAFKA_RESP_ERR_POLICY_VIOLATION}) {
+        CHECK(fault(refused, false) == core::Fault::unavailable);
+    }
+}
+
+TEST_CASE("batches become smaller until the broker takes them", "[kafka]") {
+    MockKafka kafka;
+    REQUIRE(kafka.publish("before"));
+    for (int refusal = 0; refusal < 3; ++refusal) {
+        kafka.answer_next(kProduce, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+        const auto answer = kafka.publish("refused");
+        REQUIRE_FALSE(answer);
+        CHECK(answer.error().fault == core::Fault::unavailable);
+        REQUIRE(kafka.publish_until_through("again"));
+    }
 }
 
 TEST_CASE("a record that the broker calls a duplicate is not acknowledged", "[kafka]") {
