@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -66,6 +68,7 @@ constexpr std::array kFixed = {
     Fixed{"log_level", "", "Beckon's own log level decides"},
     Fixed{"log.queue", "", "Beckon's own log takes the lines"},
     Fixed{"enabled_events", "", "Beckon sets the callbacks that it serves"},
+    Fixed{"allow.auto.create.topics", "false", "only `beckon topics create` makes log topics"},
 };
 
 /// Null if it is the user's.
@@ -117,6 +120,27 @@ void set(rd_kafka_conf_t* conf, const std::string& name, const std::string& valu
     throw core::SetupError("kafka.librdkafka." + name + ": " + why.data());
 }
 
+std::optional<double> number_of(std::string_view text) {
+    double number = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return number;
+}
+
+/// librdkafka reads a number from the front of the text and passes over the rest: 2 of "2 GiB", 1
+/// of "1e+06". Where it holds a number now, the user has to have written that number.
+void check_number(const rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
+    std::array<char, 64> text{};  // of any number
+    std::size_t size = text.size();
+    if (rd_kafka_conf_get(conf, name.c_str(), text.data(), &size) != RD_KAFKA_CONF_OK) return;
+    const std::string read = text.data();
+    const auto number = number_of(read);
+    if (size > text.size() || !number || read == value || number_of(value) == number) return;
+    throw core::SetupError("kafka.librdkafka." + name + " is '" + value +
+                           "', which librdkafka would read as " + read +
+                           ": give a number without unit, point or exponent");
+}
+
 /// librdkafka says of a file that it cannot use only that OpenSSL failed.
 void check_files(const std::map<std::string, std::string>& options) {
     constexpr std::array kFiles = {"ssl.ca.location", "ssl.certificate.location",
@@ -160,13 +184,18 @@ ConfHandle make_conf(const KafkaConfig& config, KafkaEvents& events,
         {"topic.metadata.refresh.fast.interval.ms", "50"},
         // How long a topic may be unknown before it is an error; the default is 30 s.
         {"topic.metadata.propagation.max.ms", "1000"},
+        // A producer's default is true: a topic that it asks for is made by a broker with Kafka's
+        // default, without a setting that a promise rests on.
+        {"allow.auto.create.topics", "false"},
     };
     for (const auto& [name, value] : common) set(conf.get(), name, value);
     for (const auto& [name, value] : settings.defaults) set(conf.get(), name, value);
     for (const auto& [name, value] : config.librdkafka) {
         const auto* const fixed = find_fixed(name);
         if (fixed && (fixed->value.empty() || fixed->value != value)) refuse(*fixed, value);
-        if (!fixed) set(conf.get(), name, value);
+        if (fixed) continue;
+        set(conf.get(), name, value);
+        check_number(conf.get(), name, value);
     }
     for (const auto& [name, value] : settings.required) {
         const auto* const fixed = find_fixed(name);
