@@ -73,6 +73,20 @@ test('every setting of Beckon is one of config or decided by the chart, and no o
     }
 });
 
+test('a number of config is the same number in beckon.toml, also a large one of librdkafka', () => {
+    const config = {
+        'kafka.librdkafka.queue.buffering.max.kbytes': 1048576, 'kafka.librdkafka.receive.message.max.bytes': 1000000000, 'kafka.librdkafka.linger.ms': 2.5,
+        'kafka.librdkafka.socket.keepalive.enable': true, 'kafka.librdkafka.client.rack': '1e6', 'edge.max_pending': 1000000,
+    };
+    const made = render({ file: fileOf('kafka-plain'), more: { config } });
+    const lines = named(made, 'ConfigMap', 'push-beckon').data['beckon.toml'].split('\n');
+    for (const line of [
+        'kafka.librdkafka."queue.buffering.max.kbytes" = "1048576"', 'kafka.librdkafka."receive.message.max.bytes" = "1000000000"',
+        'kafka.librdkafka."linger.ms" = "2.5"', 'kafka.librdkafka."socket.keepalive.enable" = "true"', 'kafka.librdkafka."client.rack" = "1e6"',
+        'edge.max_pending = 1000000',
+    ]) assert(lines.includes(line), `${line}\n${lines.join('\n')}`);
+});
+
 test('values.yaml explains every value', () => {
     let lines = readFileSync(join(CHART, 'values.yaml'), 'utf8').split('\n');
     const described = new Set();

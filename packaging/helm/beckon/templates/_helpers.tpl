@@ -117,7 +117,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 # Made by the chart from its values.
 {{- range $name, $value := $settings }}
 {{- if hasPrefix "kafka.librdkafka." $name }}
-kafka.librdkafka.{{ trimPrefix "kafka.librdkafka." $name | toJson }} = {{ toString $value | toJson }}
+kafka.librdkafka.{{ trimPrefix "kafka.librdkafka." $name | toJson }} = {{ kindIs "string" $value | ternary $value (toJson $value) | toJson }}
 {{- else }}
 {{ $name }} = {{ toJson $value }}
 {{- end }}
