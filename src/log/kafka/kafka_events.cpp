@@ -77,7 +77,8 @@ bool is_unknown_issuer(std::string_view text) {
            text.find("ssl.ca.location") == std::string_view::npos;
 }
 
-/// That all are down follows from what was said of each.
+/// That all are down follows from what was said of each. librdkafka says it too when brokers have
+/// closed connections that were idle.
 bool is_of_one_broker(std::string_view text) {
     return text.find("brokers are down") == std::string_view::npos;
 }
@@ -157,6 +158,7 @@ std::string KafkaEvents::why_away() const {
 }
 
 void KafkaEvents::no_broker(std::string_view text) {
+    if (!is_of_one_broker(text) && why_away().empty()) return;
     away_ = true;
     auto why = std::string{text};
     if (is_no_tls(text)) why += "; is this a port without TLS (see security.protocol)?";
