@@ -18,6 +18,8 @@
 #
 # BECKON_KAFKA_RELEASE=3.9: brokers of that release.
 #
+# A client that asks for a topic makes it, as by Kafka's own default (auto.create.topics.enable): Beckon must not.
+#
 # Environment: BECKON_KAFKA_FOR=tests (the default) or measuring. For tests the broker starts fast, and
 # compaction and retention act while a test looks on; that alone takes a tenth of a core. For measuring
 # it has the settings, the compiler and the garbage collector that a real one has.
@@ -71,7 +73,6 @@ inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT$protocols
 log.dirs=$DIRECTORY/data
-auto.create.topics.enable=false
 default.replication.factor=$REPLICAS
 min.insync.replicas=$(((REPLICAS + 1) / 2))
 offsets.topic.replication.factor=$REPLICAS

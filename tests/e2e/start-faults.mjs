@@ -341,6 +341,8 @@ test('options for librdkafka that cannot work end a start for good, without a di
         [['sasl.pasword=hunter2'], /kafka\.librdkafka\.sasl\.pasword: .*no option of this name/],
         [['security.protocol=SASL_SSL', 'sasl.mechanism=PLAIN', 'sasl.username=u'], /kafka\.librdkafka: .*sasl\.password/],
         [['security.protocol=SSL', 'ssl.ca.location=/does/not/exist.pem'], /kafka\.librdkafka: ssl\.ca\.location/],
+        [['queue.buffering.max.kbytes=1e+06'], /kafka\.librdkafka\.queue\.buffering\.max\.kbytes is '1e\+06', which librdkafka would read as 1:/],
+        [['allow.auto.create.topics=true'], /'allow\.auto\.create\.topics' cannot be 'true': only `beckon topics create` makes log topics/],
     ];
     for (const [options, expected] of tried) {
         const data = fresh();

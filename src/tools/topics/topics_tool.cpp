@@ -4,6 +4,7 @@
 #include "core/ids.hpp"
 #include "core/time_text.hpp"
 #include "log/control.hpp"
+#include "log/read_partition.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -94,6 +95,31 @@ void print_unused_partitions(const log::TopicsPlan& planned, const std::string& 
     }
 }
 
+/// How to remove topics that are not as Beckon needs them and never had a record: a program that only
+/// asks for a topic makes it where the brokers allow that. Empty: there are none.
+std::string advice(EventLog& log, const log::TopicsPlan& planned, const Existing& existing,
+                   const TopicsToolOptions& options) {
+    std::string commands;
+    for (const auto& [topic, spec] : existing) {
+        const bool wrong = std::any_of(
+            planned.differences.begin(), planned.differences.end(),
+            [&](const auto& one) { return one.essential && one.topic == topic; });
+        if (!wrong) continue;
+        std::vector<log::TopicPartition> all;
+        for (core::Partition p = 0; p < spec.partitions; ++p) all.push_back({topic, p});
+        const auto ends = log::ends_of(log, all, options.timeout);
+        const bool unused = ends && ends->size() == all.size() &&
+                            std::all_of(ends->begin(), ends->end(),
+                                        [](const auto& one) { return one.second.end == 0; });
+        if (!unused) continue;
+        commands += "; kafka-topics --delete --topic " + options.prefix + topic.name();
+    }
+    if (commands.empty()) return {};
+    return ". Topics that never had a record were made by a program that asked for them "
+           "(auto.create.topics.enable). Delete them, and give this command again" +
+           commands;
+}
+
 void print(const Control& control, std::ostream& out) {
     out << "log id " << control.log_id << ", created " << control.created << ", "
         << control.partitions << " partitions, tiers " << text_of(control.tiers) << ", key ring "
@@ -132,7 +158,8 @@ core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
     if (const auto text = log::essential_differences(planned, options.prefix); !text.empty()) {
         return core::fail(
             Fault::conflict,
-            "existing log topics are not as Beckon needs them, nothing is changed: " + text);
+            "existing log topics are not as Beckon needs them, nothing is changed: " + text +
+                advice(log, planned, *existing, options));
     }
     Control control{.log_id = core::to_hex(core::random_uuid4()),
                     .created = core::time_text_in_seconds(core::SystemClock{}.wall()),

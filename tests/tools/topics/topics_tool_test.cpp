@@ -190,6 +190,19 @@ TEST_CASE("topics create and describe name a log of one copy, which an option ac
     }
 }
 
+TEST_CASE("topics create says how to go on where somebody else's program has made an empty topic",
+          "[topics]") {
+    Tool tool;
+    auto control = test::spec_of(Topic::kControl, layout());
+    control.settings["cleanup.policy"] = "delete";
+    tool.admin.existing.emplace(Topic::kControl, control);
+    const auto refused = tool.create();
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().message, Catch::Contains("cleanup.policy is delete") &&
+                                            Catch::EndsWith("--delete --topic test.control"));
+    CHECK(tool.admin.existing.size() == 1);
+}
+
 TEST_CASE("topics destroy deletes the topics of tests only", "[topics]") {
     Tool tool;
     REQUIRE(tool.create());
