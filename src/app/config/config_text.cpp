@@ -67,6 +67,7 @@ Flags override environment variables, which override the file (`--config FILE`, 
 `BECKON_CONFIG`), which overrides the default. The option `edge.port` is `port` in the table
 `[edge]` of the file, `--edge-port` as a flag, `BECKON_EDGE_PORT` in the environment.
 Unknown names in a file or on the command line are errors, unknown variables are named and ignored.
+An empty variable counts as unset, whatever its setting.
 A flag of a setting that is true or false needs no value. `beckon config print` shows the
 values in force and where each comes from, as TOML.
 

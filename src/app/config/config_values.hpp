@@ -36,7 +36,7 @@ struct Environment {
     std::vector<ConfigFault> ignored;
 };
 /// `BECKON_EDGE_PORT` is edge.port, `BECKON_KAFKA_LIBRDKAFKA_SASL_PASSWORD` is
-/// kafka.librdkafka.sasl.password.
+/// kafka.librdkafka.sasl.password. An empty variable counts as unset.
 Environment read_environment(const char* const* environment, const std::vector<Setting>& settings);
 
 /// Applies the values in order (later ones win) and checks settings that depend on each other.

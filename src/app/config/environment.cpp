@@ -58,7 +58,7 @@ void read_variable(const std::string& variable, const std::string& value,
         return;
     }
     if (variable == kConsoleToken) {
-        if (!value.empty()) out.ignored.push_back({variable, std::string{kOfTheImage}});
+        out.ignored.push_back({variable, std::string{kOfTheImage}});
         return;
     }
     std::vector<std::string> names;
@@ -75,6 +75,7 @@ Environment read_environment(const char* const* environment, const std::vector<S
         const std::string_view entry{*environment};
         if (!entry.starts_with(kVariablePrefix)) continue;
         const auto equals = entry.find('=');
+        if (equals + 1 == entry.size()) continue;  // unset, as compose's `VAR: ${VAR}` means it
         read_variable(std::string{entry.substr(0, equals)}, std::string{entry.substr(equals + 1)},
                       settings, out);
     }

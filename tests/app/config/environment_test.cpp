@@ -70,6 +70,17 @@ TEST_CASE("the console's token of the image is no unknown name", "[config]") {
     const auto read = read_environment(environment, settings_of(config));
     REQUIRE(read.ignored.size() == 1);
     CHECK_THAT(read.ignored[0].what, Catch::Contains("console.token_file"));
-    const char* const empty[] = {"BECKON_CONSOLE_TOKEN=", nullptr};
-    CHECK(read_environment(empty, settings_of(config)).ignored.empty());
+}
+
+TEST_CASE("an empty variable counts as unset for settings of every type", "[config]") {
+    Config config;
+    std::vector<std::string> texts{"BECKON_CONFIG=", "BECKON_CONSOLE_TOKEN=", "BECKON_UNKNOWN=",
+                                   "BECKON_KAFKA_LIBRDKAFKA_SASL_PASSWORD="};
+    for (const auto& setting : settings_of(config)) texts.push_back(variable_of(setting) + "=");
+    std::vector<const char*> environment;
+    for (const auto& text : texts) environment.push_back(text.c_str());
+    environment.push_back(nullptr);
+    const auto read = read_environment(environment.data(), settings_of(config));
+    CHECK(read.values.empty());
+    CHECK(read.ignored.empty());
 }
