@@ -31,7 +31,7 @@ constexpr std::chrono::milliseconds kReplayTimeout{10'000};
 
 /// From the options.
 struct ReplayFlags {
-    std::string topic = "notifications";
+    std::string topic;  ///< empty: those of clients that the other options mean
     int partition = -1;
     std::int64_t from = 0;
     std::int64_t until = -1;
@@ -86,9 +86,14 @@ void apply_message(const app::Config& config, const std::string& text, Selection
 
 Selection selection_of(const app::Config& config, const ReplayFlags& asked) {
     Selection selection;
-    const auto topic = log::Topic::parse(asked.topic);
-    if (!topic) refuse("--topic: there is no log topic '" + asked.topic + "'");
-    selection.topic = *topic;
+    const bool of_client = !(asked.endpoint + asked.uaid + asked.channel).empty();
+    if (!asked.topic.empty()) {
+        const auto topic = log::Topic::parse(asked.topic);
+        if (!topic) refuse("--topic: there is no log topic '" + asked.topic + "'");
+        selection.topics = {*topic};
+    } else if (of_client && asked.from == 0 && asked.until < 0) {
+        selection.topics = {log::Topic::kSubscriptions, log::Topic::kNotifications};
+    }
     if (asked.partition >= 0) selection.partition = asked.partition;
     selection.from = asked.from;
     if (asked.until >= 0) selection.until = asked.until;
@@ -108,8 +113,8 @@ Selection selection_of(const app::Config& config, const ReplayFlags& asked) {
     }
     if (!asked.message.empty()) apply_message(config, asked.message, selection);
     selection.key = asked.key;
-    const bool of_clients = selection.topic == log::Topic::kNotifications ||
-                            selection.topic == log::Topic::kSubscriptions;
+    const bool of_clients = selection.topics.front() == log::Topic::kNotifications ||
+                            selection.topics.front() == log::Topic::kSubscriptions;
     if (!of_clients && (selection.client || selection.channel || selection.message)) {
         refuse(
             "clients, channels and messages are in the log topics notifications and "
@@ -250,7 +255,11 @@ void add_client_options(CLI::App& command, ReplayFlags& asked) {
 }
 
 void add_selection(CLI::App& command, ReplayFlags& asked) {
-    command.add_option("--topic", asked.topic, "The log topic")->capture_default_str();
+    command
+        .add_option("--topic", asked.topic,
+                    "The log topic; by default notifications, and for --endpoint, --uaid and "
+                    "--channel without offsets subscriptions too")
+        ->check(app::not_empty());
     command.add_option("--partition", asked.partition, "One partition of it")
         ->check(app::whole_number(65'535));
     command.add_option("--from", asked.from, "From this offset on")->check(app::whole_number());

@@ -20,11 +20,18 @@ constexpr std::size_t kHexSize = 32;
 
 std::vector<log::TopicPartition> partitions_of(const Selection& selection,
                                                core::Partition partitions) {
-    if (selection.partition) return {{selection.topic, *selection.partition}};
-    if (selection.client) {
-        return {{selection.topic, core::partition_of(*selection.client, partitions)}};
+    std::vector<log::TopicPartition> out;
+    for (const auto topic : selection.topics) {
+        if (selection.partition) {
+            out.push_back({topic, *selection.partition});
+        } else if (selection.client) {
+            out.push_back({topic, core::partition_of(*selection.client, partitions)});
+        } else {
+            const auto all = log::all_of(topic, partitions);
+            out.insert(out.end(), all.begin(), all.end());
+        }
     }
-    return log::all_of(selection.topic, partitions);
+    return out;
 }
 
 core::Result<std::vector<SelectedRange>> ranges_of(log::EventLog& log, const Selection& selection,
@@ -35,10 +42,13 @@ core::Result<std::vector<SelectedRange>> ranges_of(log::EventLog& log, const Sel
     if (!ends) return core::fail(ends.error());
     if (ends->empty()) {
         return core::fail(core::Fault::not_found,
-                          "no such partition of the log topic " + selection.topic.name());
+                          "no such partition of the log topic " + wanted.front().topic.name());
     }
     std::vector<SelectedRange> out;
-    for (const auto& [where, at] : *ends) {
+    for (const auto& where : wanted) {
+        const auto found = ends->find(where);
+        if (found == ends->end()) continue;
+        const auto& at = found->second;
         SelectedRange range{.where = where,
                             .from = std::max(selection.from, at.start),
                             .until = std::min(selection.until, at.end)};
@@ -71,7 +81,8 @@ bool Filter::admits(const RecordView& record) {
 }
 
 bool Filter::names_channel(const RecordView& record) {
-    if (record.key.ends_with(channel_)) return true;  // in `subscriptions`
+    // In `subscriptions`.
+    if (record.key.ends_with(channel_) || (!record.value && record.key == client_)) return true;
     if (record.header(core::header::kSubject) == channel_) {
         if (keys_.size() < kKeysMax) keys_.emplace(record.key);
         return true;

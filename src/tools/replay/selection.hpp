@@ -15,9 +15,9 @@
 
 namespace beckon::tools {
 
-/// A selection of a log topic's records. A member that is not given does not restrict it.
+/// A selection of the records of some log topics. A member that is not given does not restrict it.
 struct Selection {
-    log::Topic topic = log::Topic::kNotifications;
+    std::vector<log::Topic> topics{log::Topic::kNotifications};  ///< at least one
     std::optional<core::Partition> partition = std::nullopt;
     core::Offset from = 0;
     core::Offset until = std::numeric_limits<core::Offset>::max();
@@ -49,8 +49,9 @@ core::Result<std::vector<SelectedRange>> ranges_of(log::EventLog& log, const Sel
                                                    core::Partition partitions,
                                                    std::chrono::milliseconds timeout);
 
-/// Judges record by record. A tombstone does not name the channel of its message, so the keys of
-/// the messages that were seen are remembered, up to kKeysMax of them.
+/// Judges record by record. The removal of a client is one of each of its channels. A tombstone
+/// does not name the channel of its message, so the keys of the messages that were seen are
+/// remembered, up to kKeysMax of them.
 class Filter {
 public:
     static constexpr std::size_t kKeysMax = 1'000'000;

@@ -41,10 +41,15 @@ struct World {
         event.key = key;
         write(client, core::encode(event));
     }
-    void write(const core::Uaid& client, const core::Record& record) {
+    template <class Event>
+    void subscribe(const Event& event) {
+        write(event.uaid, core::encode(event), log::Topic::kSubscriptions);
+    }
+    void write(const core::Uaid& client, const core::Record& record,
+               log::Topic topic = log::Topic::kNotifications) {
         bool done = false;
-        publisher->publish({log::Topic::kNotifications, core::partition_of(client, kPartitions)},
-                           record, [&](const auto& appended) { done = appended.has_value(); });
+        publisher->publish({topic, core::partition_of(client, kPartitions)}, record,
+                           [&](const auto& appended) { done = appended.has_value(); });
         REQUIRE(executor.wait_until([&] { return done; }, core::SystemClock{}.mono() + 5s));
         clock.advance(1s);
     }
@@ -87,6 +92,20 @@ TEST_CASE("records are chosen by client, channel and message", "[replay]") {
     CHECK(world.show({.message = first}).shown == 2);
     CHECK(world.show({.client = kClient, .channel = world.another}).shown == 2);
     CHECK(world.show({.client = kClient, .channel = world.channel}).shown == 2);
+}
+
+TEST_CASE("the records of a channel are its registration, its messages and its end", "[replay]") {
+    World world;
+    world.subscribe(core::ChannelRecorded{.uaid = kClient, .channel = world.channel});
+    world.subscribe(core::ChannelRecorded{.uaid = kClient, .channel = world.another});
+    world.put(kClient, world.channel);
+    world.subscribe(core::ChannelRemoved{.uaid = kClient, .channel = world.channel});
+    const tools::Selection both{.topics = {log::Topic::kSubscriptions, log::Topic::kNotifications},
+                                .client = kClient,
+                                .channel = world.channel};
+    CHECK(world.show(both).shown == 3);
+    world.subscribe(core::ClientRemoved{.uaid = kClient});
+    CHECK(world.show(both).shown == 4);
 }
 
 TEST_CASE("records are chosen by time and offset", "[replay]") {
