@@ -10,7 +10,7 @@ void OffsetReports::update(const std::vector<log::GroupOffset>& offsets) {
     if (group_.empty() || !wanted_ || under_way_) return;
     const auto now = clock_.mono();
     const bool tried = tried_at_ != core::MonoTime{};
-    if (tried && now - tried_at_ < kEvery) return;
+    if (tried && now - tried_at_ < every_) return;
     if (offsets == reported_ && now - reported_at_ < kRenewEvery) return;
     under_way_ = true;
     tried_at_ = now;

@@ -17,10 +17,10 @@ public:
     static constexpr core::Duration kEvery = std::chrono::seconds{5};
     static constexpr core::Duration kRenewEvery = std::chrono::hours{24};
 
-    /// An empty group: reports nothing.
+    /// An empty group: reports nothing. `every`: at most once in this time.
     OffsetReports(std::string group, log::EventLog& log, core::Executor& executor,
-                  const core::Clock& clock)
-        : group_(std::move(group)), log_(log), clock_(clock), lifetime_(executor) {}
+                  const core::Clock& clock, core::Duration every = kEvery)
+        : group_(std::move(group)), every_(every), log_(log), clock_(clock), lifetime_(executor) {}
 
     void want(bool wanted) { wanted_ = wanted; }
     /// Call it regularly with where the group is.
@@ -28,6 +28,7 @@ public:
 
 private:
     const std::string group_;
+    const core::Duration every_;
     log::EventLog& log_;
     const core::Clock& clock_;
 

@@ -11,7 +11,10 @@ using core::Duration;
 using core::Offset;
 
 TierWatch::TierWatch(log::EventLog& log, core::Executor& executor, const core::Clock& clock)
-    : log_(log), clock_(clock), reports_(kGroup, log, executor, clock), lifetime_(executor) {}
+    : log_(log),
+      clock_(clock),
+      reports_(kGroup, log, executor, clock, kReportEvery),
+      lifetime_(executor) {}
 
 void TierWatch::update(const std::vector<TierState>& states,
                        const std::vector<log::GroupOffset>& fanned_out) {

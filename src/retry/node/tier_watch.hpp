@@ -21,6 +21,8 @@ namespace beckon::retry {
 class TierWatch {
 public:
     static constexpr std::chrono::seconds kAskEvery{5};
+    /// A delivery that moves to the next tier counts twice for lag tools until then.
+    static constexpr std::chrono::seconds kReportEvery{1};
     /// Each tier of a partition is a query to a broker. With many of them a round takes longer than
     /// kAskEvery: one query in this time.
     static constexpr std::chrono::milliseconds kPerQuery{20};
