@@ -92,9 +92,9 @@ void Report::add(const History& history) {
                      [](const Reached& a, const Reached& b) { return a.at < b.at; });
     const milliseconds whole = steps.back().at - steps.front().at;
     take_extreme<Timestamp>(since_, steps.front().at, less_time);
-    total_time_ += whole;
     if (succeeded(history)) {
         ++success_;
+        total_time_ += whole;
         take_extreme<milliseconds>(longest_, whole, longer);
         take_extreme<milliseconds>(shortest_, whole, shorter);
     } else {
@@ -137,7 +137,7 @@ std::string Report::json() const {
         {"since", since_ ? Json(core::time_text(*since_)) : Json()},
         {"longest", seconds_of(longest_.value_or(milliseconds{0}))},
         {"shortest", seconds_of(shortest_.value_or(milliseconds{0}))},
-        {"mean_time", seconds_of(mean_of(total_time_, total_count()))},
+        {"mean_time", seconds_of(mean_of(total_time_, success_))},
         {"success_count", success_},
         {"fail_count", fail_},
         {"total_count", total_count()},
@@ -161,7 +161,7 @@ std::string Report::markdown(Day day) const {
     line("Withdrawn", std::to_string(withdrawn_));
     line("Longest", fixed3(seconds_of(longest_.value_or(milliseconds{0}))) + " s");
     line("Shortest", fixed3(seconds_of(shortest_.value_or(milliseconds{0}))) + " s");
-    line("Mean time", fixed3(seconds_of(mean_of(total_time_, total_count()))) + " s");
+    line("Mean time", fixed3(seconds_of(mean_of(total_time_, success_))) + " s");
     text += "\n| milestone | count | total time, s | average time, s |\n|---|---:|---:|---:|\n";
     for (const auto milestone : kAllMilestones) {
         const auto& stay = stays_[milestone];

@@ -40,8 +40,8 @@ public:
 
     /// One JSON object with the members of the reference's report: since, longest, shortest,
     /// mean_time, success_count, fail_count, total_count, expired_count, milestones; and
-    /// withdrawn_count. Times are seconds with three decimals; `since` is null and the times are 0
-    /// where there is nothing to measure.
+    /// withdrawn_count. The first times are of messages that succeeded. Times are seconds with
+    /// three decimals; `since` is null and the times are 0 where there is nothing to measure.
     std::string json() const;
     std::string markdown(Day day) const;
 
@@ -53,8 +53,9 @@ public:
 
 private:
     std::optional<Timestamp> since_;
-    std::optional<milliseconds> longest_;   ///< of messages that succeeded
-    std::optional<milliseconds> shortest_;  ///< of messages that succeeded
+    // Of messages that succeeded: the time of another one is what was left of its TTL.
+    std::optional<milliseconds> longest_;
+    std::optional<milliseconds> shortest_;
     milliseconds total_time_{};
     std::uint64_t success_ = 0;
     std::uint64_t fail_ = 0;
