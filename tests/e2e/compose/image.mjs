@@ -118,7 +118,7 @@ CMD ["caddy", "run", "--config", "/etc/caddy/Caddyfile", "--adapter", "caddyfile
     const consolePort = await freePort();
     Object.assign(environment, {
         BECKON_IMAGE: 'beckon', CADDY_IMAGE: 'caddy:test', BECKON_PUBLISH: '127.0.0.1', BECKON_HTTP_PORT: String(await freePort()), BECKON_HTTPS_PORT: String(https),
-        BECKON_RETRY_PORT: String(await freePort()), BECKON_CONSOLE_PORT: String(consolePort), BECKON_NET: '172.31.98', BECKON_OPEN_FILES: '8192', COMPOSE_PROJECT_NAME: 'beckon-image',
+        BECKON_RETRY_PORT: String(await freePort()), BECKON_CONSOLE_PORT: String(consolePort), BECKON_NET: '172.31.98', COMPOSE_PROJECT_NAME: 'beckon-image',
     });
     environment.BECKON_DOMAIN = 'localhost';
     shell(compose.replace('push.example.org', 'localhost'));
