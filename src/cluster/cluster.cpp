@@ -1,5 +1,6 @@
 #include "cluster/cluster.hpp"
 
+#include "cluster/liveness.hpp"
 #include "cluster/ownership_fold.hpp"
 #include "cluster/suspicions.hpp"
 #include "core/backoff.hpp"
@@ -225,20 +226,17 @@ bool Cluster::Impl::is_gone(const core::NodeId& node) const {
     return suspicions.gone(node) || (record != nullptr && record->leaving);
 }
 
-/// The group decides, and once this node has left it, the links. A node that starts is not in it
-/// yet, and neither is this one then: until the group has missed a process that died, it takes no
-/// other. So a link to such a node counts, but no longer than it may take to join.
 bool Cluster::Impl::is_alive(const core::NodeId& node) const {
-    if (is_gone(node)) return false;
-    if (leaving) return linked.contains(node);
-    if (is_member(node)) return true;
-    if (node == options.self) return !joined;
     const auto* record = record_of(node);
-    if (record == nullptr || !linked.contains(node)) return false;
-    if (!joined) return true;
     const auto since = first_read.find(node);
-    return record->joining && since != first_read.end() &&
-           clock.mono() - since->second < 2 * options.session_timeout;
+    const bool self = node == options.self && !leaving;
+    return cluster::is_alive(
+        {.gone = is_gone(node),
+         .member = is_member(node),
+         .linked = self || (linked.contains(node) && (leaving || record != nullptr)),
+         .starting = !self && record != nullptr && record->joining && since != first_read.end() &&
+                     clock.mono() - since->second < 2 * options.session_timeout,
+         .judged_by_member = joined && !leaving});
 }
 
 /// Whether this node is to be the controller: the group's first member; if that is gone, the living

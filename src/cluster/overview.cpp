@@ -12,38 +12,47 @@ bool anybody_reports(const OwnershipFold& fold) {
                        [](const auto& item) { return !item.second.ready.empty(); });
 }
 
-PartitionState state_of(const OwnershipFold& fold, const PartitionOverview& one) {
-    if (one.home.text.empty()) return PartitionState::unplaced;
+PartitionState state_of(const OwnershipFold& fold, const PartitionOverview& one,
+                        const Lives& lives) {
+    if (one.home.text.empty() || !lives(one.home)) return PartitionState::unplaced;
     if (!one.claimed_by.text.empty() && one.claimed_by != one.home) return PartitionState::moving;
     const bool serves = fold.is_ready(one.home, one.partition) || !anybody_reports(fold);
     return serves ? PartitionState::serving : PartitionState::restoring;
 }
 
-PartitionOverview partition_of(const OwnershipFold& fold, core::Partition partition) {
+PartitionOverview partition_of(const OwnershipFold& fold, core::Partition partition,
+                               const Lives& lives) {
     const auto claim = fold.highest_claim(partition);
     PartitionOverview out{
         .partition = partition, .home = {}, .claimed_by = claim.node, .epoch = claim.epoch};
     if (const auto placement = fold.placement(partition)) {
         out.home = placement->home;
         for (const auto& node : placement->standbys) {
-            out.standbys.push_back({.node = node, .ready = fold.is_ready(node, partition)});
+            const bool alive = lives(node);
+            out.standbys.push_back(
+                {.node = node, .alive = alive, .ready = alive && fold.is_ready(node, partition)});
         }
     }
-    if (const auto home = fold.nodes().find(out.home); home != fold.nodes().end()) {
+    out.state = state_of(fold, out, lives);
+    const auto home = fold.nodes().find(out.home);
+    if (out.state != PartitionState::unplaced && home != fold.nodes().end()) {
         const auto load = home->second.load.find(partition);
         if (load != home->second.load.end()) out.load = load->second;
     }
-    out.state = state_of(fold, out);
     return out;
 }
 
-NodeOverview node_of(const OwnershipFold& fold, const core::NodeId& id, const NodeRecord& record) {
+NodeOverview node_of(const OwnershipFold& fold, const core::NodeId& id, const NodeRecord& record,
+                     const Lives& lives) {
     NodeOverview out{.id = id,
                      .name = record.name,
                      .link_address = record.link_url,
-                     .controller = id == fold.controller(),
-                     .clients = record.clients,
-                     .links = {record.links.begin(), record.links.end()}};
+                     .alive = lives(id),
+                     .controller = id == fold.controller()};
+    if (out.alive) {
+        out.clients = record.clients;
+        out.links = {record.links.begin(), record.links.end()};
+    }
     for (const auto& [partition, placement] : fold.placed()) {
         if (placement.home == id) ++out.homes;
         if (contains(placement.standbys, id)) ++out.standbys;
@@ -67,15 +76,16 @@ void mark_hot(std::vector<PartitionOverview>& partitions) {
 
 }  // namespace
 
-RoleOverview overview_of(const OwnershipFold& fold) {
+RoleOverview overview_of(const OwnershipFold& fold, const Lives& lives) {
     RoleOverview out{.role = fold.role(),
                      .controller_epoch = fold.controller_epoch(),
                      .nodes = {},
                      .partitions = {}};
-    for (const auto& [id, record] : fold.nodes()) out.nodes.push_back(node_of(fold, id, record));
+    for (const auto& [id, record] : fold.nodes())
+        out.nodes.push_back(node_of(fold, id, record, lives));
     if (out.nodes.empty() && fold.placed().empty()) return out;
     for (core::Partition p = 0; p < fold.partitions(); ++p) {
-        out.partitions.push_back(partition_of(fold, p));
+        out.partitions.push_back(partition_of(fold, p, lives));
     }
     mark_hot(out.partitions);
     return out;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,8 +19,10 @@ struct NodeOverview {
     core::NodeId id;
     std::string name = {};     ///< outlives its process; empty: by the id
     std::string link_address;  ///< where other nodes reach it; empty: nowhere
+    bool alive = true;
     bool controller = false;
-    std::optional<std::uint64_t> clients = std::nullopt;  ///< as it reported a short while ago
+    /// As it reported a short while ago; unknown of a dead node, as the next.
+    std::optional<std::uint64_t> clients = std::nullopt;
     std::vector<core::NodeId> links = {};  ///< the nodes to which its link was up then
     std::size_t homes = 0;
     std::size_t standbys = 0;
@@ -28,12 +31,13 @@ struct NodeOverview {
 
 struct StandbyOverview {
     core::NodeId node;
+    bool alive = true;
     bool ready = false;  ///< it could serve the partition at once
     bool operator==(const StandbyOverview&) const = default;
 };
 
 enum class PartitionState : std::uint8_t {
-    unplaced,   ///< no node has it
+    unplaced,   ///< no living node has it
     moving,     ///< a hand-over is under way: another node than its home holds the highest epoch
     restoring,  ///< its home does not report that it serves it
     serving,
@@ -51,6 +55,8 @@ struct PartitionOverview {
     /// Records per second, as its home reported a short while ago; nullopt: it did not.
     std::optional<std::uint64_t> load = std::nullopt;
     bool hot = false;  ///< by kHotLeast and kHotTimes
+    /// Records that the home has not committed yet; nullopt: not asked for, or none is reported.
+    std::optional<std::int64_t> lag = std::nullopt;
     bool operator==(const PartitionOverview&) const = default;
 };
 
@@ -67,6 +73,8 @@ struct RoleOverview {
     bool operator==(const RoleOverview&) const = default;
 };
 
-RoleOverview overview_of(const OwnershipFold& fold);
+/// `lives`: the judgement of each node (cluster/liveness.hpp).
+using Lives = std::function<bool(const core::NodeId&)>;
+RoleOverview overview_of(const OwnershipFold& fold, const Lives& lives);
 
 }  // namespace beckon::cluster

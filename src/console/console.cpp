@@ -22,10 +22,6 @@ namespace beckon::console {
 namespace {
 
 constexpr std::chrono::seconds kMakeEvery{1};
-/// Our own groups have no members: the holder of a partition's lease reads it.
-const std::map<std::string, std::string> kRoleOfGroup{
-    {"edge", "edge"}, {"reliability", "reliability"}, {"retry", "retry"}};
-constexpr const char* kViews = "endpoint";
 
 std::vector<std::string> links_of(const std::vector<cluster::RoleOverview>& roles) {
     std::vector<std::string> links;
@@ -46,7 +42,7 @@ struct Console::Impl {
         loop = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
         collector.emplace(LagCollector::Context{context.groups, context.clock,
                                                 [this](const auto& group, const auto& where) {
-                                                    return owner_of(group, where);
+                                                    return reader_of(group, where);
                                                 },
                                                 delays_of_tiers(context.tiers, context.prefix)},
                           [this](const LagPagePtr& page) { take(page); });
@@ -74,8 +70,11 @@ struct Console::Impl {
 
     void run(const std::stop_token& stop) {
         pthread_setname_np(pthread_self(), "console");
-        auto view = std::make_shared<OwnershipView>(context.partitions, context.log, executor,
-                                                    context.clock);
+        auto view = std::make_shared<OwnershipView>(
+            OwnershipView::Options{
+                .partitions = context.partitions,
+                .unreported = context.self ? Unreported::alive : Unreported::dead},
+            context.log, executor, context.clock);
         use_view(view);
         auto sources = context.pages ? context.pages(executor) : std::vector<PageSource>{};
         Overview overview{
@@ -120,15 +119,10 @@ struct Console::Impl {
         ownership = std::move(view);
     }
 
-    std::string owner_of(const std::string& group, const log::NamedPartition& where) const {
-        if (!group.starts_with(context.prefix)) return {};
-        const auto name = group.substr(context.prefix.size());
-        const auto role = kRoleOfGroup.find(name);
+    Reader reader_of(const std::string& group, const log::NamedPartition& where) const {
         const std::scoped_lock lock{mutex};
-        if (!ownership) return {};
-        if (name == kViews) return ownership->any_alive(kViews) ? "every endpoint" : "";
-        if (role == kRoleOfGroup.end()) return {};
-        return ownership->home_of(role->second, where.partition);
+        if (!ownership || !group.starts_with(context.prefix)) return {};
+        return ownership->reader_of(group.substr(context.prefix.size()), where.partition);
     }
 
     void take(const LagPagePtr& page) {

@@ -16,6 +16,8 @@ namespace {
 const core::NodeId kOne{"node-1"};
 const core::NodeId kTwo{"node-2"};
 
+bool all_live(const core::NodeId&) { return true; }
+
 /// The overview of the role edge after the events.
 struct Folded {
     template <class... Events>
@@ -28,7 +30,7 @@ struct Folded {
         if (record.value) view.value = *record.value;
         fold.apply(view);
     }
-    PartitionState state() const { return overview_of(fold).partitions.at(0).state; }
+    PartitionState state() const { return overview_of(fold, all_live).partitions.at(0).state; }
 
     OwnershipFold fold{"edge", 1};
 };
@@ -43,7 +45,7 @@ TEST_CASE("a node is shown with its links, its clients and its partitions", "[ov
                         NodeRecord{"edge", kOne, "10.0.0.1:8081", {0}, false, 7, {kTwo}},
                         NodeRecord{"edge", kTwo, "10.0.0.2:8081", {}},
                         NodeRecord{"retry", kOne, "", {}}, kPlaced};
-    CHECK(overview_of(folded.fold).nodes ==
+    CHECK(overview_of(folded.fold, all_live).nodes ==
           std::vector<NodeOverview>{
               {.id = kOne,
                .link_address = "10.0.0.1:8081",
@@ -59,10 +61,10 @@ TEST_CASE("a partition is handed over until its home has the highest epoch", "[o
     const NodeRecord serves{"edge", kTwo, "", {0}};
     Folded folded{serves, kPlaced, EpochRecord{"edge", 0, 3, kOne}};
     CHECK(folded.state() == PartitionState::moving);
-    CHECK(overview_of(folded.fold).partitions[0].claimed_by == kOne);
+    CHECK(overview_of(folded.fold, all_live).partitions[0].claimed_by == kOne);
     folded.apply(encode(EpochRecord{"edge", 0, 4, kTwo}));
     CHECK(folded.state() == PartitionState::serving);
-    CHECK(overview_of(folded.fold).partitions[0].epoch == 4);
+    CHECK(overview_of(folded.fold, all_live).partitions[0].epoch == 4);
 }
 
 TEST_CASE("a home that is not ready while others report themselves restores", "[overview]") {
@@ -72,14 +74,14 @@ TEST_CASE("a home that is not ready while others report themselves restores", "[
 }
 
 TEST_CASE("a standby is ready once it says so", "[overview]") {
-    CHECK(overview_of(Folded{NodeRecord{"edge", kOne, "", {0}}, kPlaced}.fold)
+    CHECK(overview_of(Folded{NodeRecord{"edge", kOne, "", {0}}, kPlaced}.fold, all_live)
               .partitions[0]
-              .standbys == std::vector<StandbyOverview>{{kOne, true}});
+              .standbys == std::vector<StandbyOverview>{{.node = kOne, .ready = true}});
 }
 
 TEST_CASE("a partition without a home is shown, a role that never ran has none", "[overview]") {
     CHECK(Folded{NodeRecord{"edge", kOne, "", {}}}.state() == PartitionState::unplaced);
-    CHECK(overview_of(Folded{}.fold).partitions.empty());
+    CHECK(overview_of(Folded{}.fold, all_live).partitions.empty());
 }
 
 TEST_CASE("a partition is hot that gets several times the records of the others", "[overview]") {
@@ -98,7 +100,7 @@ TEST_CASE("a partition is hot that gets several times the records of the others"
             fold.apply(view);
         }
         std::set<core::Partition> out;
-        for (const auto& one : overview_of(fold).partitions) {
+        for (const auto& one : overview_of(fold, all_live).partitions) {
             if (one.hot) out.insert(one.partition);
         }
         return out;
@@ -110,4 +112,21 @@ TEST_CASE("a partition is hot that gets several times the records of the others"
     CHECK(hot({{2, 90'000}}).empty());  // the others are not known
     CHECK(hot({{2, 90'000}, {3, 10}}) == std::set{2});
     CHECK(hot({}).empty());
+}
+
+TEST_CASE("a dead node serves nothing, and is no standby that could", "[overview]") {
+    NodeRecord one{"edge", kOne, "10.0.0.1:8081", {0}, false, 7, {kTwo}};
+    NodeRecord two{"edge", kTwo, "10.0.0.2:8081", {0}, false, 9, {kOne}};
+    two.load = {{0, 5'000}};
+    const Folded folded{one, two, kPlaced};
+    const auto role = overview_of(folded.fold, [](const auto&) { return false; });
+    for (const auto& node : role.nodes) {
+        CHECK_FALSE(node.alive);
+        CHECK_FALSE(node.clients);
+        CHECK(node.links.empty());
+    }
+    const auto& partition = role.partitions.at(0);
+    CHECK(partition.state == PartitionState::unplaced);
+    CHECK_FALSE(partition.load);
+    CHECK(partition.standbys == std::vector<StandbyOverview>{{.node = kOne, .alive = false}});
 }

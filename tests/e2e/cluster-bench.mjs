@@ -176,16 +176,18 @@ class Installation {
         const from = now();
         await until('a message for everybody', () => this.all().every((client) => client.servedAfter(from)), RECOVERY_MS);
     }
-    /** As `beckon cluster` shows them. */
-    async partitions() {
+    /** The edges as `beckon cluster` shows them. */
+    async shown() {
         const output = await this.cluster.tool(['cluster', '--json', '--kafka-servers', this.cluster.servers, '--key-ring', join(this.cluster.directory, 'keys.json')]);
-        return JSON.parse(output.split('\n').find((line) => line.startsWith('{'))).partitions;
+        return JSON.parse(output.split('\n').find((line) => line.startsWith('{'))).roles[0];
+    }
+    async partitions() {
+        return (await this.shown()).partitions;
     }
     /** The name of the edge that is the controller, or of one that is not. */
     async edgeThat(isController) {
-        const output = await this.cluster.tool(['cluster', '--json', '--kafka-servers', this.cluster.servers, '--key-ring', join(this.cluster.directory, 'keys.json')]);
-        const { nodes } = JSON.parse(output.split('\n').find((line) => line.startsWith('{')));
-        const ports = new Set(nodes.filter(({ controller }) => controller === isController).map((node) => node.link_address.split(':').pop()));
+        const { nodes } = await this.shown();
+        const ports = new Set(nodes.filter(({ controller }) => controller === isController).map((node) => node.link.split(':').pop()));
         return this.running.find((edge) => ports.has(String(this.cluster.edges.get(edge).link)));
     }
     /** Rises when a partition changes its home. */

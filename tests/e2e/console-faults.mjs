@@ -12,7 +12,8 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import puppeteer from 'puppeteer-core';
-import { Cluster, freePort, until } from './beckon.mjs';
+import { BECKON, Cluster, freePort, until } from './beckon.mjs';
+import { UserAgent } from './client.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const PATIENCE = 180000; // leases that end, processes that are silent, on a busy machine
@@ -230,7 +231,17 @@ function canaryLines() {
     return lines;
 }
 
+/** Exit code and output of a command that asks the brokers. */
+function tool(...args) {
+    const { status, stdout, stderr } = spawnSync(BECKON, [...args, ...cluster.kafkaOptions()], { encoding: 'utf8', timeout: 60000 });
+    return { code: status, text: stdout + stderr };
+}
+
 test('no edge: no partition has a home, and every page says so; the edges come back to theirs', async () => {
+    const client = new UserAgent(cluster.edges.get('edge-1').websocket);
+    await client.connect();
+    await client.register();
+    assert.equal(tool('cluster').code, 0);
     for (const name of Object.keys(EDGES)) {
         await cluster.children.get(name).kill();
         cluster.children.delete(name);
@@ -245,6 +256,20 @@ test('no edge: no partition has a home, and every page says so; the edges come b
     const [, nodes] = await look('no-edge', 'nodes', 'lag', 'canary');
     assert.equal(nodes.match(/nobody/g)?.length, 4, nodes);
     assert.equal(now.findings.length, 2, 'the cause, and that pushes fail');
+
+    // The tools judge by the same records: the last reports of the edges, which no controller removes.
+    const waiting = await fetch(client.endpoint, { method: 'POST', body: 'waits', headers: { TTL: '600', 'Content-Encoding': 'aes128gcm' } });
+    assert.equal(waiting.status, 201);
+    const shown = tool('cluster');
+    assert.equal(shown.code, 3, shown.text);
+    assert.equal(shown.text.match(/ gone$/gm)?.length, 3, shown.text);
+    assert.doesNotMatch(shown.text, /ready|controller|warming/, shown.text);
+    const lag = tool('lag', '--group', `${cluster.prefix}edge`);
+    assert.equal(lag.code, 3, lag.text);
+    assert.match(lag.text, /^STOPPED +\S+edge /m);
+    const doctor = tool('doctor', '--data', at('doctor'));
+    assert.match(doctor.text, /^BAD +processes +No edge is alive: no client is connected/m, doctor.text);
+
     const failing = await until('every push to fail', () => [...canaryLines()].length === 3 && [...canaryLines()].every(([, said]) => said.at(-1) === 'canary_fails') && canaryLines(), PATIENCE);
     for (const edge of failing.keys()) assert.equal(await cluster.metric('beckon_canary_success', `edge="${edge}"`, cluster.ports.opsConsole), 0);
     for (const name of Object.keys(EDGES)) await startEdge(name);

@@ -19,8 +19,8 @@ function processes(bad) {
 }
 
 function cluster(bad) {
-    const edges = [0, 1, 2].map((i) => ({ id: id(i), name: id(i), link: `10.0.0.${i + 1}:9100`, links: [0, 1, 2].filter((one) => one !== i && !(bad && one === 1)).map(id), clients: 41234, homes: 5, standbys: 5, controller: i === 0 }));
-    const partitions = Array.from({ length: 16 }, (_, i) => ({ partition: i, state: bad && i === 7 ? 'unplaced' : bad && i === 8 ? 'moving' : 'serving', home: bad && i === 7 ? '' : id(i % 3), from: bad && i === 8 ? id(1) : '', standbys: bad && i === 7 ? [] : [id((i + 1) % 3)], ready: [id((i + 1) % 3)], epoch: 12 + i, load: bad && i === 7 ? null : bad && i === 3 ? 41000 : 1200 + i, hot: bad && i === 3, moving: bad && i === 8 }));
+    const edges = [0, 1, 2].map((i) => ({ id: id(i), name: id(i), link: `10.0.0.${i + 1}:9100`, alive: !(bad && i === 1), links: [0, 1, 2].filter((one) => one !== i && !(bad && one === 1)).map(id), clients: bad && i === 1 ? null : 41234, homes: 5, standbys: 5, controller: i === 0 }));
+    const partitions = Array.from({ length: 16 }, (_, i) => ({ partition: i, state: bad && i === 7 ? 'unplaced' : bad && i === 8 ? 'moving' : 'serving', home: bad && i === 7 ? '' : id(i % 3), from: bad && i === 8 ? id(1) : '', standbys: bad && i === 7 ? [] : [id((i + 1) % 3)], ready: [id((i + 1) % 3)], epoch: 12 + i, lag: null, load: bad && i === 7 ? null : bad && i === 3 ? 41000 : 1200 + i, hot: bad && i === 3, moving: bad && i === 8 }));
     return { complete: true, roles: [{ name: 'edge', controller_epoch: 4, nodes: edges, partitions }] };
 }
 

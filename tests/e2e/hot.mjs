@@ -37,7 +37,7 @@ async function calm() {
 
 const shown = async () => {
     const output = await cluster.tool(['cluster', ...cluster.kafkaOptions(), '--partitions', '4', '--json']);
-    return JSON.parse(output.split('\n').find((line) => line.startsWith('{') && line.includes('"partitions"')));
+    return JSON.parse(output.split('\n').find((line) => line.startsWith('{') && line.includes('"partitions"'))).roles[0];
 };
 const table = () => cluster.tool(['cluster', ...cluster.kafkaOptions(), '--partitions', '4']);
 const hotOnes = (role) => role.partitions.filter((one) => one.hot).map((one) => one.partition);

@@ -110,7 +110,9 @@ test('tools wait for a connection that takes seconds, as TLS and a login do at a
             ['doctor', '--role', 'console']]) {
             const { code, output } = await tool([...command, ...cluster.lockedOptions('console', { servers })]);
             assert.doesNotMatch(output, /brokers? (connections? )?(is|are) down|^BAD +(log|rights)/m, `${command.join(' ')}: ${output}`);
-            if (command[0] !== 'doctor') assert.equal(code, 0, `${command.join(' ')}: ${output}`);
+            // Every role was stopped: no partition has a living home, and nobody reads what came last.
+            const codes = { doctor: [0, 1], cluster: [3], lag: [0, 3] }[command[0]] ?? [0];
+            assert.ok(codes.includes(code), `${command.join(' ')}: ${output}`);
         }
     } finally {
         slow.close();

@@ -197,12 +197,12 @@ test('the state of a client can be seen as it was', async () => {
 
 test('the cluster is shown', async () => {
     const shown = await until('a node with clients', async () => {
-        const found = await json('cluster', '--json', ...where());
+        const [found] = (await json('cluster', '--json', ...where())).roles;
         return found.partitions.length === 4 && found.partitions.every((one) => one.lag !== null) && found;
     });
     assert.equal(shown.nodes.length, 1);
-    assert.equal(shown.nodes[0].home_of, 4);
-    assert(shown.partitions.every((one) => one.home === shown.nodes[0].node && !one.moving && one.epoch > 0));
+    assert.equal(shown.nodes[0].homes, 4);
+    assert(shown.partitions.every((one) => one.home === shown.nodes[0].id && one.state === 'serving' && one.epoch > 0));
     const table = (await beckon('cluster', ...where())).out;
     assert.match(table, /^NODE .*CLIENTS.*\n\w{16} .*controller\n\nPARTITION .*\n0 /);
 });

@@ -117,7 +117,7 @@ MODULES = {
                     "store/partition_store.hpp", "store/rows/",
                     "store/tables/"},
     "console/canary": {"console/web/live_pages.hpp"},
-    "console/cluster": set(),
+    "console/cluster": {"console/lag/lag_table.hpp"},
     "console/lag": set(),
     "console/overview": {"console/canary/canary_stats.hpp", "console/cluster/", "console/lag/", "console/web/live_pages.hpp"},
     "console/web": set(),

@@ -23,10 +23,10 @@
  *
  * @typedef {{at: number[], groups: {group: string, topic: string, records: (number|null)[]}[]}} LagHour
  *
- * @typedef {{id: string, name: string, link: string, links: string[], clients: number|null, homes: number, standbys: number, controller: boolean}} ClusterNode
+ * @typedef {{id: string, name: string, link: string, alive: boolean, links: string[], clients: number|null, homes: number, standbys: number, controller: boolean}} ClusterNode
  * @typedef {'unplaced'|'moving'|'restoring'|'serving'} PlacedState
- * @typedef {{partition: number, state: PlacedState, home: string, from: string, standbys: string[], ready: string[], epoch: number, load: number|null, hot: boolean, moving: boolean}} Placed
- *   `load`: records per second, null: its home does not report it; `hot`: several times that of the others
+ * @typedef {{partition: number, state: PlacedState, home: string, from: string, standbys: string[], ready: string[], epoch: number, lag: number|null, load: number|null, hot: boolean, moving: boolean}} Placed
+ *   `lag`: of `beckon cluster --json` alone; `load`: records per second, null: its home does not report it; `hot`: several times that of the others
  * @typedef {{name: string, controller_epoch: number, nodes: ClusterNode[], partitions: Placed[]}} ClusterRole
  * @typedef {{complete: boolean, roles: ClusterRole[]}} ClusterPage
  *

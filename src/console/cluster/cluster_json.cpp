@@ -15,14 +15,12 @@ using cluster::PartitionState;
 json node_json(const cluster::NodeOverview& node) {
     json links = json::array();
     for (const auto& peer : node.links) links.push_back(peer.text);
-    return {{"id", node.id.text},
-            {"name", node.name},
-            {"link", node.link_address},
-            {"links", std::move(links)},
-            {"clients", node.clients ? json(*node.clients) : json()},
-            {"homes", node.homes},
-            {"standbys", node.standbys},
-            {"controller", node.controller}};
+    return {
+        {"id", node.id.text},           {"name", node.name},
+        {"link", node.link_address},    {"alive", node.alive},
+        {"links", std::move(links)},    {"clients", node.clients ? json(*node.clients) : json()},
+        {"homes", node.homes},          {"standbys", node.standbys},
+        {"controller", node.controller}};
 }
 
 json partition_json(const cluster::PartitionOverview& one) {
@@ -40,6 +38,7 @@ json partition_json(const cluster::PartitionOverview& one) {
             {"standbys", std::move(standbys)},
             {"ready", std::move(ready)},
             {"epoch", one.epoch},
+            {"lag", one.lag ? json(*one.lag) : json()},
             {"load", one.load ? json(*one.load) : json()},
             {"hot", one.hot},
             {"moving", moving || one.state == PartitionState::restoring}};

@@ -7,10 +7,11 @@
 
 namespace beckon::console {
 
-/// {"complete", "roles": [{"name", "controller_epoch", "nodes": [{"id", "name", "link", "clients",
-/// "links", "homes", "standbys", "controller"}, …], "partitions": [{"partition", "state", "home",
-/// "from", "standbys", "ready", "epoch", "moving"}, …]}, …]}; `from`: the node with the highest
-/// epoch while a hand-over is under way. Pure.
+/// The console's page `cluster`, and the line of `beckon cluster --json`: {"complete", "roles":
+/// [{"name", "controller_epoch", "nodes": [{"id", "name", "link", "alive", "clients", "links",
+/// "homes", "standbys", "controller"}, …], "partitions": [{"partition", "state", "home", "from",
+/// "standbys", "ready", "epoch", "lag", "load", "hot", "moving"}, …]}, …]}; `from`: the node with
+/// the highest epoch while a hand-over is under way; `lag`: of the command alone. Pure.
 std::string to_json(const std::vector<cluster::RoleOverview>& roles, bool complete);
 
 }  // namespace beckon::console

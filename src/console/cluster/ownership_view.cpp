@@ -1,5 +1,7 @@
 #include "console/cluster/ownership_view.hpp"
 
+#include "cluster/liveness.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -10,6 +12,7 @@ namespace {
 constexpr log::TopicPartition kOwnership{log::Topic::kOwnership, 0};
 constexpr std::array<const char*, 3> kRoles{"edge", "reliability", "retry"};
 constexpr const char* kStandalone = "standalone";
+constexpr const char* kEndpoint = "endpoint";
 
 std::string host_of(const std::string& name) { return name.substr(0, name.rfind(':')); }
 
@@ -26,10 +29,10 @@ std::string shown_name(const Processes& processes, const Processes::Seen& seen) 
 
 }  // namespace
 
-OwnershipView::OwnershipView(core::Partition partitions, log::EventLog& log,
-                             core::Executor& executor, const core::Clock& clock)
+OwnershipView::OwnershipView(Options options, log::EventLog& log, core::Executor& executor,
+                             const core::Clock& clock)
     : clock_(clock),
-      partitions_(partitions),
+      options_(options),
       state_({.folder = "console", .inputs = {kOwnership}, .proof = fold::Proof::end},
              {.log = log, .executor = executor, .clock = clock},
              {.apply = [this](const auto&, const auto& record) { apply(record); },
@@ -47,41 +50,47 @@ void OwnershipView::apply(const core::RecordView& record) {
 void OwnershipView::clear() {
     const std::scoped_lock lock{mutex_};
     folds_.clear();
-    for (const auto* role : kRoles) folds_.emplace(role, cluster::OwnershipFold{role, partitions_});
+    for (const auto* role : kRoles) {
+        folds_.emplace(role, cluster::OwnershipFold{role, options_.partitions});
+    }
 }
 
 void OwnershipView::changed() {
     const std::scoped_lock lock{mutex_};
     complete_ = state_.current();
+    if (complete_ && !read_at_) read_at_ = clock_.wall();
 }
 
 std::vector<cluster::RoleOverview> OwnershipView::roles() const {
     const std::scoped_lock lock{mutex_};
-    const bool log_answers = any_lives();
     std::vector<cluster::RoleOverview> out;
     for (const auto& [name, fold] : folds_) {
-        auto role = overview_of(fold);
-        if (role.partitions.empty()) continue;
-        for (auto& one : role.partitions) {
-            if (log_answers && !lives(fold, one.home))
-                one.state = cluster::PartitionState::unplaced;
-        }
-        out.push_back(std::move(role));
+        auto role =
+            overview_of(fold, [&, &of = fold](const auto& node) { return lives(of, node); });
+        if (!role.partitions.empty()) out.push_back(std::move(role));
     }
     return out;
 }
 
-/// False where every process is silent, as while no broker answers: that is no sign of their death.
-bool OwnershipView::any_lives() const {
+bool OwnershipView::log_answers() const {
     const auto now = clock_.wall();
-    return std::any_of(processes_.all().begin(), processes_.all().end(),
+    return (read_at_ && now - *read_at_ <= cluster::kDeadAfter) ||
+           std::any_of(processes_.all().begin(), processes_.all().end(),
                        [&](const auto& item) { return !Processes::is_gone(item.second, now); });
 }
 
-std::string OwnershipView::home_of(const std::string& role, core::Partition partition) const {
+Reader OwnershipView::reader_of(const std::string& group, core::Partition partition) const {
     const std::scoped_lock lock{mutex_};
+    const bool views = group == kEndpoint;
+    if (!complete_ || (!views && !folds_.contains(group))) return {};
+    auto name = !views                 ? home_of(group, partition)
+                : any_endpoint_lives() ? std::string{"every endpoint"}
+                                       : std::string{};
+    return {.dead = name.empty(), .name = std::move(name)};
+}
+
+std::string OwnershipView::home_of(const std::string& role, core::Partition partition) const {
     const auto fold = folds_.find(role);
-    if (fold == folds_.end()) return {};
     const auto placement = fold->second.placement(partition);
     if (!placement || !lives(fold->second, placement->home)) return {};
     const auto* process = process_of(role, fold->second.name_of(placement->home));
@@ -114,23 +123,20 @@ const Processes::Seen* OwnershipView::process_of(const std::string& role,
     return process ? process : processes_.find(kStandalone, id);
 }
 
-/// The controller removes the record of a node that is gone. Where no controller is left, a node
-/// counts as gone when its process reports nothing any more.
 bool OwnershipView::lives(const cluster::OwnershipFold& fold, const core::NodeId& node) const {
-    if (!fold.nodes().contains(node)) return false;
+    const bool recorded = fold.nodes().contains(node);
     const auto* process = process_of(fold.role(), fold.name_of(node));
-    return process == nullptr || !Processes::is_gone(*process, clock_.wall());
+    if (!log_answers()) return recorded;
+    if (process == nullptr) return recorded && options_.unreported == Unreported::alive;
+    return cluster::is_alive({.member = recorded, .silent = clock_.wall() - process->at});
 }
 
-bool OwnershipView::any_alive(const std::string& role) const {
-    const std::scoped_lock lock{mutex_};
-    const auto now = clock_.wall();
+bool OwnershipView::any_endpoint_lives() const {
+    if (!log_answers() || options_.unreported == Unreported::alive) return true;
     const auto& all = processes_.all();
-    return all.empty() || std::any_of(all.begin(), all.end(), [&](const auto& item) {
-               const auto& seen = item.second;
-               return (seen.record.role == role || seen.record.role == kStandalone) &&
-                      !Processes::is_gone(seen, now);
-           });
+    return std::any_of(all.begin(), all.end(), [now = clock_.wall()](const auto& item) {
+        return item.second.record.role == kEndpoint && !Processes::is_gone(item.second, now);
+    });
 }
 
 void OwnershipView::tell(const cluster::ProcessRecord& process) {
@@ -178,14 +184,13 @@ std::vector<ProcessFacts> OwnershipView::processes(core::Duration history_window
 }
 
 std::vector<HomelessFacts> OwnershipView::homeless() const {
-    const std::scoped_lock lock{mutex_};
     std::vector<HomelessFacts> out;
-    for (const auto& [role, fold] : folds_) {
-        if (fold.nodes().empty() && fold.placed().empty()) continue;  // it has never run
-        HomelessFacts facts{.role = role, .partitions = {}};
-        for (core::Partition p = 0; p < fold.partitions(); ++p) {
-            const auto placement = fold.placement(p);
-            if (!placement || !lives(fold, placement->home)) facts.partitions.push_back(p);
+    for (const auto& role : roles()) {
+        HomelessFacts facts{.role = role.role, .partitions = {}};
+        for (const auto& one : role.partitions) {
+            if (one.state == cluster::PartitionState::unplaced) {
+                facts.partitions.push_back(one.partition);
+            }
         }
         if (!facts.partitions.empty()) out.push_back(std::move(facts));
     }
@@ -199,7 +204,7 @@ std::vector<HotFacts> OwnershipView::hot() const {
             if (!one.hot) continue;
             out.push_back({.role = role.role,
                            .partition = one.partition,
-                           .home = home_of(role.role, one.partition),
+                           .home = reader_of(role.role, one.partition).name,
                            .load = one.load.value_or(0)});
         }
     }

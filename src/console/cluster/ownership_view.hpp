@@ -3,6 +3,7 @@
 #include "cluster/overview.hpp"
 #include "console/cluster/process_facts.hpp"
 #include "console/cluster/processes.hpp"
+#include "console/lag/lag_table.hpp"
 #include "core/clock.hpp"
 #include "core/partition.hpp"
 #include "fold/topic_state.hpp"
@@ -10,32 +11,43 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace beckon::console {
 
-/// Follows the log topic `ownership` for pages that show the home of every role's partitions, and
-/// its processes. Folds it in memory from the topic's start. The executor's thread, except where it
-/// says otherwise.
+/// What a node's life says whose process has reported nothing to the log, or that it has ended.
+enum class Unreported : std::uint8_t {
+    alive,  ///< on the embedded log of a running process: nothing is reported there
+    dead,   ///< on Kafka, where a process reports itself before its role begins
+};
+
+/// Follows the log topic `ownership` for the console and for `beckon cluster`, `lag` and `doctor`:
+/// the home of every role's partitions, and the processes, each with its life
+/// (cluster/liveness.hpp). Folds it in memory from the topic's start. While no broker answers,
+/// every process is silent: that is no sign of death. The executor's thread, except where it says
+/// otherwise.
 class OwnershipView {
 public:
+    struct Options {
+        core::Partition partitions = 0;
+        Unreported unreported = Unreported::dead;
+    };
     /// The clock outlives it.
-    OwnershipView(core::Partition partitions, log::EventLog& log, core::Executor& executor,
+    OwnershipView(Options options, log::EventLog& log, core::Executor& executor,
                   const core::Clock& clock);
     OwnershipView(const OwnershipView&) = delete;
     OwnershipView& operator=(const OwnershipView&) = delete;
 
     /// The roles that have ever run. A partition whose home does not live is unplaced. Any thread.
     std::vector<cluster::RoleOverview> roles() const;
-    /// The node that serves a partition of a role, as a person names it; empty: none that lives is
-    /// known. Any thread.
-    std::string home_of(const std::string& role, core::Partition partition) const;
+    /// The process that reads a partition for one of Beckon's groups, which have no members in
+    /// Kafka: the home, or any endpoint. `group`: without the prefix. Any thread.
+    Reader reader_of(const std::string& group, core::Partition partition) const;
     /// HOST:PORT of the ops port of each edge that lives: the host of its link address, and the
     /// port that its process reports. Any thread.
     std::vector<std::string> ops_ports_of_edges() const;
-    /// Whether a process of the role lives, as far as processes are known at all. Any thread.
-    bool any_alive(const std::string& role) const;
     /// The report of this process, where it does not publish it.
     void tell(const cluster::ProcessRecord& process);
     /// The processes that live, and those that were silent for less than the history window and
@@ -54,17 +66,20 @@ private:
     void changed();
     core::Timestamp heard(const core::RecordView& record) const;
     const Processes::Seen* process_of(const std::string& role, const std::string& id) const;
+    std::string home_of(const std::string& role, core::Partition partition) const;
+    bool any_endpoint_lives() const;
     bool lives(const cluster::OwnershipFold& fold, const core::NodeId& node) const;
-    bool any_lives() const;
+    bool log_answers() const;
     ProcessFacts facts_of(const Processes::Seen& seen, core::Timestamp now) const;
 
     const core::Clock& clock_;
-    const core::Partition partitions_;
+    const Options options_;
     mutable std::mutex mutex_;
     std::map<std::string, cluster::OwnershipFold> folds_;  ///< by role; under mutex_, as the next
     Processes processes_;
     bool complete_ = false;
-    fold::TopicState state_;  ///< first to go: it calls us
+    std::optional<core::Timestamp> read_at_;  ///< when all of it was read first
+    fold::TopicState state_;                  ///< first to go: it calls us
 };
 
 }  // namespace beckon::console

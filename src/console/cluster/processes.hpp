@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cluster/liveness.hpp"
 #include "core/clock.hpp"
 #include "core/record.hpp"
 #include "records/process.hpp"
@@ -15,9 +16,6 @@ namespace beckon::console {
 class Processes {
 public:
     static constexpr std::size_t kProcessesMax = 1'000;
-    /// A process that was silent for so long is gone: two of its records are missing, and a third
-    /// is late.
-    static constexpr core::Duration kGoneAfter = cluster::kProcessEvery * 5 / 2;
     /// Two records that are closer together give no rate.
     static constexpr core::Duration kRateMin = std::chrono::seconds{1};
 
@@ -45,7 +43,7 @@ public:
     const Seen* find(const std::string& role, const std::string& id) const;
 
     static bool is_gone(const Seen& seen, core::Timestamp now) {
-        return now - seen.at > kGoneAfter;
+        return !cluster::is_alive({.member = true, .silent = now - seen.at});
     }
 
 private:

@@ -33,7 +33,7 @@ public:
     struct Context {
         log::Groups& groups;  ///< used on the thread alone; outlives it, as the clock does
         const core::Clock& clock;
-        OwnerOf owner_of = {};
+        ReaderOf reader_of = {};
         DelayOf delay_of = {};
     };
     /// `polled` is called on the thread after each poll.

@@ -101,9 +101,13 @@ void LagTable::learn(const Probe& probe, core::Timestamp appended) {
     }
 }
 
-Facts LagTable::facts(const log::GroupPosition& one, const Known& known, bool owned) const {
+Facts LagTable::facts(const log::GroupPosition& one, const Known& known,
+                      const Reader& reader) const {
     const auto& [series, times] = known;
-    Facts facts{.lag = lag_of(one), .unmoved = now_ - series->moved_at, .owned = owned};
+    Facts facts{.lag = lag_of(one),
+                .unmoved = now_ - series->moved_at,
+                .owned = !reader.name.empty(),
+                .dead = reader.dead};
     const auto since = std::find_if(series->samples.begin(), series->samples.end(),
                                     [&](const Sample& l) { return now_ - l.time <= kRateWindow; });
     facts.position_rate = rate(one.position - since->position, now_ - since->time);
@@ -119,10 +123,12 @@ LagRow LagTable::row(const log::GroupPosition& one, const Known& known) const {
     LagRow row;
     row.group = one.group;
     row.where = one.where;
-    row.owner = one.owner.empty() && owner_of_ ? owner_of_(one.group, one.where) : one.owner;
+    Reader reader{.name = one.owner};
+    if (one.owner.empty() && reader_of_) reader = reader_of_(one.group, one.where);
+    row.owner = reader.name;
     row.position = one.position;
     row.ends = one.ends;
-    row.facts = facts(one, known, !row.owner.empty());
+    row.facts = facts(one, known, reader);
     row.aged = row.facts.lag == 0 || known.times->at(first_waiting(one)).has_value();
     row.status = status_of(row.facts);
     row.why = reason(row.status, row.facts);

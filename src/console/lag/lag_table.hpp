@@ -43,8 +43,12 @@ bool same_place(const LagRow& a, const LagRow& b);
 /// True if their values are the same.
 bool same_news(const LagRow& a, const LagRow& b);
 
-/// The reader of a partition of a group whose members do not name it; empty: none is known.
-using OwnerOf = std::function<std::string(const std::string& group, const log::NamedPartition&)>;
+/// The reader of a partition of a group whose members do not name it.
+struct Reader {
+    bool dead = false;  ///< it is known that no living process reads it
+    std::string name;   ///< empty: none is known
+};
+using ReaderOf = std::function<Reader(const std::string& group, const log::NamedPartition&)>;
 
 /// How long records of a topic wait on purpose, as in the delay topics of the role retry; zero:
 /// they do not.
@@ -70,8 +74,8 @@ public:
     static constexpr std::size_t kHistory = 60;
     static constexpr std::chrono::seconds kRateWindow{60};
 
-    explicit LagTable(OwnerOf owner_of = {}, DelayOf delay_of = {})
-        : owner_of_(std::move(owner_of)), delay_of_(std::move(delay_of)) {}
+    explicit LagTable(ReaderOf reader_of = {}, DelayOf delay_of = {})
+        : reader_of_(std::move(reader_of)), delay_of_(std::move(delay_of)) {}
 
     /// `now`: when it was taken, by the clock of append times as far as it is known.
     void update(log::GroupsSnapshot snapshot, core::Timestamp now);
@@ -108,10 +112,10 @@ private:
 
     Known remember(const log::GroupPosition& one);
     LagRow row(const log::GroupPosition& one, const Known& known) const;
-    Facts facts(const log::GroupPosition& one, const Known& known, bool owned) const;
+    Facts facts(const log::GroupPosition& one, const Known& known, const Reader& reader) const;
     static std::vector<core::Offset> history(const Series& series);
 
-    const OwnerOf owner_of_;
+    const ReaderOf reader_of_;
     const DelayOf delay_of_;
     log::GroupsSnapshot snapshot_;
     core::Timestamp now_{};

@@ -36,6 +36,7 @@ std::string_view to_string(Status status) {
 
 Status status_of(const Facts& facts) {
     if (facts.lag <= 0 || waits_on_purpose(facts)) return Status::ok;
+    if (facts.dead) return Status::stopped;
     if (facts.unmoved >= kUnmovedMax) return facts.owned ? Status::stalled : Status::stopped;
     if (facts.behind <= kBehindMax) return Status::ok;
     return comes_nearer(facts) ? Status::restoring : Status::slow;
@@ -54,6 +55,7 @@ std::string reason(Status status, const Facts& facts) {
             return "the position has not moved for " + seconds_text(facts.unmoved) +
                    ", though a member has the partition";
         case Status::stopped:
+            if (facts.dead) return "no process that reads the partition is alive";
             return "the position has not moved for " + seconds_text(facts.unmoved) +
                    ", and no member has the partition";
     }

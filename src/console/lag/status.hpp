@@ -18,7 +18,8 @@ enum class Status : std::uint8_t {
     restoring,  ///< far behind, and the lag shrinks
     slow,       ///< far behind, and the lag does not shrink
     stalled,    ///< records wait, a member reads the partition, and the position does not move
-    stopped,    ///< records wait, and no member is known to read the partition
+    stopped,    ///< records wait, and nobody reads: the reader is dead, or none is known and the
+                ///< position does not move
 };
 /// "OK", "RESTORING", "SLOW", "STALLED", "STOPPED".
 std::string_view to_string(Status status);
@@ -36,6 +37,7 @@ struct Facts {
     core::Duration behind{};   ///< the age of the oldest record that waits
     core::Duration unmoved{};  ///< how long the position has not moved
     bool owned = false;        ///< a member is known to read the partition
+    bool dead = false;         ///< it is known that no living process reads it
     core::Duration delay{};    ///< records of a delay topic wait for so long on purpose
     double position_rate = 0;  ///< records read per second, recently
     double append_rate = 0;    ///< records appended per second, recently

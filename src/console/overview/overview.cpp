@@ -12,7 +12,8 @@ std::vector<GroupFacts> groups_of(const LagPage& page) {
     std::map<std::string, GroupFacts> groups;
     std::map<std::string, std::set<std::string>> owners;
     for (const auto& row : page.rows) {
-        if (row.status == Status::ok && row.loss == Loss::none) continue;
+        // That nobody lives who reads is a finding of the role or of its partitions.
+        if ((row.status == Status::ok || row.facts.dead) && row.loss == Loss::none) continue;
         auto& group = groups[row.group];
         group.group = row.group;
         group.status = std::max(group.status, row.status);

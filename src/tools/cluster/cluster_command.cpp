@@ -1,6 +1,7 @@
 #include "app/command/output.hpp"
 #include "app/command_line.hpp"
-#include "core/pause.hpp"
+#include "app/exit_codes.hpp"
+#include "console/cluster/cluster_json.hpp"
 #include "tools/cluster/cluster_tool.hpp"
 #include "tools/commands.hpp"
 #include "tools/running/tool_log.hpp"
@@ -24,30 +25,32 @@ struct ClusterOptions {
     bool watch = false;
 };
 
-/// One poll; false if the log did not answer.
-bool show_cluster(log::EventLog& log, const ClusterOptions& options, core::Partition partitions) {
-    const auto view = read_cluster(log, options.role, partitions, kTimeout);
-    if (!view) {
-        app::print_error("beckon: " + view.error().message);
-        return false;
+/// One poll; returns the exit code.
+int show_cluster(log::EventLog& log, Ownership& ownership, const ClusterOptions& options) {
+    const auto role = read_cluster(log, ownership, options.role, kTimeout);
+    if (!role) {
+        app::print_error("beckon: " + role.error().message);
+        return app::kFailed;
     }
     if (options.json) {
-        app::print_line(cluster_json(*view));
+        app::print_line(console::to_json({*role}, true));
     } else {
-        std::cout << (options.watch ? kClear : "") << cluster_table(*view) << std::flush;
+        std::cout << (options.watch ? kClear : "") << cluster_table(*role) << std::flush;
     }
-    return true;
+    return is_well(*role) ? app::kDone : app::kNothingFound;
 }
 
 int run_cluster(app::Config config, const ClusterOptions& options) {
     ToolLog log{config};
-    const auto partitions = log.control().partitions;
-    if (!options.watch) return show_cluster(log.log(), options, partitions) ? 0 : 1;
+    Ownership ownership{{.partitions = log.control().partitions, .unreported = log.unreported()},
+                        log.log()};
+    if (!options.watch) return show_cluster(log.log(), ownership, options);
     std::stop_source over;
     const app::StopSignals signals{[&over] { over.request_stop(); }};
-    do {
-        show_cluster(log.log(), options, partitions);
-    } while (core::pause(over.get_token(), kWatchEvery));
+    while (!over.stop_requested()) {
+        show_cluster(log.log(), ownership, options);
+        ownership.follow(kWatchEvery);
+    }
     return 0;
 }
 
@@ -56,7 +59,9 @@ int run_cluster(app::Config config, const ClusterOptions& options) {
 void add_cluster_command(app::CommandLine& line) {
     static ClusterOptions options;
     auto& command = line.add_configured(
-        line.top(), "cluster", "Show the nodes of a role, and the home of each partition",
+        line.top(), "cluster",
+        "Show the nodes of a role, and the home of each partition. Exit code 3: a partition has "
+        "no living home",
         app::Reader::log, [](app::Config config, const app::Sources&) {
             return run_cluster(std::move(config), options);
         });

@@ -32,10 +32,6 @@ void add_certificates(const app::Config& config, Findings& findings) {
     add("retry", config.retry.tls_certificate, config.retry.tls_key);
 }
 
-void add(Findings& findings, const Findings& more) {
-    findings.insert(findings.end(), more.begin(), more.end());
-}
-
 /// `named`: the operator has named the role, so that its rights are tried too.
 Findings examine(const app::Config& config, app::Reader role, bool named) {
     const bool clients = role == app::Reader::standalone || role == app::Reader::edge;
@@ -43,10 +39,10 @@ Findings examine(const app::Config& config, app::Reader role, bool named) {
                       check_key_ring(config), check_clock()};
     if (clients) findings.push_back(check_descriptors(config.edge.connections_max));
     add_certificates(config, findings);
-    add(findings, check_log(config, named ? std::optional{role} : std::nullopt));
+    append(findings, check_log(config, named ? std::optional{role} : std::nullopt));
     findings.push_back(check_process(config, app::DataDirectory::in_use(config.data)));
     const auto& url = config.endpoint.public_url;
-    if (!url.empty()) add(findings, check_public_url(url, core::SystemClock{}.wall()));
+    if (!url.empty()) append(findings, check_public_url(url, core::SystemClock{}.wall()));
     return findings;
 }
 

@@ -21,6 +21,10 @@ std::string padded(std::string_view text, std::size_t width) {
 
 }  // namespace
 
+void append(Findings& findings, const Findings& more) {
+    findings.insert(findings.end(), more.begin(), more.end());
+}
+
 std::string_view to_string(Verdict verdict) {
     switch (verdict) {
         case Verdict::good: return "ok";

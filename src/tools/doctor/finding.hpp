@@ -24,6 +24,7 @@ struct Finding {
     bool operator==(const Finding&) const = default;
 };
 using Findings = std::vector<Finding>;
+void append(Findings& findings, const Findings& more);
 
 /// One line each.
 std::string findings_text(const Findings& findings);

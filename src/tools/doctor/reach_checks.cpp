@@ -3,12 +3,14 @@
 #include "app/installation/installation.hpp"
 #include "app/installation/key_ring_guard.hpp"
 #include "app/process/process.hpp"
+#include "console/overview/verdict.hpp"
 #include "core/json_text.hpp"
 #include "core/setup_error.hpp"
 #include "fetch/transfer.hpp"
 #include "log/topics_admin.hpp"
 #include "tools/doctor/rights_check.hpp"
 #include "tools/running/ops_client.hpp"
+#include "tools/running/ownership.hpp"
 #include "tools/running/tool_log.hpp"
 
 #include <chrono>
@@ -100,6 +102,33 @@ Findings topics_findings(const app::Config& config, const log::Control& control)
     return findings;
 }
 
+/// Which processes live, and what they report of themselves: in the console's words.
+Findings process_findings(const app::Config& config, const log::Control& control,
+                          log::EventLog& log) {
+    Ownership ownership{{.partitions = control.partitions}, log};
+    if (const auto read = ownership.read(kTimeout); !read) {
+        return {{Verdict::unknown, "processes", read.error().message, ""}};
+    }
+    auto& view = ownership.view();
+    const console::Installation facts{.complete = true,
+                                      .processes = view.processes(config.layout.history_window),
+                                      .homeless = view.homeless(),
+                                      .hot = view.hot()};
+    if (facts.processes.empty()) {
+        return {{Verdict::unknown, "processes", "none has reported itself yet", ""}};
+    }
+    Findings findings;
+    for (const auto& one : console::judge(facts).findings) {
+        findings.push_back({one.level == console::Level::bad ? Verdict::bad : Verdict::doubtful,
+                            "processes", one.what, one.todo});
+    }
+    if (findings.empty()) {
+        findings.push_back({.what = "processes",
+                            .detail = std::to_string(facts.processes.size()) + ", all are well"});
+    }
+    return findings;
+}
+
 }  // namespace
 
 Findings check_log(app::Config config, std::optional<app::Reader> role) {
@@ -113,12 +142,9 @@ Findings check_log(app::Config config, std::optional<app::Reader> role) {
                                      std::to_string(control.partitions) + " partitions"},
                           fingerprint_finding(config, control)};
         if (kafka) {
-            const auto topics = topics_findings(config, control);
-            findings.insert(findings.end(), topics.begin(), topics.end());
-        }
-        if (kafka && role) {
-            const auto rights = check_rights(config, control, *role);
-            findings.insert(findings.end(), rights.begin(), rights.end());
+            append(findings, topics_findings(config, control));
+            append(findings, role ? check_rights(config, control, *role)
+                                  : process_findings(config, control, log.log()));
         }
         return findings;
     } catch (const core::SetupError& error) {

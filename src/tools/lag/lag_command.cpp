@@ -13,10 +13,12 @@
 #include "log/kafka/kafka_log.hpp"
 #include "tools/commands.hpp"
 #include "tools/running/ops_client.hpp"
+#include "tools/running/ownership.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -46,28 +48,46 @@ constexpr int kBehind = 3;
 
 /// Between the two polls that a rate needs, and between two tables of --watch.
 constexpr std::chrono::seconds kBetween{2};
+/// For reports of processes, before each poll.
+constexpr std::chrono::milliseconds kFollow{100};
 constexpr const char* kClearScreen = "\033[H\033[2J";
 constexpr long kOk = 200;
-constexpr std::chrono::milliseconds kControlTimeout{5'000};
+constexpr std::chrono::milliseconds kLogTimeout{5'000};
 
 using Sample = std::function<LagPage()>;
 
-/// The delays of the tiers; none where there is no installation of Beckon.
-std::vector<std::chrono::seconds> read_tiers(const app::Config& config) {
-    const auto log = log::open_kafka_log(config.kafka);
-    const auto control = log::read_control(*log, kControlTimeout);
-    return control ? control->tiers : std::vector<std::chrono::seconds>{};
-}
+/// The brokers' groups, without anything of ours that runs; of Beckon's own groups with the
+/// processes that read them.
+struct Brokers {
+    explicit Brokers(const app::Config& config)
+        : groups(log::open_kafka_groups(config.kafka)), log(log::open_kafka_log(config.kafka)) {
+        table.emplace();
+        const auto control = log::read_control(*log, kLogTimeout);
+        if (!control) return;  // there is no installation of Beckon
+        ownership.emplace(console::OwnershipView::Options{.partitions = control->partitions}, *log);
+        if (const auto read = ownership->read(kLogTimeout); !read) {
+            app::print_error("beckon: which processes live is not known: " + read.error().message);
+        }
+        table.emplace(
+            [this, prefix = config.kafka.prefix](const auto& group, const auto& where) {
+                if (!group.starts_with(prefix)) return console::Reader{};
+                return ownership->view().reader_of(group.substr(prefix.size()), where.partition);
+            },
+            console::delays_of_tiers(control->tiers, config.kafka.prefix));
+    }
+    LagPage poll() {
+        if (ownership) ownership->follow(kFollow);
+        return *console::poll(*table, *groups, core::SystemClock{}, {});
+    }
 
-/// Asks the brokers, without anything of ours that runs.
+    const std::unique_ptr<log::Groups> groups;
+    const std::unique_ptr<log::EventLog> log;
+    std::optional<Ownership> ownership;
+    std::optional<console::LagTable> table;
+};
+
 Sample read_brokers(const app::Config& config) {
-    std::shared_ptr<log::Groups> groups = log::open_kafka_groups(config.kafka);
-    const auto table = std::make_shared<console::LagTable>(
-        console::OwnerOf{}, console::delays_of_tiers(read_tiers(config), config.kafka.prefix));
-    return [groups, table] {
-        const core::SystemClock clock;
-        return *console::poll(*table, *groups, clock, {});
-    };
+    return [brokers = std::make_shared<Brokers>(config)] { return brokers->poll(); };
 }
 
 Sample read_process(const app::Config& config) {

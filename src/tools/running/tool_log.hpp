@@ -2,6 +2,7 @@
 
 #include "app/config/config.hpp"
 #include "app/installation/installation.hpp"
+#include "console/cluster/ownership_view.hpp"
 #include "log/control.hpp"
 #include "log/event_log.hpp"
 
@@ -24,6 +25,10 @@ public:
     log::EventLog& log() { return running_ ? *running_ : installation_->log(); }
     /// Throws StartupError.
     const log::Control& control();
+    /// Whether nodes live whose processes report nothing to this log.
+    console::Unreported unreported() const {
+        return running_ ? console::Unreported::alive : console::Unreported::dead;
+    }
 
 private:
     std::unique_ptr<log::EventLog> running_;  ///< one of the two

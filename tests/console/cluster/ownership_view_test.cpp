@@ -50,7 +50,7 @@ TEST_CASE("the page shows the home of each partition, and moves under way", "[co
         .role = "edge", .partition = 0, .home = kA, .standbys = {kB}, .epoch = 1}));
     world.write(encode(cluster::PlacementRecord{
         .role = "edge", .partition = 1, .home = kB, .standbys = {}, .epoch = 1}));
-    OwnershipView view{2, world.log, world.executor, world.clock};
+    OwnershipView view{{2, Unreported::alive}, world.log, world.executor, world.clock};
     REQUIRE(world.wait([&] { return view.complete(); }));
 
     const auto roles = view.roles();
@@ -59,15 +59,16 @@ TEST_CASE("the page shows the home of each partition, and moves under way", "[co
     REQUIRE(roles[0].partitions.size() == 2);
     CHECK(roles[0].partitions[0].state == cluster::PartitionState::serving);
     CHECK(roles[0].partitions[1].state == cluster::PartitionState::restoring);
-    CHECK(view.home_of("edge", 1) == "node-b");
-    CHECK(view.home_of("retry", 1).empty());
+    CHECK(view.reader_of("edge", 1).name == "node-b");
+    CHECK(view.reader_of("retry", 1).dead);
+    CHECK_FALSE(view.reader_of("of-others", 1).dead);
 }
 
 TEST_CASE("a node that goes is gone from the page", "[console]") {
     Ownership world;
     world.write(
         encode(cluster::NodeRecord{.role = "retry", .node = kA, .link_url = "", .ready = {}}));
-    OwnershipView view{1, world.log, world.executor, world.clock};
+    OwnershipView view{{1, Unreported::alive}, world.log, world.executor, world.clock};
     REQUIRE(world.wait([&] { return view.roles().size() == 1; }));
     world.write(encode(cluster::NodeRecord{
         .role = "retry", .node = kA, .link_url = "", .ready = {}, .removed = true}));
@@ -91,7 +92,8 @@ TEST_CASE("the page names links, clients and both nodes of a hand-over", "[conso
     apply(encode(cluster::PlacementRecord{
         .role = "edge", .partition = 0, .home = kB, .standbys = {kA}, .epoch = 1}));
     apply(encode(cluster::EpochRecord{.role = "edge", .partition = 0, .epoch = 4, .node = kA}));
-    const auto page = nlohmann::json::parse(to_json({overview_of(fold)}, true));
+    const auto page =
+        nlohmann::json::parse(to_json({overview_of(fold, [](const auto&) { return true; })}, true));
     const auto& node = page["roles"][0]["nodes"][0];
     CHECK(node["clients"] == 7);
     CHECK(node["links"] == nlohmann::json{"node-b"});
@@ -114,17 +116,15 @@ TEST_CASE("a partition whose home is gone has no living owner", "[console]") {
     process.name = "edge-1:8080";
     process.at = process.started = world.clock.wall();
     world.write(encode(process));
-    OwnershipView view{1, world.log, world.executor, world.clock};
+    OwnershipView view{{1, Unreported::alive}, world.log, world.executor, world.clock};
     REQUIRE(world.wait([&] { return view.complete(); }));
-    CHECK(view.home_of("edge", 0) == "edge-1");
-    CHECK(view.any_alive("edge"));
-    CHECK_FALSE(view.any_alive("endpoint"));
+    CHECK(view.reader_of("edge", 0).name == "edge-1");
     CHECK(view.homeless().empty());
     CHECK(view.roles()[0].partitions[0].state == cluster::PartitionState::serving);
 
     world.write(encode(cluster::NodeRecord{
         .role = "edge", .node = kA, .link_url = "", .ready = {}, .removed = true}));
-    REQUIRE(world.wait([&] { return view.home_of("edge", 0).empty(); }));
+    REQUIRE(world.wait([&] { return view.reader_of("edge", 0).dead; }));
     const auto homeless = view.homeless();
     REQUIRE(homeless.size() == 1);
     CHECK(homeless[0].partitions == std::vector{0});
@@ -141,7 +141,7 @@ TEST_CASE("a hot partition is shown with its home", "[console]") {
         world.write(encode(cluster::PlacementRecord{
             .role = "edge", .partition = p, .home = kA, .standbys = {}, .epoch = 0}));
     }
-    OwnershipView view{2, world.log, world.executor, world.clock};
+    OwnershipView view{{2, Unreported::alive}, world.log, world.executor, world.clock};
     REQUIRE(world.wait([&] { return view.complete(); }));
     const auto hot = view.hot();
     REQUIRE(hot.size() == 1);
@@ -152,4 +152,77 @@ TEST_CASE("a hot partition is shown with its home", "[console]") {
     CHECK(page["roles"][0]["partitions"][0]["hot"] == false);
     CHECK(page["roles"][0]["partitions"][1]["hot"] == true);
     CHECK(page["roles"][0]["partitions"][1]["load"] == 5'000);
+}
+
+namespace {
+
+/// The system's clock, so much later.
+struct ShiftedClock final : core::Clock {
+    explicit ShiftedClock(std::chrono::seconds shift) : by(shift) {}
+    core::Timestamp wall() const override { return core::SystemClock{}.wall() + by; }
+    core::MonoTime mono() const override { return core::SystemClock{}.mono(); }
+    std::chrono::seconds by;
+};
+
+/// An edge with partition 0, whose process was heard of last at `heard`.
+void write_edge(Ownership& world, core::Timestamp heard) {
+    world.write(encode(cluster::NodeRecord{.role = "edge",
+                                           .node = kA,
+                                           .link_url = "a:8081",
+                                           .ready = {0},
+                                           .clients = 7,
+                                           .name = "disk-a"}));
+    world.write(encode(cluster::PlacementRecord{
+        .role = "edge", .partition = 0, .home = kA, .standbys = {}, .epoch = 0}));
+    cluster::ProcessRecord process;
+    process.role = "edge";
+    process.id = "disk-a";
+    process.name = "edge-1:8080";
+    process.at = process.started = heard;
+    world.write(encode(process));
+}
+
+}  // namespace
+
+TEST_CASE("the last node of a role that is silent is dead, though no controller removes it",
+          "[console]") {
+    Ownership world;
+    write_edge(world, world.clock.wall());
+    const ShiftedClock later{26s};
+    OwnershipView view{{1}, world.log, world.executor, later};
+    REQUIRE(world.wait([&] { return view.complete(); }));
+    const auto roles = view.roles();
+    REQUIRE(roles.size() == 1);
+    CHECK_FALSE(roles[0].nodes[0].alive);
+    CHECK_FALSE(roles[0].nodes[0].clients);
+    CHECK(roles[0].partitions[0].state == cluster::PartitionState::unplaced);
+    CHECK(view.reader_of("edge", 0).dead);
+    CHECK(view.reader_of("endpoint", 0).dead);
+    CHECK(view.homeless().size() == 1);
+}
+
+TEST_CASE("a silence of all processes is no death once the log was read long ago", "[console]") {
+    Ownership world;
+    ShiftedClock now{0s};
+    write_edge(world, now.wall());
+    OwnershipView view{{1}, world.log, world.executor, now};
+    REQUIRE(world.wait([&] { return view.complete(); }));
+    now.by = 60s;
+    CHECK(view.roles()[0].nodes[0].alive);
+    CHECK(view.homeless().empty());
+    CHECK_FALSE(view.reader_of("edge", 0).dead);
+}
+
+TEST_CASE("a node whose process has said that it ended is dead, though its record stands",
+          "[console]") {
+    Ownership world;
+    write_edge(world, world.clock.wall());
+    cluster::ProcessRecord ended;
+    ended.role = "edge";
+    ended.id = "disk-a";
+    ended.removed = true;
+    world.write(encode(ended));
+    OwnershipView view{{1}, world.log, world.executor, world.clock};
+    REQUIRE(world.wait([&] { return view.complete(); }));
+    CHECK_FALSE(view.roles()[0].nodes[0].alive);
 }

@@ -15,7 +15,7 @@ core::Timestamp at(std::chrono::seconds time) { return core::Timestamp{1'000'000
 /// Polls of one group at one partition.
 class Polls {
 public:
-    explicit Polls(OwnerOf owner_of = {}) : table(std::move(owner_of)) {}
+    explicit Polls(ReaderOf reader_of = {}) : table(std::move(reader_of)) {}
 
     LagRow poll(std::chrono::seconds time, core::Offset position, core::Offset end,
                 core::Offset start = 0) {
@@ -128,12 +128,19 @@ TEST_CASE("a position that does not move is STALLED with an owner, STOPPED witho
 
 TEST_CASE("a group without members is owned by the node that the cluster names", "[console]") {
     Polls polls{[](const auto& group, const auto& where) {
-        return group == "billing" && where == kWhere ? "node-7" : "";
+        return Reader{.name = group == "billing" && where == kWhere ? "node-7" : ""};
     }};
     polls.owner = "";
     const auto row = polls.poll(0s, 0, 0);
     CHECK(row.owner == "node-7");
     CHECK(row.facts.owned);
+}
+
+TEST_CASE("a group whose reader is dead is STOPPED at the first poll", "[console]") {
+    Polls polls{[](const auto&, const auto&) { return Reader{.dead = true}; }};
+    polls.owner = "";
+    CHECK(polls.poll(0s, 100, 100).status == Status::ok);
+    CHECK(polls.poll(2s, 100, 130).status == Status::stopped);
 }
 
 TEST_CASE("retention that comes near is said in the row", "[console]") {

@@ -34,6 +34,10 @@ TEST_CASE("the word follows from lag, age, movement, owner and rates", "[console
          {.lag = 1, .behind = 1s, .unmoved = 30s, .owned = true},
          Status::stalled},
         {"unmoved without one", {.lag = 1, .behind = 1s, .unmoved = 30s}, Status::stopped},
+        {"its reader is dead",
+         {.lag = 1, .behind = 1s, .unmoved = 2s, .dead = true},
+         Status::stopped},
+        {"its reader is dead, and nothing waits", {.dead = true}, Status::ok},
         {"unmoved with nothing to read", {.lag = 0, .unmoved = 30s}, Status::ok},
     };
     for (const auto& row : rows) {

@@ -1,5 +1,6 @@
 #include "tools/cluster/cluster_tool.hpp"
 
+#include "console/cluster/cluster_json.hpp"
 #include "core/clock.hpp"
 #include "log/blocking_executor.hpp"
 #include "records/ownership.hpp"
@@ -45,10 +46,11 @@ struct World {
         own(encode(EpochRecord{"edge", 0, 3, kOne}));
         own(encode(EpochRecord{"edge", 1, 4, kOne}));
     }
-    tools::ClusterView view() {
-        const auto view = tools::read_cluster(*log, "edge", kPartitions, 5s);
-        REQUIRE(view);
-        return *view;
+    cluster::RoleOverview view(console::Unreported unreported = console::Unreported::alive) {
+        tools::Ownership ownership{{kPartitions, unreported}, *log};
+        const auto role = tools::read_cluster(*log, ownership, "edge", 5s);
+        REQUIRE(role);
+        return *role;
     }
 
     core::SystemClock clock;
@@ -68,14 +70,15 @@ TEST_CASE("lag is what the home has not committed", "[cluster]") {
     world.log->commit("edge", {{where, 2}}, world.executor, [&](const auto&) { done = true; });
     REQUIRE(world.executor.wait_until([&] { return done; }, world.clock.mono() + 5s));
     const auto view = world.view();
-    CHECK(view.lags == std::map<core::Partition, std::int64_t>{{0, 3}});  // nobody else reports
+    CHECK(view.partitions[0].lag == 3);
+    CHECK_FALSE(view.partitions[1].lag);  // nobody else reports
 }
 
 TEST_CASE("a cluster that never was says so", "[cluster]") {
     World world;
     CHECK(tools::cluster_table(world.view()) ==
           "No node of the role edge has ever run on this log.\n");
-    CHECK(tools::cluster_json(world.view()) == R"({"role":"edge","nodes":[],"partitions":[]})");
+    CHECK_FALSE(tools::is_well(world.view()));
 }
 
 TEST_CASE("the table of a cluster has a row for each node and partition", "[cluster]") {
@@ -94,6 +97,22 @@ TEST_CASE("the table of a cluster has a row for each node and partition", "[clus
           "1111111111111111 (ready)\n");
 }
 
+TEST_CASE("nodes whose processes are dead are gone, and nobody has their partitions", "[cluster]") {
+    World world;
+    world.two_edges();
+    CHECK(tools::is_well(world.view()));
+    const auto dead = world.view(console::Unreported::dead);
+    CHECK_FALSE(tools::is_well(dead));
+    CHECK(tools::cluster_table(dead) ==
+          "NODE              LINK ADDRESS   CLIENTS  LINKS  HOME OF  STANDBY OF  \n"
+          "1111111111111111  10.0.0.1:8081  -        -      1        1           gone\n"
+          "2222222222222222  10.0.0.2:8081  -        -      1        1           gone\n"
+          "\n"
+          "PARTITION  HOME                     EPOCH  LAG  RECORDS/S  STANDBYS\n"
+          "0          1111111111111111 (gone)  3      -    -          2222222222222222 (gone)\n"
+          "1          2222222222222222 (gone)  4      -    -          1111111111111111 (gone)\n");
+}
+
 TEST_CASE("a hot partition is marked, with what to do", "[cluster]") {
     World world;
     world.two_edges();
@@ -107,7 +126,7 @@ TEST_CASE("a hot partition is marked, with what to do", "[cluster]") {
     CHECK(table.find("`beckon replay show --topic notifications --partition 1 --since -10s "
                      "--limit 20`") != std::string::npos);
     CHECK(table.find("Limit its sender.") != std::string::npos);
-    const auto json = tools::cluster_json(world.view());
-    CHECK(json.find(R"("load":250,"hot":false)") != std::string::npos);
-    CHECK(json.find(R"("load":9000,"hot":true)") != std::string::npos);
+    const auto json = console::to_json({world.view()}, true);
+    CHECK(json.find(R"("hot":false,"lag":null,"load":250)") != std::string::npos);
+    CHECK(json.find(R"("hot":true,"lag":null,"load":9000)") != std::string::npos);
 }

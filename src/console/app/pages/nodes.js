@@ -7,7 +7,6 @@ import { address } from '../route.js';
 /** @typedef {import('../types.js').ClusterRole} ClusterRole */
 /** @typedef {import('../types.js').ProcessNode} ProcessNode */
 /** @typedef {(id: string) => string} NameOf  a node's name for people, by its id in `ownership` */
-/** @typedef {(node: import('../types.js').ClusterNode) => boolean} IsGone */
 
 const ORDER = ['standalone', 'edge', 'endpoint', 'retry', 'reliability', 'console'];
 
@@ -85,28 +84,28 @@ function isPresent(role, node) {
 
 /**
  * A node's links in words, with the nodes that it has no link to.
- * @param {ClusterRole} role  @param {import('../types.js').ClusterNode} node  @param {NameOf} nameOf  @param {IsGone} isGone */
-function linkLine(role, node, nameOf, isGone) {
-    const others = role.nodes.filter((one) => one.id !== node.id && one.link && !isGone(one) && isPresent(role, one));
+ * @param {ClusterRole} role  @param {import('../types.js').ClusterNode} node  @param {NameOf} nameOf */
+function linkLine(role, node, nameOf) {
+    const others = role.nodes.filter((one) => one.id !== node.id && one.link && one.alive && isPresent(role, one));
     if (!node.link || !others.length) return null;
     const missing = others.filter((one) => !node.links.includes(one.id)).map((one) => nameOf(one.id));
     return h('span', { class: missing.length ? 'warn' : 'quiet' }, `links up: ${count(others.length - missing.length)} of ${count(others.length)}`,
         missing.length ? `, none to ${missing.join(', ')}` : '');
 }
 
-/** @param {ClusterRole} role  @param {import('../types.js').ClusterNode} node  @param {NameOf} nameOf  @param {IsGone} isGone */
-function nodeCard(role, node, nameOf, isGone) {
+/** @param {ClusterRole} role  @param {import('../types.js').ClusterNode} node  @param {NameOf} nameOf */
+function nodeCard(role, node, nameOf) {
     const homes = role.partitions.filter((one) => one.home === node.id && one.state !== 'unplaced');
     const standbys = role.partitions.filter((one) => one.standbys.includes(node.id));
     return h('article', { class: 'card' },
-        h('div', { class: 'head' }, h('strong', { title: node.id }, nameOf(node.id)), isGone(node) ? word('gone') : node.controller ? h('span', { class: 'quiet' }, 'controller') : null),
+        h('div', { class: 'head' }, h('strong', { title: node.id }, nameOf(node.id)), !node.alive ? word('gone') : node.controller ? h('span', { class: 'quiet' }, 'controller') : null),
         node.link ? h('span', { class: 'quiet mono' }, `link ${node.link}`) : null,
-        isGone(node) ? null : linkLine(role, node, nameOf, isGone),
+        !node.alive ? null : linkLine(role, node, nameOf),
         h('div', { class: 'cells', role: 'img', 'aria-label': `home of ${homes.length} partitions, standby of ${standbys.length}` },
             ...homes.map((one) => h('span', { class: one.moving ? 'cell moving' : 'cell' }, one.partition)),
             ...standbys.map((one) => h('span', { class: 'cell standby' }, one.partition))),
         h('span', { class: 'quiet' }, `home of ${count(homes.length)}${hasStandbys(role) ? `, standby of ${count(standbys.length)}` : ''}`),
-        node.clients === null || isGone(node) ? null : h('span', { class: 'clients' }, `${count(node.clients)} ${node.clients === 1 ? 'client' : 'clients'}`));
+        node.clients === null ? null : h('span', { class: 'clients' }, `${count(node.clients)} ${node.clients === 1 ? 'client' : 'clients'}`));
 }
 
 /** @param {import('../types.js').Placed} one  @param {NameOf} nameOf */
@@ -136,19 +135,20 @@ function hotLine(role) {
     return h('p', {}, `${hot.length === 1 ? 'Partition' : 'Partitions'} ${hot.join(', ')}: several times the records of the others, most often for one client. The newest records of its log name the client: limit its sender. More partitions do not divide one client; more edges leave its home less other work.`);
 }
 
-/** @param {ClusterRole} role  @param {NameOf} nameOf  @param {IsGone} isGone */
-function roleParts(role, nameOf, isGone) {
+/** @param {ClusterRole} role  @param {NameOf} nameOf */
+function roleParts(role, nameOf) {
     const columns = [{ title: 'Partition' }, { title: 'State' }, { title: 'Home' }, ...(hasStandbys(role) ? [{ title: 'Standbys' }] : []), { title: 'Records per second', class: 'num' }, { title: 'Lease epoch', class: 'num' }];
+    const dead = new Set(role.nodes.filter((node) => !node.alive).map((node) => node.id));
     const rows = role.partitions.map((one) => h('tr', {},
         h('th', { scope: 'row' }, TOPICS[role.name] ? link(address(['log', TOPICS[role.name], String(one.partition)]), one.partition, 'its records') : one.partition),
         h('td', {}, placedWord(one, nameOf)),
         h('td', {}, one.home ? `${nameOf(one.home)}${one.state === 'unplaced' ? ', gone' : ''}` : '–'),
-        hasStandbys(role) && h('td', {}, one.standbys.map((node) => (one.ready.includes(node) ? nameOf(node) : `${nameOf(node)} (warming up)`)).join(', ') || '–'),
+        hasStandbys(role) && h('td', {}, one.standbys.map((node) => `${nameOf(node)}${one.ready.includes(node) ? '' : dead.has(node) ? ' (gone)' : ' (warming up)'}`).join(', ') || '–'),
         h('td', { class: 'num' }, one.load === null ? '–' : count(one.load), ...(one.hot ? [' ', word('hot', 'several times the records of the others: see below')] : [])),
         h('td', { class: 'num' }, count(one.epoch))));
     return [h('h2', {}, `Role ${role.name}`),
         h('p', { class: 'quiet' }, ROLES[role.name] ?? null, ` The home of a partition serves it${hasStandbys(role) ? '; a standby keeps a copy and takes it over when the home dies' : ', and another process takes it over when the home dies'}. The lease epoch rises with every change of home.`),
-        h('div', { class: 'grid' }, ...role.nodes.filter((node) => isPresent(role, node)).map((node) => nodeCard(role, node, nameOf, isGone))),
+        h('div', { class: 'grid' }, ...role.nodes.filter((node) => isPresent(role, node)).map((node) => nodeCard(role, node, nameOf))),
         panel(`Partitions of ${role.name}`, table(columns, rows, `Partitions of ${role.name}`), hotLine(role))];
 }
 
@@ -177,7 +177,6 @@ export const nodes = {
         const names = new Map(roles.flatMap((role) => role.nodes.map((node) => [node.id, page.processes.find((one) => one.id === node.name)?.name ?? node.id])));
         const nameOf = (/** @type {string} */ id) => names.get(id) ?? id;
         const silent = logIsSilent(others.status);
-        const isGone = (/** @type {import('../types.js').ClusterNode} */ node) => !silent && page.processes.some((one) => one.id === node.name && one.gone);
         const partitions = roles.flatMap((role) => role.partitions);
         const processes = [...page.processes].sort((a, b) => Number(b.gone) - Number(a.gone) || Number(a.ready) - Number(b.ready) || ORDER.indexOf(a.role) - ORDER.indexOf(b.role) || a.name.localeCompare(b.name));
         const alive = processes.filter((one) => !one.gone);
@@ -192,7 +191,7 @@ export const nodes = {
                 ['Moving', count(partitions.filter((one) => one.moving).length), 'handed over or restoring'],
                 ['Without a standby', count(roles.filter(hasStandbys).flatMap((role) => role.partitions).filter((one) => one.state !== 'unplaced' && !one.standbys.length).length), 'no node could take over at once']),
             processTable(processes, silent),
-            ...(page.standalone ? standaloneParts(roles) : [handOvers(roles, nameOf), ...roles.flatMap((role) => roleParts(role, nameOf, isGone))]),
+            ...(page.standalone ? standaloneParts(roles) : [handOvers(roles, nameOf), ...roles.flatMap((role) => roleParts(role, nameOf))]),
         ]);
     },
 };

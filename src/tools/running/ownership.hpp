@@ -1,0 +1,39 @@
+#pragma once
+
+#include "console/cluster/ownership_view.hpp"
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "log/blocking_executor.hpp"
+#include "log/event_log.hpp"
+
+#include <chrono>
+
+namespace beckon::tools {
+
+/// `ownership` for commands, which have no loop: the console's view of it, which goes on while a
+/// command waits here. Blocks; one thread.
+class Ownership {
+public:
+    /// The log outlives it.
+    Ownership(console::OwnershipView::Options options, log::EventLog& log)
+        : view_(options, log, executor_, clock_) {}
+
+    /// Until all records are read. Errors: timed_out.
+    core::Result<void> read(std::chrono::milliseconds timeout) {
+        const auto until = clock_.mono() + timeout;
+        if (executor_.wait_until([this] { return view_.complete(); }, until)) return {};
+        return core::fail(core::Fault::timed_out, "the log topic ownership was not read in time");
+    }
+    /// Follows the log for so long.
+    void follow(core::Duration time) {
+        executor_.wait_until([] { return false; }, clock_.mono() + time);
+    }
+    console::OwnershipView& view() { return view_; }
+
+private:
+    core::SystemClock clock_;
+    log::BlockingExecutor executor_;
+    console::OwnershipView view_;
+};
+
+}  // namespace beckon::tools
