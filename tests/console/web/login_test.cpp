@@ -97,6 +97,14 @@ TEST_CASE("wrong tokens are counted by address, and never the right one", "[cons
     CHECK(login.try_token("no", kHere) == Answer::wrong);
 }
 
+TEST_CASE("a token with more behind it is wrong", "[console]") {
+    test::ManualClock clock;
+    Login login{kToken, clock};
+    for (const auto& more : {std::string(1, '\0'), std::string(60, '\0'), std::string{" "}}) {
+        CHECK(login.try_token(kToken + more, kHere) == Answer::wrong);
+    }
+}
+
 TEST_CASE("all addresses of an IPv6 host count as one", "[console]") {
     test::ManualClock clock;
     Login login{kToken, clock};
