@@ -10,16 +10,16 @@
 namespace beckon::core {
 
 std::size_t reserved_descriptors(std::size_t limit) {
-    constexpr std::size_t kLeast = 24;
-    constexpr std::size_t kEnough = 1'024;
-    return std::clamp(limit / 8, kLeast, kEnough);
+    constexpr std::size_t kLeast = 16;
+    constexpr std::size_t kEnough = 512;
+    return std::clamp(limit / 16, kLeast, kEnough);
 }
 
-bool is_reserved(int descriptor, std::size_t divisor) {
+bool is_reserved(int descriptor) {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
     const auto all = static_cast<std::size_t>(limit.rlim_cur);
-    return static_cast<std::size_t>(descriptor) + reserved_descriptors(all) / divisor >= all;
+    return static_cast<std::size_t>(descriptor) + reserved_descriptors(all) >= all;
 }
 
 bool has_descriptors(std::size_t count) {

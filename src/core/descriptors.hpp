@@ -11,13 +11,13 @@ namespace beckon::core {
 /// (docs/facts/libwebsockets.md). Any thread.
 std::size_t raise_descriptor_limit(std::size_t enough = std::numeric_limits<std::size_t>::max());
 
-/// The descriptors that connections leave free, for the log, the stores and those who operate the
-/// process: an eighth of the limit, 24 to 1,024 of them. Any thread.
+/// The descriptors that connections leave free for the log and the stores: a sixteenth of the
+/// limit, 16 to 512 of them. Any thread.
 std::size_t reserved_descriptors(std::size_t limit);
 /// Whether a descriptor that the process has just got is one of its last: fewer than
-/// reserved_descriptors() / `divisor` are left above it. The kernel gives the lowest number that is
-/// free. Any thread.
-bool is_reserved(int descriptor, std::size_t divisor = 1);
+/// reserved_descriptors() are left above it. The kernel gives the lowest number that is free. Any
+/// thread.
+bool is_reserved(int descriptor);
 
 /// Whether the process could open so many files now. Any thread.
 bool has_descriptors(std::size_t count);

@@ -159,9 +159,8 @@ void Watch::wait(Event event, std::function<void()> ready) {
     });
 }
 
-void Watch::close() {
-    error_code ignored;
-    impl_->stream.close(ignored);
+Descriptor Watch::release() {
+    return Descriptor{impl_->stream.is_open() ? impl_->stream.release() : -1};
 }
 
 }  // namespace beckon::net

@@ -58,7 +58,9 @@ public:
     /// Runs `ready` once, in a later turn of the loop; never after close().
     void wait(Event event, std::function<void()> ready);
     /// Closes the descriptor. Idempotent.
-    void close();
+    void close() { release(); }
+    /// The descriptor is the caller's; none if it was closed.
+    Descriptor release();
 
 private:
     struct Impl;

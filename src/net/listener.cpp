@@ -7,6 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -113,17 +114,24 @@ std::vector<Descriptor> listen_shared(const ListenOptions& options) {
     return listeners;
 }
 
-AcceptOutcome accept_some(int listener, int max, PortFor port, const Accepted& accepted) {
-    const std::size_t divisor = port == PortFor::clients ? 1 : 2;
+AcceptOutcome accept_some(int listener, int max, const Room& room, const Accepted& accepted) {
     for (int i = 0; i < max; ++i) {
         sockaddr_storage peer{};
         socklen_t size = sizeof peer;
-        Descriptor socket{::accept4(listener, reinterpret_cast<sockaddr*>(&peer), &size,
-                                    SOCK_NONBLOCK | SOCK_CLOEXEC)};
-        if (socket && core::is_reserved(socket.get(), divisor)) {
-            socket.reset();
-            errno = EMFILE;
-            return AcceptOutcome::exhausted;
+        const auto accept = [&] {
+            return Descriptor{::accept4(listener, reinterpret_cast<sockaddr*>(&peer), &size,
+                                        SOCK_NONBLOCK | SOCK_CLOEXEC)};
+        };
+        auto socket = accept();
+        if (!socket && errno == EMFILE && room()) socket = accept();
+        if (socket && core::is_reserved(socket.get())) {
+            auto place = room();
+            const bool moved = place && ::dup3(socket.get(), place.get(), O_CLOEXEC) >= 0;
+            socket = moved ? std::move(place) : Descriptor{};
+            if (!socket) {
+                errno = EMFILE;
+                return AcceptOutcome::exhausted;
+            }
         }
         if (socket) {
             accepted(std::move(socket), peer);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "net/descriptor.hpp"
-#include "net/port_for.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -40,10 +39,14 @@ inline constexpr int kAcceptPauseMs = 100;
 
 /// The descriptor is non-blocking.
 using Accepted = std::function<void(Descriptor socket, const sockaddr_storage& peer)>;
-/// Accepts up to `max` connections. errno has the reason when the outcome is `exhausted`: no
-/// descriptors are left, or only those that the port leaves. A connection that took one of those
-/// has been closed.
-AcceptOutcome accept_some(int listener, int max, PortFor port, const Accepted& accepted);
+/// A descriptor that the port gives for one more connection where the process has only its last
+/// ones left; none: the port has none to give.
+using Room = std::function<Descriptor()>;
+inline Descriptor no_room() { return {}; }
+/// Accepts up to `max` connections. errno has the reason when the outcome is `exhausted`: only the
+/// process's last descriptors are left (core::is_reserved()), and there is no room. A connection
+/// that took one of those has been closed.
+AcceptOutcome accept_some(int listener, int max, const Room& room, const Accepted& accepted);
 
 /// From here on the kernel lets no peer in through this listener: a handshake is left without an
 /// answer, until the listener is closed and the peer's next try is refused. Closing it at once

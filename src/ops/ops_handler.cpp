@@ -115,9 +115,9 @@ PageDone OpsHandler::promise(std::uint64_t id) {
 }
 
 HttpReply OpsHandler::answer(const net::HttpRequest& request) const {
-    if (request.method != Method::get && request.method != Method::head) {
+    if (request.method != Method::get) {
         auto reply = text_reply(405, "only GET and HEAD\n");
-        reply.add("Allow", "GET, HEAD");
+        reply.add("Allow", "GET");
         return reply;
     }
     if (request.body_too_large) return text_reply(413, "no body is read here\n");

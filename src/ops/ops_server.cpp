@@ -25,6 +25,8 @@ constexpr net::ConnectionTimes kTimes{.request = std::chrono::seconds{10},
                                       .linger = std::chrono::milliseconds{200},
                                       .last_request = std::chrono::milliseconds{50}};
 constexpr std::chrono::milliseconds kDrain{300};
+/// Twice those of other ports: what says what is wrong comes first.
+constexpr int kOwnDescriptors = 8;
 
 net::HttpServerOptions options_of(const OpsConfig& config) {
     net::HttpServerOptions options;
@@ -35,7 +37,7 @@ net::HttpServerOptions options_of(const OpsConfig& config) {
     options.limits = kLimits;
     options.times = kTimes;
     options.connections = {.total_max = kConnectionsMax};
-    options.port_for = net::PortFor::operators;
+    options.own_descriptors = kOwnDescriptors;
     options.when_full = net::WhenFull::replace_oldest;
     options.send_buffer_bytes = kSendBufferBytes;
     options.drain = kDrain;

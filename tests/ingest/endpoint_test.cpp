@@ -122,8 +122,9 @@ TEST_CASE("the answer to HEAD is a header alone, and the connection goes on", "[
     }
     const auto body = bytes.find("{");
     REQUIRE(body != std::string::npos);
-    CHECK(bytes.find("HTTP/1.1 404 Not Found") < bytes.find("HTTP/1.1 405 Method Not Allowed"));
-    CHECK(bytes.find("HTTP/1.1 200 OK") < body);
+    const auto first_good = bytes.find("HTTP/1.1 200 OK");
+    CHECK(bytes.find("HTTP/1.1 404 Not Found") < first_good);
+    CHECK(bytes.find("HTTP/1.1 200 OK", first_good + 1) < body);
     CHECK(bytes.substr(body, 15) == R"({"status":"OK",)");
 }
 
@@ -501,29 +502,30 @@ TEST_CASE("an endpoint may open as many descriptors as the system lets it", "[en
     CHECK(now.rlim_cur == before.rlim_max);
 }
 
-TEST_CASE("without descriptors accepting pauses and goes on later", "[endpoint]") {
+TEST_CASE("without other descriptors the port has its own, and ends who waits longest",
+          "[endpoint]") {
     auto config = ingest::EndpointConfig{};
     config.threads = 1;
     EndpointWorld world{config};
     auto socket = world.connect();
     socket.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
     CHECK(socket.read_reply().status == 200);
-    auto waiting = TestSocket::unconnected();
+    std::vector<TestSocket> more;
+    for (int i = 0; i < 8; ++i) more.push_back(TestSocket::unconnected());
     rlimit before{};
     ::getrlimit(RLIMIT_NOFILE, &before);
     auto none = before;
-    none.rlim_cur = static_cast<rlim_t>(waiting.fd()) + 1;
+    none.rlim_cur = static_cast<rlim_t>(more.back().fd()) + 1;
     ::setrlimit(RLIMIT_NOFILE, &none);
-    waiting.connect(world.endpoint_->port());
-    waiting.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
-    const bool paused = world.executor_.wait_until([&] {
-        world.executor_.post_after(milliseconds{1}, [] {});
-        return world.metrics_.text().find("beckon_ingest_accept_pauses_total 0") ==
-               std::string::npos;
-    });
+    for (auto& one : more) {
+        one.connect(world.endpoint_->port());
+        one.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
+        CHECK(one.read_reply().status == 200);
+    }
     ::setrlimit(RLIMIT_NOFILE, &before);
-    CHECK(paused);
-    CHECK(waiting.read_reply().status == 200);
+    CHECK(socket.ends());
+    CHECK_FALSE(world.metrics_.text().find("beckon_ingest_accept_pauses_total 0") ==
+                std::string::npos);
 }
 
 TEST_CASE("a port that is taken is named", "[endpoint]") {

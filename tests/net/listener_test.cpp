@@ -1,6 +1,7 @@
 #include "net/listener.hpp"
 
 #include "core/descriptors.hpp"
+#include "net/own_descriptors.hpp"
 
 #include <cerrno>
 #include <utility>
@@ -12,7 +13,6 @@
 
 using namespace beckon;
 using net::AcceptOutcome;
-using net::PortFor;
 
 namespace {
 
@@ -38,21 +38,27 @@ TEST_CASE("connections leave the last file descriptors to others", "[net]") {
 
     const auto listeners = net::listen_shared({});
     std::vector<net::Descriptor> open;
-    const auto accept_one = [&](PortFor port) {
+    const auto accept_one = [&](const net::Room& room) {
         const auto client = connected_to(listeners.front());
         return net::accept_some(
-            listeners.front().get(), 1, port,
+            listeners.front().get(), 1, room,
             [&](net::Descriptor socket, const auto&) { open.push_back(std::move(socket)); });
     };
-    while (accept_one(PortFor::clients) == AcceptOutcome::more) REQUIRE(open.size() < 256);
+    net::OwnDescriptors own{3};
+    const auto from_own = [&] { return own.take(); };
+    while (accept_one(net::no_room) == AcceptOutcome::more) REQUIRE(open.size() < 256);
     CHECK(errno == EMFILE);
     CHECK(core::has_descriptors(reserved - 2));
-    const auto before = open.size();
-    while (accept_one(PortFor::operators) == AcceptOutcome::more) REQUIRE(open.size() < 256);
-    CHECK(open.size() > before);
-    CHECK(core::has_descriptors(reserved / 2 - 2));
+    for (int i = 0; i < 3; ++i) CHECK(accept_one(from_own) == AcceptOutcome::more);
+    CHECK(accept_one(from_own) == AcceptOutcome::exhausted);
+    CHECK(core::has_descriptors(reserved - 2));
 
+    // One that ends is the port's again, however many others wait.
+    own.give_back(std::move(open.back()));
     open.pop_back();
+    CHECK(accept_one(net::no_room) == AcceptOutcome::exhausted);
+    CHECK(accept_one(from_own) == AcceptOutcome::more);
+
     open.resize(open.size() / 2);
-    CHECK(accept_one(PortFor::clients) == AcceptOutcome::more);
+    CHECK(accept_one(net::no_room) == AcceptOutcome::more);
 }

@@ -81,9 +81,7 @@ HttpReply too_many_asked() {
 
 HttpReply not_found() { return error_reply(404, "there is nothing at this path"); }
 
-bool reads(const HttpRequest& request) {
-    return request.method == Method::get || request.method == Method::head;
-}
+bool reads(const HttpRequest& request) { return request.method == Method::get; }
 
 std::string_view header(const HttpRequest& request, HeaderName name) {
     return request.headers.get(name).value_or("");
@@ -206,7 +204,7 @@ std::optional<HttpReply> WebHandler::refusal(const HttpRequest& request) const {
     if (request.target.size() > kTargetBytesMax) {
         return error_reply(431, "more than 2,048 bytes of path and query");
     }
-    if (!reads(request) && request.method != Method::post) return wrong_method("GET, HEAD, POST");
+    if (!reads(request) && request.method != Method::post) return wrong_method("GET, POST");
     if (request.body_too_large) return error_reply(413, "a body has at most 4,096 bytes");
     const auto hosts = login_.needed() ? net::Hosts::any : net::Hosts::this_host;
     switch (net::judge_caller(request, hosts)) {
@@ -261,10 +259,10 @@ std::string WebHandler::session_of(const HttpRequest& request) const {
 }
 
 HttpReply WebHandler::route(const HttpRequest& request, std::string_view path) {
-    if (path == "/") return reads(request) ? app(request) : wrong_method("GET, HEAD");
+    if (path == "/") return reads(request) ? app(request) : wrong_method("GET");
     if (path == net::kApiDocumentPath) {
         return reads(request) ? net::api_document_reply(net::console_api_document())
-                              : wrong_method("GET, HEAD");
+                              : wrong_method("GET");
     }
     const bool posts = request.method == Method::post;
     if (path == "/login") return posts ? log_in(request) : wrong_method("POST");
@@ -280,7 +278,7 @@ void WebHandler::route_api(net::ExchangePtr exchange, const net::Target& target)
     if (query == context_.queries.end() && !is_page && !is_stream) {
         return reply(exchange, not_found());
     }
-    if (!reads(request)) return reply(exchange, wrong_method("GET, HEAD"));
+    if (!reads(request)) return reply(exchange, wrong_method("GET"));
     if (is_page) return reply(exchange, page(target.path.substr(kPages.size())));
     if (is_stream) return reply(exchange, stream(request, target.query));
     if (is_full()) return reply(exchange, too_many_asked());

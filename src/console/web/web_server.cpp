@@ -33,7 +33,6 @@ net::HttpServerOptions options_of(const WebConfig& config) {
                       .body_bytes_max = WebServer::kBodyBytesMax};
     options.times = kTimes;
     options.connections = {.total_max = WebServer::kConnectionsMax};
-    options.port_for = net::PortFor::operators;
     options.when_full = net::WhenFull::replace_oldest;
     options.send_buffer_bytes = kSendBufferBytes;
     options.drain = kDrain;

@@ -8,6 +8,7 @@
 #include "edge/loop/acceptor.hpp"
 #include "edge/loop/shard_loop.hpp"
 #include "net/listener.hpp"
+#include "net/own_descriptors.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -24,6 +25,8 @@ using core::Fault;
 
 namespace {
 
+/// For links of others, where clients have taken all other file descriptors.
+constexpr std::size_t kOwnDescriptors = 4;
 constexpr core::Duration kTick = std::chrono::milliseconds{500};
 /// How soon a link that stopped reading checks again whether this node can take more.
 constexpr core::Duration kCongestedFor = std::chrono::milliseconds{2};
@@ -98,7 +101,7 @@ struct Links::Impl {
             net::listen_shared({.host = options.host, .port = options.port, .sockets = 1});
         port = net::port_of(listeners.front());
         acceptor = std::make_unique<Acceptor>(
-            loop, std::move(listeners.front()), net::PortFor::operators,
+            loop, std::move(listeners.front()), [this] { return descriptors.take(); },
             [this](int fd, const sockaddr_storage&) { accepted(fd); }, [] {});
         loop.post([this] { tick(); });
         loop.start();
@@ -174,6 +177,7 @@ struct Links::Impl {
     std::vector<std::shared_ptr<Peer>> reported;  ///< peers for which frames wait since flush()
 
     // of the links' thread
+    net::OwnDescriptors descriptors{kOwnDescriptors};
     std::unique_ptr<Acceptor> acceptor;
     std::unordered_map<std::uint64_t, std::shared_ptr<Connection>> connections;
     std::uint64_t last_connection = 0;
@@ -498,6 +502,7 @@ void Links::Impl::refused(const core::Error& why) {
 
 void Links::Impl::tick() {
     loop.post_after(kTick, [this] { tick(); });  // first: an exception below ends no later tick
+    descriptors.refill();
     std::vector<std::uint64_t> ids;
     for (const auto& [id, connection] : connections) ids.push_back(id);
     for (const auto id : ids) {

@@ -22,7 +22,7 @@ constexpr int kAcceptsPerTurn = 64;
 struct Acceptor::Impl {
     ShardLoop& loop;
     net::Descriptor listener;
-    const net::PortFor port_for;
+    const net::Room room;
     Accepted accepted;
     Paused paused;
     ev_io watcher{};
@@ -41,7 +41,7 @@ struct Acceptor::Impl {
 
     void accept() {
         const auto outcome = net::accept_some(
-            listener.get(), kAcceptsPerTurn, port_for,
+            listener.get(), kAcceptsPerTurn, room,
             [this](net::Descriptor socket, const sockaddr_storage& peer) {
                 // One that throws is lost, and the rest are taken.
                 core::contain(loop.name(), [&] { accepted(socket.release(), peer); });
@@ -59,11 +59,11 @@ struct Acceptor::Impl {
     }
 };
 
-Acceptor::Acceptor(ShardLoop& loop, net::Descriptor listener, net::PortFor port_for,
-                   Accepted accepted, Paused paused)
+Acceptor::Acceptor(ShardLoop& loop, net::Descriptor listener, net::Room room, Accepted accepted,
+                   Paused paused)
     : impl_(new Impl{.loop = loop,
                      .listener = std::move(listener),
-                     .port_for = port_for,
+                     .room = std::move(room),
                      .accepted = std::move(accepted),
                      .paused = std::move(paused)}) {
     ev_io_init(

@@ -1,8 +1,7 @@
 #pragma once
 
 #include "edge/loop/shard_loop.hpp"
-#include "net/descriptor.hpp"
-#include "net/port_for.hpp"
+#include "net/listener.hpp"
 
 #include <functional>
 #include <memory>
@@ -20,7 +19,7 @@ public:
     using Paused = std::function<void()>;
 
     /// Before the loop runs.
-    Acceptor(ShardLoop& loop, net::Descriptor listener, net::PortFor port_for, Accepted accepted,
+    Acceptor(ShardLoop& loop, net::Descriptor listener, net::Room room, Accepted accepted,
              Paused paused);
     /// On the loop's thread, or after its end.
     ~Acceptor();

@@ -264,7 +264,7 @@ void WsServer::serve(ClientEvents& front, net::Descriptor listener) {
                                           });
     }
     impl_->acceptor = std::make_unique<Acceptor>(
-        impl_->loop, std::move(listener), net::PortFor::clients,
+        impl_->loop, std::move(listener), net::no_room,
         [this](int fd, const sockaddr_storage& peer) { impl_->accept(fd, peer); },
         [this] { impl_->metrics.accept_pauses->Increment(); });
 }

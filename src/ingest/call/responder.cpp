@@ -119,7 +119,7 @@ void Responder::log_request(const Call& call, int status, double seconds) const 
     const auto level = shared_.config.log_requests ? core::LogLevel::info : core::LogLevel::debug;
     if (!core::log_enabled(level)) return;
     core::log_line(level, "ingest", "request",
-                   {{"method", to_string(call.request().method)},
+                   {{"method", call.request().head ? "HEAD" : to_string(call.request().method)},
                     {"route", to_string(call.route.name)},
                     {"status", status},
                     {"us", static_cast<std::int64_t>(seconds * 1e6)},

@@ -30,7 +30,7 @@ bool is_own_origin(std::string_view origin, std::string_view authority) {
 /// True if a page of another site sends the request, and not a person who follows its link.
 bool is_of_foreign_site(const HttpRequest& request) {
     const auto site = request.headers.get(HeaderName::sec_fetch_site);
-    const bool reads = request.method == Method::get || request.method == Method::head;
+    const bool reads = request.method == Method::get;
     if (site) {
         if (*site == "same-origin" || *site == "none") return false;
         return !reads || request.headers.get(HeaderName::sec_fetch_dest) != "document";
@@ -50,7 +50,9 @@ bool names_this_host(std::string_view host) {
 }
 
 Caller judge_caller(const HttpRequest& request, Hosts hosts) {
-    if (hosts == Hosts::this_host && !names_this_host(request.authority)) {
+    // No browser leaves its host out; health checks of load balancers do, in HTTP/1.0.
+    const bool names_none = request.http_1_0 && request.authority.empty();
+    if (hosts == Hosts::this_host && !names_none && !names_this_host(request.authority)) {
         return Caller::foreign_host;
     }
     return is_of_foreign_site(request) ? Caller::foreign_site : Caller::good;

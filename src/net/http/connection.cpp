@@ -275,7 +275,7 @@ void Connection::reply(HttpReply reply) {
     if (std::erase_if(reply.headers, [](const auto& one) { return one.name == kConnection; }) > 0) {
         close_after_ = true;
     }
-    const bool head = request().method == Method::head;
+    const bool head = request().head;
     const bool chunked = !request().http_1_0;
     if (reply.stream && !chunked) close_after_ = true;  // nothing else marks its end
     append_reply(active_->out, reply, {.close = close_after_, .head = head, .chunked = chunked});
@@ -429,7 +429,8 @@ bool Connection::reject(Rejection why) {
     rest_at_ = 0;
     interim_ = false;
     active_->out.clear();
-    append_reply(active_->out, set_.handler().rejection(why), {.close = true});
+    append_reply(active_->out, set_.handler().rejection(why),
+                 {.close = true, .head = request().head});
     begin_writing();
     return true;
 }
@@ -494,7 +495,7 @@ void Connection::close(CloseReason reason) {
     state_ = State::closed;
     stream_.reset();
     held_.reset();
-    socket_.close();
+    set_.own_descriptors().give_back(socket_.release());
     if (active_ && !handling) set_.give_back(std::move(active_));
     set_.remove(entry_, peer_, reason);
 }

@@ -31,7 +31,10 @@ std::chrono::milliseconds delay_of(const ConnectionTimes& times) {
 }  // namespace
 
 ConnectionSet::ConnectionSet(IoLoop& loop, const Shared& shared)
-    : loop_(loop), shared_(shared), delay_(delay_of(shared.times)) {}
+    : loop_(loop),
+      shared_(shared),
+      own_descriptors_(static_cast<std::size_t>(shared.own_descriptors)),
+      delay_(delay_of(shared.times)) {}
 
 ConnectionSet::Entry ConnectionSet::add(std::shared_ptr<Connection> connection) {
     auto& list = by_deadline_[static_cast<std::size_t>(Deadline::request)];

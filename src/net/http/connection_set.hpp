@@ -3,6 +3,7 @@
 #include "net/http/http_server.hpp"
 #include "net/http/request_parser.hpp"
 #include "net/io_loop.hpp"
+#include "net/own_descriptors.hpp"
 
 #include <array>
 #include <chrono>
@@ -54,6 +55,7 @@ public:
         HttpHandler& handler;
         const TrustedProxies& proxies;
         bool proxy_protocol = false;
+        int own_descriptors = 1;
     };
     ConnectionSet(IoLoop& loop, const Shared& shared);
 
@@ -94,6 +96,7 @@ public:
     bool introduce(Peer& peer, const PeerAddress& client);
 
     IoLoop& loop() { return loop_; }
+    OwnDescriptors& own_descriptors() { return own_descriptors_; }
     const std::string& name() const { return shared_.name; }
     const RequestLimits& limits() const { return shared_.limits; }
     bool has_answer_time() const { return shared_.times.answer.has_value(); }
@@ -113,6 +116,7 @@ private:
 
     IoLoop& loop_;
     const Shared shared_;
+    OwnDescriptors own_descriptors_;
     std::array<std::list<std::shared_ptr<Connection>>, 5> by_deadline_;
     std::vector<std::unique_ptr<ActiveRequest>> spare_;
     std::deque<std::shared_ptr<Connection>> deferred_;  ///< in the order of their turns

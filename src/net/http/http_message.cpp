@@ -9,6 +9,8 @@ namespace beckon::net {
 
 namespace {
 
+constexpr std::string_view kAllow = "Allow";
+
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 bool equals_ignoring_case(std::string_view text, std::string_view lower_case) {
@@ -53,6 +55,13 @@ bool is_readable(std::string_view value) {
     });
 }
 
+/// The methods of an Allow: wherever GET is, HEAD is.
+std::string with_head(std::string methods) {
+    constexpr std::string_view kGet = "GET";
+    const auto get = methods.find(kGet);
+    return get == std::string::npos ? methods : methods.insert(get + kGet.size(), ", HEAD");
+}
+
 void append_number(std::string& out, std::size_t number) {
     std::array<char, 20> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
@@ -64,7 +73,6 @@ void append_number(std::string& out, std::size_t number) {
 std::string_view to_string(Method method) {
     switch (method) {
         case Method::get: return "GET";
-        case Method::head: return "HEAD";
         case Method::post: return "POST";
         case Method::put: return "PUT";
         case Method::patch: return "PATCH";
@@ -76,8 +84,8 @@ std::string_view to_string(Method method) {
 }
 
 Method parse_method(std::string_view text) {
-    for (const auto method : {Method::get, Method::head, Method::post, Method::put, Method::patch,
-                              Method::del, Method::options}) {
+    for (const auto method :
+         {Method::get, Method::post, Method::put, Method::patch, Method::del, Method::options}) {
         if (text == to_string(method)) return method;
     }
     return Method::other;
@@ -134,6 +142,7 @@ std::string_view reason_phrase(int status) {
         case 418: return "I'm a teapot";
         case 421: return "Misdirected Request";
         case 429: return "Too Many Requests";
+        case 426: return "Upgrade Required";
         case 431: return "Request Header Fields Too Large";
         case 500: return "Internal Server Error";
         case 502: return "Bad Gateway";
@@ -151,7 +160,7 @@ void append_reply(std::string& out, const HttpReply& reply, const ReplyForm& for
     for (const auto& h : reply.headers) {
         out += h.name;
         out += ": ";
-        out += h.value;
+        out += h.name == kAllow ? with_head(h.value) : h.value;
         out += "\r\n";
     }
     out.append("Date: ").append(core::http_date_now()).append("\r\n");  // RFC 9110 §6.6.1

@@ -14,7 +14,8 @@
 /// HTTP messages as plain values, so that everything behind the sockets is tested without them.
 namespace beckon::net {
 
-enum class Method : std::uint8_t { get, head, post, put, patch, del, options, other };
+/// HEAD is GET: HttpRequest::head tells them apart.
+enum class Method : std::uint8_t { get, post, put, patch, del, options, other };
 std::string_view to_string(Method method);
 Method parse_method(std::string_view text);
 
@@ -87,6 +88,9 @@ struct ExtraHeader {
 /// One request; views into the connection's buffers, valid until its reply was given.
 struct HttpRequest {
     Method method = Method::other;
+    /// It is HEAD, whose answer is that of GET without its body (RFC 9110 §9.3.2): the connection
+    /// leaves the body out, and no handler needs to know.
+    bool head = false;
     std::string_view target;  ///< as in the request line
     /// The host that is asked, perhaps with a port: that of the header `Host`, or of a target in
     /// absolute form, which counts before it (RFC 9112 §3.2.2). Empty: HTTP/1.0 without either.
@@ -162,7 +166,8 @@ struct ReplyForm {
     /// peer that does not know chunks.
     bool chunked = true;
 };
-/// Appends the reply as HTTP/1.1 bytes; of a stream only the head before its first piece.
+/// Appends the reply as HTTP/1.1 bytes; of a stream only the head before its first piece. An Allow
+/// that names GET gets HEAD beside it.
 void append_reply(std::string& out, const HttpReply& reply, const ReplyForm& form = {});
 
 /// One request and the place of its reply. Used on the thread of its connection only. A copy keeps

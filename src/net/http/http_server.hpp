@@ -5,7 +5,6 @@
 #include "net/connection_limiter.hpp"
 #include "net/http/http_message.hpp"
 #include "net/peer_address.hpp"
-#include "net/port_for.hpp"
 #include "net/tls.hpp"
 
 #include <chrono>
@@ -25,8 +24,8 @@ struct RequestLimits {
     std::size_t header_bytes_max = 16'384;  ///< request line and headers together
     std::size_t body_bytes_max = 5'630;
     /// Headers whose name begins so are kept for the handler (`HttpRequest::extra`): lower case,
-    /// static storage; empty: none.
-    std::string_view extra_prefix{};
+    /// static storage; empty: all headers.
+    std::optional<std::string_view> extra_prefix{};
 };
 
 struct ConnectionTimes {
@@ -111,7 +110,9 @@ enum class WhenFull : std::uint8_t {
 };
 
 struct HttpServerOptions {
-    PortFor port_for = PortFor::clients;
+    /// Descriptors of the port's own, of all its threads: it serves so many connections also where
+    /// those of other ports have taken all others. Beyond them its oldest waiting one is closed.
+    int own_descriptors = 4;
     std::string name = "http";  ///< of its threads: "<name>-0" and so on
     std::string host = "127.0.0.1";
     std::uint16_t port = 0;  ///< 0: any free one

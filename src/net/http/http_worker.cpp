@@ -4,6 +4,7 @@
 #include "net/http/connection.hpp"
 #include "net/listener.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -26,9 +27,10 @@ HttpWorker::HttpWorker(IoLoop& loop, Descriptor listener, const Shared& shared)
     : loop_(loop),
       shared_(shared),
       tls_(shared.options.tls),
-      set_(loop, {shared.options.name, shared.options.limits, shared.options.times,
-                  shared.connections, shared.observer, shared.handler, shared.options.proxies,
-                  shared.options.proxy_protocol}),
+      set_(loop,
+           {shared.options.name, shared.options.limits, shared.options.times, shared.connections,
+            shared.observer, shared.handler, shared.options.proxies, shared.options.proxy_protocol,
+            std::max(1, shared.options.own_descriptors / shared.options.threads)}),
       listener_(loop, std::move(listener)) {}
 
 HttpWorker::~HttpWorker() {
@@ -41,11 +43,11 @@ void HttpWorker::await_peers() {
 
 void HttpWorker::accept() {
     if (draining_) return;
-    const auto outcome =
-        accept_some(listener_.descriptor(), kAcceptsPerTurn, shared_.options.port_for,
-                    [this](Descriptor socket, const sockaddr_storage& peer) {
-                        serve(std::move(socket), peer);
-                    });
+    const auto outcome = accept_some(
+        listener_.descriptor(), kAcceptsPerTurn, [this] { return room(); },
+        [this](Descriptor socket, const sockaddr_storage& peer) {
+            serve(std::move(socket), peer);
+        });
     switch (outcome) {
         case AcceptOutcome::more:
         case AcceptOutcome::drained: pause_logged_ = false; return await_peers();
@@ -62,6 +64,13 @@ void HttpWorker::pause_accepting() {
     }
     shared_.observer.accept_paused();
     loop_.post_after(std::chrono::milliseconds{kAcceptPauseMs}, [this] { accept(); });
+}
+
+/// A placeholder; where there is none, the connection that has waited longest leaves one.
+Descriptor HttpWorker::room() {
+    auto place = set_.own_descriptors().take();
+    if (!place && set_.close_oldest()) place = set_.own_descriptors().take();
+    return place;
 }
 
 ConnectionLimiter::Admission HttpWorker::admit(const Peer& peer) {
@@ -120,10 +129,11 @@ void HttpWorker::drain(std::function<void()> drained) {
 }
 
 void HttpWorker::accept_waiting() {
-    accept_some(listener_.descriptor(), kWaitingMax, shared_.options.port_for,
-                [this](Descriptor socket, const sockaddr_storage& peer) {
-                    serve(std::move(socket), peer);
-                });
+    accept_some(
+        listener_.descriptor(), kWaitingMax, [this] { return room(); },
+        [this](Descriptor socket, const sockaddr_storage& peer) {
+            serve(std::move(socket), peer);
+        });
 }
 
 void HttpWorker::give_up() {

@@ -43,6 +43,7 @@ private:
     void accept();
     void accept_waiting();
     void pause_accepting();
+    Descriptor room();
     void serve(Descriptor socket, const sockaddr_storage& address);
     ConnectionLimiter::Admission admit(const Peer& peer);
     void turn_away(const Descriptor& socket, CloseReason reason);

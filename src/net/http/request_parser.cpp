@@ -73,6 +73,7 @@ public:
     }
 
     Method method = Method::other;
+    bool head = false;
     Text target;
     Text host;
     bool expects_continue = false;
@@ -101,7 +102,8 @@ private:
                          BeastError& error) override {
         if (!count(method_text.size() + target_text.size() + 12, error)) return;
         version_ = version;
-        method = net::parse_method(view(method_text));
+        head = method_text == "HEAD";
+        method = head ? Method::get : net::parse_method(view(method_text));
         target = keep(view(target_text));
     }
 
@@ -132,10 +134,10 @@ private:
     }
 
     bool is_extra(BeastView name) const {
-        const auto prefix = limits_.extra_prefix;
-        return !prefix.empty() && name.size() >= prefix.size() &&
-               boost::beast::iequals(name.substr(0, prefix.size()),
-                                     BeastView{prefix.data(), prefix.size()});
+        const auto& prefix = limits_.extra_prefix;
+        return prefix && name.size() >= prefix->size() &&
+               boost::beast::iequals(name.substr(0, prefix->size()),
+                                     BeastView{prefix->data(), prefix->size()});
     }
 
     void on_header_impl(BeastError&) override {}
@@ -280,6 +282,7 @@ RequestParser::Status RequestParser::put(std::string_view bytes, std::size_t& us
     if (!impl_->take_origin_form(collector.target)) return Status::bad_request;
     impl_->join_lists();
     request_.method = collector.method;
+    request_.head = collector.head;
     request_.target = impl_->text(collector.target);
     request_.authority = impl_->text(collector.host);
     for (const auto& field : impl_->fields) {

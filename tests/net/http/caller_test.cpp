@@ -75,6 +75,15 @@ TEST_CASE("only literal loopback addresses and localhost name this host", "[call
     }
 }
 
+TEST_CASE("a health check in HTTP/1.0 names no host, and a page's request always does",
+          "[caller]") {
+    auto check = request("");
+    check.http_1_0 = true;
+    CHECK(judge_caller(check, Hosts::this_host) == Caller::good);
+    check.authority = "evil.example";
+    CHECK(judge_caller(check, Hosts::this_host) == Caller::foreign_host);
+}
+
 TEST_CASE("where names mean nothing any host is good", "[caller]") {
     CHECK(judge_caller(request("evil.example"), Hosts::any) == Caller::good);
     CHECK(judge_caller(request(""), Hosts::any) == Caller::good);
