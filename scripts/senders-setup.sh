@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs and builds the sender libraries that the end-to-end tests use, pinned, each from its own
+# Installs and builds the sender libraries that the end-to-end tests use, and a client library, pinned, each from its own
 # registry. Takes a moment when they are there already. A language whose tool is missing or too old for its library is
 # left out, and the test says so.
 set -euo pipefail
@@ -26,6 +26,7 @@ python_sender() {
     "$CACHE/python/bin/pip" install -q --disable-pip-version-check -r python/requirements.txt
 }
 go_sender() { (cd go && GOFLAGS=-mod=mod go build -o "$CACHE/go-sender" .); }
+go_gorilla() { (cd gorilla && GOFLAGS=-mod=mod go build -o "$CACHE/gorilla" .); }
 # Locked: the newest superboring and its dependencies need a newer Rust than Debian 13's 1.85.
 go_events() { (cd go-events && GOFLAGS=-mod=mod go build -o "$CACHE/go-events" .); }
 rust_sender() { (cd rust && cargo build -q --release --locked --target-dir "$CACHE/rust"); }
@@ -38,6 +39,7 @@ java_sender() {
 once python python/requirements.txt -- python_sender
 once go go/go.mod go/go.sum go/main.go -- go_sender
 once go-events go-events/go.mod go-events/go.sum go-events/main.go -- go_events
+once gorilla gorilla/go.mod gorilla/go.sum gorilla/main.go -- go_gorilla
 once java java/pom.xml java/src/main/java/Send.java -- java_sender
 # The crate's dependencies need a newer compiler than Debian 12's own.
 if command -v cargo >/dev/null && cargo version | awk '{split($2, v, "."); exit !(v[1] > 1 || v[2] >= 85)}'; then

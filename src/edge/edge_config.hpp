@@ -55,7 +55,6 @@ struct EdgeConfig {
     std::size_t connections_max = 100'000;
     std::size_t connections_per_address_max = 0;  ///< 0: no limit (behind a proxy)
     std::size_t frame_bytes_max = 65'536;
-    std::size_t outbox_bytes_max = 1U << 20;  ///< per client; more and it is closed as slow
     std::chrono::milliseconds hello_timeout{5'000};
     std::chrono::milliseconds ping_interval{300'000};
     std::chrono::milliseconds ping_timeout{4'000};

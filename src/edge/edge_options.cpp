@@ -42,7 +42,6 @@ FrontsOptions fronts_options(const EdgeConfig& config, const core::NodeId& node)
     options.front.ping_timeout = config.ping_timeout;
     options.front.early_bytes_max = config.frame_bytes_max;
     options.sockets.frame_bytes_max = config.frame_bytes_max;
-    options.sockets.outbox_bytes_max = config.outbox_bytes_max;
     options.sockets.handshake_timeout = config.hello_timeout;
     options.sockets.frames_per_second_max = config.frames_per_second_max;
     options.sockets.path = config.path;
@@ -69,10 +68,9 @@ HomeOptions home_options(const EdgeConfig& config, const core::NodeId& node) {
     options.endpoint_url = config.endpoint_url;
     options.delivery_window = config.delivery_window;
     options.delivery_window_max = std::max(config.delivery_window_max, config.delivery_window);
-    options.delivery_window_bytes =
-        std::min(config.delivery_window_bytes, config.outbox_bytes_max / 2);
     // Half of a socket's outbox, so that answers and TTL-0 messages fit beside it.
-    options.outbox_bytes = config.outbox_bytes_max / 2;
+    options.outbox_bytes = WsServerOptions::kOutboxBytesMax / 2;
+    options.delivery_window_bytes = std::min(config.delivery_window_bytes, options.outbox_bytes);
     options.pending = {.messages = config.max_pending,
                        .policy = config.max_pending_policy == "reset"
                                      ? PendingLimit::Policy::reset

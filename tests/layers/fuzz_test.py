@@ -11,7 +11,7 @@ SETTING = re.compile(r"^\| `(\w+\.\w*port)` \|", re.M)
 # A new port must be entered here, with the targets that read its requests.
 PORTS = {
     "endpoint.port": {"request", "authorization", "crypto_key", "jwt", "registration", "receipts", "matrix"},
-    "edge.port": {"websocket", "absolute_form", "client_message", "proxy_header"},
+    "edge.port": {"websocket", "handshake", "client_message", "proxy_header"},
     "retry.port": {"retry_api", "webhook_body", "event"},
     "console.port": {"console"},
     "ops.port": {"ops"},

@@ -134,7 +134,7 @@ MODULES = {
     "app/command": {"app/process/process.hpp", "app/exit_codes.hpp"},
     "net": set(),
     "net/http": {f"net/{name}.hpp" for name in (
-        "connection_limiter", "descriptor", "io_loop", "listener", "peer_address", "port_for",
+        "connection_limiter", "descriptor", "io_loop", "listener", "own_descriptors", "peer_address",
         "proxy_header", "tls")},
 }
 # The commands. Each may include its own folder, the list of all commands, and these.

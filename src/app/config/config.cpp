@@ -285,9 +285,6 @@ std::vector<Setting> edge_settings(Config& c) {
         number_setting("edge.connections_per_address_max", c.edge.connections_per_address_max,
                        {0, 100'000'000},
                        "Connections from one address; 0: no limit (set this behind a proxy)."),
-        bytes_setting("edge.outbox_bytes_max", c.edge.outbox_bytes_max, 64U << 10,
-                      "Bytes that may wait to be sent to one client; a client that reads too "
-                      "slowly is closed."),
         duration_setting("edge.hello_timeout", c.edge.hello_timeout, milliseconds{10},
                          milliseconds{600'000},
                          "Time from the connection to its hello; then it is closed."),

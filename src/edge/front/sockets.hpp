@@ -29,9 +29,9 @@ enum class ClosedBy : std::uint8_t {
     malformed,      ///< a frame that is none, or out of place: Json or SM
     early_frames,   ///< EarlyFrames: too much sent before the hello was answered
     unavailable,    ///< TryAgain: no home in time, or it does not answer; Overloaded
-    unsupported,    ///< UnsupportedMessage: binary or fragmented
+    unsupported,    ///< UnsupportedMessage: binary
     too_big,        ///< TooBig
-    unfinished,     ///< UnfinishedMessage: begun and not ended in time
+    unfinished,     ///< UnfinishedMessage: begun and not ended in time; Overloaded
     protocol,       ///< Protocol: lws refused it (1002, 1007)
     flood,          ///< Flood: more frames than a client may send
     slow,           ///< reads too slowly: reset without a frame, which would not arrive
@@ -75,7 +75,8 @@ struct Client {
 class Sockets {
 public:
     virtual ~Sockets() = default;
-    /// Queues a text frame. A client with more than `outbox_bytes_max` waiting is dropped as slow.
+    /// Queues a text frame. A client with too much waiting is dropped as slow, and so is the
+    /// largest where all clients together have too much.
     virtual void send(Client& client, std::string text) = 0;
     virtual void ping(Client& client) = 0;
     /// Sends a close frame behind the queued frames, and then ends the connection, soon and for

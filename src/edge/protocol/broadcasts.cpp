@@ -1,6 +1,7 @@
 #include "edge/protocol/broadcasts.hpp"
 
 #include "edge/protocol/frames.hpp"
+#include "records/broadcast.hpp"
 
 #include <algorithm>
 
@@ -26,7 +27,9 @@ void Follows::refuse(std::string_view id, std::string_view why) {
 
 void Follows::name(const std::vector<std::pair<std::string_view, std::string_view>>& named,
                    const Broadcasts& now) {
-    for (const auto& [id, version] : named) {
+    for (const auto& [id, given] : named) {
+        if (id.size() > kBroadcastIdMax) continue;
+        const auto version = given.size() > kBroadcastVersionMax ? std::string_view{} : given;
         const bool unknown = now.version_of(id).empty();
         if (unknown && now.complete) {
             refuse(id, kNotFound);

@@ -34,7 +34,8 @@ public:
     static constexpr std::size_t kMax = 64;
 
     /// The client names broadcasts with the versions that it has. Unknown ones are refused, unless
-    /// it is not known yet whether they exist: then they are followed until it is.
+    /// it is not known yet whether they exist: then they are followed until it is. An id that is
+    /// too long for any broadcast is passed over, and such a version is none.
     void name(const std::vector<std::pair<std::string_view, std::string_view>>& named,
               const Broadcasts& now);
 

@@ -43,12 +43,7 @@ HttpReply monitor_reply(std::string_view path, const MonitorStatus& status) {
     if (path == "/__error__" || path == "/v1/err/crit") {
         return net::json_reply(418, R"({"code":418,"errno":999,"error":"LogCheck"})");
     }
-    if (path == "/") {
-        auto reply =
-            net::reply_of(426, "text/plain", "This is a WebSocket port for push clients.\n");
-        reply.add("Upgrade", "websocket");
-        return reply;
-    }
+    if (path == "/") return upgrade_required_reply();
     return plain_reply(404);
 }
 
@@ -58,11 +53,21 @@ HttpReply full_reply() {
     return reply;
 }
 
+HttpReply upgrade_required_reply() {
+    auto reply = net::reply_of(426, "text/plain", "This is a WebSocket port for push clients.\n");
+    reply.add("Upgrade", "websocket");
+    return reply;
+}
+
+HttpReply header_too_large_reply() {
+    return net::reply_of(431, "text/plain", "The header is too large.\n");
+}
+
 HttpReply plain_reply(int status) { return {.status = status, .headers = {}, .body = {}}; }
 
-std::string to_wire(const HttpReply& reply) {
+std::string to_wire(const HttpAnswer& answer) {
     std::string out;
-    net::append_reply(out, reply, {.close = true});
+    net::append_reply(out, answer.reply, {.close = true, .head = answer.head});
     return out;
 }
 

@@ -19,13 +19,21 @@ struct MonitorStatus {
 
 using net::HttpReply;
 
-/// The answer to a request without an upgrade.
+/// The answer to a GET without an upgrade.
 HttpReply monitor_reply(std::string_view path, const MonitorStatus& status);
 /// The answer to an upgrade above the limits: come back later.
 HttpReply full_reply();
+/// 426: the port speaks WebSocket.
+HttpReply upgrade_required_reply();
+HttpReply header_too_large_reply();
 HttpReply plain_reply(int status);
 
+struct HttpAnswer {
+    HttpReply reply;
+    bool head = false;  ///< to HEAD
+};
+
 /// Status line, headers and body; HTTP/1.1, the connection is closed afterwards.
-std::string to_wire(const HttpReply& reply);
+std::string to_wire(const HttpAnswer& answer);
 
 }  // namespace beckon::edge

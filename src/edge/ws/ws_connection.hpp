@@ -135,6 +135,7 @@ private:
 };
 
 struct Connection;
+struct Handshake;
 class ReadWatch;
 
 /// The pieces of a message that is not complete, and when it must be.
@@ -142,7 +143,6 @@ struct HalfFrame : WheelTimer {
     HalfFrame(Connection& c, Fire fire) : WheelTimer(fire), connection(c) {}
     Connection& connection;
     std::string text;
-    std::list<Connection*>::iterator place{};  ///< among those of the shard
 };
 
 /// One socket from accept to its end. Owned by its lws connection: made before it is adopted,
@@ -177,10 +177,14 @@ struct Connection final : Client, WheelTimer {
     bool deferred = false;     ///< lws may not read until its turn; at `turn` of that list
     bool has_more = false;     ///< the last read left bytes in the socket; at `turn` of that list
     std::list<Connection*>::iterator turn{};
-    std::size_t read_bytes = 0;  ///< of the messages that the last read made whole
+    std::size_t read_bytes = 0;            ///< of the messages that the last read made whole
+    std::unique_ptr<Handshake> handshake;  ///< until lws has upgraded; null: not judged yet
+    std::size_t discarded = 0;             ///< bytes that came behind a request that was answered
     std::unique_ptr<ReadWatch> reads;
     std::unique_ptr<HalfFrame> half;  ///< a message of which more pieces come
     SendQueue out;
+    std::size_t unsent = 0;  ///< bytes of the last frame, which lws has not sent whole
+    std::size_t held = 0;    ///< as HeldMemory counts
     ReadCount read_count;
     FrameAllowance frames;
     FrameAllowance prompt_frames;  ///< those that are served at once

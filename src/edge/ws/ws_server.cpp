@@ -46,10 +46,9 @@ int on_ws(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size
                 break;
             case LWS_CALLBACK_WSI_CREATE: result = server->created(wsi); break;
             case LWS_CALLBACK_WSI_DESTROY: result = server->destroyed(c); break;
-            case LWS_CALLBACK_HTTP: result = server->http(wsi, text); break;
+            case LWS_CALLBACK_HTTP: result = c ? server->http(*c) : -1; break;
             case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-                result =
-                    c ? server->confirm_upgrade(*c, in ? static_cast<const char*>(in) : "") : -1;
+                result = c ? server->confirm_upgrade(*c) : -1;
                 break;
             case LWS_CALLBACK_ESTABLISHED: result = c ? server->opened(*c) : -1; break;
             case LWS_CALLBACK_RECEIVE: result = c ? server->received(*c, text) : -1; break;
@@ -154,7 +153,7 @@ void WsServer::Impl::accept(int fd, const sockaddr_storage& address) {
 void WsServer::Impl::turn_away(const net::Descriptor& socket) {
     metrics.refused_full->Increment();
     if (ssl) return;
-    const std::string wire = to_wire(full_reply());
+    const std::string wire = to_wire({full_reply()});
     ::send(socket.get(), wire.data(), wire.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -221,7 +220,7 @@ int WsServer::Impl::destroyed(Connection* c) {
     if (c == adopting) adopting = nullptr;
     // Whatever throws: `c` ends here, since its timer must not find the library's memory gone.
     if (c->established) core::contain(loop.name(), [&] { closed(*c); });
-    drop_pieces(*c);
+    clear(*c);
     if (c->client_counted) admission.client_gone(c->peer);
     if (c->socket_counted) admission.socket_gone(c->peer);
     --sockets;
@@ -285,14 +284,16 @@ void WsServer::send(Client& client, std::string text) {
     }
     if (impl_->can_write_now(c)) {
         if (!impl_->write(c, text, LWS_WRITE_TEXT)) impl_->drop(c, ClosedBy::lost);
-        return;
+        return impl_->end_excess();
     }
     if (c.out.bytes() + SendQueue::cost(text) > impl_->options.outbox_bytes_max) {
         impl_->drop(c, ClosedBy::slow);
         return;
     }
     c.out.push(std::move(text));
+    impl_->account(c);
     lws_callback_on_writable(c.wsi);
+    impl_->end_excess();
 }
 
 void WsServer::ping(Client& client) {

@@ -28,17 +28,18 @@ namespace beckon::edge {
 
 struct WsServerOptions {
     static constexpr std::size_t kPathMax = 127;
+    /// Several windows of the largest notifications: only a client that does not read has as much.
+    static constexpr std::size_t kOutboxBytesMax = 1U << 20;
 
     /// Where a WebSocket is opened; at most kPathMax bytes.
     std::string path = "/";
     std::size_t frame_bytes_max = 65'536;
     /// Memory of the frames that wait for one client; more and it is dropped as slow.
-    std::size_t outbox_bytes_max = 1U << 20;
+    std::size_t outbox_bytes_max = kOutboxBytesMax;
     /// A message that comes in pieces is complete after so long, or the client is closed.
     core::Duration frame_timeout = std::chrono::seconds{15};
-    /// Memory for pieces of incomplete messages, of all clients of the shard; above it the clients
-    /// are closed whose messages have been incomplete for longest.
-    std::size_t half_frames_bytes_max = 32U << 20;
+    /// Memory that all clients of the shard hold (HeldMemory).
+    std::size_t held_bytes_max = 32U << 20;
     /// Sockets that lws takes at one time; 0: as many as the process may open.
     unsigned sockets_max = 0;
     /// Frames, pings and pongs that one client may send over ten seconds, a second's worth

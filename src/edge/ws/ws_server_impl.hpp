@@ -1,8 +1,9 @@
 #pragma once
 
 #include "core/handle.hpp"
-#include "edge/ws/absolute_form.hpp"
 #include "edge/ws/cut_watch.hpp"
+#include "edge/ws/handshake.hpp"
+#include "edge/ws/held_memory.hpp"
 #include "edge/ws/proxy_intake.hpp"
 #include "edge/ws/read_watch.hpp"
 #include "edge/ws/ws_connection.hpp"
@@ -22,15 +23,12 @@
 
 namespace beckon::edge {
 
-/// The subprotocol that Firefox offers.
-inline constexpr std::string_view kSubprotocol = "push-notification";
-inline constexpr std::size_t kSubprotocolNameMax = 63;  ///< lws: EOF without an answer above it
 /// The library reads about so much at once. An idle connection has 2.4 KB of user memory with it
 /// instead of 5.3.
 inline constexpr std::size_t kReadBytes = 1'024;
 
 /// The inside of a WsServer, over five files: ws_server.cpp (life, routing of lws's callbacks),
-/// ws_head.cpp (requests that lws does not read), ws_upgrade.cpp (HTTP until the upgrade),
+/// ws_head.cpp (heads before lws reads them), ws_upgrade.cpp (HTTP until the upgrade),
 /// ws_stream.cpp (frames, closes, deadlines), ws_fairness.cpp (whose frames are served when).
 struct WsServer::Impl {
     Impl(WsServerOptions o, ShardLoop& l, net::Admission& a, WsServerMetrics m,
@@ -40,6 +38,7 @@ struct WsServer::Impl {
           admission(a),
           metrics(m),
           monitor(std::move(mon)),
+          held(options.held_bytes_max),
           scratch(LWS_PRE + 4'096) {}
 
     // --- life
@@ -58,15 +57,15 @@ struct WsServer::Impl {
     void head_readable(Connection& c);
     void await_more(Connection& c, std::size_t have);
     void let_library_read(Connection& c);
-    void answer_without_library(Connection& c, const HeadVerdict& verdict);
+    void answer_without_library(Connection& c, const HttpAnswer& answer);
+    void discard(Connection& c);
 
     // --- HTTP
-    int http(lws* wsi, std::string_view path);
+    std::optional<HttpAnswer> judge(Connection& c, std::string_view head);
+    int http(Connection& c);
+    int confirm_upgrade(Connection& c);
     bool admit(Connection& c);
-    bool is_allowed_origin(lws* wsi) const;
-    int confirm_upgrade(Connection& c, std::string_view protocol);
-    int reply(lws* wsi, const HttpReply& reply);
-    std::optional<HttpReply> choose_subprotocol(lws* wsi);
+    int reply(lws* wsi, const HttpAnswer& answer);
 
     // --- fairness between clients
     void readable(Connection& c);
@@ -83,8 +82,10 @@ struct WsServer::Impl {
     int opened(Connection& c);
     int received(Connection& c, std::string_view piece);
     int keep_piece(Connection& c, std::string_view piece);
-    void make_space_for_piece(std::size_t bytes);
     void drop_pieces(Connection& c);
+    void clear(Connection& c);
+    void account(Connection& c);
+    void end_excess();
     int writeable(Connection& c);
     int peer_closes(Connection& c);
     int drops(Connection& c);
@@ -124,10 +125,9 @@ struct WsServer::Impl {
     int callbacks = 0;               ///< how deep we are inside callbacks of lws
     std::size_t sockets = 0;
     CutWatch cuts;
-    std::list<Connection*> deferred;     ///< that are not read until their turn, in that order
-    std::list<Connection*> with_more;    ///< whose last read left bytes in the socket
-    std::list<Connection*> half_frames;  ///< with a message that is incomplete, the oldest first
-    std::size_t half_frames_bytes = 0;   ///< of all connections
+    std::list<Connection*> deferred;   ///< that are not read until their turn, in that order
+    std::list<Connection*> with_more;  ///< whose last read left bytes in the socket
+    HeldMemory held;
     std::vector<unsigned char> scratch;  ///< frame under way, behind space for its header
 };
 

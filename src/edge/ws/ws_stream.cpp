@@ -35,6 +35,7 @@ constexpr std::string_view kPingPayload = "b";
 
 int WsServer::Impl::opened(Connection& c) {
     c.mode = Mode::open;
+    c.handshake.reset();
     c.established = true;
     c.opened = loop.now();
     front->opened(c);
@@ -53,12 +54,7 @@ int WsServer::Impl::received(Connection& c, std::string_view piece) {
         close(c, closing::kTooBig, ClosedBy::too_big);
         return 0;
     }
-    const bool last = lws_is_final_fragment(c.wsi);
-    if (remaining == 0 && !last) {
-        close(c, closing::kUnsupported, ClosedBy::unsupported);
-        return 0;
-    }
-    if (!last) return keep_piece(c, piece);
+    if (!lws_is_final_fragment(c.wsi)) return keep_piece(c, piece);
     std::string whole;
     if (c.half) {
         whole = c.half->text;
@@ -72,40 +68,56 @@ int WsServer::Impl::received(Connection& c, std::string_view piece) {
     return 0;
 }
 
-/// Those whose messages have been incomplete for longest make space for others.
-void WsServer::Impl::make_space_for_piece(std::size_t bytes) {
-    while (half_frames_bytes + bytes > options.half_frames_bytes_max && !half_frames.empty()) {
-        auto& oldest = *half_frames.front();
-        drop_pieces(oldest);
-        close(oldest, closing::kOverloaded, ClosedBy::unfinished);
+/// Nothing of it is sent or read any more.
+void WsServer::Impl::clear(Connection& c) {
+    c.out.clear();
+    c.unsent = 0;
+    drop_pieces(c);
+}
+
+/// What `c` holds has changed.
+void WsServer::Impl::account(Connection& c) {
+    const auto now = c.out.bytes() + c.unsent + (c.half ? c.half->text.capacity() : 0);
+    if (now == c.held) return;
+    const auto address = c.peer.address.limit_key();
+    if (now > c.held) held.add(address, c, now - c.held);
+    if (now < c.held) held.remove(address, c, c.held - now);
+    c.held = now;
+}
+
+void WsServer::Impl::end_excess() {
+    while (auto* most = held.excess()) {
+        if (most->out.empty() && most->unsent == 0) {
+            close(*most, closing::kOverloaded, ClosedBy::unfinished);
+        } else {
+            drop(*most, ClosedBy::slow);
+        }
     }
 }
 
 int WsServer::Impl::keep_piece(Connection& c, std::string_view piece) {
-    make_space_for_piece(piece.size());
-    if (c.mode != Mode::open) return 0;
     if (!c.half) {
         c.half = std::make_unique<HalfFrame>(c, [](WheelTimer& timer) {
             auto& late = static_cast<HalfFrame&>(timer).connection;
             static_cast<Impl*>(late.server)
                 ->close(late, closing::kUnfinished, ClosedBy::unfinished);
         });
-        c.half->place = half_frames.insert(half_frames.end(), &c);
         loop.schedule(*c.half, options.frame_timeout);
     }
     c.half->text.append(piece);
-    half_frames_bytes += piece.size();
+    account(c);
+    end_excess();
     return 0;
 }
 
 void WsServer::Impl::drop_pieces(Connection& c) {
-    if (!c.half) return;
-    half_frames_bytes -= c.half->text.size();
-    half_frames.erase(c.half->place);
     c.half.reset();
+    account(c);
 }
 
 int WsServer::Impl::writeable(Connection& c) {
+    c.unsent = 0;  // or lws would not call
+    account(c);
     if (c.mode == Mode::close_sent) {
         if (c.half_close_due) half_close(c);
         return 0;
@@ -131,7 +143,7 @@ int WsServer::Impl::peer_closes(Connection& c) {
         front->gone(c);
     }
     c.mode = Mode::peer_closing;
-    c.out.clear();
+    clear(c);
     loop.schedule(c, kPeerClose);
     return 0;
 }
@@ -145,7 +157,7 @@ int WsServer::Impl::drops(Connection& c) {
     const bool ended = peeked == 0 || (peeked < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
     c.why = ended ? ClosedBy::lost : ClosedBy::protocol;
     c.mode = Mode::peer_closing;
-    c.out.clear();
+    clear(c);
     front->gone(c);
     loop.schedule(c, kCloseLinger);
     return 0;
@@ -184,7 +196,10 @@ bool WsServer::Impl::can_write_now(const Connection& c) const {
 bool WsServer::Impl::write(Connection& c, std::string_view payload, lws_write_protocol kind) {
     scratch.resize(std::max(scratch.size(), LWS_PRE + payload.size()));
     std::memcpy(scratch.data() + LWS_PRE, payload.data(), payload.size());
-    return lws_write(c.wsi, scratch.data() + LWS_PRE, payload.size(), kind) >= 0;
+    if (lws_write(c.wsi, scratch.data() + LWS_PRE, payload.size(), kind) < 0) return false;
+    c.unsent = lws_partial_buffered(c.wsi) ? payload.size() : 0;
+    account(c);
+    return true;
 }
 
 bool WsServer::Impl::write_close(Connection& c) {
@@ -234,7 +249,7 @@ void WsServer::Impl::close(Connection& c, Closing closing, ClosedBy why) {
 void WsServer::Impl::drop(Connection& c, ClosedBy why) {
     c.why = why;
     c.mode = Mode::dropping;
-    c.out.clear();
+    clear(c);
     const linger reset{.l_onoff = 1, .l_linger = 0};
     setsockopt(lws_get_socket_fd(c.wsi), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     loop.schedule(c, core::Duration::zero());  // never within a call from the front
@@ -254,7 +269,12 @@ void WsServer::Impl::fire(WheelTimer& timer) {
         case Mode::open:
             if (!core::contain(self.loop.name(), [&] { self.front->timer(c); })) self.failed(c);
             return;
-        case Mode::handshake: self.metrics.handshake_timeouts->Increment(); break;
+        case Mode::handshake:
+            self.metrics.handshake_timeouts->Increment();
+            if (c.reads && c.reads->seen > 0 && !c.head_passed) {
+                return self.answer_without_library(c, {plain_reply(408)});
+            }
+            break;
         case Mode::closing:
         case Mode::close_sent:
         case Mode::peer_closing:

@@ -2,10 +2,10 @@
 
 #include "core/clock.hpp"
 #include "core/ids.hpp"
+#include "core/largest_holder.hpp"
 #include "core/partition.hpp"
 #include "core/record.hpp"
 #include "records/delivery.hpp"
-#include "retry/schedule/largest_holder.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -133,7 +133,7 @@ private:
     std::unordered_map<std::string, LetterPlace, Hash, std::equal_to<>> places_;  ///< by delivery
     std::map<std::string, ByPlace> by_owner_;
     std::map<std::string, std::set<LetterPlace>> unknown_;  ///< without an owner, by webhook
-    LargestHolder holders_;
+    core::LargestHolder<std::string> holders_;
     std::uint64_t passed_over_ = 0;
     /// Kept while letters are passed over; an index and its successor share it.
     std::shared_ptr<Settlements> settled_ = std::make_shared<Settlements>();

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/largest_holder.hpp"
 #include "retry/attempt/attempt_outcome.hpp"
-#include "retry/schedule/largest_holder.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -97,7 +97,7 @@ private:
     const Limits limits_;
     std::map<std::string, Entries> by_owner_;  ///< the oldest first
     std::map<std::string, OfOne, std::less<>> by_webhook_;
-    LargestHolder holders_;
+    core::LargestHolder<std::string> holders_;
     std::set<std::pair<std::size_t, std::string>> by_weight_;  ///< webhooks by bytes of answers
     std::size_t answer_bytes_ = 0;
 };

@@ -33,6 +33,16 @@ TEST_CASE("an unknown broadcast is refused once and not followed", "[edge][broad
     CHECK(follows.take_news(known({{"x", "2"}})) == "");
 }
 
+TEST_CASE("a client makes an edge keep no id or version longer than any", "[edge][broadcast]") {
+    const std::string long_text(60'000, 'x');
+    Follows follows;
+    follows.name({{long_text, "1"}, {"a", long_text}}, Broadcasts{});
+    CHECK(follows.size() == 1);
+    CHECK(follows.take_news(known({{"a", "1"}})) == R"("a":"1")");
+    follows.name({{long_text, "1"}}, known({}));
+    CHECK(follows.take_news(known({})) == "");
+}
+
 TEST_CASE("errors stand behind the versions", "[edge][broadcast]") {
     const auto now = known({{"a", "1"}});
     Follows follows;

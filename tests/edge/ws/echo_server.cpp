@@ -46,7 +46,7 @@ edge::WsServerOptions options() {
     edge::WsServerOptions out;
     out.frame_bytes_max = kFrameBytesMax;
     out.outbox_bytes_max = 3 * kFrameBytesMax;
-    out.half_frames_bytes_max = 3 * kFrameBytesMax;
+    out.held_bytes_max = 6 * kFrameBytesMax;
     out.frame_timeout = std::chrono::minutes{2};
     return out;
 }
