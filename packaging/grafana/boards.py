@@ -226,7 +226,7 @@ def lag_and_tiers() -> Board:
     b.lines("Overdue, by delay tier", "How long the first delivery that is due has been due.",
             [(f"max by (tier) ({metric('beckon_retry_tier_overdue_seconds')})", "retry.{{tier}}")], "s", steps(300))
     b.lines("Attempts by outcome", "Requests to receivers, a second.", [(f"sum by (outcome) ({rate('beckon_retry_attempts_total')})", "{{outcome}}")], "cps")
-    b.lines("Attempts under way, and deliveries that wait for one", "At retry.workers for long: raise it, or add a process.",
+    b.lines("Attempts under way, and deliveries that wait for one", "At one for each 128 KiB of cache_bytes for long: raise that, or add a process.",
             [(f"sum by (instance) ({metric('beckon_retry_under_way_attempts')})", "{{instance}}: under way"),
              (f"sum by (instance) ({metric('beckon_retry_waiting_deliveries')})", "{{instance}}: waiting")])
     b.lines("Deliveries by outcome", "dead, lost and broken are for a person.", [(f"sum by (outcome) ({rate('beckon_retry_deliveries_total')})", "{{outcome}}")], "cps")

@@ -67,7 +67,8 @@ void add_settings(CLI::App& command, Configured& configured, Reader reader) {
     command.add_option("--config", configured.file, "TOML file (BECKON_CONFIG)")
         ->group("Settings: process");
     for (const auto& setting : settings_of(defaults)) {
-        add_setting(command, configured, setting, has_effect(setting.name, reader));
+        add_setting(command, configured, setting,
+                    !setting.for_tests && has_effect(setting.name, reader));
     }
     command
         .add_option("--kafka-librdkafka", configured.pass_through,

@@ -41,12 +41,12 @@ before(async () => {
         return path;
     };
     file('AuthKey.p8', apns.p8);
+    fcm.account.token_uri = `${fcm.url}/token`;
     cluster.retryOptions.push(
         '--retry-fcm-credentials', `my-app=${file('account.json', JSON.stringify(fcm.account))}`,
-        '--retry-fcm-url', fcm.url, '--retry-fcm-token-url', `${fcm.url}/token`,
+        '--test-fcm-url', fcm.url,
         '--retry-apns-credentials', `release=${file('apns.json', JSON.stringify(apns.about))}`,
-        '--retry-apns-url', apns.url, '--retry-ca-file', ca,
-        '--retry-bridge-timeout', '5s', '--retry-drain', '500ms',
+        '--test-apns-url', apns.url, '--retry-ca-file', ca,
     );
     await cluster.prepare();
     await cluster.start();

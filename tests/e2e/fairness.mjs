@@ -11,7 +11,7 @@ import { Receivers, RetryApi, costlyData, costlyFilter } from './retry-api.mjs';
 const log = process.env.LOG ?? 'embedded';
 const cluster = new Cluster(log, {
     plain: true,
-    retry: ['--retry-allowed-addresses', '127.0.0.1', '--retry-drain', '500ms'],
+    retry: ['--retry-allowed-addresses', '127.0.0.1'],
     tiers: '0s,5s,1min',
 });
 const receivers = new Receivers();

@@ -85,7 +85,7 @@ async function startNode(name, options = []) {
     if (!nodes.has(name)) nodes.set(name, { port: await freePort(), ops: await freePort() });
     const node = nodes.get(name);
     node.child = cluster.startRetry(name, node, [
-        '--retry-allowed-addresses', '127.0.0.1', '--retry-workers', String(WORKERS), '--retry-drain', '2s', ...options,
+        '--retry-allowed-addresses', '127.0.0.1', '--test-retry-workers', String(WORKERS), ...options,
     ]);
     return node.child;
 }

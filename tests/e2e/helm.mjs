@@ -44,7 +44,7 @@ test('an unknown name is refused, and so is a setting that a value of the chart 
     refused({ edges: {} }, /edges/);
     refused({ edge: { replica: 3 } }, /replica/);
     refused({ config: { 'edge.pingInterval': '4min' } }, /pingInterval/);
-    refused({ config: { 'edge.hand_over': '4min' } }, /edge\.hand_over/);
+    refused({ config: { 'edge.link_host': '0.0.0.0' } }, /edge\.link_host/);
     refused({ config: { 'ops.port': 1 } }, /ops\.port/);
     refused({ url: 'https://push.example.org/path' }, /url/);
     refused({ mode: 'kafka' }, /kafka\.servers is required/);
@@ -98,7 +98,7 @@ test('values.yaml explains every value', () => {
     // Of several roles the first one says it; the rest are Kubernetes' own names.
     const own = ['image', 'repository', 'pullPolicy', 'kafka', 'tls', 'auth', 'persistence', 'service', 'type', 'port', 'annotations', 'resources',
         'podAnnotations', 'podLabels', 'nodeSelector', 'tolerations', 'affinity', 'requests', 'limits', 'size', 'className',
-        'drainSeconds', 'tag', 'privateKeyKey', 'extraVolumeMounts', 'interval', 'fullnameOverride',
+        'tag', 'privateKeyKey', 'extraVolumeMounts', 'interval', 'fullnameOverride',
         'livenessFailureThreshold', 'readinessPeriodSeconds', 'readinessFailureThreshold'];
     lines = lines.map((line) => /^ *([a-zA-Z]+):/.exec(line)?.[1]).filter(Boolean);
     const from = lines.indexOf('podSecurityContext');

@@ -14,11 +14,11 @@ import { Receivers, RetryApi, costlyData, costlyFilter } from './retry-api.mjs';
 const log = process.env.LOG ?? 'embedded';
 // The machine has other work too: the limits are wide, since each of the faults costs seconds.
 const WAIT_MAX_MS = 1500;
-// An owner alone has 390 requests under way. All of these have connections (retry.connections_max is 1,024): where there is no space, idle ones are closed.
+// An owner alone has 390 requests under way. All of these have connections (there are 1,024): where there is no space, idle ones are closed.
 const REQUESTS = 700;
 const MIB = 1 << 20;
 
-const cluster = new Cluster(log, { plain: true, retry: ['--retry-allowed-addresses', '127.0.0.1', '--retry-drain', '500ms'], tiers: '0s,5s,1min' });
+const cluster = new Cluster(log, { plain: true, retry: ['--retry-allowed-addresses', '127.0.0.1'], tiers: '0s,5s,1min' });
 const receivers = new Receivers();
 let api;
 let healthy;

@@ -67,9 +67,9 @@ async function startProxy() {
     });
     const { host } = new URL(await receivers.listen(proxy));
     retry.push('--retry-proxy', `${SCHEME}://${PROXY_USER}@${host}`, '--retry-allowed-hosts', 'localhost', '--retry-ca-file', certificate,
-        '--retry-fcm-credentials', `my-app=${file('account.json', JSON.stringify(fcm.account))}`, '--retry-fcm-url', 'https://fcm.example',
-        '--retry-fcm-token-url', 'https://fcm.example/token', '--retry-apns-credentials', `release=${file('apns.json', JSON.stringify(apns.about))}`,
-        '--retry-apns-url', 'https://apns.example', '--log-level', 'debug');
+        '--retry-fcm-credentials', `my-app=${file('account.json', JSON.stringify(fcm.account))}`, '--test-fcm-url', 'https://fcm.example',
+        '--retry-apns-credentials', `release=${file('apns.json', JSON.stringify(apns.about))}`,
+        '--test-apns-url', 'https://apns.example', '--log-level', 'debug');
 }
 
 before(async () => {

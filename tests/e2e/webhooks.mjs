@@ -24,7 +24,7 @@ const ROUNDING_MS = 2;
 
 const cluster = new Cluster(log, {
     plain: true,
-    retry: ['--retry-allowed-addresses', '127.0.0.1', '--retry-drain', '500ms'],
+    retry: ['--retry-allowed-addresses', '127.0.0.1'],
     tiers: `0s,${TIERS[1]}s,${TIERS[2]}s`,
 });
 const agent = new http.Agent({ keepAlive: true, maxSockets: 16 });

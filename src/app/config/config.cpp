@@ -38,7 +38,6 @@ Setting proxy_setting(std::string name, std::string& target, std::string help) {
 
 Config defaults_of(Reader reader) {
     Config config;
-    config.endpoint.drain = seconds{3};  // shorter than stop_timeout, with space for the log's end
     if (reader == Reader::endpoint) {
         config.data = "beckon-data-endpoint";
         config.ops.port = 9091;
@@ -103,7 +102,9 @@ std::vector<Setting> process_settings(Config& c) {
         bytes_setting(
             "cache_bytes", c.cache_bytes, 8U << 20,
             "Memory of all stores of this process: cached blocks and write buffers together. "
-            "The embedded log shares it, and keeps 32 MiB of its newest records besides."),
+            "The embedded log shares it, and keeps 32 MiB of its newest records besides. For each "
+            "MiB of it the role retry has eight attempts under way at most, so raise it where "
+            "webhooks have many slow receivers."),
         bytes_setting("write_buffer_bytes", c.write_buffer_bytes, 4U << 20,
                       "Part of cache_bytes that write buffers may fill before they are flushed; at "
                       "most half of it."),
@@ -225,8 +226,6 @@ std::vector<Setting> endpoint_settings(Config& c) {
             "apps of this service without a gateway elsewhere."),
         bool_setting("endpoint.log_requests", c.endpoint.log_requests,
                      "One line per request at info instead of debug; never a token or a body."),
-        duration_setting("endpoint.drain", c.endpoint.drain, milliseconds{0}, milliseconds{600'000},
-                         "Time for running requests at a stop."),
     };
 }
 
@@ -309,12 +308,6 @@ std::vector<Setting> edge_settings(Config& c) {
                      "an http or https URL"),
         duration_setting("edge.broadcasts_interval", c.edge.broadcasts_interval, milliseconds{100},
                          milliseconds{86'400'000}, "Time from the end of one poll to the next."),
-        duration_setting(
-            "edge.drain", c.edge.drain, milliseconds{0}, milliseconds{600'000},
-            "At a stop, the edge closes its clients one after the other over this time."),
-        duration_setting("edge.hand_over", c.edge.hand_over, milliseconds{0}, milliseconds{600'000},
-                         "At a stop, the other edges have this long to take the partitions over "
-                         "before clients are closed."),
         number_setting("edge.standby_count", c.edge.standby_count, {0, 16},
                        "Other edges that keep a warm copy of each partition. The controller's "
                        "counts, so all edges should have the same."),
@@ -352,16 +345,6 @@ std::vector<Setting> retry_settings(Config& c) {
         optional_path_setting("retry.tls_certificate", c.retry.tls_certificate,
                               "PEM certificate chain; with retry.tls_key. Reread at SIGHUP."),
         optional_path_setting("retry.tls_key", c.retry.tls_key, "PEM private key."),
-        number_setting(
-            "retry.connections_max", c.retry.connections_max, {1, 1'000'000},
-            "Connections in total; each may hold an event of 256 KiB. One more replaces the "
-            "one that has waited longest for its client."),
-        duration_setting("retry.request_deadline", c.retry.request_deadline, milliseconds{100},
-                         milliseconds{600'000},
-                         "Time from the first byte of a request until its reply is written."),
-        number_setting(
-            "retry.workers", c.retry.workers, {1, 10'000},
-            "Attempts at a time. Each waits on a socket; one owner may hold a share of them."),
         number_setting("retry.threads", c.retry.threads, {1, 64},
                        "Threads for deliveries; each has its share of partitions and workers."),
         list_setting("retry.allowed_addresses", c.retry.allowed_addresses,
@@ -392,16 +375,9 @@ std::vector<Setting> retry_settings(Config& c) {
                       "Memory that the webhooks of one owner may hold in each process, mostly for "
                       "their filters (memory_bytes of a webhook shows it); more get 409. Webhooks "
                       "with so much memory may change in a minute; more get 429."),
-        bytes_setting(
-            "retry.webhook_memory_max", c.retry.webhook_memory_max, 1U << 20,
-            "Memory that the webhooks of all owners together may hold in each process; more get "
-            "409."),
         number_setting("retry.events_per_owner_per_second", c.retry.events_per_owner_per_second,
                        {0, 10'000'000},
                        "Events that one owner may post; more get 429. 0: no limit."),
-        duration_setting("retry.drain", c.retry.drain, milliseconds{0}, milliseconds{600'000},
-                         "At a stop, requests and attempts under way have this long; an attempt "
-                         "without an answer then is made again."),
         duration_setting("retry.max_runtime", c.retry.max_runtime, seconds{0},
                          seconds{hours{24 * 365}},
                          "`beckon retry` ends by itself after this, and starts no attempt that "
@@ -414,20 +390,9 @@ std::vector<Setting> bridge_settings(Config& c) {
         list_setting("retry.fcm.credentials", c.retry.fcm_credentials,
                      "APP=FILE for each app of FCM: the app id that registrations name, and the "
                      "JSON of a service account. Files are read at the start."),
-        origin_setting("retry.fcm.url", c.retry.fcm_url, "URL of FCM; for tests and proxies."),
-        text_setting("retry.fcm.token_url", c.retry.fcm_token_url,
-                     "URL for access tokens, in place of the service account's token_uri.",
-                     "a URL"),
         list_setting("retry.apns.credentials", c.retry.apns_credentials,
                      "CHANNEL=FILE for each release channel of APNs: JSON with team_id, key_id, "
                      "key_file (the .p8 file), topic and sandbox. Files are read at the start."),
-        origin_setting("retry.apns.url", c.retry.apns_url,
-                       "URL of APNs, in place of Apple's; for tests and proxies."),
-        duration_setting(
-            "retry.bridge_timeout", c.retry.bridge_timeout, milliseconds{100}, milliseconds{60'000},
-            "Time for the complete answer of a bridge; after it the attempt has failed."),
-        number_setting("retry.bridge_attempts", c.retry.bridge_attempts, {1, 1'000},
-                       "Attempts at a time for each app of a bridge."),
     };
 }
 
@@ -463,12 +428,25 @@ std::vector<Setting> ops_settings(Config& c) {
     };
 }
 
+/// Values that no operator has a reason to choose, and that a test shortens or leads elsewhere:
+/// constants of the roles, under names that begin with `test.`.
+std::vector<Setting> test_settings(Config& c) {
+    std::vector<Setting> all{
+        number_setting("test.retry_workers", c.retry_workers, {1, 10'000}, ""),
+        origin_setting("test.fcm_url", c.retry.fcm_url, ""),
+        origin_setting("test.apns_url", c.retry.apns_url, ""),
+    };
+    for (auto& setting : all) setting.for_tests = true;
+    return all;
+}
+
 }  // namespace
 
 std::vector<Setting> settings_of(Config& c) {
     std::vector<Setting> all;
     for (auto* const part : {&process_settings, &log_settings, &endpoint_settings, &edge_settings,
-                             &retry_settings, &bridge_settings, &console_settings, &ops_settings}) {
+                             &retry_settings, &bridge_settings, &console_settings, &ops_settings,
+                             &test_settings}) {
         for (auto& setting : part(c)) all.push_back(std::move(setting));
     }
     return all;

@@ -44,6 +44,7 @@ struct Config {
     edge::EdgeConfig edge;
     bool edge_self_signed = false;
     retry::RoleConfig retry;
+    std::size_t retry_workers = 0;  ///< of `retry`; 0: as many as follow from cache_bytes
     reliability::RoleConfig reliability;
     console::WebConfig console;
     std::optional<std::filesystem::path> console_token_file;

@@ -1,7 +1,6 @@
 #include "app/config/config_faults.hpp"
 
 #include "app/config/origin_setting.hpp"
-#include "client/url.hpp"
 #include "console/canary/canary_edges.hpp"
 #include "core/authority.hpp"
 #include "ingest/endpoint.hpp"
@@ -134,10 +133,6 @@ void check_addresses(const Config& config, Reader reader, std::vector<ConfigFaul
         const auto origin = normalized_origin(text);
         check("console.retry_urls", text, origin ? "" : origin.error().message);
     }
-    const auto& token_url = config.retry.fcm_token_url;
-    const auto url = client::parse_url(token_url);
-    check("retry.fcm.token_url", token_url,
-          url && url->scheme.starts_with("http") ? "" : "must begin with https:// or http://");
 }
 
 /// In one process the endpoint accepts messages for the bridges of the role retry.
@@ -215,12 +210,6 @@ void check_together(const Config& config, Reader reader, std::vector<ConfigFault
     };
     pair("endpoint", config.endpoint.tls_certificate, config.endpoint.tls_key,
          config.endpoint_self_signed);
-    if (config.endpoint.drain >= config.stop_timeout || config.retry.drain >= config.stop_timeout ||
-        config.edge.hand_over + config.edge.drain >= config.stop_timeout) {
-        faults.push_back({"stop_timeout",
-                          "must be longer than endpoint.drain, retry.drain, and edge.hand_over and "
-                          "edge.drain together, or the process ends in the middle of them"});
-    }
     // A tool beside the console has its environment, and opens none.
     if (!config.console_token_file && !net::names_this_host(config.console.host) &&
         has_effect("console.host", reader)) {

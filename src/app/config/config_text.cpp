@@ -102,6 +102,7 @@ std::string print_config(Config& config, const Sources& sources) {
     std::ostringstream out;
     std::string table;
     for (const auto& setting : settings) {
+        if (setting.for_tests && !sources.contains(setting.name)) continue;
         const auto own = table_of(setting.name);
         if (own != table) out << "\n[" << own << "]\n";
         table = own;
@@ -126,6 +127,7 @@ std::string config_reference() {
     std::ostringstream out;
     out << kReferenceHead;
     for (const auto& setting : settings_of(defaults)) {
+        if (setting.for_tests) continue;
         out << "| `" << setting.name << "` | "
             << (setting.get().empty() ? "" : "`" + setting.get() + "`") << " | "
             << in_cell(setting.allowed) << " | " << setting.help << " |\n";

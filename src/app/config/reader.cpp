@@ -39,7 +39,6 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"edge.", bit(Reader::standalone) | bit(Reader::edge)},
     {"edge.client_ttl", bit(Reader::standalone) | bit(Reader::edge) | bit(Reader::subscriptions)},
     {"edge.link_", bit(Reader::edge)},
-    {"edge.hand_over", bit(Reader::edge)},
     {"edge.session_timeout", bit(Reader::edge)},
     {"edge.standby_count", bit(Reader::edge)},
     {"edge.zone", bit(Reader::edge)},

@@ -23,6 +23,7 @@ struct Setting {
     std::string help;
     std::string allowed;     ///< the form of a value, for errors and the reference
     bool secret = false;     ///< masked by `config print`
+    bool for_tests = false;  ///< shown in no help and no reference; `config print` shows it if set
     Kind kind = Kind::text;  ///< how TOML writes the value
     /// Takes the text of a value; an error names its fault.
     std::function<core::Result<void>(std::string_view)> set;

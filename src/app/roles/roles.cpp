@@ -106,6 +106,25 @@ private:
     std::jthread thread_;
 };
 
+/// A stop has `stop_timeout` in all, so its steps are parts of it: seven tenths at an edge, and the
+/// log's end has time left.
+void share_stop_timeout(Config& config) {
+    const milliseconds all = config.stop_timeout;
+    config.edge.hand_over = all / 2;
+    config.edge.drain = all / 5;
+    config.endpoint.drain = all * 3 / 10;
+    config.retry.drain = all / 5;
+}
+
+/// Attempts of the role retry at a time. One that waits takes 20 KiB with an event of 1 KiB, so all
+/// take a sixth of `cache_bytes`; with the largest events, which are few, twice as much as it.
+std::size_t workers_of(const Config& config) {
+    constexpr std::size_t kBytesOfEach = 128U << 10;
+    constexpr std::size_t kMost = 10'000;  // sockets: beyond it, one more process does more
+    if (config.retry_workers > 0) return config.retry_workers;
+    return std::min(config.cache_bytes / kBytesOfEach, kMost);
+}
+
 std::string ops_origin(const Config& config, const Process& process) {
     return "http://" + core::local_authority(config.ops.host, process.ops->port());
 }
@@ -136,6 +155,8 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.endpoint.view_directory = config.data / "endpoint";
     config.edge.store_directory = config.data / "edge";
     config.retry.directory = config.data;
+    config.retry.workers = workers_of(config);
+    share_stop_timeout(config);
     config.edge.node_name = config.retry.node_name = config.reliability.node_name =
         node_name(config.data);
     config.retry.node = process.node;

@@ -234,7 +234,8 @@ core::Result<void> Api::Impl::check_memory(const Webhook& webhook, std::size_t b
     if (bytes > freed && all > options.memory.in_all) {
         return core::fail(Fault::full,
                           "the webhooks of all owners hold so much memory that there "
-                          "is no space for this one (retry.webhook_memory_max); ask the operator");
+                          "is no space for this one (" +
+                              std::to_string(options.memory.in_all) + " bytes)");
     }
     return {};
 }

@@ -3,6 +3,7 @@
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/whole_number.hpp"
+#include "retry/bridge/bridge_app.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -50,10 +51,9 @@ core::Error error_of(const HttpAnswer& answer) {
 
 }  // namespace
 
-AccessToken::AccessToken(const FcmCredentials& credentials, Options options,
-                         const core::Clock& clock, Send send, std::function<void(bool)> renewed)
+AccessToken::AccessToken(const FcmCredentials& credentials, const core::Clock& clock, Send send,
+                         std::function<void(bool)> renewed)
     : credentials_(credentials),
-      options_(std::move(options)),
       clock_(clock),
       send_(std::move(send)),
       renewed_(std::move(renewed)) {}
@@ -66,10 +66,10 @@ HttpRequest AccessToken::request(core::Timestamp now) const {
                       {"aud", credentials_.token_uri},
                       {"iat", at.count()},
                       {"exp", (at + kAssertionLife).count()}};
-    return {.url = options_.url.empty() ? credentials_.token_uri : options_.url,
+    return {.url = credentials_.token_uri,
             .headers = {"Content-Type: application/x-www-form-urlencoded"},
             .body = kForm + credentials_.key.jwt(core::json_text(header), core::json_text(claims)),
-            .timeout = options_.timeout};
+            .timeout = kBridgeTimeout};
 }
 
 void AccessToken::get(Answer answer) {

@@ -24,14 +24,10 @@ public:
     static constexpr std::chrono::seconds kLifeMost = std::chrono::hours{24};
 
     using Send = std::function<void(HttpRequest, std::function<void(HttpAnswer)>)>;
-    struct Options {
-        std::string url{};  ///< that is asked; empty: the one of the credentials
-        core::Duration timeout = std::chrono::seconds{10};
-    };
     /// `renewed` is called with the outcome of each request. Credentials, clock, and the objects
     /// that `send` uses outlive it; no answer comes after its end.
-    AccessToken(const FcmCredentials& credentials, Options options, const core::Clock& clock,
-                Send send, std::function<void(bool good)> renewed);
+    AccessToken(const FcmCredentials& credentials, const core::Clock& clock, Send send,
+                std::function<void(bool good)> renewed);
 
     /// Answers at once or when a token is there. Errors: unauthorized (the account is refused),
     /// timed_out, unavailable; the message has the server's answer.
@@ -49,7 +45,6 @@ private:
     core::Result<void> learn(const HttpAnswer& answer);
 
     const FcmCredentials& credentials_;
-    const Options options_;
     const core::Clock& clock_;
     const Send send_;
     const std::function<void(bool)> renewed_;

@@ -61,7 +61,7 @@ HttpRequest apns_request(const ApnsApp::Options& options, const std::string& top
                     "apns-expiration: " + expiration_of(attempt),
                     "apns-id: " + core::to_dashed(message.key), "content-type: application/json"},
         .body = bridge::apns_body(message),
-        .timeout = options.timeout};
+        .timeout = kBridgeTimeout};
 }
 
 }  // namespace beckon::retry

@@ -15,7 +15,6 @@ public:
 
     struct Options {
         std::string url{};  ///< empty: Apple's, by the credentials
-        core::Duration timeout = std::chrono::seconds{10};
     };
     ApnsApp(ApnsCredentials credentials, Options options, BridgeAppContext context);
 

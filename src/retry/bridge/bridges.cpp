@@ -199,7 +199,7 @@ void Bridges::Impl::pump(Queue& queue) {
     while (!engine.draining() && queue.under_way < options.at_a_time) {
         auto job = next(queue);
         if (!job) return;
-        if (put_aside(*job, &queue) || engine.too_late(options.timeout)) {
+        if (put_aside(*job, &queue) || engine.too_late(kBridgeTimeout)) {
             free_client(queue, job->client());  // too late: the record waits for the next run
         } else {
             start(queue, std::move(*job));

@@ -49,7 +49,6 @@ public:
         core::Partition partitions = 1;
         std::size_t at_a_time = 100;      ///< attempts for each app
         std::size_t waiting_max = 2'000;  ///< for each app; more wait in a tier
-        core::Duration timeout = std::chrono::seconds{10};
         /// No attempt starts that could outlive this.
         std::optional<core::MonoTime> stop_at{};
     };

@@ -30,8 +30,7 @@ FcmApp::FcmApp(FcmCredentials credentials, Options options, BridgeAppContext con
     : credentials_(std::move(credentials)),
       options_(std::move(options)),
       context_(std::move(context)),
-      token_(credentials_, {.url = options_.token_url, .timeout = options_.timeout}, context_.clock,
-             context_.send,
+      token_(credentials_, context_.clock, context_.send,
              [this](bool good) { context_.observer.token_renewed(core::RouterType::fcm, good); }) {}
 
 void FcmApp::send(const Attempt& attempt, Done done) {
@@ -55,7 +54,7 @@ HttpRequest fcm_request(const FcmApp::Options& options, const std::string& proje
     return {.url = options.url + "/v1/projects/" + project + "/messages:send",
             .headers = {"Content-Type: application/json"},
             .body = bridge::fcm_body(attempt.message, attempt.left),
-            .timeout = options.timeout};
+            .timeout = kBridgeTimeout};
 }
 
 }  // namespace beckon::retry

@@ -12,8 +12,6 @@ class FcmApp final : public BridgeApp {
 public:
     struct Options {
         std::string url = "https://fcm.googleapis.com";
-        std::string token_url{};  ///< empty: the one of the credentials
-        core::Duration timeout = std::chrono::seconds{10};
     };
     FcmApp(FcmCredentials credentials, Options options, BridgeAppContext context);
 

@@ -75,22 +75,17 @@ BridgeParts::BridgeParts(const RoleConfig& config, BridgeCredentials credentials
     BridgeApps apps;
     for (auto& one : credentials.fcm) {
         const BridgeAppName name{core::RouterType::fcm, one.app};
-        apps[name] = std::make_unique<FcmApp>(std::move(one),
-                                              FcmApp::Options{.url = config.fcm_url,
-                                                              .token_url = config.fcm_token_url,
-                                                              .timeout = config.bridge_timeout},
-                                              context);
+        FcmApp::Options options;
+        if (!config.fcm_url.empty()) options.url = config.fcm_url;
+        apps[name] = std::make_unique<FcmApp>(std::move(one), std::move(options), context);
     }
     for (auto& one : credentials.apns) {
         const BridgeAppName name{core::RouterType::apns, one.channel};
-        apps[name] = std::make_unique<ApnsApp>(
-            std::move(one),
-            ApnsApp::Options{.url = config.apns_url, .timeout = config.bridge_timeout}, context);
+        apps[name] = std::make_unique<ApnsApp>(std::move(one),
+                                               ApnsApp::Options{.url = config.apns_url}, context);
     }
     bridges_ = std::make_unique<Bridges>(Bridges::Options{.table = node.table,
                                                           .partitions = node.partitions,
-                                                          .at_a_time = config.bridge_attempts,
-                                                          .timeout = config.bridge_timeout,
                                                           .stop_at = node.stop_at},
                                          Bridges::Context{.executor = loop,
                                                           .clock = clock,

@@ -38,6 +38,14 @@ constexpr const char* kPart = "retry";
 constexpr core::Duration kStalledAfter = std::chrono::seconds{3};
 /// At a stop, until the log has the finished records.
 constexpr std::chrono::seconds kLastRecords{1};
+/// Connections of the API. A pool of an application has some ten; one more replaces the connection
+/// that has waited longest for its client.
+constexpr std::size_t kConnectionsMax = 1'024;
+/// From a request's first byte to its reply: an event of 256 KiB takes less on any line, and the
+/// longest wait for first attempts (Api::Options::wait_max) ends before it.
+constexpr std::chrono::seconds kRequestDeadline{30};
+/// Memory that the webhooks of all owners hold: sixteen owners' whole quota of 16 MiB.
+constexpr std::size_t kWebhookMemoryMax = std::size_t{256} << 20;
 
 template <class T>
 T or_throw(core::Result<T> result, const char* what) {
@@ -58,8 +66,8 @@ net::HttpServerOptions server_options(const RoleConfig& config) {
     options.limits = {.header_bytes_max = 16'384,
                       .body_bytes_max = kEventBytesMax,
                       .extra_prefix = Api::kExtraPrefix};
-    options.times.request = config.request_deadline;
-    options.connections.total_max = config.connections_max;
+    options.times.request = kRequestDeadline;
+    options.connections.total_max = kConnectionsMax;
     options.when_full = net::WhenFull::replace_oldest;
     options.tls = load_tls(config);
     options.drain = config.drain;
@@ -170,11 +178,11 @@ struct Role::Impl {
     std::vector<std::unique_ptr<Deliverer>> deliverers;
     net::LoopThread costly{"retry-costly", clock};
     /// Of events whose parse takes long: parsed there, they go on to `requests`.
-    RequestQueue parses{costly.loop(), clock, {.requests_max = config.connections_max}};
+    RequestQueue parses{costly.loop(), clock, {.requests_max = kConnectionsMax}};
     net::LoopThread fan_out{"retry-fan", clock};
     net::LoopThread control{"retry", clock};
     net::IoLoop& loop = control.loop();
-    RequestQueue requests{loop, clock, {.requests_max = config.connections_max}};  ///< to the API
+    RequestQueue requests{loop, clock, {.requests_max = kConnectionsMax}};  ///< to the API
     net::HttpServer server;
     bool stopping = false;
     std::promise<void> stopped;
@@ -204,12 +212,12 @@ RetryNode::Options Role::Impl::node_options() const {
 
 /// Each attempt and each connection is a descriptor.
 void Role::Impl::raise_descriptors() const {
-    const auto sockets = config.workers + config.connections_max;
+    const auto sockets = config.workers + kConnectionsMax;
     const auto limit = core::raise_descriptor_limit(net::descriptors_for(sockets));
     if (limit >= sockets) return;
     core::log_warn("retry", "file_descriptors_few",
                    {{"workers", config.workers},
-                    {"connections_max", config.connections_max},
+                    {"connections_max", kConnectionsMax},
                     {"limit", limit}});
 }
 
@@ -282,11 +290,8 @@ void Role::Impl::run(std::latch& opened) {
         Api::Options{.guard = guard,
                      .webhooks_per_owner_max = config.webhooks_per_owner_max,
                      .memory = {.per_owner = config.webhook_memory_per_owner_max,
-                                .in_all = config.webhook_memory_max},
+                                .in_all = kWebhookMemoryMax},
                      .events_per_owner_per_second = config.events_per_owner_per_second,
-                     .wait_max = std::chrono::floor<std::chrono::seconds>(
-                         std::min<std::chrono::milliseconds>(Api::Options{}.wait_max,
-                                                             config.request_deadline * 4 / 5)),
                      .key_missing = config.key_missing},
         *node, clock, keys);
     node->start();

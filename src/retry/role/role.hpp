@@ -25,8 +25,6 @@ struct RoleConfig {
     std::uint16_t port = 8084;  ///< of the API; 0: any free one
     std::optional<std::filesystem::path> tls_certificate;
     std::optional<std::filesystem::path> tls_key;
-    std::size_t connections_max = 1'024;
-    std::chrono::milliseconds request_deadline{30'000};
     std::chrono::milliseconds drain{2'000};  ///< at a stop, for requests and attempts under way
 
     std::size_t workers = 1'024;                 ///< attempts at a time, of all threads
@@ -39,7 +37,6 @@ struct RoleConfig {
     std::chrono::seconds failing_max = std::chrono::hours{24 * 5};
     std::size_t webhooks_per_owner_max = 1'000;
     std::size_t webhook_memory_per_owner_max = std::size_t{16} << 20;  ///< bytes
-    std::size_t webhook_memory_max = std::size_t{256} << 20;           ///< bytes, of all owners
     std::size_t events_per_owner_per_second = 0;                       ///< 0: no limit
     /// The role ends by itself after so long, and no attempt starts that could outlive it; 0:
     /// never.
@@ -48,11 +45,8 @@ struct RoleConfig {
     /// `<app id>=<file>` and `<release channel>=<file>` (docs/bridges.md).
     std::vector<std::string> fcm_credentials;
     std::vector<std::string> apns_credentials;
-    std::string fcm_url = "https://fcm.googleapis.com";
-    std::string fcm_token_url;  ///< empty: the one of the credentials
-    std::string apns_url;       ///< empty: Apple's, by the credentials
-    std::chrono::milliseconds bridge_timeout{10'000};
-    std::size_t bridge_attempts = 100;  ///< at a time, for each app
+    std::string fcm_url;   ///< empty: Google's
+    std::string apns_url;  ///< empty: Apple's, by the credentials
     /// Where milestones of tracked messages are reported; it outlives the role. Null: nowhere.
     core::MilestoneSink* milestones = nullptr;
     /// Called when a token names a key that the ring lacks, as often as that happens; any thread.

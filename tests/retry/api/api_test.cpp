@@ -818,7 +818,7 @@ TEST_CASE("an owner sees the memory of its webhooks, which is bounded", "[retry]
     CHECK(others > 2);
     CHECK(others < 10);
     CHECK(last.status == 409);
-    CHECK(detail_of(last).find("retry.webhook_memory_max") != std::string::npos);
+    CHECK(detail_of(last).find("the webhooks of all owners hold") != std::string::npos);
 }
 
 TEST_CASE("webhooks that are made at the same time hold no more together than they may",

@@ -257,7 +257,6 @@ struct TokenWorld {
     std::vector<bool> renewed;
     std::vector<std::string> got;
     AccessToken token{credentials,
-                      {},
                       clock,
                       [this](HttpRequest request, auto done) {
                           requests.push_back(std::move(request));
@@ -420,12 +419,12 @@ TEST_CASE("an error of the token server goes to all waiting deliveries", "[bridg
 
 TEST_CASE("a request to FCM is as its HTTP v1 API has it", "[bridge]") {
     const auto message = message_to(core::RouterType::fcm, "tok");
-    const auto request = fcm_request({.url = "https://fcm.example", .timeout = 3s}, "my-project",
+    const auto request = fcm_request({.url = "https://fcm.example"}, "my-project",
                                      {.message = message, .left = 90s});
     CHECK(request.url == "https://fcm.example/v1/projects/my-project/messages:send");
     CHECK(request.headers == Texts{"Content-Type: application/json"});
     CHECK(json::parse(request.body)["message"]["android"]["ttl"] == "90s");
-    CHECK(request.timeout == 3s);
+    CHECK(request.timeout == kBridgeTimeout);
 }
 
 TEST_CASE("a request to APNs names topic, priority, expiration and id", "[bridge]") {

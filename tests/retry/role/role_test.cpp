@@ -128,7 +128,6 @@ TEST_CASE("the role may open a descriptor for each of its attempts and connectio
     {
         const test::TempDir directory;
         auto config = config_in(directory);
-        config.connections_max = 500;
         config.workers = 1'000;
         const retry::Role role{
             config, log,     std::make_shared<core::KeyRing>(core::KeyRing::generate()),
@@ -136,5 +135,5 @@ TEST_CASE("the role may open a descriptor for each of its attempts and connectio
         ::getrlimit(RLIMIT_NOFILE, &now);
     }
     ::setrlimit(RLIMIT_NOFILE, &before);
-    CHECK(now.rlim_cur >= std::min<rlim_t>(before.rlim_max, 1'500));
+    CHECK(now.rlim_cur >= std::min<rlim_t>(before.rlim_max, 2'024));
 }

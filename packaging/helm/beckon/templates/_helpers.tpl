@@ -124,17 +124,6 @@ kafka.librdkafka.{{ trimPrefix "kafka.librdkafka." $name | toJson }} = {{ kindIs
 {{- end }}
 {{- end -}}
 
-{{/* Seconds from SIGTERM to the forced end that Beckon itself sets (stop_timeout). */}}
-{{- define "beckon.stopTimeout" -}}
-{{- if eq .role "edge" -}}
-{{- add .root.Values.edge.handOverSeconds .root.Values.edge.drainSeconds 10 -}}
-{{- else if eq .role "standalone" -}}
-{{- add .root.Values.stopTimeoutSeconds .root.Values.edge.drainSeconds -}}
-{{- else -}}
-{{- .root.Values.stopTimeoutSeconds -}}
-{{- end -}}
-{{- end -}}
-
 {{/* The user of Kafka that a role logs in as: the name of its Secret. */}}
 {{- define "beckon.kafkaSecret" -}}
 {{- if and (ne .role "standalone") .root.Values.kafka.auth.mechanism -}}
@@ -157,7 +146,7 @@ kafka.librdkafka.{{ trimPrefix "kafka.librdkafka." $name | toJson }} = {{ kindIs
 {{- $retry := or (eq $role "retry") (eq $role "standalone") -}}
 {{- $console := or (eq $role "console") (and (eq $role "standalone") $root.Values.console.enabled) -}}
 {{- $token := and $console $root.Values.console.tokenSecret -}}
-{{- $stop := include "beckon.stopTimeout" . | int -}}
+{{- $stop := $root.Values.stopTimeoutSeconds | int -}}
 {{- $waits := or $edge $endpoint -}}
 metadata:
   labels:
@@ -231,14 +220,12 @@ spec:
         {{- if $edge }}
         - {name: BECKON_EDGE_HOST, value: 0.0.0.0}
         - {name: BECKON_EDGE_PORT, value: "8080"}
-        - {name: BECKON_EDGE_DRAIN, value: {{ printf "%vs" $root.Values.edge.drainSeconds | quote }}}
         {{- if $root.Values.edge.tlsSecret }}
         - {name: BECKON_EDGE_TLS_CERTIFICATE, value: /etc/beckon/edge-tls/tls.crt}
         - {name: BECKON_EDGE_TLS_KEY, value: /etc/beckon/edge-tls/tls.key}
         {{- end }}
         {{- end }}
         {{- if eq $role "edge" }}
-        - {name: BECKON_EDGE_HAND_OVER, value: {{ printf "%vs" $root.Values.edge.handOverSeconds | quote }}}
         - {name: BECKON_EDGE_LINK_HOST, value: 0.0.0.0}
         - {name: BECKON_EDGE_LINK_PORT, value: "8081"}
         - name: POD_NAME
