@@ -41,11 +41,6 @@ struct EdgeConfig {
     /// Web pages that may connect, as their `Origin`; empty: all, and all that are no web page.
     std::vector<std::string> allowed_origins;
 
-    /// Messages under way to one client: as many as `delivery_window_bytes` of frames take, at
-    /// least and at most so many.
-    std::size_t delivery_window = 10;
-    std::size_t delivery_window_max = 256;
-    std::size_t delivery_window_bytes = 64U << 10;
     std::size_t max_pending = 10'000;  ///< messages that wait for one client
     /// "drop-oldest", or "reset": the client gets a new UAID.
     std::string max_pending_policy = "drop-oldest";
@@ -55,12 +50,11 @@ struct EdgeConfig {
     std::size_t connections_max = 100'000;
     std::size_t connections_per_address_max = 0;  ///< 0: no limit (behind a proxy)
     std::size_t frame_bytes_max = 65'536;
+    /// From the connection to its hello: a client says it at once, on any line.
     std::chrono::milliseconds hello_timeout{5'000};
     std::chrono::milliseconds ping_interval{300'000};
-    std::chrono::milliseconds ping_timeout{4'000};
-    /// A client's own ping (`{}`) may come so often.
+    /// A client's own ping (`{}`) may come so often: Firefox pings at most every minute.
     std::chrono::milliseconds client_ping_interval_min{45'000};
-    std::size_t frames_per_second_max = 100;  ///< of one client, over ten seconds; 0: no limit
     /// The page with the versions of broadcasts; empty: nothing is polled.
     std::string broadcasts_url;
     std::chrono::milliseconds broadcasts_interval{30'000};  ///< from a poll's end to the next
@@ -70,7 +64,6 @@ struct EdgeConfig {
     /// Other nodes that fold each partition, ready to take it over.
     int standby_count = 1;
     std::string zone;  ///< a partition's home and standbys are in different ones, if given
-    std::uint32_t capacity = 1;  ///< this node's share of partitions, relative to the others'
     /// The group of the edges drops a process without a heartbeat for so long; a home that stalled
     /// for half of it asks the log whether it is still the home. Brokers refuse less than their
     /// group.min.session.timeout.ms, 6 s by default.

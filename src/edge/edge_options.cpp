@@ -14,6 +14,9 @@ namespace beckon::edge {
 
 namespace {
 
+/// A client with a window of 256 messages acknowledges so many in two seconds and a half.
+constexpr std::size_t kFramesPerSecondMax = 100;
+
 std::size_t clients_max(std::size_t wanted) {
     const auto descriptors = core::raise_descriptor_limit(net::descriptors_for(wanted));
     const auto possible = net::clients_possible(wanted, descriptors);
@@ -39,11 +42,10 @@ FrontsOptions fronts_options(const EdgeConfig& config, const core::NodeId& node)
     options.front.node = node;
     options.front.hello_timeout = config.hello_timeout;
     options.front.ping_interval = config.ping_interval;
-    options.front.ping_timeout = config.ping_timeout;
     options.front.early_bytes_max = config.frame_bytes_max;
     options.sockets.frame_bytes_max = config.frame_bytes_max;
     options.sockets.handshake_timeout = config.hello_timeout;
-    options.sockets.frames_per_second_max = config.frames_per_second_max;
+    options.sockets.frames_per_second_max = kFramesPerSecondMax;
     options.sockets.path = config.path;
     options.sockets.allowed_origins = config.allowed_origins;
     if (config.tls_certificate && config.tls_key) {
@@ -66,11 +68,9 @@ HomeOptions home_options(const EdgeConfig& config, const core::NodeId& node) {
     options.partitions = config.partitions;
     options.node = node;
     options.endpoint_url = config.endpoint_url;
-    options.delivery_window = config.delivery_window;
-    options.delivery_window_max = std::max(config.delivery_window_max, config.delivery_window);
     // Half of a socket's outbox, so that answers and TTL-0 messages fit beside it.
-    options.outbox_bytes = WsServerOptions::kOutboxBytesMax / 2;
-    options.delivery_window_bytes = std::min(config.delivery_window_bytes, options.outbox_bytes);
+    options.window.bytes_max = WsServerOptions::kOutboxBytesMax / 2;
+    options.window.bytes = std::min(options.window.bytes, options.window.bytes_max);
     options.pending = {.messages = config.max_pending,
                        .policy = config.max_pending_policy == "reset"
                                      ? PendingLimit::Policy::reset
@@ -97,7 +97,6 @@ cluster::ClusterOptions cluster_options(const EdgeConfig& config, const core::No
     options.partitions = config.partitions;
     options.standby_count = config.standby_count;
     options.zone = config.zone;
-    options.capacity = config.capacity;
     options.session_timeout = config.session_timeout;
     if (link_port) {
         options.link_url = config.link_address.empty()

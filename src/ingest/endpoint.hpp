@@ -42,17 +42,15 @@ struct EndpointConfig {
     core::Partition partitions = 16;
 
     std::size_t data_bytes_max = 5'630;
-    std::size_t header_bytes_max = 16'384;
     std::uint32_t ttl_max_s = 2'592'000;
     std::size_t channels_per_client_max = 1'000;  ///< of bridged clients
+    /// From a request's first byte to its reply: a message of the longest body takes less on any
+    /// line.
     std::chrono::milliseconds request_deadline{30'000};
-    std::chrono::milliseconds keep_alive{60'000};
+    std::chrono::milliseconds keep_alive{60'000};  ///< as nginx closes idle upstream connections
     std::size_t connections_max = 15'000;
-    std::size_t connections_per_address_max = 0;            ///< 0: no limit
-    std::size_t requests_per_address_per_second = 0;        ///< 0: no limit
-    std::size_t failed_vapid_per_address_per_minute = 600;  ///< 0: no limit
-    std::size_t vapid_cache_entries = 100'000;
-    std::size_t publish_bytes_max = 64U << 20;  ///< of records that wait for the log
+    std::size_t connections_per_address_max = 0;      ///< 0: no limit
+    std::size_t requests_per_address_per_second = 0;  ///< 0: no limit
     /// Messages are accepted more slowly while an edge is further behind the log; 0: never.
     std::chrono::milliseconds edge_lag_max{0};
     std::vector<std::string> trusted_proxies;  ///< addresses whose Forwarded header counts

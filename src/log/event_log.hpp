@@ -7,6 +7,7 @@
 #include "core/result.hpp"
 #include "log/topic.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -31,6 +32,12 @@ struct Appended {
 
 /// Limit of one record: key, value, and names and values of its headers together.
 inline constexpr std::size_t kRecordBytesMax = 1'000'000;
+
+/// A publish is answered by then: while Kafka elects a leader, a sender rather tries again.
+inline constexpr std::chrono::milliseconds kPublishTimeout{5'000};
+/// Publishes of one publisher that wait for the log: two seconds of the highest rate that was
+/// measured. More are `full`.
+inline constexpr std::size_t kWaitingMax = 10'000;
 
 /// The size that kRecordBytesMax bounds.
 std::size_t size_of(const core::Record& record);

@@ -13,8 +13,8 @@
 
 using namespace beckon;
 using namespace beckon::client;
-using test::verify_jwt;
 using nlohmann::json;
+using test::verify_jwt;
 
 namespace {
 

@@ -55,7 +55,7 @@ function eachIsClosed(attacks, cluster, path) {
 describe('an endpoint', () => {
     const cluster = new Cluster('embedded', {
         plain: true, // the attackers' own cost stays small
-        endpoint: ['--endpoint-request-deadline', '2s', '--endpoint-keep-alive', '60s', '--embedded-sync', 'never'],
+        endpoint: ['--test-request-deadline', '2s', '--embedded-sync', 'never'],
     });
     const honest = new http.Agent({ keepAlive: true, maxSockets: 16 });
     let client;
@@ -152,7 +152,7 @@ describe('an endpoint', () => {
 });
 
 describe('an endpoint with TLS', () => {
-    const cluster = new Cluster('embedded', { endpoint: ['--endpoint-request-deadline', '1s'] });
+    const cluster = new Cluster('embedded', { endpoint: ['--test-request-deadline', '1s'] });
     before(async () => {
         await cluster.prepare();
         await cluster.start();

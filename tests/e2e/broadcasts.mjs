@@ -26,7 +26,7 @@ let tools;
 before(async () => {
     pages.listen(0, '127.0.0.1');
     await once(pages, 'listening');
-    const polls = ['--edge-broadcasts-url', `http://127.0.0.1:${pages.address().port}/moved`, '--edge-broadcasts-interval', '100ms'];
+    const polls = ['--edge-broadcasts-url', `http://127.0.0.1:${pages.address().port}/moved`, '--test-broadcasts-interval', '100ms'];
     cluster = new Cluster(LOG, { plain: true, endpoint: ON_KAFKA ? [] : polls });
     await cluster.prepare();
     await cluster.start();

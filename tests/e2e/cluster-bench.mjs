@@ -292,7 +292,7 @@ async function restart(name, edges) {
 
 /** Three edges are restarted one after the other. */
 async function rolling() {
-    const installation = new Installation({ options: ['--edge-drain', '500ms'] });
+    const installation = new Installation({});
     try {
         await installation.start();
         await installation.connect(CLIENTS / 3, (edge, i) => (i % 2 === 0 ? edge : EDGES[(EDGES.indexOf(edge) + 1) % 3]));
@@ -380,7 +380,7 @@ function restored(edge) {
 
 /** One edge with one shard has lost its store, and reads all again: each message and its end. */
 async function restore() {
-    const installation = new Installation({ standbys: 0, options: ['--edge-shards', '1'] });
+    const installation = new Installation({ standbys: 0, options: ['--threads', '1'] });
     const { cluster } = installation;
     try {
         await installation.start(['edge-1']);

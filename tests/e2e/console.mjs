@@ -24,7 +24,7 @@ before(async () => {
     await cluster.prepare();
     origin = `http://127.0.0.1:${cluster.ports.console}`;
     cluster.consoleOptions.push('--console-canary', cluster.websocket);
-    cluster.environment = { BECKON_EDGE_PING_INTERVAL: '2s', BECKON_EDGE_PING_TIMEOUT: '1s' };
+    cluster.environment = { BECKON_EDGE_PING_INTERVAL: '2s' };
     if (kafka) {
         const file = join(cluster.directory, 'token');
         writeFileSync(file, TOKEN + '\n');

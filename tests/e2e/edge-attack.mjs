@@ -61,7 +61,7 @@ if (process.argv[2] === '--attack') {
 } else {
     const cluster = new Cluster('embedded', {
         plain: true,
-        endpoint: ['--edge-hello-timeout', HELLO_TIMEOUT, '--embedded-sync', 'never'],
+        endpoint: ['--test-hello-timeout', HELLO_TIMEOUT, '--embedded-sync', 'never'],
     });
     const honest = [];
     before(async () => {

@@ -18,7 +18,7 @@ const LIMIT = 120000; // of a loaded machine
 
 // An idle connection is looked at every two seconds, from both ends, in place of minutes.
 const cluster = new Cluster('embedded', {
-    endpoint: ['--edge-ping-interval', '2s', '--edge-ping-timeout', '2s', '--edge-client-ping-interval-min', '0ms'],
+    endpoint: ['--edge-ping-interval', '2s', '--test-client-ping-interval-min', '0ms'],
 });
 const network = new Proxy(() => cluster.ports.edge);
 const site = await startSite();

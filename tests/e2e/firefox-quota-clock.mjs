@@ -22,7 +22,7 @@ const QUOTA = 3;
 const DAY_S = 86400;
 
 const cluster = new Cluster('embedded', {
-    endpoint: ['--edge-ping-interval', '2s', '--edge-ping-timeout', '2s', '--edge-client-ping-interval-min', '0ms'],
+    endpoint: ['--edge-ping-interval', '2s', '--test-client-ping-interval-min', '0ms'],
 });
 const network = new Proxy(() => cluster.ports.edge);
 const site = await startSite();

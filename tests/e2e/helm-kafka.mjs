@@ -56,7 +56,7 @@ listener.name.mtls.ssl.truststore.location=${at('ca.pem')}
     let said = '';
     for (const stream of [kafka.stdout, kafka.stderr]) stream.on('data', (data) => (said += data));
     const answers = () => {
-        execFileSync(BECKON, ['topics', 'create', '--dry-run', '--kafka-servers', `127.0.0.1:${PORTS.plain}`, '--replication-factor', '1', '--startup-timeout', '2s'], { stdio: 'ignore' });
+        execFileSync(BECKON, ['topics', 'create', '--dry-run', '--kafka-servers', `127.0.0.1:${PORTS.plain}`, '--replication-factor', '1', '--test-startup-timeout', '2s'], { stdio: 'ignore' });
         return true;
     };
     await until('the broker', answers, 120000).catch((error) => {

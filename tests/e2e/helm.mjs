@@ -166,7 +166,6 @@ test('an edge has a name of its own, the zone of its nodes, and time to hand ove
             const stop = seconds(env.BECKON_STOP_TIMEOUT);
             const preStop = Number(container(workload).lifecycle?.preStop.exec.command[1] ?? 0);
             assert(workload.spec.template.spec.terminationGracePeriodSeconds >= stop + preStop + 5, workload.metadata.name);
-            if (roleOf(workload) === 'edge') assert(stop > seconds(env.BECKON_EDGE_HAND_OVER) + seconds(env.BECKON_EDGE_DRAIN));
         }
     }
     const [long] = kinds(rendered.get('kafka-sasl'), 'StatefulSet');

@@ -46,8 +46,8 @@ function possible(wanted, output) {
 }
 
 async function measure(kind, wanted) {
-    const tls = kind === 'tls' ? ['--edge-self-signed', 'true'] : [];
-    const cluster = new Cluster('embedded', { plain: true, endpoint: [...tls, '--edge-ping-interval', '10min', '--edge-hello-timeout', '1min'] });
+    const tls = kind === 'tls' ? ['--test-edge-self-signed', 'true'] : [];
+    const cluster = new Cluster('embedded', { plain: true, endpoint: [...tls, '--edge-ping-interval', '10min', '--test-hello-timeout', '1min'] });
     const holders = [];
     try {
         await cluster.prepare();

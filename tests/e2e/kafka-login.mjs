@@ -40,8 +40,8 @@ async function run(command, servers, options) {
 
 const COMMANDS = {
     'a role': async () => ['endpoint', '--data', join(cluster.directory, `data-${await freePort()}`), '--ops-port', '0', '--endpoint-port', '0',
-        '--endpoint-url', 'http://127.0.0.1', '--startup-timeout', '5s', '--log-format', 'json'],
-    'a tool': async () => ['topics', 'describe', '--startup-timeout', '5s'],
+        '--endpoint-url', 'http://127.0.0.1', '--test-startup-timeout', '5s', '--log-format', 'json'],
+    'a tool': async () => ['topics', 'describe', '--test-startup-timeout', '5s'],
 };
 const ca = () => ({ 'ssl.ca.location': cluster.certificates.ca });
 const login = { 'sasl.mechanism': 'PLAIN', 'sasl.username': 'somebody', 'sasl.password': 'secret-word' };

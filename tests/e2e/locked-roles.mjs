@@ -38,7 +38,7 @@ export class LockedRoles {
             retry: ['--retry-port', ports.main, '--retry-allowed-addresses', '127.0.0.1'], reliability: [], console: ['--console-port', ports.main],
         }[role].map(String);
         const child = spawn(BECKON, [
-            role, '--data', join(cluster.directory, `${role}-of-${user}`), '--ops-port', String(ports.ops), '--log-format', 'json', '--startup-timeout', '20s',
+            role, '--data', join(cluster.directory, `${role}-of-${user}`), '--ops-port', String(ports.ops), '--log-format', 'json', '--test-startup-timeout', '20s',
             ...own, ...(role === 'reliability' || role === 'console' ? [] : ['--endpoint-url', `http://127.0.0.1:${role === 'endpoint' ? ports.main : cluster.ports.endpoint}`]),
             ...cluster.lockedOptions(user, options), ...more,
         ], { stdio: ['ignore', 'pipe', 'pipe'] });

@@ -23,7 +23,7 @@ const proxied = (role) => [`--${role}-trusted-proxies`, '127.0.0.1', `--${role}-
 
 const cluster = new Cluster('embedded', {
     endpoint: [
-        ...proxied('edge'), '--edge-self-signed', 'true', '--edge-connections-per-address-max', '1',
+        ...proxied('edge'), '--test-edge-self-signed', 'true', '--edge-connections-per-address-max', '1',
         ...proxied('endpoint'), '--endpoint-connections-per-address-max', '1',
     ],
 });

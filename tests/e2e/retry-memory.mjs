@@ -1,6 +1,6 @@
 // What owners make and delete again leaves no memory behind: webhooks with filters and attachments are made, changed, sent
 // an event each, and deleted, again and again. The memory of a standalone grows in its first hours by two things that are
-// bounded and have nothing to do with webhooks: write buffers (`write_buffer_bytes`, 4 MiB here), and the newest records of
+// bounded and have nothing to do with webhooks: write buffers (half of `cache_bytes`, 4 MiB here), and the newest records of
 // the embedded log, 32 MiB, which the events of the first part fill.
 //
 //   node --test retry-memory.mjs
@@ -19,8 +19,8 @@ const EACH = 200; // webhooks of a round
 const GROWTH_MAX_KB = 12 << 10; // of all later rounds: 1,600 webhooks, of which each has some 20 KB while it is there
 
 const cluster = new Cluster('embedded', {
-    plain: true, tiers: '0s,1s', retry: ['--retry-allowed-addresses', '127.0.0.1', '--retry-webhook-memory-per-owner-max', '2GiB'], // and as much a minute
-    endpoint: ['--embedded-sync', 'never', '--cache-bytes', '8MiB', '--write-buffer-bytes', '4MiB'],
+    plain: true, tiers: '0s,1s', retry: ['--retry-allowed-addresses', '127.0.0.1', '--test-webhook-memory-per-owner-max', '2GiB'], // and as much a minute
+    endpoint: ['--embedded-sync', 'never', '--cache-bytes', '8MiB'],
 });
 let api;
 let owner;

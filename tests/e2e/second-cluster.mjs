@@ -183,7 +183,7 @@ test('the first cluster is lost; the copy is refused until it is adopted', { tim
 
     for (const role of ['endpoint', 'edge', 'retry', 'reliability']) {
         const own = role === 'reliability' ? ['--data', join(second.directory, role)] : second.common(role, second.ports.opsEdge);
-        second.spawn(role, [...own, '--startup-timeout', '20s', ...second.kafkaOptions()]);
+        second.spawn(role, [...own, '--test-startup-timeout', '20s', ...second.kafkaOptions()]);
         const child = second.children.get(role);
         assert.notEqual((await child.exited).code, 0, child.output);
         second.children.delete(role);

@@ -144,7 +144,7 @@ describe('a limit of requests per address', () => {
 });
 
 describe('while the brokers are away', () => {
-    const installation = new Installation('kafka', ['--publish-timeout', '1s']);
+    const installation = new Installation('kafka', ['--test-publish-timeout', '1s']);
     before(async () => {
         await installation.cluster.prepare();
         await installation.start();

@@ -42,7 +42,6 @@ test('a value that is missing, empty, negative or no UTF-8 is named, and nothing
         [['replay', 'show', '--from', '5', '--until', '2'], /--until: no offset is below 2 and from --from 5 on/],
         [['replay', 'show', '--since', '2026-11-22', '--to', '2026-11-21'], /--to: it is not after --since/],
         [['webhooks', 'list', '--server', '127.0.0.1:1'], /--server: unknown option/],
-        [['standalone', '--cache-bytes', '32MiB', '--write-buffer-bytes', '33MiB'], /write_buffer_bytes: is a part of cache_bytes/],
         [['lag', '--group', ''], /--group: is empty/],
         [['backup', ''], /DIRECTORY: is empty/],
         [['keys'], /the name of a command is missing/],
@@ -61,7 +60,7 @@ test('a value that is missing, empty, negative or no UTF-8 is named, and nothing
 test('a certificate that SIGHUP cannot load is a warning in /ready until it succeeds', async (t) => {
     const data = mkdtempSync(join(tmpdir(), 'beckon-certificate-'));
     const ops = await freePort();
-    const child = spawn(BECKON, ['standalone', '--data', data, '--endpoint-self-signed', '--edge-self-signed', '--ops-port', String(ops), ...['endpoint', 'edge', 'retry', 'console'].flatMap((port) => [`--${port}-port`, '0'])], { stdio: 'ignore' });
+    const child = spawn(BECKON, ['standalone', '--data', data, '--endpoint-self-signed', '--test-edge-self-signed', '--ops-port', String(ops), ...['endpoint', 'edge', 'retry', 'console'].flatMap((port) => [`--${port}-port`, '0'])], { stdio: 'ignore' });
     t.after(() => {
         child.kill('SIGKILL');
         rmSync(data, { recursive: true, force: true });

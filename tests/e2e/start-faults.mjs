@@ -28,12 +28,12 @@ async function ports() {
 
 test('all faults of a configuration are reported together, with the nearest known name', () => {
     const file = join(directory, 'bad.toml');
-    writeFileSync(file, 'partitions = 70000\n[edge]\nprot = 8080\nhello_timeout = "5"\n');
+    writeFileSync(file, 'partitions = 70000\n[edge]\nprot = 8080\nping_interval = "5"\n');
     const { code, text } = run(['standalone', '--config', file, '--endpoint-prot', '1'], { BECKON_EDGE_PORTS: '1' });
     assert.equal(code, 2);
     assert.match(text, /bad\.toml:1: partitions = '70000': not a whole number from 0 to 65535/);
     assert.match(text, /bad\.toml:3: unknown option 'edge\.prot'; did you mean 'edge\.port'\?/);
-    assert.match(text, /bad\.toml:4: edge\.hello_timeout = '5': not a duration with a unit/);
+    assert.match(text, /bad\.toml:4: edge\.ping_interval = '5': not a duration with a unit/);
     assert.match(text, /--endpoint-prot: unknown option; did you mean '--endpoint-port'\?/);
     assert.match(text, /BECKON_EDGE_PORTS.*did you mean 'BECKON_EDGE_PORT'\?/);
 });
@@ -110,7 +110,7 @@ test('a role on Kafka makes nothing before its ring, ports and brokers are named
     const taken = createServer();
     await new Promise((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const port = String(taken.address().port);
-    const kafka = ['--kafka-servers', '127.0.0.1:1', '--endpoint-url', 'https://push.example.org', '--startup-timeout', '1s', '--ops-port', '0'];
+    const kafka = ['--kafka-servers', '127.0.0.1:1', '--endpoint-url', 'https://push.example.org', '--test-startup-timeout', '1s', '--ops-port', '0'];
     for (const [args, expected, code = 1] of [
         [['edge', '--key-ring', ring, ...kafka, '--edge-port', '0', '--edge-link-port', port], /--edge-link-port: cannot listen/],
         [['endpoint', '--key-ring', ring, ...kafka, '--endpoint-port', port], /--endpoint-port: cannot listen/],
@@ -287,7 +287,7 @@ test('no broker at the start: it says so while it tries, then exits with 1', asy
     run(['keys', 'generate', '--key-ring', ring]);
     const port = await freePort();
     const { code, text } = run([
-        'edge', '--data', fresh(), '--key-ring', ring, '--kafka-servers', `127.0.0.1:${port}`, '--startup-timeout', '2s', ...(await ports()),
+        'edge', '--data', fresh(), '--key-ring', ring, '--kafka-servers', `127.0.0.1:${port}`, '--test-startup-timeout', '2s', ...(await ports()),
     ]);
     assert.equal(code, 1);
     assert.match(text, new RegExp(`no broker at 127\\.0\\.0\\.1:${port} within 2s`));
@@ -296,7 +296,7 @@ test('no broker at the start: it says so while it tries, then exits with 1', asy
 test('the commands for log topics wait for a broker too', async () => {
     const port = await freePort();
     for (const command of ['create', 'describe']) {
-        const { code, text } = run(['topics', command, '--kafka-servers', `127.0.0.1:${port}`, '--startup-timeout', '2s']);
+        const { code, text } = run(['topics', command, '--kafka-servers', `127.0.0.1:${port}`, '--test-startup-timeout', '2s']);
         assert.equal(code, 1);
         assert.match(text, new RegExp(`no broker at 127\\.0\\.0\\.1:${port} within 2s`));
     }

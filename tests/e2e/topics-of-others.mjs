@@ -35,7 +35,7 @@ const alter = (topic, setting, value) => cluster.alterTopic(topic, setting, valu
 /** What the endpoint does with the topics as they are: 'starts' or 'refuses', and its last lines. */
 async function start() {
     const port = await freePort();
-    cluster.spawn('endpoint', [...cluster.common('endpoint', port), '--startup-timeout', '20s', ...cluster.endpointOptions, ...cluster.kafkaOptions()]);
+    cluster.spawn('endpoint', [...cluster.common('endpoint', port), '--test-startup-timeout', '20s', ...cluster.endpointOptions, ...cluster.kafkaOptions()]);
     const child = cluster.children.get('endpoint');
     const ready = until('ready', async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status === 200, 60000).then(() => 'starts', () => 'neither');
     const how = await Promise.race([ready, child.exited.then(() => 'refuses')]);
@@ -144,7 +144,7 @@ test('a topic that somebody makes anew is folded from its start, and a log made 
     const names = async () => (await cluster.kafkaTool('TopicCommand', ['--list'])).split('\n').filter((name) => name.startsWith(cluster.prefix));
     await cluster.kafkaTool('TopicCommand', ['--delete', '--topic', (await names()).map((name) => name.replaceAll('.', '\\.')).join('|')]);
     await until('that the topics are away', async () => (await names()).length === 0, 30000);
-    const made = run('topics', 'create', ...cluster.kafkaOptions(), '--partitions', '4', '--tiers', '0s,5s', '--startup-timeout', '60s');
+    const made = run('topics', 'create', ...cluster.kafkaOptions(), '--partitions', '4', '--tiers', '0s,5s', '--test-startup-timeout', '60s');
     assert.equal(made.status, 0, made.text);
     for (const child of [edge(), endpoint]) {
         assert.equal((await child.exited).code, 1, child.output);

@@ -157,7 +157,7 @@ test('a distributor that acknowledges nothing gets a window, and all of it again
     const { pushEndpoint } = await distributor.register();
     const all = Array.from({ length: 30 }, (_, i) => `message ${i} `.padEnd(3000, '.'));
     for (const text of all) assert.equal((await post(pushEndpoint, text)).status, 201);
-    // edge.delivery_window_bytes: 64 KiB of frames, in which content is base64.
+    // The window: 64 KiB of frames, in which content is base64.
     await until('the window', () => distributor.received.length >= 10);
     await new Promise((resolve) => setTimeout(resolve, 500));
     const window = distributor.received.length;

@@ -1,6 +1,6 @@
 // What the window of unacknowledged messages costs an edge: the memory of a standalone whose clients get messages without
-// a body and never acknowledge, once with the default window and once with a window of one message. The messages are
-// accepted once, before, while nobody is connected; the difference of the two figures is what the messages under way cost.
+// a body and never acknowledge, and of one whose clients are idle. The messages are accepted once, before, while nobody is
+// connected; the difference of the two figures is what the messages under way cost.
 //
 //   node window-memory.mjs --state DIR [--clients 17000] [--messages 512] [--minutes 7]
 //
@@ -61,7 +61,7 @@ async function start(more = []) {
     const ports = { edge: await freePort(), endpoint: await freePort(), ops: await freePort(), retry: await freePort(), console: await freePort() };
     const process = spawn(BECKON, [
         'standalone', '--data', join(values.state, 'data'), '--embedded-sync', 'never', '--log-format', 'json', '--edge-ping-interval', '10min',
-        '--edge-hello-timeout', '2min', '--endpoint-url', `http://127.0.0.1:${ports.endpoint}`,
+        '--test-hello-timeout', '2min', '--endpoint-url', `http://127.0.0.1:${ports.endpoint}`,
         ...Object.entries(ports).flatMap(([name, port]) => [`--${name}-port`, String(port)]), ...more,
     ], { stdio: ['ignore', 'ignore', 'inherit'] });
     const server = { ports, process, exited: new Promise((resolve) => process.once('exit', resolve)) };
@@ -172,7 +172,8 @@ if (values.hold) {
         const server = await start();
         if (state.clients.length < CLIENTS) {
             const held = await holders(server, Array.from({ length: CLIENTS }, () => ({})));
-            console.log(`${CLIENTS} idle clients: ${memoryOf(server.process.pid)} MB`);
+            state.idle = memoryOf(server.process.pid);
+            console.log(`${CLIENTS} idle clients: ${state.idle} MB`);
             state.clients = held.clients;
             held.end();
         }
@@ -182,8 +183,7 @@ if (values.hold) {
         console.log(`${state.sent} of ${CLIENTS * MESSAGES} messages are accepted`);
     }
     if (state.sent >= CLIENTS * MESSAGES) {
-        const one = await measure('a window of one message', ['--edge-delivery-window', '1', '--edge-delivery-window-max', '1'], state.clients, CLIENTS);
-        const all = await measure('the default window', [], state.clients, CLIENTS * MESSAGES);
-        console.log(`${Math.round(((all - one) * 1024) / CLIENTS)} KB more for each client`);
+        const all = await measure('the window', [], state.clients, CLIENTS * MESSAGES);
+        console.log(`${Math.round(((all - state.idle) * 1024) / CLIENTS)} KB more for each client`);
     }
 }

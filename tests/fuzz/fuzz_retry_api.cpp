@@ -140,8 +140,7 @@ struct World {
     bool is_as_made() const {
         const auto* entry = node.webhooks().find(webhook);
         return inputs < kInputsMax && entry && entry->webhook == as_made && entry->state.enabled &&
-               node.dead_letters().size() == 1 &&
-               node.webhooks().count_of("shop") <= kWebhooksMax;
+               node.dead_letters().size() == 1 && node.webhooks().count_of("shop") <= kWebhooksMax;
     }
 
     test::ManualClock clock;

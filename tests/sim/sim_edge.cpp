@@ -156,9 +156,7 @@ void SimEdge::open_shard(std::size_t index) {
     home.partitions = options_.partitions;
     home.node = options_.id;
     home.endpoint_url = "https://sim";
-    home.delivery_window = options_.delivery_window;
-    home.delivery_window_max = options_.delivery_window_max;
-    home.delivery_window_bytes = options_.delivery_window_bytes;
+    home.window = options_.window;
     home.session_timeout = kSessionTimeout;
     shard.homes = std::make_unique<edge::HomeShard>(
         home, edge::HomeShard::Context{

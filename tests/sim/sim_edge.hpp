@@ -66,9 +66,7 @@ public:
         std::string name;  ///< of the machine, over all its processes
         core::Partition partitions = 1;
         std::size_t shards = 1;
-        std::size_t delivery_window = 10;
-        std::size_t delivery_window_max = 256;
-        std::size_t delivery_window_bytes = 64U << 10;
+        edge::WindowLimits window;
         std::size_t mailbox_max = edge::Switchboard::kWaitingMax;
         std::size_t link_bytes_max = 8U << 20;
         int standbys = 1;

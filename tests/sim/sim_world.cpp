@@ -62,9 +62,10 @@ SimWorld::SimWorld(std::uint64_t seed, Clocks clocks, bool prints)
     edge_options_.partitions = kPartitions;
     edge_options_.shards = 1 + below(2);
     // In some worlds one number bounds the window, in others its bytes or its largest number.
-    edge_options_.delivery_window = 1 + seed % 5;
-    edge_options_.delivery_window_max = edge_options_.delivery_window + seed % 7;
-    edge_options_.delivery_window_bytes = 300 * (1 + seed % 11);
+    auto& window = edge_options_.window;
+    window.messages_min = 1 + seed % 5;
+    window.messages_max = window.messages_min + seed % 7;
+    window.bytes = 300 * (1 + seed % 11);
     edge_options_.standbys = static_cast<int>(below(3));
     if (narrow) edge_options_.mailbox_max = 2 + below(6);
     if (narrow) edge_options_.link_bytes_max = 300 + below(2'000);

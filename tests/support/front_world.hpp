@@ -211,9 +211,7 @@ public:
         for (const auto& home : homes) total += (*home.*what).load();
         return total;
     }
-    double closed(edge::ClosedBy why) const {
-        return counters.sockets.closed[why]->Value();
-    }
+    double closed(edge::ClosedBy why) const { return counters.sockets.closed[why]->Value(); }
 
     /// True as soon as `condition` holds; false after five seconds.
     template <class Condition>

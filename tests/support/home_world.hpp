@@ -72,10 +72,10 @@ public:
         options.partitions = 1;
         options.node = {node};
         options.endpoint_url = "https://push.example.org";
-        options.delivery_window = options_.delivery_window;
-        options.delivery_window_max =
+        options.window.messages_min = options_.delivery_window;
+        options.window.messages_max =
             std::max(options_.delivery_window_max, options_.delivery_window);
-        options.delivery_window_bytes = options.outbox_bytes = options_.delivery_window_bytes;
+        options.window.bytes = options.window.bytes_max = options_.delivery_window_bytes;
         options.pending = options_.pending;
         options.channels_per_client = options_.channels_per_client;
         options.client_ttl = options_.client_ttl;

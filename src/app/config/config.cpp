@@ -94,20 +94,25 @@ std::vector<Setting> process_settings(Config& c) {
                        "Least level of the log lines that are written."),
         choice_setting("log_format", c.log_format, {"auto", "json", "text"},
                        "auto: text on a terminal, JSON lines elsewhere."),
-        duration_setting("startup_timeout", c.startup_timeout, seconds{1}, seconds{3600},
-                         "How long a start waits for a broker before it exits with 1."),
         duration_setting(
             "stop_timeout", c.stop_timeout, seconds{1}, seconds{600},
-            "Time that a stop may take after SIGTERM; after it the process exits with 1."),
+            "Time that a stop may take after SIGTERM; after it the process exits with 1. Of "
+            "it, an edge has half to hand its partitions over, and a fifth to close its clients: "
+            "raise it where an edge has tens of thousands, with the grace period of the "
+            "supervisor."),
         bytes_setting(
             "cache_bytes", c.cache_bytes, 8U << 20,
             "Memory of all stores of this process: cached blocks and write buffers together. "
             "The embedded log shares it, and keeps 32 MiB of its newest records besides. For each "
             "MiB of it the role retry has eight attempts under way at most, so raise it where "
             "webhooks have many slow receivers."),
-        bytes_setting("write_buffer_bytes", c.write_buffer_bytes, 4U << 20,
-                      "Part of cache_bytes that write buffers may fill before they are flushed; at "
-                      "most half of it."),
+        number_setting("threads", c.edge.shards, {0, 256},
+                       "Threads of the HTTP API, and of the WebSocket port, each of which has its "
+                       "share of partitions and clients; 0: one for each core. Set it where a "
+                       "container has less processor time than the host has cores."),
+        number_setting("channels_per_client_max", c.edge.channels_per_client_max, {1, 100'000},
+                       "Channels of one client, and as many more that it has removed within a day; "
+                       "a registration beyond gets 409."),
     };
 }
 
@@ -126,21 +131,14 @@ std::vector<Setting> log_settings(Config& c) {
                        "Copies of each partition. 1 is for a trial on one broker: roles start on "
                        "fewer than 3 copies only if this setting allows it."),
         durations_setting("tiers", c.layout.tiers, "Maturity delays of retry.0, retry.1, …"),
-        duration_setting("history_window", c.layout.history_window, seconds{60},
-                         seconds{hours{24 * 30}},
-                         "How long finished messages stay visible to replay (compaction lag)."),
-        choice_setting("embedded.sync", c.sync, {"always", "interval", "never"},
-                       "When a record of the embedded log counts as durable; interval and never "
-                       "give up the promise of a 201 for a power loss (not for kill -9)."),
-        duration_setting("embedded.sync_interval", c.embedded.sync_interval, milliseconds{1},
-                         milliseconds{60'000},
-                         "Time between two syncs of the embedded log with embedded.sync=interval."),
-        duration_setting("publish_timeout", c.kafka.publish_timeout, milliseconds{100},
-                         milliseconds{60'000},
-                         "Time for a publish to the log; after it the request is answered 503."),
-        number_setting(
-            "publish_waiting_max", c.kafka.waiting_max, {1, 10'000'000},
-            "Publishes that may wait for the log at a time; requests beyond are answered 503."),
+        duration_setting(
+            "history_window", c.layout.history_window, seconds{60}, seconds{hours{24 * 30}},
+            "How long finished messages stay visible to replay (compaction lag); raise it to "
+            "look further back, which costs disk."),
+        choice_setting(
+            "embedded.sync", c.sync, {"always", "never"},
+            "When a record of the embedded log counts as durable; never gives up the "
+            "promise of a 201 for a power loss (not for kill -9): for a trial or a test."),
     };
 }
 
@@ -162,26 +160,16 @@ std::vector<Setting> endpoint_settings(Config& c) {
                      "Make a certificate at the first start and use it (<data>/tls)."),
         list_setting("certificate_names", c.certificate_names,
                      "Host names and addresses of a self-made certificate, beside localhost."),
-        number_setting("endpoint.threads", c.endpoint.threads, {0, 1024},
-                       "Threads of the HTTP API; 0: one for each core."),
-        bytes_setting("endpoint.max_data_bytes", c.endpoint.data_bytes_max, 4096,
-                      "Longest body; longer ones get 413 (RFC 8030: at least 4096)."),
-        bytes_setting("endpoint.header_bytes_max", c.endpoint.header_bytes_max, 4096,
-                      "Longest request line and headers together; longer ones get 431."),
-        number_setting("endpoint.max_notification_ttl", c.endpoint.ttl_max_s, {60, 2'592'000},
-                       "Longest TTL in seconds; longer ones are lowered to it."),
-        number_setting("endpoint.channels_per_client_max", c.endpoint.channels_per_client_max,
-                       {1, 100'000},
-                       "Channels of one client of a bridge, and as many more that it has removed "
-                       "within a day; a subscription beyond gets 409."),
-        duration_setting("endpoint.request_deadline", c.endpoint.request_deadline,
-                         milliseconds{100}, milliseconds{600'000},
-                         "Time from the first byte of a request until its reply is written; after "
-                         "it the connection is closed."),
-        duration_setting("endpoint.keep_alive", c.endpoint.keep_alive, milliseconds{100},
-                         milliseconds{3'600'000}, "Time after which an idle connection is closed."),
+        bytes_setting(
+            "endpoint.max_data_bytes", c.endpoint.data_bytes_max, 4096,
+            "Longest body; longer ones get 413 (RFC 8030: at least 4096). Raise it for senders "
+            "that do not encrypt to 4 KiB."),
+        number_setting(
+            "endpoint.max_notification_ttl", c.endpoint.ttl_max_s, {60, 2'592'000},
+            "Longest TTL in seconds; longer ones are lowered to it. Lower it where messages for "
+            "clients that are away take too much disk."),
         number_setting("endpoint.connections_max", c.endpoint.connections_max, {1, 10'000'000},
-                       "Connections in total."),
+                       "Connections in total; each takes memory and a file descriptor."),
         number_setting("endpoint.connections_per_address_max",
                        c.endpoint.connections_per_address_max, {0, 10'000'000},
                        "Connections from one address; 0: no limit (set this behind a proxy)."),
@@ -189,14 +177,6 @@ std::vector<Setting> endpoint_settings(Config& c) {
                        c.endpoint.requests_per_address_per_second, {0, 10'000'000},
                        "Requests from one address in a second; more get 429. 0: no limit (set this "
                        "behind a proxy)."),
-        number_setting("endpoint.failed_vapid_per_address_per_minute",
-                       c.endpoint.failed_vapid_per_address_per_minute, {0, 10'000'000},
-                       "VAPID tokens with a wrong signature from one address in a minute; more get "
-                       "429, since each costs 80 µs of CPU. 0: no limit."),
-        number_setting("endpoint.vapid_cache_entries", c.endpoint.vapid_cache_entries,
-                       {1, 100'000'000}, "Verified VAPID tokens remembered until they expire."),
-        bytes_setting("endpoint.publish_bytes_max", c.endpoint.publish_bytes_max, 1U << 20,
-                      "Bytes of records that may wait for the log; requests beyond get 503."),
         duration_setting(
             "endpoint.edge_lag_max", c.endpoint.edge_lag_max, milliseconds{0},
             milliseconds{600'000},
@@ -241,35 +221,16 @@ std::vector<Setting> edge_settings(Config& c) {
                      "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
         bool_setting("edge.proxy_protocol", c.edge.proxy_protocol,
                      "Connections of trusted_proxies begin with a PROXY header, version 1 or 2."),
-        bool_setting("edge.self_signed", c.edge_self_signed,
-                     "Serve wss:// with the self-made certificate of endpoint.self_signed."),
-        number_setting("edge.shards", c.edge.shards, {0, 256},
-                       "Threads of the edge, each with its share of partitions and clients; 0: one "
-                       "for each core."),
         choice_setting("edge.rotation", c.edge.rotation, {"month", "day", "off"},
                        "Waiting messages are stored by the month or day of their expiry, and a "
                        "month or day that is over is dropped whole. After a change the edge "
                        "rebuilds its store from the log."),
-        number_setting("edge.delivery_window", c.edge.delivery_window, {1, 10'000},
-                       "Notifications that a client may leave unacknowledged in any case; further "
-                       "ones are sent as far as edge.delivery_window_bytes and "
-                       "edge.delivery_window_max allow, and the rest waits in the store."),
-        bytes_setting("edge.delivery_window_bytes", c.edge.delivery_window_bytes, 0,
-                      "Bytes of notifications that one client may leave unacknowledged; "
-                      "edge.delivery_window of them are sent in any case."),
-        number_setting("edge.delivery_window_max", c.edge.delivery_window_max, {1, 10'000},
-                       "Most notifications that one client may leave unacknowledged, however small "
-                       "they are. A greater edge.delivery_window wins."),
         number_setting("edge.max_pending", c.edge.max_pending, {1, 1'000'000},
                        "Messages that may wait for one client; it is checked to within a tenth."),
         choice_setting("edge.max_pending_policy", c.edge.max_pending_policy,
                        {"drop-oldest", "reset"},
                        "Policy for a client with more messages: drop-oldest drops its oldest ones; "
                        "reset removes the client, which registers again under a new UAID."),
-        number_setting(
-            "edge.channels_per_client_max", c.edge.channels_per_client_max, {1, 100'000},
-            "Channels of one client, and as many more that it has removed within a day; a "
-            "register beyond gets 409."),
         duration_setting("edge.client_ttl", c.edge.client_ttl, seconds{hours{24 * 7}},
                          seconds{hours{24 * 3'650}},
                          "Time after which a client that does not connect is removed, with its "
@@ -280,34 +241,19 @@ std::vector<Setting> edge_settings(Config& c) {
                      "Origins of web pages that may connect, as in their Origin header. Clients "
                      "without an Origin header always may. Empty: all origins."),
         number_setting("edge.connections_max", c.edge.connections_max, {1, 100'000'000},
-                       "Clients in total; more get 503."),
+                       "Clients in total; more get 503. Each takes memory and a file descriptor "
+                       "(docs/scale.md)."),
         number_setting("edge.connections_per_address_max", c.edge.connections_per_address_max,
                        {0, 100'000'000},
                        "Connections from one address; 0: no limit (set this behind a proxy)."),
-        duration_setting("edge.hello_timeout", c.edge.hello_timeout, milliseconds{10},
-                         milliseconds{600'000},
-                         "Time from the connection to its hello; then it is closed."),
         duration_setting("edge.ping_interval", c.edge.ping_interval, milliseconds{10},
                          milliseconds{86'400'000},
                          "Time between WebSocket pings to a client; below 60s mobile networks keep "
                          "the connection."),
-        duration_setting("edge.ping_timeout", c.edge.ping_timeout, milliseconds{10},
-                         milliseconds{600'000},
-                         "Time for the pong; without it the connection is closed."),
-        duration_setting("edge.client_ping_interval_min", c.edge.client_ping_interval_min,
-                         milliseconds{0}, milliseconds{86'400'000},
-                         "A client whose own ping ({}) comes sooner is closed."),
-        number_setting("edge.frames_per_second_max", c.edge.frames_per_second_max, {0, 1'000'000},
-                       "Frames of one client in a second, pings and pongs included, averaged over "
-                       "ten seconds, each counted once for each KiB that it has begun; a client "
-                       "that sends more is closed. "
-                       "0: no limit."),
         text_setting("edge.broadcasts_url", c.edge.broadcasts_url,
                      "URL of a page with the versions of broadcasts; one edge of the cluster polls "
                      "it. Empty: none is polled.",
                      "an http or https URL"),
-        duration_setting("edge.broadcasts_interval", c.edge.broadcasts_interval, milliseconds{100},
-                         milliseconds{86'400'000}, "Time from the end of one poll to the next."),
         number_setting("edge.standby_count", c.edge.standby_count, {0, 16},
                        "Other edges that keep a warm copy of each partition. The controller's "
                        "counts, so all edges should have the same."),
@@ -316,10 +262,6 @@ std::vector<Setting> edge_settings(Config& c) {
             "Where this edge fails together with others: a data centre, a rack. The home "
             "of a partition and its standbys are in different zones. Empty: none is known.",
             "any text"),
-        number_setting(
-            "edge.capacity", c.edge.capacity, {1, 1'000},
-            "This edge's share of the partitions, relative to the other edges': one with "
-            "2 gets twice as many as one with 1."),
         duration_setting(
             "edge.session_timeout", c.edge.session_timeout, milliseconds{1'000},
             milliseconds{60'000},
@@ -345,8 +287,10 @@ std::vector<Setting> retry_settings(Config& c) {
         optional_path_setting("retry.tls_certificate", c.retry.tls_certificate,
                               "PEM certificate chain; with retry.tls_key. Reread at SIGHUP."),
         optional_path_setting("retry.tls_key", c.retry.tls_key, "PEM private key."),
-        number_setting("retry.threads", c.retry.threads, {1, 64},
-                       "Threads for deliveries; each has its share of partitions and workers."),
+        number_setting(
+            "retry.threads", c.retry.threads, {1, 64},
+            "Threads for deliveries; each has its share of partitions and attempts. Raise it "
+            "where deliveries are late and beckon_retry_longest_turn_seconds grows."),
         list_setting("retry.allowed_addresses", c.retry.allowed_addresses,
                      "Addresses and ranges (10.1.0.0/16) that webhooks may lead to besides public "
                      "ones; any: all. Every owner of webhooks can then have requests sent there."),
@@ -363,18 +307,10 @@ std::vector<Setting> retry_settings(Config& c) {
                      "PEM file of certificate authorities for receivers and retry.proxy, besides "
                      "the system's.",
                      "a path"),
-        duration_setting("retry.age_max", c.retry.age_max, seconds{1}, seconds{hours{24 * 30}},
-                         "Age after which a delivery is not attempted any more."),
         duration_setting(
-            "retry.failing_max", c.retry.failing_max, seconds{1}, seconds{hours{24 * 365}},
-            "Time after which a webhook whose receiver has accepted nothing is disabled."),
-        number_setting("retry.webhooks_per_owner_max", c.retry.webhooks_per_owner_max,
-                       {1, 1'000'000}, "Webhooks of one owner; more get 409."),
-        bytes_setting("retry.webhook_memory_per_owner_max", c.retry.webhook_memory_per_owner_max,
-                      1U << 20,
-                      "Memory that the webhooks of one owner may hold in each process, mostly for "
-                      "their filters (memory_bytes of a webhook shows it); more get 409. Webhooks "
-                      "with so much memory may change in a minute; more get 429."),
+            "retry.age_max", c.retry.age_max, seconds{1}, seconds{hours{24 * 30}},
+            "Age after which a delivery is not attempted any more: as long as receivers may be "
+            "away."),
         number_setting("retry.events_per_owner_per_second", c.retry.events_per_owner_per_second,
                        {0, 10'000'000},
                        "Events that one owner may post; more get 429. 0: no limit."),
@@ -432,6 +368,20 @@ std::vector<Setting> ops_settings(Config& c) {
 /// constants of the roles, under names that begin with `test.`.
 std::vector<Setting> test_settings(Config& c) {
     std::vector<Setting> all{
+        duration_setting("test.startup_timeout", c.startup_timeout, seconds{1}, seconds{3600}, ""),
+        duration_setting("test.publish_timeout", c.kafka.publish_timeout, milliseconds{100},
+                         milliseconds{60'000}, ""),
+        duration_setting("test.request_deadline", c.endpoint.request_deadline, milliseconds{100},
+                         milliseconds{60'000}, ""),
+        bytes_setting("test.webhook_memory_per_owner_max", c.retry.webhook_memory_per_owner_max,
+                      1U << 20, ""),
+        bool_setting("test.edge_self_signed", c.edge_self_signed, ""),
+        duration_setting("test.hello_timeout", c.edge.hello_timeout, milliseconds{10},
+                         milliseconds{600'000}, ""),
+        duration_setting("test.client_ping_interval_min", c.edge.client_ping_interval_min,
+                         milliseconds{0}, milliseconds{60'000}, ""),
+        duration_setting("test.broadcasts_interval", c.edge.broadcasts_interval, milliseconds{100},
+                         milliseconds{60'000}, ""),
         number_setting("test.retry_workers", c.retry_workers, {1, 10'000}, ""),
         origin_setting("test.fcm_url", c.retry.fcm_url, ""),
         origin_setting("test.apns_url", c.retry.apns_url, ""),
@@ -444,9 +394,9 @@ std::vector<Setting> test_settings(Config& c) {
 
 std::vector<Setting> settings_of(Config& c) {
     std::vector<Setting> all;
-    for (auto* const part : {&process_settings, &log_settings, &endpoint_settings, &edge_settings,
-                             &retry_settings, &bridge_settings, &console_settings, &ops_settings,
-                             &test_settings}) {
+    for (auto* const part :
+         {&process_settings, &log_settings, &endpoint_settings, &edge_settings, &retry_settings,
+          &bridge_settings, &console_settings, &ops_settings, &test_settings}) {
         for (auto& setting : part(c)) all.push_back(std::move(setting));
     }
     return all;

@@ -30,6 +30,8 @@ struct Config {
     bool key_ring_group_readable = false;
     std::string log_level = "info";
     std::string log_format = "auto";
+    /// For a broker: one that starts beside this process is there by then, and a supervisor starts
+    /// the process again.
     std::chrono::seconds startup_timeout{60};
     std::chrono::seconds stop_timeout{10};
 
@@ -42,7 +44,7 @@ struct Config {
     bool endpoint_self_signed = false;
     std::vector<std::string> certificate_names;
     edge::EdgeConfig edge;
-    bool edge_self_signed = false;
+    bool edge_self_signed = false;  ///< for tests: browsers refuse wss:// with such a certificate
     retry::RoleConfig retry;
     std::size_t retry_workers = 0;  ///< of `retry`; 0: as many as follow from cache_bytes
     reliability::RoleConfig reliability;
@@ -52,7 +54,6 @@ struct Config {
     std::vector<std::string> console_retry_urls;  ///< origins
     ops::OpsConfig ops;
     std::size_t cache_bytes = 128U << 20;
-    std::size_t write_buffer_bytes = 64U << 20;
 
     std::filesystem::path key_ring_file() const;
     /// As KeyRing::load, from that file.

@@ -217,12 +217,6 @@ void check_together(const Config& config, Reader reader, std::vector<ConfigFault
             {"console.token_file", "must be given with this console.host: everybody who reaches " +
                                        config.console.host + " would see the console"});
     }
-    if (config.write_buffer_bytes > config.cache_bytes &&
-        config.write_buffer_bytes != Config{}.write_buffer_bytes) {
-        faults.push_back(
-            {"write_buffer_bytes", "is a part of cache_bytes, and cannot be more than its " +
-                                       bytes_text(config.cache_bytes)});
-    }
     check_edge_path(config, faults);
     const auto lag_max = config.endpoint.edge_lag_max;
     if (lag_max > std::chrono::milliseconds{0} && lag_max < 2 * cluster::EdgeLagRecord::kLeast) {
@@ -249,7 +243,7 @@ void check_together(const Config& config, Reader reader, std::vector<ConfigFault
                               config.edge.link_host});
     }
     pair("retry", config.retry.tls_certificate, config.retry.tls_key, false);
-    pair("edge", config.edge.tls_certificate, config.edge.tls_key, config.edge_self_signed);
+    pair("edge", config.edge.tls_certificate, config.edge.tls_key, false);
 }
 
 }  // namespace

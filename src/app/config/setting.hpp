@@ -31,7 +31,7 @@ struct Setting {
     std::function<std::string()> get;
 };
 
-/// `edge.hello_timeout` → `--edge-hello-timeout` and `BECKON_EDGE_HELLO_TIMEOUT`.
+/// `edge.ping_interval` → `--edge-ping-interval` and `BECKON_EDGE_PING_INTERVAL`.
 std::string flag_of(const Setting& setting);
 std::string variable_of(const Setting& setting);
 

@@ -86,10 +86,12 @@ std::string origin_of(const ingest::EndpointConfig& endpoint, std::uint16_t port
            core::local_authority(endpoint.host, port);
 }
 
-/// One bound for all databases of the process, the embedded log's included.
+/// One bound for all databases of the process, the embedded log's included. Larger write buffers
+/// save no more writes, and a start after a crash would read more.
 std::shared_ptr<rocks::Memory> memory_of(const Config& config) {
-    return std::make_shared<rocks::Memory>(
-        config.cache_bytes, std::min(config.write_buffer_bytes, config.cache_bytes / 2));
+    constexpr std::size_t kWriteBuffersMax = 64U << 20;
+    return std::make_shared<rocks::Memory>(config.cache_bytes,
+                                           std::min(kWriteBuffersMax, config.cache_bytes / 2));
 }
 
 /// Asks the process to stop after a time, as long as this lives; zero: never.
@@ -152,6 +154,8 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.endpoint.former_origins = control.origins;
     config.endpoint.version = version_text();
     config.endpoint.commit = commit_text();
+    config.endpoint.threads = config.edge.shards;
+    config.endpoint.channels_per_client_max = config.edge.channels_per_client_max;
     config.endpoint.view_directory = config.data / "endpoint";
     config.edge.store_directory = config.data / "edge";
     config.retry.directory = config.data;
@@ -366,13 +370,9 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     await_disk_space(config.data, process.health, signals);
 
     config.embedded.directory = config.data / "log";
-    config.embedded.sync = config.sync == "always"     ? log::Sync::always
-                           : config.sync == "interval" ? log::Sync::interval
-                                                       : log::Sync::never;
+    config.embedded.sync = config.sync == "always" ? log::Sync::always : log::Sync::never;
     config.embedded.partitions = config.layout.partitions;
     config.embedded.history_window = config.layout.history_window;
-    config.embedded.waiting_max = config.kafka.waiting_max;
-    config.embedded.publish_timeout = config.kafka.publish_timeout;
     config.embedded.clock = &process.clock;
     config.embedded.clock_is_disciplined = core::host_clock_is_disciplined;
     config.embedded.memory = memory_of(config);

@@ -36,16 +36,6 @@ core::Duration commit_after(core::Partition partition) {
 /// In the order of Options::inputs.
 constexpr fold::InputIndex kNotificationsInput = 0;
 
-/// A client that never acknowledges gets ten of the least windows, or two of the largest, and no
-/// more.
-WindowLimits window_limits(const HomeOptions& options) {
-    return {.messages_min = options.delivery_window,
-            .messages_max = options.delivery_window_max,
-            .bytes = options.delivery_window_bytes,
-            .bytes_max = options.outbox_bytes,
-            .unacked = std::max(10 * options.delivery_window, 2 * options.delivery_window_max)};
-}
-
 fold::Options fold_options(const HomeOptions& options) {
     return {.folder = "edge",
             .inputs = {{log::Topic::kNotifications, options.partition},
@@ -127,7 +117,7 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
       fold(fold_options(options), {context.log, context.publisher, context.executor, context.clock},
            *this),
       outbox(context.milestones),
-      sessions({.window = window_limits(options), .ping_interval_min = options.ping_interval_min}),
+      sessions({.window = options.window, .ping_interval_min = options.ping_interval_min}),
       delivery({.store = *store,
                 .sessions = sessions,
                 .outbox = outbox,

@@ -12,6 +12,7 @@
 #include "edge/home/delivery/tombstone_outbox.hpp"
 #include "edge/home/delivery_now.hpp"
 #include "edge/home/registration/removals.hpp"
+#include "edge/home/session/window.hpp"
 #include "edge/protocol/protocol.hpp"
 #include "edge/switchboard/messages.hpp"
 #include "fold/fold.hpp"
@@ -33,13 +34,7 @@ struct HomeOptions {
     core::NodeId node;
     std::string
         endpoint_url;  ///< origin, e.g. "https://push.example.org"; URLs are <origin>/wpush/<token>
-    /// Messages under way to one client: as many as `delivery_window_bytes` of frames take, at
-    /// least and at most so many.
-    std::size_t delivery_window = 10;
-    std::size_t delivery_window_max = 256;
-    std::size_t delivery_window_bytes = 64U << 10;
-    /// Frame bytes of the least number of messages, so that its socket's outbox takes them.
-    std::size_t outbox_bytes = 512U << 10;
+    WindowLimits window;            ///< of one client
     PendingLimit::Options pending;  ///< of one client
     std::size_t channels_per_client = 1'000;
     /// Clients that were not seen for so long are removed.

@@ -30,7 +30,7 @@ Wire wire(Problem problem) {
         case Problem::too_many_channels:
             return {409, 0,
                     "This client has, or has removed within a day, as many channels as it may "
-                    "(endpoint.channels_per_client_max)."};
+                    "(channels_per_client_max)."};
         case Problem::unknown_app_id:
             return {400, 106, "The application id is not configured here."};
         case Problem::unknown_channel:

@@ -18,24 +18,23 @@ namespace beckon::log {
 
 /// When a record counts as durable.
 enum class Sync {
-    always,    ///< synced to disk before it is answered and before readers see it (promise 1)
-    interval,  ///< synced every `sync_interval`: a power loss may take the last ones
-    never,     ///< left to the operating system: survives kill -9, not a power loss
+    always,  ///< synced to disk before it is answered and before readers see it (promise 1)
+    never,   ///< left to the operating system: survives kill -9, not a power loss
 };
 
 struct EmbeddedConfig {
     std::filesystem::path directory;
     Sync sync = Sync::always;
-    std::chrono::milliseconds sync_interval{100};
     /// Of every topic keyed by UAID, fixed at the first start; 0: those that the log has,
     /// kDefaultPartitions of a new one.
     core::Partition partitions = 0;
     std::chrono::seconds history_window{std::chrono::hours{24}};
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
     std::chrono::seconds max_ttl{std::chrono::hours{24 * 30}};  ///< of a message
-    std::chrono::milliseconds publish_timeout{5000};  ///< an answer comes by then, if only an error
-    std::size_t waiting_max = 10'000;    ///< publishes of one publisher not yet answered
-    std::size_t tail_bytes = 32U << 20;  ///< newest records kept in memory for readers
+    std::chrono::milliseconds publish_timeout =
+        kPublishTimeout;                    ///< an answer comes by then, if only an error
+    std::size_t waiting_max = kWaitingMax;  ///< publishes of one publisher not yet answered
+    std::size_t tail_bytes = 32U << 20;     ///< newest records kept in memory for readers
     /// Shared with the stores of the process; null: kMemoryBytes of its own.
     std::shared_ptr<rocks::Memory> memory{};
     const core::Clock* clock = nullptr;  ///< not null; outlives the log

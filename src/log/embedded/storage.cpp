@@ -282,18 +282,6 @@ Result<void> Storage::write(Batch& batch, bool sync, const std::function<void(Ba
     return {};
 }
 
-/// RocksDB must not be asked to sync a write-ahead file that a write has failed on, or fails on at
-/// this moment: it asserts that no caller does. After recover() nothing needs such a sync.
-Result<void> Storage::sync() {
-    const std::unique_lock nobody_writes{writing_};
-    const std::shared_lock lock{mutex_};
-    if (!db_) return core::fail(Fault::unavailable, kNotOpen);
-    if (failed_) return core::fail(Fault::unavailable, "the log's last write failed");
-    const auto status = db_->SyncWAL();
-    if (!status.ok()) return core::fail(error_of(status));
-    return {};
-}
-
 Result<void> Storage::flush() {
     const std::shared_lock lock{mutex_};
     if (!db_) return core::fail(Fault::unavailable, kNotOpen);

@@ -69,8 +69,6 @@ public:
     /// Empties `batch`, has it filled, and writes it. `sync`: returns only when it is on disk.
     /// Errors: full (no space), unavailable; after one nothing can be written until recover().
     core::Result<void> write(Batch& batch, bool sync, const std::function<void(Batch&)>& fill);
-    /// Syncs: all earlier writes are on the disk when it returns. Writes wait meanwhile.
-    core::Result<void> sync();
     /// Flushes: all earlier writes are in tables when it returns, and need no write-ahead file.
     core::Result<void> flush();
     /// As EmbeddedLog::copy_to.

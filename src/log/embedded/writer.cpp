@@ -32,10 +32,6 @@ Writer::Writer(const EmbeddedConfig& config, Storage& storage, Partitions& parti
         }  // the writer does not stand between check and wait
         wake_.notify_one();
     });
-    if (config_.sync == Sync::interval) {
-        sync_thread_ = std::jthread{[this](const std::stop_token& stop) { sync_regularly(stop); }};
-        pthread_setname_np(sync_thread_.native_handle(), "log-sync");
-    }
     thread_ = std::thread{[this] { run(); }};
     pthread_setname_np(thread_.native_handle(), "log-writer");
 }
@@ -79,10 +75,6 @@ void Writer::stop() {
     }
     wake_.notify_one();
     thread_.join();
-    if (sync_thread_.joinable()) {
-        sync_thread_.request_stop();
-        sync_thread_.join();
-    }
     if (!failure_) record_clean_stop();
 }
 
@@ -99,11 +91,10 @@ bool Writer::wait_for_work(Work& work) {
     const auto something = [this] { return is_woken(); };
     if (!failure_) {
         wake_.wait(lock, something);
-        if (!sync_failure_) wait_for_batch(lock);
+        wait_for_batch(lock);
     } else if (!wake_.wait_for(lock, kRetryAfter, something)) {
         return true;  // nothing to write, but a log to bring back
     }
-    take_sync_failure();
     std::swap(work.publishes, queue_.publishes);
     std::swap(work.meta, queue_.meta);
     return !stopping_ || !work.publishes.empty() || !work.meta.empty();
@@ -111,16 +102,7 @@ bool Writer::wait_for_work(Work& work) {
 
 /// Under mutex_.
 bool Writer::is_woken() const {
-    const bool sync_failed = sync_failure_ && !failure_;
-    return stopping_ || sync_failed || !queue_.publishes.empty() || !queue_.meta.empty();
-}
-
-/// Under mutex_. Records that were answered may not be on the disk: the log is brought back now,
-/// as after a write that failed, not when somebody writes again.
-void Writer::take_sync_failure() {
-    if (!sync_failure_) return;
-    const auto failure = *std::exchange(sync_failure_, std::nullopt);
-    if (!failure_) failed(failure);
+    return stopping_ || !queue_.publishes.empty() || !queue_.meta.empty();
 }
 
 /// Under mutex_.
@@ -275,7 +257,6 @@ void Writer::succeeded(std::span<Publish> publishes) {
     partitions_.pacing().next_batch();
     show_written(publishes);
     last_written_ = std::chrono::steady_clock::now();
-    if (config_.sync == Sync::interval) dirty_.store(true, std::memory_order_relaxed);
     if (!came_back) return;
     for (auto* partition : partitions_.in_use()) partition->wake_readers();
 }
@@ -355,22 +336,6 @@ void Writer::record_clean_stop() {
     if (written) written = storage_.flush();
     if (!written) {
         core::log_warn("log", "not_stopped_cleanly", {{"error", written.error().message}});
-    }
-}
-
-void Writer::sync_regularly(const std::stop_token& stop) {
-    std::unique_lock lock{sync_mutex_};
-    while (!stop.stop_requested()) {
-        sync_wake_.wait_for(lock, stop, config_.sync_interval, [] { return false; });
-        if (!dirty_.exchange(false, std::memory_order_relaxed)) continue;
-        const auto synced = storage_.sync();
-        if (synced) continue;
-        core::log_warn("log", "sync_failed", {{"error", synced.error().message}});
-        {
-            const std::scoped_lock writers{mutex_};
-            sync_failure_ = synced.error();
-        }
-        wake_.notify_one();
     }
 }
 

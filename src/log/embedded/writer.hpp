@@ -26,7 +26,7 @@ inline constexpr core::Offset kBlock = 65'536;
 /// The one thread that appends ("log-writer"). It takes all that is queued (later, where processors
 /// are short or the readers that deliver are behind: Batching), stamps append times, gives offsets,
 /// writes one batch, syncs if `always` says so, and only then answers and shows the records to
-/// readers. With `interval` a second thread ("log-sync") syncs in between.
+/// readers.
 class Writer {
 public:
     /// Writes to `meta` that wait.
@@ -93,12 +93,10 @@ private:
     void place(Batch& batch, const Publish& publish, core::Timestamp now);
     void succeeded(std::span<Publish> publishes);
     void failed(const core::Error& error);
-    void take_sync_failure();
     void show_written(std::span<Publish> publishes);
     void trim_tail();
     void answer(std::span<const Publish> publishes, const core::Result<void>& written);
     void record_clean_stop();
-    void sync_regularly(const std::stop_token& stop);
 
     const EmbeddedConfig config_;
     Storage& storage_;
@@ -108,9 +106,8 @@ private:
     std::mutex mutex_;
     std::condition_variable wake_;
     Work queue_;
-    std::shared_ptr<Senders> senders_;         ///< under mutex_, as the others
-    bool waits_for_senders_ = false;           ///< the next batch begins when all of them wait
-    std::optional<core::Error> sync_failure_;  ///< that the writer does not know of yet
+    std::shared_ptr<Senders> senders_;  ///< under mutex_, as the others
+    bool waits_for_senders_ = false;    ///< the next batch begins when all of them wait
     bool stopping_ = false;
 
     // Of the writer's thread.
@@ -127,10 +124,6 @@ private:
     std::optional<core::Error> failure_;  ///< of the last write; writing is tried again from
     core::MonoTime retry_at_{};           ///< this moment on
 
-    std::atomic<bool> dirty_ = false;  ///< written and not synced (`interval`)
-    std::mutex sync_mutex_;
-    std::condition_variable_any sync_wake_;
-    std::jthread sync_thread_;
     std::thread thread_;
 };
 

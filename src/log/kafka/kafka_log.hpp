@@ -13,12 +13,12 @@ struct KafkaConfig {
     std::string bootstrap_servers;
     std::string prefix = "beckon.";
     std::string client_id;  ///< the node id
-    std::chrono::milliseconds publish_timeout{5000};
+    std::chrono::milliseconds publish_timeout = kPublishTimeout;
     /// The least max.message.bytes of the log topics, Kafka's default unless it is known: no batch
     /// of several records is larger, since a broker refuses it whole.
     std::size_t message_bytes_max = 1'048'588;
-    std::size_t waiting_max = 10'000;     ///< publishes not yet answered; more are `full`
-    std::size_t fetch_bytes = 64U << 20;  ///< prefetched by all partitions together
+    std::size_t waiting_max = kWaitingMax;  ///< publishes not yet answered; more are `full`
+    std::size_t fetch_bytes = 64U << 20;    ///< prefetched by all partitions together
     /// About how many partitions the process reads. Further ones prefetch less each, so that
     /// fetch_bytes stays the bound of all (reader_clients.hpp: prefetch_of()).
     core::Partition partitions_read = 64;

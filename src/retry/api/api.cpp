@@ -180,9 +180,8 @@ void Api::Impl::list(const Caller& caller, const ListPage& page, const Reply& re
 void Api::Impl::create(const ApiRequest& request, const Caller& caller, const Reply& reply) {
     const auto there = usage_of(caller.owner).webhooks;
     if (there >= options.webhooks_per_owner_max) {
-        return reply(problem_reply(
-            Problem::limit, "the owner has " + std::to_string(there) +
-                                " webhooks, which is the most (retry.webhooks_per_owner_max)"));
+        return reply(problem_reply(Problem::limit, "the owner has " + std::to_string(there) +
+                                                       " webhooks, which is the most"));
     }
     Webhook webhook;
     webhook.id = core::to_hex(core::random_uuid4());
@@ -224,11 +223,11 @@ core::Result<void> Api::Impl::check_memory(const Webhook& webhook, std::size_t b
     const auto freed = before ? before->memory_bytes : 0;
     const auto owners = usage_of(webhook.owner).bytes - freed + bytes;
     if (bytes > freed && owners > options.memory.per_owner) {
-        return core::fail(
-            Fault::full, "the webhook would hold " + std::to_string(bytes) +
-                             " bytes of memory and the owner's together " + std::to_string(owners) +
-                             ", of which it may have " + std::to_string(options.memory.per_owner) +
-                             " (retry.webhook_memory_per_owner_max); a filter holds the most");
+        return core::fail(Fault::full, "the webhook would hold " + std::to_string(bytes) +
+                                           " bytes of memory and the owner's together " +
+                                           std::to_string(owners) + ", of which it may have " +
+                                           std::to_string(options.memory.per_owner) +
+                                           "; a filter holds the most");
     }
     const auto all = webhooks.memory_bytes() + all_being_made.bytes - freed + bytes;
     if (bytes > freed && all > options.memory.in_all) {
@@ -248,8 +247,7 @@ bool Api::Impl::may_change(const std::string& owner, std::size_t bytes, const Re
                         "the owner has changed so many webhooks, or such large filters, that this "
                         "change must wait: in a minute webhooks of " +
                             std::to_string(options.memory.per_owner) +
-                            " bytes together may change (memory_bytes of each; "
-                            "retry.webhook_memory_per_owner_max)",
+                            " bytes together may change (memory_bytes of each)",
                         *wait));
     return false;
 }

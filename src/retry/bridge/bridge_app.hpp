@@ -10,8 +10,8 @@
 
 namespace beckon::retry {
 
-/// For the complete answer of FCM, of its token server or of APNs, which answer within a second when
-/// they are well; after it the attempt has failed, and the delivery goes to the next tier.
+/// For the complete answer of FCM, of its token server or of APNs, which answer within a second
+/// when they are well; after it the attempt has failed, and the delivery goes to the next tier.
 inline constexpr std::chrono::seconds kBridgeTimeout{10};
 
 /// Is notified of a bridge's work, to measure it; on the role's thread.

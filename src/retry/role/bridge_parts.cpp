@@ -84,16 +84,16 @@ BridgeParts::BridgeParts(const RoleConfig& config, BridgeCredentials credentials
         apps[name] = std::make_unique<ApnsApp>(std::move(one),
                                                ApnsApp::Options{.url = config.apns_url}, context);
     }
-    bridges_ = std::make_unique<Bridges>(Bridges::Options{.table = node.table,
-                                                          .partitions = node.partitions,
-                                                          .stop_at = node.stop_at},
-                                         Bridges::Context{.executor = loop,
-                                                          .clock = clock,
-                                                          .log = log,
-                                                          .observer = observer,
-                                                          .milestones = config.milestones,
-                                                          .journal = &journal},
-                                         std::move(apps));
+    bridges_ = std::make_unique<Bridges>(
+        Bridges::Options{
+            .table = node.table, .partitions = node.partitions, .stop_at = node.stop_at},
+        Bridges::Context{.executor = loop,
+                         .clock = clock,
+                         .log = log,
+                         .observer = observer,
+                         .milestones = config.milestones,
+                         .journal = &journal},
+        std::move(apps));
 }
 
 }  // namespace beckon::retry

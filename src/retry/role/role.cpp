@@ -202,7 +202,6 @@ RetryNode::Options Role::Impl::node_options() const {
                                .node_name = config.node_name};
     options.schedule.workers = std::max<std::size_t>(1, config.workers / config.threads);
     options.age_max = config.age_max;
-    options.failing_max = config.failing_max;
     options.drain = config.drain;
     if (config.max_runtime > config.max_runtime.zero()) {
         options.stop_at = clock.mono() + config.max_runtime;
@@ -215,10 +214,9 @@ void Role::Impl::raise_descriptors() const {
     const auto sockets = config.workers + kConnectionsMax;
     const auto limit = core::raise_descriptor_limit(net::descriptors_for(sockets));
     if (limit >= sockets) return;
-    core::log_warn("retry", "file_descriptors_few",
-                   {{"workers", config.workers},
-                    {"connections_max", kConnectionsMax},
-                    {"limit", limit}});
+    core::log_warn(
+        "retry", "file_descriptors_few",
+        {{"workers", config.workers}, {"connections_max", kConnectionsMax}, {"limit", limit}});
 }
 
 void Role::Impl::start_threads() {
@@ -288,7 +286,6 @@ void Role::Impl::run(std::latch& opened) {
             .bridges = &bridges->bridges()});
     api = std::make_unique<Api>(
         Api::Options{.guard = guard,
-                     .webhooks_per_owner_max = config.webhooks_per_owner_max,
                      .memory = {.per_owner = config.webhook_memory_per_owner_max,
                                 .in_all = kWebhookMemoryMax},
                      .events_per_owner_per_second = config.events_per_owner_per_second,

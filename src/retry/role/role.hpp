@@ -34,10 +34,9 @@ struct RoleConfig {
     std::string proxy;                           ///< for requests to webhooks; empty: none
     std::string ca_file;                         ///< PEM, besides the system's
     std::chrono::seconds age_max = std::chrono::hours{24 * 7};
-    std::chrono::seconds failing_max = std::chrono::hours{24 * 5};
-    std::size_t webhooks_per_owner_max = 1'000;
-    std::size_t webhook_memory_per_owner_max = std::size_t{16} << 20;  ///< bytes
-    std::size_t events_per_owner_per_second = 0;                       ///< 0: no limit
+    /// Bytes, mostly of filters: some thousand terms of each of a thousand webhooks.
+    std::size_t webhook_memory_per_owner_max = std::size_t{16} << 20;
+    std::size_t events_per_owner_per_second = 0;  ///< 0: no limit
     /// The role ends by itself after so long, and no attempt starts that could outlive it; 0:
     /// never.
     std::chrono::seconds max_runtime{0};

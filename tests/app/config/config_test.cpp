@@ -43,7 +43,7 @@ TEST_CASE("the error about a value names the allowed values", "[config]") {
           "--edge-port: edge.port = '70000': not a whole number from 0 to 65535 (allowed: 0 to "
           "65535)");
     CHECK_THAT(fault_of({{"embedded.sync", "sometimes", "x"}}),
-               Catch::Contains("not one of always | interval | never"));
+               Catch::Contains("not one of always | never"));
     CHECK_THAT(fault_of({{"endpoint.edge_lag_max", "50ms", "x"}}),
                Catch::Contains("endpoint.edge_lag_max: must be 0 or at least 100ms"));
     CHECK_THAT(fault_of({{"endpoint.url", "push.example.org/path", "x"}}),
@@ -221,18 +221,6 @@ TEST_CASE("a setting that nothing with this log reads is without effect there", 
             CHECK(has_effect_beside(name, role));
         }
     }
-}
-
-TEST_CASE("write buffers are a part of the memory of stores", "[config]") {
-    Config config = defaults_of(Reader::standalone);
-    config.cache_bytes = 32U << 20;
-    CHECK(faults_of(config, Reader::standalone).empty());  // the default is lowered
-    config.write_buffer_bytes = 33U << 20;
-    const auto faults = faults_of(config, Reader::standalone);
-    REQUIRE(faults.size() == 1);
-    CHECK(faults[0].where == "write_buffer_bytes");
-    config.write_buffer_bytes = 32U << 20;
-    CHECK(faults_of(config, Reader::standalone).empty());
 }
 
 TEST_CASE("a public URL must be given wherever others could not use the address", "[config]") {

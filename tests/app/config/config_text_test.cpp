@@ -40,6 +40,15 @@ TEST_CASE("secrets are masked, and a warning names the promise that is given up"
     CHECK_THAT(text, Catch::Contains("gives up the promise of a 201 for a power loss"));
 }
 
+TEST_CASE("a setting for tests is in no reference, and is printed where it is set", "[config]") {
+    Config config;
+    Sources sources;
+    CHECK_THAT(config_reference(), !Catch::Contains("test."));
+    CHECK_THAT(print_config(config, sources), !Catch::Contains("hello_timeout"));
+    REQUIRE(apply({{"test.hello_timeout", "7s", "x"}}, config, sources).empty());
+    CHECK_THAT(print_config(config, sources), Catch::Contains("[test]\nhello_timeout = \"7s\"  # x"));
+}
+
 TEST_CASE("the committed reference of all options agrees with the code", "[config]") {
     std::ifstream file{BECKON_SOURCE_DIR "/docs/configuration.md"};
     const std::string committed{std::istreambuf_iterator<char>{file}, {}};

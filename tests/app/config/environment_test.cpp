@@ -12,14 +12,14 @@ using namespace std::chrono_literals;
 
 TEST_CASE("the environment is read by the names of the settings", "[config]") {
     Config config;
-    const char* const environment[] = {"PATH=/bin", "BECKON_EDGE_HELLO_TIMEOUT=7s",
+    const char* const environment[] = {"PATH=/bin", "BECKON_EDGE_PING_INTERVAL=7s",
                                        "BECKON_CONFIG=beckon.toml", nullptr};
     const auto read = read_environment(environment, settings_of(config));
     CHECK(read.config_file == "beckon.toml");
     CHECK(read.ignored.empty());
     Sources sources;
     CHECK(apply(read.values, config, sources).empty());
-    CHECK(config.edge.hello_timeout == 7s);
+    CHECK(config.edge.ping_interval == 7s);
 }
 
 TEST_CASE("a variable that is no setting is named and ignored", "[config]") {

@@ -64,7 +64,6 @@ before(async () => {
         BECKON_GRAFANA_PORT: String(await freePort()),
         BECKON_ENDPOINT_URL: endpoint,
         BECKON_PARTITIONS: '8',
-        BECKON_STARTUP_TIMEOUT: '240s',
         BECKON_TOPICS_TIMEOUT_S: '240',
         BECKON_NET: '172.31.97',
     };

@@ -132,7 +132,6 @@ ingest::EndpointConfig bench_config() {
     config.threads = 1;
     config.keep_alive = std::chrono::minutes{10};  // idle ones stay
     config.request_deadline = std::chrono::seconds{2};
-    config.vapid_cache_entries = 1000;
     return config;
 }
 

@@ -55,12 +55,6 @@ struct DiskLog : WithDisk, EmbeddedUnderTest {
     }
 };
 
-std::string manifest_of(const DiskLog& log) {
-    std::string name;
-    std::ifstream{log.config.directory / "CURRENT"} >> name;
-    return name;
-}
-
 }  // namespace
 
 TEST_CASE("a read that fails for a moment is repeated, without a new record to wake the reader",
@@ -152,45 +146,6 @@ TEST_CASE("a disk that is full when nothing is in memory ends no process", "[emb
         publisher.reset();
         CHECK(read_all(log, kWhere) == written);
     }
-}
-
-// RocksDB asserts that no write-ahead file is synced after a write to it has failed.
-TEST_CASE("a sync behind a write that found no space ends no process", "[embedded]") {
-    DiskLog log{[](EmbeddedConfig& c) {
-        c.sync = log::Sync::interval;
-        c.sync_interval = milliseconds{1};
-    }};
-    auto publisher = log.log().open_publisher(log.executor());
-    std::vector<Read> written;
-    for (int round = 0; round < 20; ++round) {
-        written.push_back(publish_until_taken(log, *publisher, kWhere, record("taken")));
-        log.disk.fill(".log");
-        REQUIRE_FALSE(publish_all(log, *publisher, kWhere, {record("refused")})[0]);
-        log.disk.heal();
-    }
-    written.push_back(publish_until_taken(log, *publisher, kWhere, record("last")));
-    publisher.reset();
-    CHECK(read_all(log, kWhere) == written);
-    log.restart();
-    CHECK(read_all(log, kWhere) == written);
-}
-
-TEST_CASE("a sync that failed brings the log back without another write", "[embedded]") {
-    DiskLog log{[](EmbeddedConfig& c) {
-        c.sync = log::Sync::interval;
-        c.sync_interval = milliseconds{300};  // the fault is set before the first sync
-    }};
-    const auto before = manifest_of(log);
-    const auto written = append(log, kWhere, {record("not synced")});
-    log.disk.fail(Call::sync, 1, ".log");
-    REQUIRE(log.wait_until([&] { return log.disk.struck() > 0; }));
-    log.disk.heal();
-    // RocksDB names another manifest each time that the log is opened.
-    CHECK(log.wait_until([&] { return manifest_of(log) != before; }));
-    auto publisher = log.log().open_publisher(log.executor());
-    publish_until_taken(log, *publisher, kWhere, record("after"));
-    publisher.reset();
-    CHECK(read_all(log, kWhere).front() == written.front());
 }
 
 TEST_CASE("publishes that were given up count until the disk has answered", "[embedded]") {

@@ -77,22 +77,6 @@ TEST_CASE("only sync = always syncs for each publish", "[embedded]") {
     CHECK(syncs_of(Sync::never) == 0);
 }
 
-TEST_CASE("with sync = interval the log is synced soon, without a publish", "[embedded]") {
-    EmbeddedUnderTest log{[](EmbeddedConfig& c) {
-        c.sync = Sync::interval;
-        c.sync_interval = std::chrono::milliseconds{5};
-    }};
-    const auto written = append(log, kWhere, numbered("key", 10));
-    bool survived = false;
-    const std::function<void()> poll = [&] {
-        AfterPowerLoss copy{log};
-        survived = read_all(copy, kWhere) == written;
-        if (!survived) log.executor().post_after(std::chrono::milliseconds{5}, poll);
-    };
-    log.executor().post(poll);
-    CHECK(log.wait_until([&] { return survived; }));
-}
-
 TEST_CASE("with sync = always a power loss at any moment loses nothing that was answered",
           "[embedded]") {
     const auto seed = GENERATE(range(1u, 9u));

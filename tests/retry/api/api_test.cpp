@@ -798,7 +798,7 @@ TEST_CASE("an owner sees the memory of its webhooks, which is bounded", "[retry]
 
     const auto refused = make("shop", 5'000);
     CHECK(refused.status == 409);
-    CHECK(detail_of(refused).find("retry.webhook_memory_per_owner_max") != std::string::npos);
+    CHECK(detail_of(refused).find("and the owner's together") != std::string::npos);
     CHECK(make("shop", 10).status == 201);
     // A change is checked too, without counting the version that it replaces.
     const auto changed = [&](int terms) {
@@ -855,7 +855,7 @@ TEST_CASE("an owner changes its webhooks at a bounded rate, whatever its changes
     CHECK(changes < 20);
     CHECK(last.status == 429);
     CHECK(std::stoi(std::string{*last.header("Retry-After")}) > 1);
-    CHECK(detail_of(last).find("retry.webhook_memory_per_owner_max") != std::string::npos);
+    CHECK(detail_of(last).find("has changed so many webhooks") != std::string::npos);
     CHECK(world.make("https://a.example/", "other").size() > 0);
     world.executor.run_for(ChangeQuota::kWindow);
     CHECK(change("shop", id, {{"filter", many_terms(10)}}).status == 200);

@@ -256,8 +256,7 @@ struct TokenWorld {
     std::deque<std::function<void(HttpAnswer)>> waiting;
     std::vector<bool> renewed;
     std::vector<std::string> got;
-    AccessToken token{credentials,
-                      clock,
+    AccessToken token{credentials, clock,
                       [this](HttpRequest request, auto done) {
                           requests.push_back(std::move(request));
                           waiting.push_back(std::move(done));
