@@ -81,7 +81,8 @@ LAYERS = {
     "bench": ({"core", "client"}, {"openssl", "json", "cli11"}),
     "tools": (BELOW_TOOLS | {"app/command/", "app/config/", "app/installation/", "app/process/", "app/client_options.hpp",
                              "app/command_line.hpp", "app/exit_codes.hpp"}, ALL),
-    "app": (BELOW_TOOLS | {"tools"}, ALL),
+    "app": (BELOW_TOOLS, ALL),
+    "main": (BELOW_TOOLS | {"app", "tools"}, ALL),
 }
 # The modules of a folder are held apart. Each may include its own headers and these of its folder (a
 # name that ends in "/" is a whole module); the folder itself puts its modules together.

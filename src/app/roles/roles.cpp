@@ -43,7 +43,6 @@
 #include "reliability/tracking/tracking.hpp"
 #include "retry/role/role.hpp"
 #include "rocks/memory.hpp"
-#include "tools/demo/banner.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -57,6 +56,8 @@ namespace {
 
 constexpr milliseconds kControlTimeout{5'000};
 constexpr seconds kOriginTimeout{10};
+/// Until the process is ready for what comes then.
+constexpr milliseconds kReadyPoll{20};
 
 /// The parts that every role has, in the order of their lifetimes.
 struct Process {
@@ -432,7 +433,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
                               groups_of_standalone(config, *log, control->partitions),
                               ""};
 
-    const tools::Addresses addresses{
+    const Addresses addresses{
         .endpoint = config.edge.endpoint_url,
         .websocket = (config.edge.tls_certificate ? "wss://" : "ws://") +
                      core::local_authority(config.edge.host, edge.port()) + config.edge.path,
@@ -448,16 +449,16 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
                     {"webhooks", addresses.webhooks},
                     {"console", addresses.console},
                     {"ops", addresses.ops}});
-    std::jthread show;
-    if (options.demo) {
-        show = std::jthread{[&process, addresses](const std::stop_token& stop) {
-            tools::show_first_push(addresses, process.health, stop);
-        }};
-    }
     int exit_code = 0;
-    if (options.only_demo) {
-        show = std::jthread{[&](const std::stop_token& stop) {
-            exit_code = tools::show_demo(addresses, *options.only_demo, process.health, stop);
+    std::jthread beside;
+    if (options.once_ready) {
+        beside = std::jthread{[&](const std::stop_token& stop) {
+            while (!process.health.report().ready) {
+                if (!core::pause(stop, kReadyPoll)) return;
+            }
+            const auto code = options.once_ready(addresses);
+            if (!code) return;
+            exit_code = *code;
             Signals::request_stop();
         }};
     }
@@ -472,7 +473,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     process.health.set_ready("process", false, "stopping");
     retry.begin_stop();
     endpoint.begin_stop();  // while the edge closes its clients
-    show = {};
+    beside = {};
     return exit_code;
 }
 

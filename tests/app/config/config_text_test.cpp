@@ -46,7 +46,8 @@ TEST_CASE("a setting for tests is in no reference, and is printed where it is se
     CHECK_THAT(config_reference(), !Catch::Contains("test."));
     CHECK_THAT(print_config(config, sources), !Catch::Contains("hello_timeout"));
     REQUIRE(apply({{"test.hello_timeout", "7s", "x"}}, config, sources).empty());
-    CHECK_THAT(print_config(config, sources), Catch::Contains("[test]\nhello_timeout = \"7s\"  # x"));
+    CHECK_THAT(print_config(config, sources),
+               Catch::Contains("[test]\nhello_timeout = \"7s\"  # x"));
 }
 
 TEST_CASE("the committed reference of all options agrees with the code", "[config]") {

@@ -2,8 +2,8 @@
 #include "app/config/config_command.hpp"
 #include "app/exit_codes.hpp"
 #include "app/process/process.hpp"
-#include "app/roles/commands.hpp"
 #include "core/setup_error.hpp"
+#include "main/commands.hpp"
 #include "tools/commands.hpp"
 
 #include <exception>
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     });
     try {
         app::CommandLine line;
-        app::add_roles_commands(line);
+        add_roles_commands(line);
         tools::add_topics_command(line);
         tools::add_cluster_command(line);
         tools::add_keys_command(line);
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
         tools::add_replay_commands(line);
         tools::add_lag_command(line);
         tools::add_push_commands(line);
-        app::add_demo_command(line);
+        add_demo_command(line);
         tools::add_webhooks_commands(line);
         tools::add_dead_commands(line);
         tools::add_backup_command(line);

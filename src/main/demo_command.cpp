@@ -2,12 +2,12 @@
 #include "app/command/output.hpp"
 #include "app/command_line.hpp"
 #include "app/config/config.hpp"
-#include "app/roles/commands.hpp"
 #include "app/roles/roles.hpp"
 #include "client/url.hpp"
 #include "core/authority.hpp"
 #include "core/handle.hpp"
 #include "core/logger.hpp"
+#include "main/commands.hpp"
 #include "tools/api/access.hpp"
 #include "tools/demo/demo.hpp"
 #include "tools/demo/webhook_demo.hpp"
@@ -19,7 +19,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace beckon::app {
+namespace beckon {
+
+using app::Config;
 
 namespace {
 
@@ -28,8 +30,8 @@ public:
     TemporaryDirectory() {
         auto name = (std::filesystem::temp_directory_path() / "beckon-demo-XXXXXX").string();
         if (!::mkdtemp(name.data())) {
-            throw StartupError("cannot make a temporary directory: " +
-                               std::string{std::strerror(errno)});
+            throw app::StartupError("cannot make a temporary directory: " +
+                                    std::string{std::strerror(errno)});
         }
         path_ = name;
     }
@@ -68,9 +70,28 @@ bool something_listens(const client::Url& url) {
     return false;
 }
 
+int webhook_demo_at(const Config& config, const std::string& origin,
+                    const tools::DemoOptions& options) {
+    return tools::run_webhook_demo(
+        {.api = tools::api_options(config, {.url = origin,
+                                            .ca_file = options.ca_file.value_or("").string(),
+                                            .insecure = options.insecure}),
+         .timeout = options.timeout,
+         .json = options.json});
+}
+
+int demo_at(const app::Addresses& addresses, tools::DemoOptions options) {
+    options.insecure = addresses.self_signed;
+    options.url = addresses.websocket;
+    if (!options.webhooks) return tools::run_demo(options);
+    Config config;
+    config.data = addresses.data;
+    return webhook_demo_at(config, addresses.webhooks, options);
+}
+
 int run_with_own_server(const tools::DemoOptions& options, const std::string& where) {
     const TemporaryDirectory directory;
-    Config config = defaults_of(Reader::standalone);
+    Config config = app::defaults_of(app::Reader::standalone);
     config.data = directory.path();
     config.endpoint.port = config.edge.port = config.retry.port = config.ops.port = 0;
     config.console.port = 0;
@@ -78,10 +99,13 @@ int run_with_own_server(const tools::DemoOptions& options, const std::string& wh
     config.layout.tiers = {std::chrono::seconds{0}, std::chrono::seconds{1}};
     core::configure_logging(core::LogLevel::error, core::LogFormat::text);
     if (!options.json) {
-        print_line("Nothing listens at " + where + ": starting a Beckon for this demo alone, in " +
-                   directory.path().string() + ".");
+        app::print_line("Nothing listens at " + where +
+                        ": starting a Beckon for this demo alone, in " + directory.path().string() +
+                        ".");
     }
-    return run_standalone(std::move(config), Signals{}, {.only_demo = options});
+    return app::run_standalone(
+        std::move(config), app::Signals{},
+        {.once_ready = [&options](const auto& addresses) { return demo_at(addresses, options); }});
 }
 
 /// Without a URL: against the server at the default address or, if nothing listens there, against
@@ -97,22 +121,17 @@ int run_webhook_demo_anywhere(const Config& config, const tools::DemoOptions& op
     const auto origin = "http://" + core::local_authority(config.retry.host, config.retry.port);
     const auto url = client::parse_url(origin);
     if (url && !something_listens(*url)) return run_with_own_server(options, origin);
-    return tools::run_webhook_demo(
-        {.api = tools::api_options(config, {.url = origin,
-                                            .ca_file = options.ca_file.value_or("").string(),
-                                            .insecure = options.insecure}),
-         .timeout = options.timeout,
-         .json = options.json});
+    return webhook_demo_at(config, origin, options);
 }
 
 }  // namespace
 
-void add_demo_command(CommandLine& line) {
+void add_demo_command(app::CommandLine& line) {
     static tools::DemoOptions o;  // CLI11 keeps references to the values that it fills
     static const CLI::Option* url = nullptr;
     auto& command = line.add_configured(
-        line.top(), "demo", "Send one push through a server, and show each step", Reader::webhooks,
-        [](const Config& config, const Sources&) {
+        line.top(), "demo", "Send one push through a server, and show each step",
+        app::Reader::webhooks, [](const Config& config, const app::Sources&) {
             if (o.webhooks) return run_webhook_demo_anywhere(config, o);
             return url->count() ? tools::run_demo(o) : run_demo_anywhere(o);
         });
@@ -121,16 +140,16 @@ void add_demo_command(CommandLine& line) {
                           "WebSocket URL of an edge, ws or wss; without it, a server is started "
                           "for the demo if none is at the default address")
               ->capture_default_str();
-    add_trust(command, o.insecure, o.ca_file);
+    app::add_trust(command, o.insecure, o.ca_file);
     command.add_flag("--webhooks", o.webhooks,
                      "Send an event to a webhook instead, through the API for webhooks");
     command.add_option("--text", o.text, "Text of the message")->capture_default_str();
     command.add_flag_function(
         "--no-vapid", [](std::int64_t) { o.vapid = false; },
         "Do not sign, and do not bind the subscription to a key");
-    add_duration(command, "--timeout", "Time limit of each step (e.g. 15s)",
-                 [](auto value) { o.timeout = value; });
+    app::add_duration(command, "--timeout", "Time limit of each step (e.g. 15s)",
+                      [](auto value) { o.timeout = value; });
     command.add_flag("--json", o.json, "One JSON object at the end");
 }
 
-}  // namespace beckon::app
+}  // namespace beckon
