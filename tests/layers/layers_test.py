@@ -131,7 +131,7 @@ MODULES = {
     "inspect/trace": set(),
     "app/config": {"app/command_line.hpp"},
     "app/process": {"app/config/", "app/exit_codes.hpp"},
-    "app/installation": {"app/config/", "app/process/process.hpp"},
+    "app/installation": {"app/config/", "app/process/process.hpp", "app/process/housekeeping.hpp"},
     "app/command": {"app/process/process.hpp", "app/exit_codes.hpp"},
     "net": set(),
     "net/http": {f"net/{name}.hpp" for name in (

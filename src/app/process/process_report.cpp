@@ -3,18 +3,14 @@
 #include "app/process/node_name.hpp"
 #include "app/process/version.hpp"
 #include "core/logger.hpp"
-#include "log/blocking_executor.hpp"
 #include "net/self_signed.hpp"
 #include "ops/metric_names.hpp"
 
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <memory>
 #include <optional>
-#include <stop_token>
 
-#include <pthread.h>
 #include <unistd.h>
 
 namespace beckon::app {
@@ -106,37 +102,6 @@ std::vector<std::string> reasons(const std::map<std::string, std::string>& by_pa
     return out;
 }
 
-/// Publishes on its own thread, and waits only at the end.
-class Publishing {
-public:
-    explicit Publishing(log::EventLog& log) : publisher_(log.open_publisher(executor_)) {}
-
-    void publish(const cluster::ProcessRecord& record) {
-        if (publisher_->unanswered() > 0) return;  // one at a time
-        publisher_->publish(
-            kOwnership, encode(record), [this](const core::Result<log::Appended>& done) {
-                if (!done && well_) {
-                    core::log_warn("app", "process_not_reported", {{"why", done.error().message}});
-                }
-                well_ = done.has_value();
-            });
-    }
-    void wait(const std::stop_token& stop, core::Duration time) {
-        const std::stop_callback wake{stop, [this] { executor_.post([] {}); }};
-        executor_.wait_until([&stop] { return stop.stop_requested(); }, clock_.mono() + time);
-    }
-    void finish(core::Duration time) {
-        executor_.wait_until([this] { return publisher_->unanswered() == 0; },
-                             clock_.mono() + time);
-    }
-
-private:
-    core::SystemClock clock_;
-    bool well_ = true;
-    log::BlockingExecutor executor_;
-    const std::unique_ptr<log::Publisher> publisher_;  ///< last: it calls us
-};
-
 }  // namespace
 
 std::vector<fs::path> certificates_of(const std::string& role, const Config& config) {
@@ -214,19 +179,34 @@ cluster::ProcessRecord ProcessReport::now() const {
     return record;
 }
 
-ProcessReporter::ProcessReporter(const ProcessReport& report, log::EventLog& log)
-    : thread_([&report, &log](const std::stop_token& stop) {
-          pthread_setname_np(pthread_self(), "report");
-          Publishing publishing{log};
-          while (!stop.stop_requested()) {
-              publishing.publish(report.now());
-              publishing.wait(stop, cluster::kProcessEvery);
-          }
-          publishing.finish(kEndWithin);
-          auto ended = report.now();
-          ended.removed = true;
-          publishing.publish(ended);
-          publishing.finish(kEndWithin);
-      }) {}
+ProcessReporter::~ProcessReporter() {
+    finish(kEndWithin);
+    auto ended = report_.now();
+    ended.removed = true;
+    publish(ended);
+    finish(kEndWithin);
+}
+
+void ProcessReporter::look() {
+    finish({});
+    if (due_.every(cluster::kProcessEvery)) publish(report_.now());
+}
+
+void ProcessReporter::publish(const cluster::ProcessRecord& record) {
+    if (publisher_->unanswered() > 0) return;  // one at a time
+    publisher_->publish(
+        kOwnership, encode(record), [this](const core::Result<log::Appended>& done) {
+            if (!done && well_) {
+                core::log_warn("app", "process_not_reported", {{"why", done.error().message}});
+            }
+            well_ = done.has_value();
+        });
+}
+
+/// Takes answers that have come, or come within that time.
+void ProcessReporter::finish(core::Duration within) {
+    executor_.wait_until([this] { return publisher_->unanswered() == 0; },
+                         core::SystemClock{}.mono() + within);
+}
 
 }  // namespace beckon::app

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "app/config/config.hpp"
+#include "app/process/housekeeping.hpp"
 #include "core/clock.hpp"
+#include "log/blocking_executor.hpp"
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
@@ -10,8 +12,8 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace beckon::app {
@@ -45,19 +47,33 @@ struct ProcessNumbers {
 };
 ProcessNumbers numbers_of(const std::vector<prometheus::MetricFamily>& families);
 
-/// Publishes the report of a process in the log topic `ownership`, every kProcessEvery as long as
-/// it lives, and at its end that the process has ended as it was asked to. A log that does not take
-/// the records costs the process nothing but one line in its log. A thread of its own (`report`).
+/// Publishes the report of a process in the log topic `ownership`, every kProcessEvery, and at its
+/// end that the process has ended as it was asked to. A log that does not take the records costs
+/// the process nothing but one line in its log.
 class ProcessReporter {
 public:
     /// How long the end waits for the log.
     static constexpr std::chrono::seconds kEndWithin{1};
 
     /// Both outlive it.
-    ProcessReporter(const ProcessReport& report, log::EventLog& log);
+    ProcessReporter(const ProcessReport& report, log::EventLog& log)
+        : report_(report), publisher_(log.open_publisher(executor_)) {}
+    ~ProcessReporter();
+    ProcessReporter(const ProcessReporter&) = delete;
+    ProcessReporter& operator=(const ProcessReporter&) = delete;
+
+    /// A chore.
+    void look();
 
 private:
-    std::jthread thread_;
+    void publish(const cluster::ProcessRecord& record);
+    void finish(core::Duration within);
+
+    const ProcessReport& report_;
+    bool well_ = true;
+    Due due_;
+    log::BlockingExecutor executor_;
+    const std::unique_ptr<log::Publisher> publisher_;  ///< last: it calls us
 };
 
 }  // namespace beckon::app

@@ -2,16 +2,14 @@
 
 #include "app/config/config_faults.hpp"
 #include "app/exit_codes.hpp"
+#include "app/installation/control_watch.hpp"
 #include "app/installation/copy_checksums.hpp"
 #include "app/installation/installation.hpp"
 #include "app/installation/key_ring_guard.hpp"
-#include "app/installation/key_ring_watch.hpp"
-#include "app/installation/log_id_watch.hpp"
 #include "app/installation/self_made_certificate.hpp"
 #include "app/process/broker_wait.hpp"
-#include "app/process/clock_watch.hpp"
 #include "app/process/disk_space.hpp"
-#include "app/process/host_watch.hpp"
+#include "app/process/housekeeping.hpp"
 #include "app/process/log_readiness.hpp"
 #include "app/process/node_name.hpp"
 #include "app/process/process_metrics.hpp"
@@ -73,7 +71,6 @@ struct Process {
         looked_up = std::make_unique<ProcessMetrics>(*ops, metrics, config);
     }
     core::SystemClock clock;
-    const ClockWatcher clock_watcher{clock};
     ops::Metrics metrics;
     ops::Health health;
     std::unique_ptr<ops::OpsServer> ops;
@@ -301,15 +298,19 @@ struct OnKafka {
           log(open_cluster_log(with_space(config, process, wanted), process, *keys, wanted)),
           signals(wanted),
           stop_timeout(config.stop_timeout),
-          host_watcher(process.clock, config.data, certificates_of(role_name(role), config)),
           log_clock_watch(*log, process.health, process.metrics),
           key_ring_watch(*log, config, *keys, process.health,
                          KeyRingWatch::Publishes::operator_does),
-          log_id_watch(*log, process.health, {.log_id = config.endpoint.log_id},
-                       Signals::request_stop),
+          log_id_watch(process.health, config.endpoint.log_id, Signals::request_stop),
+          control_watch(*log, key_ring_watch, &log_id_watch),
           report(role_name(role), config, process.ops->port(), process.clock, process.metrics,
                  process.health),
-          reporter(report, *log) {}
+          reporter(report, *log),
+          clock_watch(process.clock),
+          host_watch(process.clock, config.data, certificates_of(role_name(role), config)),
+          housekeeping({[this] { clock_watch.look(); }, [this] { host_watch.look(); },
+                        [this] { log_clock_watch.look(); }, [this] { control_watch.look(); },
+                        [this] { reporter.look(); }}) {}
 
     /// Until a signal ends the role, or another log does; `reload` runs at SIGHUP. The exit code,
     /// which asks a supervisor for a restart where another log has ended it.
@@ -331,12 +332,15 @@ struct OnKafka {
     const std::unique_ptr<log::EventLog> log;
     const Signals& signals;
     const seconds stop_timeout;
-    const HostWatcher host_watcher;
-    const LogClockWatch log_clock_watch;
+    LogClockWatch log_clock_watch;
     KeyRingWatch key_ring_watch;
-    const LogIdWatch log_id_watch;
+    LogIdWatch log_id_watch;
+    ControlWatch control_watch;
     const ProcessReport report;
-    const ProcessReporter reporter;  ///< last: a role that has ended says so while the log is open
+    ProcessReporter reporter;  ///< a role that has ended says so while the log is open
+    ClockWatch clock_watch;
+    HostWatch host_watch;
+    const Housekeeping housekeeping;  ///< last: it calls the others
 };
 
 void warn_of_damage(const log::EmbeddedLog& log, ops::Health& health) {
@@ -382,9 +386,6 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
         config.embedded.delete_retention;
     const auto log = log::open_embedded_log(config.embedded);
     warn_of_damage(*log, process.health);
-    const HostWatcher host_watcher{process.clock, config.data,
-                                   certificates_of("standalone", config)};
-    const LogClockWatch log_clock_watch{*log, process.health, process.metrics};
 
     auto control = log::read_control(*log, kControlTimeout);
     const bool first = !control && control.error().fault == core::Fault::not_found;
@@ -408,6 +409,13 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     KeyRingWatch key_ring_watch{*log, config, *keys, process.health,
                                 KeyRingWatch::Publishes::this_process};
     config.retry.key_missing = [&key_ring_watch] { key_ring_watch.key_missing(); };
+    ControlWatch control_watch{*log, key_ring_watch, nullptr};
+    ClockWatch clock_watch{process.clock};
+    HostWatch host_watch{process.clock, config.data, certificates_of("standalone", config)};
+    LogClockWatch log_clock_watch{*log, process.health, process.metrics};
+    const Housekeeping housekeeping{{[&] { clock_watch.look(); }, [&] { host_watch.look(); },
+                                     [&] { log_clock_watch.look(); },
+                                     [&] { control_watch.look(); }}};
     config.retry.decides_readiness = false;  // pushes do not wait for webhooks
     retry::Role retry{config.retry, *log, keys, process.clock, process.metrics, process.health};
     join_bridges(config.endpoint, config.retry);

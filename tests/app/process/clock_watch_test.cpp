@@ -1,5 +1,4 @@
-#include "app/process/clock_watch.hpp"
-
+#include "app/process/housekeeping.hpp"
 #include "support/manual_clock.hpp"
 
 #include <catch2/catch.hpp>

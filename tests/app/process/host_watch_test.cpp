@@ -1,5 +1,4 @@
-#include "app/process/host_watch.hpp"
-
+#include "app/process/housekeeping.hpp"
 #include "core/logger.hpp"
 #include "net/self_signed.hpp"
 #include "support/captured_output.hpp"
@@ -31,8 +30,8 @@ std::string logged(const Act& act) {
 
 TEST_CASE("a disk that fills is logged once each way", "[app]") {
     const test::ManualClock clock;
-    HostWatch watch{clock};
-    const auto at = [&](double free) { return logged([&] { watch.disk("data", free, 100e9); }); };
+    HostWatch watch{clock, "data", {}};
+    const auto at = [&](double free) { return logged([&] { watch.disk(free, 100e9); }); };
     CHECK(at(50e9).empty());
     CHECK_THAT(at(3e9), Catch::Contains("disk_filling"));
     CHECK(at(2e9).empty());
@@ -51,7 +50,7 @@ TEST_CASE("a certificate that ends soon is logged once a day", "[app]") {
     test::ManualClock clock;
     const auto ends = std::chrono::floor<std::chrono::milliseconds>(facts->expires);
     clock.step_wall(ends - 15 * 24h - clock.wall());
-    HostWatch watch{clock};
+    HostWatch watch{clock, "data", {}};
     const auto look = [&] { return logged([&] { watch.certificate(file); }); };
     CHECK(look().empty());
     clock.advance(36h);

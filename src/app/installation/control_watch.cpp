@@ -1,69 +1,31 @@
-#include "app/installation/key_ring_watch.hpp"
+#include "app/installation/control_watch.hpp"
 
 #include "app/installation/key_ring_guard.hpp"
 #include "core/logger.hpp"
-#include "log/control.hpp"
 
 #include <utility>
-
-#include <pthread.h>
 
 namespace beckon::app {
 
 namespace {
 
-constexpr std::chrono::seconds kReadRingEvery{30};
 /// Short: a stop waits for it.
-constexpr std::chrono::milliseconds kRingTimeout{1'000};
+constexpr std::chrono::milliseconds kControlReadTimeout{1'000};
 constexpr const char* kKeyRing = "key_ring";
 
 }  // namespace
 
-KeyRingWatch::KeyRingWatch(log::EventLog& log, Config config, core::KeyRing& ring,
-                           ops::Health& health, Publishes publishes)
-    : log_(log),
-      config_(std::move(config)),
-      ring_(ring),
-      health_(health),
-      publishes_(publishes),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
-
-KeyRingWatch::~KeyRingWatch() = default;
-
-void KeyRingWatch::reread() {
-    const std::scoped_lock lock{mutex_};
-    wanted_ = asked_ = true;
-    wake_.notify_all();
-}
-
 void KeyRingWatch::key_missing() {
     const auto now = std::chrono::steady_clock::now();
-    {
-        const std::scoped_lock lock{mutex_};
-        if (missed_ && now - *missed_ < kMissingEvery) return;
-        missed_ = now;
-    }
+    auto missed = missed_.load();
+    if (now - missed < kMissingEvery || !missed_.compare_exchange_strong(missed, now)) return;
     reread();
 }
 
-void KeyRingWatch::run(const std::stop_token& stop) {
-    pthread_setname_np(pthread_self(), "key-ring-watch");
-    for (;;) {
-        bool asked = false;
-        {
-            std::unique_lock lock{mutex_};
-            wake_.wait_for(lock, stop, kReadRingEvery, [this] { return wanted_; });
-            wanted_ = false;
-            asked = std::exchange(asked_, false);
-        }
-        if (stop.stop_requested()) return;
-        const auto fault = asked ? read_file() : std::string{};
-        if (fault.empty()) {
-            compare_with_log();
-        } else {
-            warn("key_ring_not_read", fault);
-        }
-    }
+void KeyRingWatch::look(const std::optional<log::Control>& control) {
+    const auto fault = asked_.exchange(false) ? read_file() : std::string{};
+    if (!fault.empty()) return warn("key_ring_not_read", fault);
+    if (control) compare(*control);  // else another part reports the fault
 }
 
 /// The reason why the ring stays as it was; empty if it equals the file.
@@ -85,10 +47,9 @@ std::string KeyRingWatch::read_file() {
     return "";
 }
 
-void KeyRingWatch::compare_with_log() {
-    const auto control = log::read_control(log_, kRingTimeout);
-    if (!control || !control->keyring_fingerprint) return;  // another part reports the fault
-    const auto& named = *control->keyring_fingerprint;
+void KeyRingWatch::compare(const log::Control& control) {
+    if (!control.keyring_fingerprint) return;
+    const auto& named = *control.keyring_fingerprint;
     if (!part_of(ring_, named)) static_cast<void>(read_file());
     const auto in_force = part_of(ring_, named);
     if (!in_force) {
@@ -104,9 +65,10 @@ void KeyRingWatch::compare_with_log() {
         return warn("", "");
     }
     if (publishes_ == Publishes::this_process) {
-        auto published = *control;
+        auto published = control;
         published.keyring_fingerprint = ring_.fingerprint();
-        if (!log::write_control(log_, published, *control, kRingTimeout)) return;  // soon again
+        if (!log::write_control(log_, published, control, kControlReadTimeout))
+            return;  // soon again
         seal_as(ring_);
         return warn("", "");
     }
@@ -148,6 +110,25 @@ void KeyRingWatch::warn(const char* what, const std::string& why) {
     if (std::exchange(warned_, why) == why) return;
     health_.set_warning(kKeyRing, why);
     if (!why.empty()) core::log_warn("app", what, {{"why", why}});
+}
+
+void LogIdWatch::look(const log::Control& control) {
+    if (is_another_ || control.log_id == log_id_) return;
+    const auto why = "the topic control names the log " + control.log_id +
+                     ", and this process began with the log " + log_id_ +
+                     ": the log topics were made anew. This process ends; start it again";
+    is_another_ = true;
+    health_.set_ready("log_id", false, why);
+    core::log_error("app", "log_is_another", {{"why", why}});
+    end_();
+}
+
+void ControlWatch::look() {
+    if (!key_ring_.asked() && !due_.every(kReadEvery)) return;
+    const auto control = log::read_control(log_, kControlReadTimeout);
+    if (!control) due_.in(kAfterFailure);
+    key_ring_.look(control ? std::optional{*control} : std::nullopt);
+    if (control && log_id_) log_id_->look(*control);
 }
 
 }  // namespace beckon::app
