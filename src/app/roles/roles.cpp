@@ -8,9 +8,7 @@
 #include "app/installation/key_ring_guard.hpp"
 #include "app/installation/self_made_certificate.hpp"
 #include "app/process/broker_wait.hpp"
-#include "app/process/disk_space.hpp"
 #include "app/process/housekeeping.hpp"
-#include "app/process/log_readiness.hpp"
 #include "app/process/node_name.hpp"
 #include "app/process/process_metrics.hpp"
 #include "app/process/process_report.hpp"
@@ -33,7 +31,9 @@
 #include "inspect/store/store_service.hpp"
 #include "inspect/totals/reliability_pages.hpp"
 #include "log/control.hpp"
+#include "log/log_watch.hpp"
 #include "log/topics_admin.hpp"
+#include "net/loop_thread.hpp"
 #include "ops/metric_names.hpp"
 #include "ops/ops_server.hpp"
 #include "reliability/role.hpp"
@@ -43,6 +43,7 @@
 #include "rocks/memory.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <thread>
 
 namespace beckon::app {
@@ -287,6 +288,36 @@ Config& with_space(Config& config, Process& process, const Signals& signals) {
     await_disk_space(config.data, process.health, signals);
     return config;
 }
+
+/// Readiness of the roles on Kafka that do not watch the log themselves (retry, reliability,
+/// console): Health's part "log" is off while the log has not answered for three seconds, with the
+/// log's reason, as an endpoint's and an edge's are. It asks once a second, on a thread of its own
+/// ("log-watch"), so that a thread that waits for the log does not delay the answer.
+class LogReadiness {
+public:
+    /// All outlive it.
+    LogReadiness(log::EventLog& log, const core::Clock& clock, ops::Health& health)
+        : thread_("log-watch", clock),
+          watch_({}, thread_.loop(), clock,
+                 {.reach = log::ask_ends({log::Topic::kControl, 0}, log, thread_.loop())},
+                 [&health](std::string_view why) {
+                     health.set_ready("log", why.empty(), why);
+                     if (why.empty()) return core::log_info("app", "log_works_again", {});
+                     core::log_error("app", "log_does_not_work", {{"why", why}});
+                 }) {
+        thread_.start([this] {
+            watch_.start();
+            thread_.run();
+        });
+    }
+    ~LogReadiness() { thread_.stop(); }
+    LogReadiness(const LogReadiness&) = delete;
+    LogReadiness& operator=(const LogReadiness&) = delete;
+
+private:
+    net::LoopThread thread_;
+    log::LogWatch watch_;
+};
 
 /// The parts that every role on Kafka needs, in the order of their lifetimes; the role itself is
 /// made after them.

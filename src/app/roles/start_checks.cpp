@@ -4,6 +4,7 @@
 #include "app/process/process.hpp"
 #include "app/roles/console_role.hpp"
 #include "core/descriptors.hpp"
+#include "core/logger.hpp"
 #include "core/setup_error.hpp"
 #include "log/kafka/kafka_log.hpp"
 #include "net/listener.hpp"
@@ -12,6 +13,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -25,6 +28,26 @@
 namespace beckon::app {
 
 namespace {
+
+using std::chrono::steady_clock;
+
+/// Bytes that the databases of a process may write before they are open: each first writes the
+/// records of its write-ahead log into tables.
+constexpr std::uintmax_t kSpaceToStart = std::uintmax_t{64} << 20;
+constexpr std::chrono::milliseconds kCapacityPollEvery{500};
+constexpr std::chrono::minutes kCapacityLineInterval{1};
+
+std::string mebibytes(std::uintmax_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
+/// Why the disk has too little space for a start.
+std::optional<std::string> too_full(const std::filesystem::path& data) {
+    std::error_code error;
+    const auto space = std::filesystem::space(data, error);
+    if (error || space.available >= kSpaceToStart) return std::nullopt;
+    return "the disk of " + data.string() + " has " + mebibytes(space.available) +
+           " free, and a start needs " + mebibytes(kSpaceToStart) +
+           ": make space, and the start goes on";
+}
 
 struct StartPort {
     std::string setting;  ///< "endpoint": of `endpoint.host` and `endpoint.port`
@@ -168,6 +191,24 @@ void check_start(const Config& config, Reader role) {
     check_start_files(config, role);
     check_start_descriptors();
     check_start_ports(start_ports(config, role));
+}
+
+void await_disk_space(const std::filesystem::path& data, ops::Health& health,
+                      const Signals& signals) {
+    steady_clock::time_point next_line{};
+    bool waited = false;
+    while (const auto why = too_full(data)) {
+        waited = true;
+        health.set_ready("process", false, *why);
+        if (const auto now = steady_clock::now(); now >= next_line) {
+            next_line = now + kCapacityLineInterval;
+            core::log_error("app", "no_space", {{"why", *why}});
+        }
+        signals.stop_start_within(kCapacityPollEvery, "space on the disk");
+    }
+    if (!waited) return;
+    health.set_ready("process", false, "starting");
+    core::log_info("app", "space_again", {{"data", data.string()}});
 }
 
 }  // namespace beckon::app

@@ -2,6 +2,10 @@
 
 #include "app/config/config.hpp"
 #include "app/config/reader.hpp"
+#include "app/process/process.hpp"
+#include "ops/health.hpp"
+
+#include <filesystem>
 
 namespace beckon::app {
 
@@ -14,5 +18,12 @@ namespace beckon::app {
 /// Throws StartupError or core::SetupError naming the setting and the cause. faults_of() has
 /// checked the settings themselves before.
 void check_start(const Config& config, Reader role);
+
+/// Waits until the disk of `data` has 64 MiB free: on a full one no database can be
+/// opened. Meanwhile the process is not ready: `/ready` and one line of the log a minute have the
+/// reason. Where the space cannot be asked for, it does not wait. Throws StartupError when a signal
+/// asks for a stop.
+void await_disk_space(const std::filesystem::path& data, ops::Health& health,
+                      const Signals& signals);
 
 }  // namespace beckon::app
