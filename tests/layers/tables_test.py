@@ -26,7 +26,7 @@ LOG_LINE = re.compile(r'\blog_(?:sparsely\(\s*core::LogLevel::)?(warn|error)[(,]
 LOG_HELPER = {
     "log/kafka/reader_clients.cpp": ("error", re.compile(r'\blog_error\("(\w+)", \*?reading')),
     "retry/bridge/bridges.cpp": ("error", re.compile(r'\bset_fault\(queue, job, "(\w+)"')),
-    "app/installation/key_ring_watch.cpp": ("warn", re.compile(r'\bwarn\("(\w+)"')),
+    "app/installation/control_watch.cpp": ("warn", re.compile(r'\bwarn\("(\w+)"')),
 }
 LOG_LINE_COMPUTED = re.compile(r'\bcore::log_(?:warn|error)\(\s*(?:"\w+"|[\w.]+),\s*[^"\s]')
 LOG_LINE_ROW = re.compile(r"^\| ((?:`\w+`(?:, )?)+) \| ((?:warn|error)(?:, (?:warn|error))?) \|", re.M)

@@ -64,7 +64,7 @@ Config defaults_of(Reader reader) {
 Reader role_of(const Config& config, std::string_view name) {
     const auto known = std::find(kRoleNames.begin(), kRoleNames.end(), name);
     if (known != kRoleNames.end()) return static_cast<Reader>(known - kRoleNames.begin());
-    return config.kafka.bootstrap_servers.empty() ? Reader::standalone : Reader::endpoint;
+    return config.on_kafka() ? Reader::endpoint : Reader::standalone;
 }
 
 std::filesystem::path Config::key_ring_file() const {

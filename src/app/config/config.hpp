@@ -55,6 +55,9 @@ struct Config {
     ops::OpsConfig ops;
     std::size_t cache_bytes = 128U << 20;
 
+    /// Whether the log of the installation is Kafka. Else it is the embedded log of `data`, if
+    /// there is one (has_embedded_log()).
+    bool on_kafka() const { return !kafka.bootstrap_servers.empty(); }
     std::filesystem::path key_ring_file() const;
     /// As KeyRing::load, from that file.
     core::Result<core::KeyRing> load_key_ring() const;

@@ -20,7 +20,7 @@ log::LayoutOptions layout_of(log::LayoutOptions asked, const log::Control& contr
 }
 
 Installation::Installation(Config& config) {
-    if (!config.kafka.bootstrap_servers.empty()) {
+    if (config.on_kafka()) {
         config.kafka.client_id = core::NodeId::random().text;
         log_ = log::open_kafka_log(config.kafka);
         return;

@@ -139,7 +139,7 @@ namespace {
 /// There is nothing of Beckon in the data directory of a command without Kafka: neither a log nor a
 /// key ring.
 void hold_to_data(const Config& config) {
-    if (!config.kafka.bootstrap_servers.empty() || has_embedded_log(config)) return;
+    if (config.on_kafka() || has_embedded_log(config)) return;
     std::error_code error;
     if (std::filesystem::exists(config.key_ring_file(), error) || error) return;
     throw core::SetupError("there is no data of Beckon in " +
@@ -158,7 +158,7 @@ std::shared_ptr<core::KeyRing> load_key_ring(const Config& config) {
     if (ring.error().fault != core::Fault::not_found) {
         throw core::SetupError(ring.error().message);
     }
-    if (config.kafka.bootstrap_servers.empty() && has_embedded_log(config)) {
+    if (!config.on_kafka() && has_embedded_log(config)) {
         refuse_lost_ring(config);
     }
     throw core::SetupError("there is no key ring at " + file.string() +

@@ -275,7 +275,7 @@ const Config& prepared(Config& config, Certificate certificate) {
 
 /// Before anything is made.
 const Config& checked(const Config& config, Reader role) {
-    if (config.kafka.bootstrap_servers.empty()) {
+    if (!config.on_kafka()) {
         throw core::SetupError(
             "kafka.servers is not set: name the brokers with --kafka-servers HOST:PORT "
             "(or start `beckon standalone`, which needs none)");

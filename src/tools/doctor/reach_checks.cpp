@@ -132,7 +132,7 @@ Findings process_findings(const app::Config& config, const log::Control& control
 }  // namespace
 
 Findings check_log(app::Config config, std::optional<app::Reader> role) {
-    const bool kafka = !config.kafka.bootstrap_servers.empty();
+    const bool kafka = config.on_kafka();
     const std::string where = kafka ? config.kafka.bootstrap_servers : config.data.string();
     try {
         ToolLog log{config};

@@ -32,10 +32,8 @@ void save(const core::KeyRing& ring, const std::filesystem::path& file) {
     if (const auto saved = ring.save(file); !saved) throw app::StartupError(saved.error().message);
 }
 
-bool on_kafka(const app::Config& config) { return !config.kafka.bootstrap_servers.empty(); }
-
 void refuse_beside_log(const app::Config& config, const char* instead) {
-    if (on_kafka(config) || !app::has_embedded_log(config)) return;
+    if (config.on_kafka() || !app::has_embedded_log(config)) return;
     throw app::StartupError((config.data / "log").string() +
                             " holds the log of an installation, and its own key ring is not at " +
                             config.key_ring_file().string() + ": put that back instead. " +
@@ -114,7 +112,7 @@ void hold_to_published(const app::Config& config, const std::string& published) 
 }  // namespace
 
 int keys_rotate(app::Config config) {
-    const bool kafka = on_kafka(config);
+    const bool kafka = config.on_kafka();
     if (kafka || (app::has_embedded_log(config) && !app::DataDirectory::in_use(config.data))) {
         app::Installation installation{config};
         if (const auto& published = installation.control().keyring_fingerprint) {

@@ -144,7 +144,7 @@ LagPage chosen(LagPage page, const LagOptions& options) {
 /// Polls the brokers twice, since one poll gives no rates. Throws StartupError: no process and no
 /// broker answers.
 int show_lag(const app::Config& config, const LagOptions& options) {
-    const bool brokers = !config.kafka.bootstrap_servers.empty();
+    const bool brokers = config.on_kafka();
     const auto poll = brokers ? read_brokers(config) : read_process(config);
     auto page = chosen(poll(), options);
     if (brokers) {

@@ -13,7 +13,7 @@ namespace beckon::tools {
 namespace {
 
 int run(app::Config config, const app::Sources& sources, const MessageOptions& asked) {
-    const bool on_kafka = !config.kafka.bootstrap_servers.empty();
+    const bool on_kafka = config.on_kafka();
     if (on_kafka && !sources.contains("ops.port")) {
         config.ops.port = app::defaults_of(app::Reader::edge).ops.port;
     }

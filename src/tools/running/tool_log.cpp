@@ -13,7 +13,7 @@ constexpr std::chrono::milliseconds kControlTimeout{10'000};
 }  // namespace
 
 bool is_served(const app::Config& config) {
-    return config.kafka.bootstrap_servers.empty() && app::DataDirectory::in_use(config.data);
+    return !config.on_kafka() && app::DataDirectory::in_use(config.data);
 }
 
 ToolLog::ToolLog(app::Config& config) {

@@ -23,7 +23,7 @@ namespace {
 /// The broker, which answers, and the tool's options.
 struct Topics {
     Topics(app::Config config, bool dry_run) {
-        if (config.kafka.bootstrap_servers.empty()) {
+        if (!config.on_kafka()) {
             throw app::StartupError(
                 "kafka.servers is not set: name the brokers with --kafka-servers HOST:PORT");
         }
