@@ -26,11 +26,11 @@ namespace beckon::edge {
 
 /// The clients of one home, from their attaching to their end. The one place that applies the
 /// effects of a client's frame: decisions go into the store's next batch, and the frames that
-/// answer the client wait in the outbox for its commit.
+/// answer the client wait in the outbox for the end of the turn.
 class Clients {
 public:
-    /// The most memory of frames that wait for a commit that does not come. Above it clients that
-    /// send a frame, and clients that come, are closed at once.
+    /// The most memory of frames that wait for a write of the store that fails. Above it clients
+    /// that send a frame, and clients that come, are closed at once.
     static constexpr std::size_t kOutboxBytesMax = 64U << 20;
 
     /// All of it outlives this.

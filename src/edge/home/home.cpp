@@ -255,8 +255,8 @@ void Home::Impl::turn_ended() {
     if (more) fold.request_turn();
 }
 
-/// The one place where decisions made outside of a turn leave: at once if the store has nothing
-/// uncommitted from which they could follow. Acknowledgements that the store postpones do not wait
+/// The one place where decisions made outside of a turn leave: at once, unless a write of the store
+/// is due, which may fail. Acknowledgements that the store postpones do not wait
 /// for a commit: their tombstones are published, without a report.
 void Home::Impl::flush_or_turn() {
     if (dirty()) return fold.request_turn();

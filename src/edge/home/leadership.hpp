@@ -66,7 +66,7 @@ private:
     State state_ = State::standby;
     bool caught_up_ = false;
     bool wanted_ = false;    ///< the controller placed the partition here
-    bool won_ = false;       ///< the lease is read back, not committed yet
+    bool won_ = false;       ///< the lease is read back: serving begins at the end of the turn
     core::Epoch floor_ = 0;  ///< of the next claim
     core::Lifetime lifetime_;
     cluster::PartitionLease lease_;

@@ -89,9 +89,9 @@ public:
     }
     /// A stale write was folded: repair_stale_writes() will find it.
     void repair_is_due() { repair_due_ = true; }
-    /// Read repair, after a commit: publishes the stored value over a former home's write that lost
-    /// by its epoch, so that compaction keeps the stored value. This home or one before it has read
-    /// that write. True if there is more to do.
+    /// Read repair, at the end of a turn: publishes the stored value over a former home's write
+    /// that lost by its epoch, so that compaction keeps the stored value. This home or one before
+    /// it has read that write. True if there is more to do.
     bool repair_stale_writes();
 
 private:

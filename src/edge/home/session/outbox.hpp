@@ -21,9 +21,10 @@ struct Report {
     std::optional<core::Timestamp> logged;
 };
 
-/// The frames that a home has decided to send to its fronts, and its reports. They leave only once
-/// all records that they follow from are committed; until then a frame is withdrawn if its message
-/// turns out to be finished.
+/// The frames that a home has decided to send to its fronts, and its reports. They leave at the end
+/// of a turn: the records that they follow from are in the log and folded. The store is written up
+/// to a second later (decision 0030), and a write that is due and fails holds the frames back.
+/// Until they leave, a frame is withdrawn if its message turns out to be finished.
 class Outbox {
 public:
     /// `milestones`: where reports go; null: nowhere.
@@ -43,7 +44,7 @@ public:
 
     /// The message is finished: a frame of it that still waits here does not leave.
     void withdraw(const core::MessageKey& message);
-    /// Drops uncommitted frames. Only closes stay: their sessions are gone already.
+    /// Drops the frames that have not left. Only closes stay: their sessions are gone already.
     void drop_frames();
     void flush(FrontTransport& fronts);
 
