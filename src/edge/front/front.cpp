@@ -261,7 +261,8 @@ void Front::repeat_kept(Client& client) {
 
 void Front::broadcasts(BroadcastsPtr now) {
     broadcasts_ = std::move(now);
-    notifying_ = 0;
+    const bool under_way = std::exchange(notifying_, 0).has_value();
+    if (!under_way) notify_some();
 }
 
 void Front::follow(Client& client, const BroadcastList& named) {

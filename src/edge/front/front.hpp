@@ -74,8 +74,8 @@ public:
     // --- from the homes
     void receive(ToFront message);
 
-    /// Other broadcasts or versions. Clients that follow a changed broadcast get a frame within the
-    /// next ticks.
+    /// Other broadcasts or versions. Clients that follow a changed broadcast get a frame: the first
+    /// kNotifyBudget at once, the others in the next ticks.
     void broadcasts(BroadcastsPtr now);
 
     // --- from the cluster
@@ -91,7 +91,7 @@ public:
     static constexpr std::uint64_t kMoveTicks = 250;
     /// Clients that are attached again in one tick.
     static constexpr std::size_t kTickBudget = 4'096;
-    /// Clients that are checked, and notified, in one tick after a broadcast has changed.
+    /// Clients that are checked, and notified, at once and in one tick after a broadcast has changed.
     static constexpr std::size_t kPassBudget = 8'192;
     static constexpr std::size_t kNotifyBudget = 512;
 
