@@ -10,7 +10,7 @@ namespace beckon::core {
 
 namespace {
 
-constexpr std::string_view kBarrierType = "beckon.mark.v1";
+constexpr std::string_view kBarrierType = "beckon.barrier.v1";
 
 }  // namespace
 

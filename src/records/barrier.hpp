@@ -4,11 +4,11 @@
 
 #include <string_view>
 
-/// The read barrier (schemas/mark.v1.json).
+/// The read barrier (schemas/barrier.v1.json).
 namespace beckon::core {
 
-/// beckon.mark.v1: `!mark/<node>`. A node that has read its own one back has read everything before
-/// it (docs/design.md#read-barriers).
+/// beckon.barrier.v1: `!barrier/<node>`. A node that has read its own one back has read everything
+/// before it (docs/design.md#read-barriers).
 struct BarrierRecord {
     std::string_view node{};
     bool operator==(const BarrierRecord&) const = default;

@@ -6,7 +6,7 @@
 /// The forms of keys, shared by encoding and decoding (docs/formats/records.md#keys).
 namespace beckon::core {
 
-inline constexpr std::string_view kBarrierPrefix = "!mark/";
+inline constexpr std::string_view kBarrierPrefix = "!barrier/";
 inline constexpr std::string_view kLeasePrefix = "!lease/";
 inline constexpr std::size_t kHexSize = 32;      ///< a uaid or message key in a log key
 inline constexpr std::size_t kDashedSize = 36;   ///< a channel id

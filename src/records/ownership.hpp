@@ -18,7 +18,7 @@
 ///   <role>/<p>                                    placement of a partition
 ///   <role>/epoch/<p>                              a lease epoch that a node is about to claim
 ///   <role>/node/<node>                            a node: its link URL and its ready partitions
-///   !mark/<node>                                  a read barrier
+///   !barrier/<node>                                  a read barrier
 ///   process/<role>/<id>                           see process.hpp
 ///   lag/<node>                                    see edge_lag.hpp
 ///

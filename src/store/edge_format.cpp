@@ -37,11 +37,11 @@ core::Result<std::string> stored_format(const std::filesystem::path& directory) 
 
 std::string_view format_of(Rotation rotation) {
     switch (rotation) {
-        case Rotation::monthly: return "edge/3/monthly";
-        case Rotation::daily: return "edge/3/daily";
+        case Rotation::monthly: return "edge/4/monthly";
+        case Rotation::daily: return "edge/4/daily";
         case Rotation::off: break;
     }
-    return "edge/3/all";
+    return "edge/4/all";
 }
 
 core::Result<Rotation> stored_rotation(const std::filesystem::path& directory) {

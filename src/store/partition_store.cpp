@@ -317,8 +317,8 @@ std::string PartitionStore::digest(core::Timestamp now) {
             }
         });
     }
-    add(*database.family("owed"), [&](std::string_view key, std::string_view value) {
-        digest.add({"owed", key, value});
+    add(*database.family("pending_tombstones"), [&](std::string_view key, std::string_view value) {
+        digest.add({"pending_tombstones", key, value});
     });
     return digest.text();
 }

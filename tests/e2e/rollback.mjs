@@ -14,7 +14,7 @@ const cluster = new Cluster('embedded', { plain: true });
 const client = new UserAgent();
 const data = join(cluster.directory, 'standalone');
 /** The stores of a standalone, with the format that this build writes. */
-const STORES = { edge: 'edge/3/monthly', endpoint: 'subscriptions/1/4', reliability: 'reliability/2/4' };
+const STORES = { edge: 'edge/4/monthly', endpoint: 'subscriptions/1/4', reliability: 'reliability/2/4' };
 
 before(async () => {
     await cluster.prepare();

@@ -20,7 +20,7 @@ SOURCES = ["src", "tests"]
 VAGUE = re.compile(r"\b(?:what|who|whoever|whatever|those|such|one|which)\b", re.I)
 # A sentence whose subject is a clause instead of a noun.
 NO_NOUN = re.compile(r"^(?:Who|Whoever|What|Whatever|Those|Such|Which|The same)\b(?![^.]*\?)")
-# Every form of the private words; what stays in the log and in stores (`!mark/…`, `owed`) stands in backticks.
+# Every form of the private words.
 WORDS = re.compile(
     r"\b(?:compan(?:y|ies)|gather(?:s|ed|ing)?|debts?|ow(?:e|es|ed|ing)|marks?|marked|markers?|marking|tenures?|contested|"
     r"truths?|overrul(?:e|es|ed|ing)|troubles?|standstills?|st(?:and|ands|ood|anding) still|g(?:ive|ives|ave|iving) way|fates?|"

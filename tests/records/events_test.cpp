@@ -185,9 +185,9 @@ TEST_CASE("their tombstones carry the stamp and no value", "[codec]") {
 }
 
 TEST_CASE("read barriers and leases have keys of their own", "[codec]") {
-    const Record barrier{.key = "!mark/n1",
+    const Record barrier{.key = "!barrier/n1",
                          .value = std::nullopt,
-                         .headers = {{"ce_type", "beckon.mark.v1"}, {"node", "n1"}}};
+                         .headers = {{"ce_type", "beckon.barrier.v1"}, {"node", "n1"}}};
     CHECK(encode(BarrierRecord{"n1"}) == barrier);
 
     const Record lease{.key = "!lease/00000000000000000042/n1",
@@ -344,7 +344,7 @@ TEST_CASE("each fault of a read barrier or a lease has its reason", "[codec]") {
     };
     CHECK(key_fault("!") == "unknown control key");
     CHECK(key_fault("!other/n1") == "unknown control key");
-    CHECK(key_fault("!mark/") == "read barrier key has no node");
+    CHECK(key_fault("!barrier/") == "read barrier key has no node");
     CHECK(key_fault("!lease/") == "lease key is not !lease/<20 digits>/<node>");
     CHECK(key_fault("!lease/42/n1") == "lease key is not !lease/<20 digits>/<node>");
     CHECK(key_fault("!lease/00000000000000000042/") ==

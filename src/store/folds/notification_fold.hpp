@@ -29,9 +29,9 @@ namespace beckon::store {
 /// changes since the last commit. One thread.
 ///
 /// Invariants. A `keys` row is pending exactly while the message waits in its month's family, and
-/// finished exactly while a pending tombstone stands at its offset in `owed`; a `replacements` row
-/// names the one pending message of its channel and Topic. (Rows whose time is over may be missing:
-/// the compaction filter takes each by itself.)
+/// finished exactly while a pending tombstone stands at its offset in `pending_tombstones`; a
+/// `replacements` row names the one pending message of its channel and Topic. (Rows whose time is
+/// over may be missing: the compaction filter takes each by itself.)
 ///
 /// The changes of an ack may be postponed (PostponedAcks): reads see them, and commits leave them
 /// out, until the tombstone is folded or write_postponed() releases them. The tables then have the

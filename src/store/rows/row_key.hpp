@@ -17,14 +17,14 @@
 /// is one range. Rows of a client go on with its UAID (16 bytes), so that a client is one prefix of
 /// 18 bytes.
 ///
-///   clients       prefix
-///   channels      prefix ‖ channel 16
-///   replacements  prefix ‖ channel 16 ‖ Topic
-///   keys          prefix ‖ message key 16
-///   owed          partition 2 ‖ offset of the put 8 ‖ message key 16    (the order of publishing)
-///   messages.*    prefix ‖ order 1 (0 Topic, 1 other) ‖ log offset 8     (the order of a drain)
-///   contested     prefix, or prefix ‖ channel 16
-///   partitions    partition 2 ‖ source 1
+///   clients             prefix
+///   channels            prefix ‖ channel 16
+///   replacements        prefix ‖ channel 16 ‖ Topic
+///   keys                prefix ‖ message key 16
+///   pending_tombstones  partition 2 ‖ offset of the put 8 ‖ message key 16  (order of publishing)
+///   messages.*          prefix ‖ order 1 (0 Topic, 1 other) ‖ log offset 8  (order of a drain)
+///   stale_writes        prefix, or prefix ‖ channel 16
+///   partitions          partition 2 ‖ source 1
 namespace beckon::store {
 
 inline constexpr std::size_t kPrefixBytes = 18;

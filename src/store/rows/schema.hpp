@@ -35,7 +35,8 @@ struct KeyRow {
     enum class State : std::uint8_t {
         pending,            ///< it waits in its month's family
         done,               ///< its tombstone came without a put: remembered until `until`
-        tombstone_pending,  ///< finished; the pending tombstone of this put stands in `owed`
+        tombstone_pending,  ///< finished; the pending tombstone of this put stands in
+                            ///< `pending_tombstones`
     };
     State state = State::pending;
     core::Offset offset = -1;      ///< of the put; -1 if done

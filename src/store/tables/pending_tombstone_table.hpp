@@ -16,13 +16,13 @@
 
 namespace beckon::store {
 
-/// One partition's pending tombstones in the order of their puts: the family `owed`, and in memory
-/// the changes since the last commit. Only few are in memory, however many there are. The family
-/// `keys` (NotificationFold) has the offset for each key. One thread.
+/// One partition's pending tombstones in the order of their puts: the family `pending_tombstones`,
+/// and in memory the changes since the last commit. Only few are in memory, however many there are.
+/// The family `keys` (NotificationFold) has the offset for each key. One thread.
 class PendingTombstoneTable {
 public:
     PendingTombstoneTable(Database& database, core::Partition partition);
-    static FamilySpec family_spec() { return {"owed", FamilyKind::plain}; }
+    static FamilySpec family_spec() { return {"pending_tombstones", FamilyKind::plain}; }
 
     /// Reads the family once, to count it. Errors: corrupt, unavailable.
     core::Result<void> load();

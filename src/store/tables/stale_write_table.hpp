@@ -21,7 +21,7 @@ namespace beckon::store {
 class StaleWriteTable {
 public:
     StaleWriteTable(Database& database, core::Partition partition);
-    static FamilySpec family_spec() { return {"contested", FamilyKind::plain}; }
+    static FamilySpec family_spec() { return {"stale_writes", FamilyKind::plain}; }
 
     /// Sees whether there is a row at all. Errors: corrupt, unavailable.
     core::Result<void> load();

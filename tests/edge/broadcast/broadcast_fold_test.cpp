@@ -134,7 +134,7 @@ TEST_CASE("a broadcast's record can be read back", "[edge][broadcast]") {
 
 TEST_CASE("a record that is no broadcast is not decoded", "[edge][broadcast]") {
     auto other = encode(BroadcastSet{"a", "1"});
-    SECTION("a read barrier") { other.key = "!mark/1"; }
+    SECTION("a read barrier") { other.key = "!barrier/1"; }
     SECTION("another type") { other.headers[1].value = "beckon.something.v9"; }
     SECTION("no type") { other.headers.clear(); }
     SECTION("a version that is not allowed") { other.value = "a\nb"; }

@@ -61,11 +61,11 @@ TEST_CASE("an unknown uaid gets another one of the same partition, after a read 
     HomeWorld world;
     world.serve();
     const core::Uaid offered{core::random_uuid4()};
-    const auto barriers = world.records_in(Topic::kSubscriptions, "!mark/");
+    const auto barriers = world.records_in(Topic::kSubscriptions, "!barrier/");
     const auto client = world.connect(offered);
     CHECK(world.uaid(client) != offered);
     CHECK(world.take(client) == Received{edge::hello_frame(world.uaid(client))});
-    CHECK(world.records_in(Topic::kSubscriptions, "!mark/") == barriers + 1);
+    CHECK(world.records_in(Topic::kSubscriptions, "!barrier/") == barriers + 1);
 }
 
 // Hole. Verified to fail when answer_hello() asks no read barrier (the client gets another

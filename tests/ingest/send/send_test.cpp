@@ -467,7 +467,7 @@ TEST_CASE("an X-MessageId that is no reliability id is not taken for one", "[sen
     IngestWorld world{{.tracked = {core::sha256(keys.vapid_.public_point())}}};
     const auto target = world.subscribed();
     const auto post = IngestWorld::post(target.path).with("Authorization", keys.vapid_header());
-    CHECK(world.ask(post.with("X-MessageId", "!mark/0123")).status == 201);
+    CHECK(world.ask(post.with("X-MessageId", "!barrier/0123")).status == 201);
     CHECK(world.ask(post.with("X-MessageId", std::string(129, 'x'))).status == 201);
     for (const auto& record : world.notifications()) {
         CHECK(header_of(record, core::header::kReliabilityId).size() == 32);

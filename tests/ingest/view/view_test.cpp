@@ -151,7 +151,7 @@ TEST_CASE("many queries share read barriers", "[view]") {
     const auto barriers = [&] {
         std::size_t n = 0;
         for (const auto& record : world.records(log::Topic::kSubscriptions.index())) {
-            n += is_record_of(record, "!mark/") ? 1 : 0;
+            n += is_record_of(record, "!barrier/") ? 1 : 0;
         }
         return n;
     };

@@ -70,7 +70,7 @@ TEST_CASE("a record without milestones does not decode", "[reliability]") {
     other_type.headers[0].value = "beckon.milestones.v2";
     CHECK_FALSE(decodes(other_type));
     auto barrier = encode(kEvent);
-    barrier.key = "!mark/0123456789abcdef";
+    barrier.key = "!barrier/0123456789abcdef";
     CHECK_FALSE(decodes(barrier));
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("an id is short, and of letters, digits and few signs", "[reliability]
     CHECK(core::is_reliability_id("<nobody@example.org>") == false);
     CHECK(core::is_reliability_id("nobody@example.org"));
     CHECK_FALSE(core::is_reliability_id(""));
-    CHECK_FALSE(core::is_reliability_id("!mark/x"));
+    CHECK_FALSE(core::is_reliability_id("!barrier/x"));
     CHECK_FALSE(core::is_reliability_id("two words"));
     CHECK_FALSE(core::is_reliability_id("line\nbreak"));
     CHECK_FALSE(core::is_reliability_id("\xc3\xa9"));

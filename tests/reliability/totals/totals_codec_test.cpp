@@ -55,7 +55,7 @@ TEST_CASE("a record of another form is not decoded as totals", "[reliability]") 
         CHECK(none(bad));
     }
     for (const auto* key : {"counts/", "counts/x", "counts/-1", "counts/70000", "report/",
-                            "report/2026-11-22", "report/2026-13-22/1", "!mark/x", ""}) {
+                            "report/2026-11-22", "report/2026-13-22/1", "!barrier/x", ""}) {
         auto bad = counts;
         bad.key = key;
         CHECK(none(bad));

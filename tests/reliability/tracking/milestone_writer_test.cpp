@@ -116,7 +116,7 @@ TEST_CASE("a full queue drops milestones and counts them", "[reliability]") {
 
 TEST_CASE("a milestone without a valid reliability id is dropped", "[reliability]") {
     World world;
-    world.queue.reached("!mark/x", kExpires, Milestone::received);
+    world.queue.reached("!barrier/x", kExpires, Milestone::received);
     world.queue.reached("", kExpires, Milestone::received);
     CHECK(world.queue.dropped() == 2);
     CHECK(world.queue.size() == 0);

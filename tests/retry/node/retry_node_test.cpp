@@ -708,7 +708,7 @@ TEST_CASE("an event reaches its webhooks whatever its id is", "[retry][node]") {
     Process process{world, "a"};
     world.run_for(20s);
     REQUIRE(process.add_webhook("w", "t"));
-    for (const char* id : {"!", "!mark/a", "!lease/1", "!webhooks/a"}) process.post(id, "t");
+    for (const char* id : {"!", "!barrier/a", "!lease/1", "!webhooks/a"}) process.post(id, "t");
     world.run_for(2s);
     CHECK(world.received["http://w.example/"].size() == 4);
 }

@@ -111,7 +111,7 @@ TEST_CASE("a done record that does not decode is corrupt, another key is none",
         REQUIRE_FALSE(read);
         CHECK(read.error().fault == core::Fault::corrupt);
     }
-    record.key = "!mark/n";
+    record.key = "!barrier/n";
     CHECK(retry::decode_done(*ReadBack{record}).error().fault == core::Fault::not_found);
 }
 
