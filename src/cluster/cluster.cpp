@@ -305,13 +305,13 @@ void Cluster::Impl::died(const core::NodeId& node) {
 
 void Cluster::Impl::suspect(const core::NodeId& node) {
     const auto* record = record_of(node);
-    if (!knows_all() || record == nullptr || !record->incarnation || record->leaving ||
-        node == options.self || suspects.contains(node)) {
+    if (!knows_all() || record == nullptr || record->leaving || node == options.self ||
+        suspects.contains(node)) {
         return;
     }
     const auto again = suspect_again.find(node);
     if (again != suspect_again.end() && clock.mono() < again->second.not_before) return;
-    suspects[node] = *record->incarnation;
+    suspects[node] = record->incarnation;
     core::log_warn("cluster", "node_suspected",
                    {{"role", options.role},
                     {"node", node.text},
@@ -328,7 +328,7 @@ void Cluster::Impl::suspect_predecessors() {
     for (const auto& [node, record] : ownership.nodes()) {
         if (node == options.self || record.name != options.name) continue;
         predecessors.insert(node);
-        if (record.incarnation) suspects.emplace(node, *record.incarnation);
+        suspects.emplace(node, record.incarnation);
     }
 }
 
@@ -374,7 +374,7 @@ void Cluster::Impl::judge() {
     // A suspect that has objected is suspected again only after a while.
     for (auto it = suspects.begin(); it != suspects.end();) {
         const auto* record = record_of(it->first);
-        if (record == nullptr || record->incarnation.value_or(0) <= it->second) {
+        if (record == nullptr || record->incarnation <= it->second) {
             ++it;
             continue;
         }

@@ -57,7 +57,7 @@ bool Suspicions::stands(const Nodes& nodes, const NodeRecord& accuser,
     const auto accused = accuser.suspects.find(suspect);
     const auto record = nodes.find(suspect);
     return accused != accuser.suspects.end() && record != nodes.end() &&
-           record->second.incarnation && *record->second.incarnation <= accused->second;
+           record->second.incarnation <= accused->second;
 }
 
 Suspicions::Changes Suspicions::judge(const Nodes& nodes, const std::set<core::NodeId>& members,

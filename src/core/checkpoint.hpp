@@ -10,8 +10,8 @@ namespace beckon::core {
 struct Checkpoint {
     Offset next = 0;
     Timestamp caught_up{};
-    /// The greatest append time of the records below `next`; Timestamp{}: it was not recorded. A
-    /// younger record below `next` is none of them: the topic was deleted and made anew.
+    /// The greatest append time of the records below `next`; Timestamp{}: there are none. A younger
+    /// record below `next` is none of them: the topic was deleted and made anew.
     Timestamp youngest{};
     bool operator==(const Checkpoint&) const = default;
 };

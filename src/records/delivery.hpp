@@ -16,18 +16,17 @@ namespace beckon::retry {
 
 /// How an attempt ended, or why none was made; stands in records, logs and metric labels.
 enum class Outcome : std::uint8_t {
-    delivered,      ///< 2xx
-    gone,           ///< 410: the webhook is disabled
-    refused,        ///< any other answer
-    throttled,      ///< 429, 502, 504, or an answer with Retry-After
-    timed_out,      ///< no complete answer before the deadline
-    unreachable,    ///< no address, no connection, reset, TLS failed
-    forbidden,      ///< the address guard does not allow where the URL leads
-    too_large,      ///< more response than an answer may have
-    undeliverable,  ///< no request can be made of it: no such webhook, a broken record
-    /// The webhook was disabled when it came due; older processes write and read `undeliverable`.
-    webhook_disabled,
-    expired,  ///< older than a delivery may become
+    delivered,         ///< 2xx
+    gone,              ///< 410: the webhook is disabled
+    refused,           ///< any other answer
+    throttled,         ///< 429, 502, 504, or an answer with Retry-After
+    timed_out,         ///< no complete answer before the deadline
+    unreachable,       ///< no address, no connection, reset, TLS failed
+    forbidden,         ///< the address guard does not allow where the URL leads
+    too_large,         ///< more response than an answer may have
+    undeliverable,     ///< no request can be made of it: no such webhook, a broken record
+    webhook_disabled,  ///< the webhook was disabled when it came due
+    expired,           ///< older than a delivery may become
     /// The webhook's filter had no result: its evaluation took more steps than there are. No
     /// attempt is made.
     filter_too_costly,

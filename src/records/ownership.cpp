@@ -91,8 +91,7 @@ OwnershipEvent decode_node(const core::RecordView& view, const KeyParts& key) {
     for (const auto& peer : json.value("links", Json::array())) {
         if (peer.is_string()) out.links.insert({peer.get<std::string>()});
     }
-    if (json.contains("incarnation"))
-        out.incarnation = core::whole_number<std::uint64_t>(json.at("incarnation"));
+    out.incarnation = core::whole_number(json, "incarnation", std::uint64_t{0});
     const Json suspects = json.value("suspects", Json::object());
     for (const auto& [suspect, incarnation] : suspects.items()) {
         out.suspects.emplace(core::NodeId{suspect}, core::whole_number<std::uint64_t>(incarnation));
@@ -164,13 +163,14 @@ core::Record encode(const NodeRecord& node) {
     if (node.removed) return tombstone(std::move(key), kNodeType);
     auto ready = Json::array();
     for (const auto p : node.ready) ready.push_back(p);
-    Json value{{"link_url", node.link_url}, {"ready", std::move(ready)}};
+    Json value{{"link_url", node.link_url},
+               {"ready", std::move(ready)},
+               {"incarnation", node.incarnation}};
     if (!node.name.empty()) value["name"] = node.name;
     if (!node.zone.empty()) value["zone"] = node.zone;
     if (node.capacity != 1) value["capacity"] = node.capacity;
     if (node.clients) value["clients"] = *node.clients;
     for (const auto& peer : node.links) value["links"].push_back(peer.text);
-    if (node.incarnation) value["incarnation"] = *node.incarnation;
     for (const auto& [suspect, incarnation] : node.suspects) {
         value["suspects"][suspect.text] = incarnation;
     }

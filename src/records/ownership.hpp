@@ -72,9 +72,8 @@ struct NodeRecord {
     std::string name = {};
     std::string zone = {};       ///< nodes of one zone may fail together; empty: not known
     std::uint32_t capacity = 1;  ///< its share of partitions, relative to other nodes
-    /// How often this process has objected to suspicions of itself. Absent: it cannot object, so
-    /// nobody may suspect it.
-    std::optional<std::uint64_t> incarnation = std::nullopt;
+    /// How often this process has objected to suspicions of itself.
+    std::uint64_t incarnation = 0;
     /// The nodes that this one has found dead, each with the incarnation that it had then. A
     /// suspicion ends with a higher incarnation of the suspect: its objection.
     std::map<core::NodeId, std::uint64_t> suspects = {};

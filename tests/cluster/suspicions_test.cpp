@@ -25,14 +25,13 @@ struct Role {
         for (const char id : ids) {
             const core::NodeId node{std::string{id}};
             NodeRecord record{.role = "edge", .node = node, .link_url = {}, .ready = {}};
-            record.incarnation = 0;
             nodes.emplace(node, std::move(record));
             members.insert(node);
         }
     }
     NodeRecord& operator[](const std::string& id) { return nodes.at({id}); }
     void suspects(const std::string& accuser, const std::string& suspect) {
-        (*this)[accuser].suspects[{suspect}] = (*this)[suspect].incarnation.value_or(0);
+        (*this)[accuser].suspects[{suspect}] = (*this)[suspect].incarnation;
     }
     /// The nodes that are gone once a living one would have objected.
     std::string gone() {
@@ -86,7 +85,6 @@ Role random_role(std::minstd_rand& random) {
         record.leaving = one_in(6);
         if (one_in(3)) record.name = one_in(2) ? "x" : "y";
         record.incarnation = random() % 2;
-        if (one_in(8)) record.incarnation.reset();
         for (const char other : std::string{"abcdefgh"}) {  // some of them unknown, or itself
             if (one_in(accusing)) record.suspects[{std::string{other}}] = random() % 2;
         }
@@ -118,7 +116,6 @@ TEST_CASE("a role of many nodes is judged in a few comparisons for each record",
     for (int i = 0; i < kNodes; ++i) {
         const core::NodeId node{"n" + std::to_string(i)};
         NodeRecord record{.role = "edge", .node = node, .link_url = {}, .ready = {}};
-        record.incarnation = 0;
         record.suspects[{"n0"}] = 0;
         role.nodes.emplace(node, std::move(record));
         role.members.insert(node);
@@ -180,13 +177,6 @@ TEST_CASE("a record from before the suspicion is no objection", "[suspicion]") {
     role.suspects("b", "a");
     role["a"].ready = {1};  // was on its way when the node died
     CHECK(role.gone() == "a");
-}
-
-TEST_CASE("nobody takes a node for gone that cannot object", "[suspicion]") {
-    Role role{"ab"};
-    role.suspects("b", "a");
-    role["a"].incarnation.reset();
-    CHECK(role.gone().empty());
 }
 
 TEST_CASE("the next process of a node's name is witness enough", "[suspicion]") {

@@ -337,18 +337,6 @@ TEST_CASE("a topic that is made anew under the fold's reader is folded from its 
     CHECK(world.state.disk.keys[0].size() == 1000);
 }
 
-TEST_CASE("a checkpoint of an older build, without the youngest record's time, is trusted",
-          "[fold]") {
-    FoldWorld world;
-    world.publish(kFirst, "a");
-    world.start_and_follow();
-    world.state.disk.checkpoints[0].youngest = {};
-    world.crash_and_start();
-    world.run_for(15s);
-    CHECK(world.state.calls == Strings{"caught_up"});
-    CHECK(world.state.uncommitted.checkpoints[0].youngest > core::Timestamp{});
-}
-
 TEST_CASE("a position above the log's end clears the state and folds anew", "[fold]") {
     FoldWorld world;
     world.publish_many(kFirst, 10);

@@ -198,13 +198,12 @@ private:
         storage_.forget_copy();
     }
 
-    /// A log of an older build has no clock reading: its records were stamped with the host's time.
+    /// Without a reading that decodes, the clock that stamped the records is not trusted.
     std::optional<ClockReading> time_left() const {
         if (newest_ == core::Timestamp{}) return std::nullopt;
         const auto bytes = storage_.get(Family::meta, meta::kTime);
         const auto reading = bytes ? parse_clock_reading(*bytes) : std::nullopt;
-        auto left =
-            reading.value_or(ClockReading{.log = newest_, .wall = newest_, .disciplined = true});
+        auto left = reading.value_or(ClockReading{.log = newest_, .wall = newest_});
         if (left.log < newest_) {
             left.mono += newest_ - left.log;
             left.wall += newest_ - left.log;

@@ -15,10 +15,9 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr std::size_t kOldReadingBytes = 17;
-constexpr std::size_t kReadingBytes = kOldReadingBytes + 8;
+constexpr std::size_t kReadingBytes = 25;  ///< and the name of the boot
 constexpr std::size_t kBootBytesMax = 64;
-/// In the byte that says whether the clock was disciplined, which older builds compare with 1.
+/// In the byte that says how far the clock could be trusted.
 constexpr char kDisciplined = '\1';
 constexpr char kSteady = '\2';
 constexpr std::size_t kGapBytes = 26;   ///< and the name of its boot
@@ -44,14 +43,13 @@ std::string to_bytes(const ClockReading& reading) {
     core::put_fixed(bytes.data() + 8, number(reading.wall));
     if (reading.steady) bytes[16] = kSteady;
     if (reading.disciplined) bytes[16] = kDisciplined;
-    core::put_fixed(bytes.data() + kOldReadingBytes,
+    core::put_fixed(bytes.data() + 17,
                     static_cast<std::uint64_t>(reading.mono.time_since_epoch().count()));
     return bytes + reading.boot;
 }
 
 std::optional<ClockReading> parse_clock_reading(std::string_view bytes) {
-    const bool old = bytes.size() == kOldReadingBytes;
-    if (!old && (bytes.size() < kReadingBytes || bytes.size() > kReadingBytes + kBootBytesMax)) {
+    if (bytes.size() < kReadingBytes || bytes.size() > kReadingBytes + kBootBytesMax) {
         return std::nullopt;
     }
     const auto at = [&](std::size_t i) { return core::get_fixed<std::uint64_t>(bytes.data() + i); };
@@ -59,8 +57,7 @@ std::optional<ClockReading> parse_clock_reading(std::string_view bytes) {
                          .wall = timestamp(at(8)),
                          .disciplined = bytes[16] == kDisciplined};
     reading.steady = reading.disciplined || bytes[16] == kSteady;
-    if (old) return reading;
-    reading.mono = core::MonoTime{Duration{static_cast<std::int64_t>(at(kOldReadingBytes))}};
+    reading.mono = core::MonoTime{Duration{static_cast<std::int64_t>(at(17))}};
     reading.boot = bytes.substr(kReadingBytes);
     return reading;
 }

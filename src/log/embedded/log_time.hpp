@@ -39,9 +39,9 @@ std::string to_bytes(const std::vector<TimeGap>& gaps);
 /// nullopt for bytes that to_bytes() did not make.
 std::optional<std::vector<TimeGap>> parse_time_gaps(std::string_view bytes);
 
-/// 25 bytes and the name of the boot. parse_clock_reading() also takes the 17 bytes of older
-/// builds, which end with `disciplined`, and answers nullopt for anything else.
+/// 25 bytes and the name of the boot.
 std::string to_bytes(const ClockReading& reading);
+/// nullopt for bytes that to_bytes() did not make.
 std::optional<ClockReading> parse_clock_reading(std::string_view bytes);
 
 /// The embedded log's time: a scale of its own, so that a message lives as long as its sender asked

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-/// The keys of the family `meta`. Numbers are 8 bytes, big-endian. Older builds scan by the letters
-/// b, e, s, c and g: a new name begins with another one.
+/// The keys of the family `meta`. Numbers are 8 bytes, big-endian. Keys are scanned by the letters
+/// b, c and g: a new name begins with another one.
 ///
 ///   layout              "<format> <partitions>", as text
 ///   clean               there only after a clean stop

@@ -71,7 +71,6 @@ std::optional<core::Checkpoint> parse_checkpoint(std::string_view row) {
             std::chrono::milliseconds{static_cast<std::int64_t>(reader.fixed<std::uint64_t>())}};
     };
     checkpoint.caught_up = time();
-    if (reader.finished()) return checkpoint;  // of an older build
     checkpoint.youngest = time();
     if (!reader.finished()) return std::nullopt;
     return checkpoint;

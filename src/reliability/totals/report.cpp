@@ -209,8 +209,7 @@ std::optional<Report> Report::parse_sums(std::string_view text) {
         report.success_ = core::whole_number<std::uint64_t>(json.at("success"));
         report.fail_ = core::whole_number<std::uint64_t>(json.at("fail"));
         report.expired_ = core::whole_number<std::uint64_t>(json.at("expired"));
-        report.withdrawn_ =
-            core::whole_number(json, "withdrawn", std::uint64_t{0});  // older ones lack it
+        report.withdrawn_ = core::whole_number<std::uint64_t>(json.at("withdrawn"));
         for (const auto& [name, stay] : json.at("milestones").items()) {
             const auto milestone = core::parse_milestone(name);
             if (!milestone) return std::nullopt;

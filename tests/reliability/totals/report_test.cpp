@@ -97,15 +97,6 @@ TEST_CASE("a message that was replaced or deleted before it was delivered is no 
     CHECK(Report::parse_sums(report.sums_json()) == report);
 }
 
-TEST_CASE("the sums of a report that an older process wrote say nothing of withdrawn messages",
-          "[reliability]") {
-    Report report;
-    report.add(delivered_in(milliseconds{100}));
-    auto sums = nlohmann::json::parse(report.sums_json());
-    sums.erase("withdrawn");
-    CHECK(Report::parse_sums(sums.dump()) == report);
-}
-
 TEST_CASE("reports of parts add up to the report of the whole", "[reliability]") {
     Report one;
     Report other;
