@@ -238,9 +238,8 @@ core::Result<Appended> Producer::outcome(const rd_kafka_message_t& message, cons
     }
     if (is_refused_for_size(message.err)) {
         if (alone) {
-            core::log_sparsely(
-                core::LogLevel::warn, "log", "record_too_large",
-                {{"topic", rd_kafka_topic_name(message.rkt)}, {"bytes", one.bytes}});
+            core::log_sparsely(core::LogLevel::warn, "log", "record_too_large",
+                               {{"topic", rd_kafka_topic_name(message.rkt)}, {"bytes", one.bytes}});
         } else if (!client.batch_refused.exchange(true)) {
             rd_kafka_queue_yield(client.queue.get());  // wakes log-producer
         }

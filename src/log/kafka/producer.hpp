@@ -66,8 +66,8 @@ private:
     };
     static rd_kafka_resp_err_t on_report(rd_kafka_t* handle, rd_kafka_message_t* message,
                                          void* client) noexcept;
-    static core::Result<Appended> outcome(const rd_kafka_message_t& message,
-                                          const Unconfirmed& one, Client& client);
+    static core::Result<Appended> outcome(const rd_kafka_message_t& message, const Unconfirmed& one,
+                                          Client& client);
 
     std::unique_ptr<Client> make_client();
     rd_kafka_topic_t* topic_of(Client& client, Topic topic);

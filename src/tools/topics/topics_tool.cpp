@@ -95,15 +95,15 @@ void print_unused_partitions(const log::TopicsPlan& planned, const std::string& 
     }
 }
 
-/// How to remove topics that are not as Beckon needs them and never had a record: a program that only
-/// asks for a topic makes it where the brokers allow that. Empty: there are none.
+/// How to remove topics that are not as Beckon needs them and never had a record: a program that
+/// only asks for a topic makes it where the brokers allow that. Empty: there are none.
 std::string advice(EventLog& log, const log::TopicsPlan& planned, const Existing& existing,
                    const TopicsToolOptions& options) {
     std::string commands;
     for (const auto& [topic, spec] : existing) {
-        const bool wrong = std::any_of(
-            planned.differences.begin(), planned.differences.end(),
-            [&](const auto& one) { return one.essential && one.topic == topic; });
+        const bool wrong =
+            std::any_of(planned.differences.begin(), planned.differences.end(),
+                        [&](const auto& one) { return one.essential && one.topic == topic; });
         if (!wrong) continue;
         std::vector<log::TopicPartition> all;
         for (core::Partition p = 0; p < spec.partitions; ++p) all.push_back({topic, p});
@@ -156,10 +156,9 @@ core::Result<void> create_topics(TopicsAdmin& admin, EventLog& log,
                "are lost with their broker. Every role then needs --replication-factor 1\n";
     }
     if (const auto text = log::essential_differences(planned, options.prefix); !text.empty()) {
-        return core::fail(
-            Fault::conflict,
-            "existing log topics are not as Beckon needs them, nothing is changed: " + text +
-                advice(log, planned, *existing, options));
+        return core::fail(Fault::conflict,
+                          "existing log topics are not as Beckon needs them, nothing is changed: " +
+                              text + advice(log, planned, *existing, options));
     }
     Control control{.log_id = core::to_hex(core::random_uuid4()),
                     .created = core::time_text_in_seconds(core::SystemClock{}.wall()),

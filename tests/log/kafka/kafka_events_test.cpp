@@ -89,7 +89,8 @@ TEST_CASE("a broker that ends a connection is no fault") {
         events.line(kInfo, "FAIL", kClosed);
         events.line(kError, "FAIL", kClosed);
         events.error(RD_KAFKA_RESP_ERR__TRANSPORT, kClosed);
-        events.line(kError, "ERROR", "[thrd:app]: client#producer-1: kafka:9093/1: 1/1 brokers are down");
+        events.line(kError, "ERROR",
+                    "[thrd:app]: client#producer-1: kafka:9093/1: 1/1 brokers are down");
         events.error(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, "1/1 brokers are down");
         events.broker_answers();
     });

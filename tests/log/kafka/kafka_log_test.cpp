@@ -346,8 +346,8 @@ TEST_CASE("a record is too large for itself alone, not for its neighbours", "[ka
     kafka.publish(1, kafka.kLimit);
     kafka.publish(1, kafka.kLimit - 200);  // the batch around it has space for it
     if (away) kafka.executor.post_after(seconds{2}, [] { KafkaBroker::shared().resume(); });
-    CHECK(kafka.all_answers() == SmallBatches::Answers{{std::nullopt, kafka.kRecords + 1},
-                                                       {core::Fault::too_large, 1}});
+    CHECK(kafka.all_answers() ==
+          SmallBatches::Answers{{std::nullopt, kafka.kRecords + 1}, {core::Fault::too_large, 1}});
 }
 
 TEST_CASE("a limit that is lowered while we publish costs a moment, and no record its place",

@@ -116,7 +116,8 @@ TEST_CASE("an error is an error whatever the offset says", "[kafka]") {
     CHECK(fault(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION) == core::Fault::not_found);
 }
 
-TEST_CASE("a batch that is refused says of a record what it says of the only one in it", "[kafka]") {
+TEST_CASE("a batch that is refused says of a record what it says of the only one in it",
+          "[kafka]") {
     const auto fault = [](rd_kafka_resp_err_t error, bool alone) {
         return answer_of({.error = error, .alone = alone}).error().fault;
     };
