@@ -115,6 +115,7 @@ struct Console::Impl {
     }
 
     void use_view(std::shared_ptr<const OwnershipView> view) {
+        if (context.ownership) context.ownership(view);
         const std::scoped_lock lock{mutex};
         ownership = std::move(view);
     }

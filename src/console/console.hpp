@@ -21,6 +21,8 @@
 /// The role `console`: the operator's pages. It reads the log; only its acts change something.
 namespace beckon::console {
 
+class OwnershipView;
+
 /// A page that is made again and again; see Context::pages.
 struct PageSource {
     std::string name;
@@ -50,6 +52,9 @@ public:
         std::function<void(const std::vector<std::string>& link_addresses,
                            const std::vector<std::string>& ops_ports)>
             edges = {};
+        /// Called with the processes of the installation once they are followed, and with null
+        /// before they are destroyed. The console's own thread; may be empty.
+        std::function<void(std::shared_ptr<const OwnershipView>)> ownership = {};
         core::Duration history_window{};  ///< nodes that are gone are shown for so long
         /// The report of this process, where it is the installation's only one; else empty.
         std::function<cluster::ProcessRecord()> self = {};

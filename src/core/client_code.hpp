@@ -17,4 +17,9 @@ inline void add_client_code(Record& tombstone, std::optional<std::uint32_t> code
     if (code) tombstone.headers.push_back({kClientCodeHeader, std::to_string(*code)});
 }
 
+/// Of a tombstone `expired` whose message the home had sent: whether its client had answered it.
+inline constexpr std::string_view kSentHeader = "ce_sent";
+inline constexpr std::string_view kSentUnanswered = "unanswered";
+inline constexpr std::string_view kSentAcked = "acked";
+
 }  // namespace beckon::core

@@ -219,6 +219,7 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
         .publish_budget = PublishBudget{kPublishBytesMax, metrics},
         .receipts = receipts.get(),
         .log_watch = log_watch.get(),
+        .refused = config.refused,
         .edge_lag = edge_lag.get(),
         .gone_wanted = [this](std::string_view owner) { return webhook_owners->may_want(owner); },
     });

@@ -5,6 +5,7 @@
 #include "core/milestone.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
+#include "ingest/call/refused_sends.hpp"
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
@@ -61,7 +62,9 @@ struct EndpointConfig {
 
     /// Answers POST /_matrix/push/v1/notify: homeservers push to UnifiedPush apps without a proxy.
     bool matrix_gateway = false;
-    bool log_requests = false;               ///< one line per request at info instead of debug
+    bool log_requests = false;  ///< one line per request at info instead of debug
+    /// Of this endpoint, for the report of its process.
+    std::shared_ptr<RefusedSends> refused = std::make_shared<RefusedSends>();
     std::vector<std::string> fcm_app_ids;    ///< that registrations may name
     std::vector<std::string> apns_channels;  ///< the same
     std::vector<std::string> tracking_keys;  ///< VAPID public keys, base64 of the raw point

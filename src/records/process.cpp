@@ -1,6 +1,8 @@
 #include "records/process.hpp"
 
+#include "core/base64url.hpp"
 #include "core/json_text.hpp"
+#include "core/tokens.hpp"
 #include "core/whole_number.hpp"
 #include "records/fields.hpp"
 
@@ -51,20 +53,56 @@ std::map<std::string, double> numbers_in(const Json& value) {
     return out;
 }
 
+Json refused_json(const std::vector<RefusedSend>& refused) {
+    auto out = Json::array();
+    for (const auto& one : refused) {
+        if (out.size() == ProcessRecord::kRefusedMax) break;
+        out.push_back({{"endpoint", one.endpoint},
+                       {"at", core::to_ms(one.at)},
+                       {"status", one.status},
+                       {"problem", one.problem},
+                       {"message", one.message.substr(0, ProcessRecord::kReasonBytesMax)},
+                       {"count", one.count}});
+    }
+    return out;
+}
+
+std::vector<RefusedSend> refused_in(const Json& value) {
+    std::vector<RefusedSend> out;
+    for (const auto& one : value) {
+        if (out.size() == ProcessRecord::kRefusedMax) break;
+        out.push_back({.endpoint = one.at("endpoint").get<std::string>(),
+                       .at = core::Timestamp{std::chrono::milliseconds{
+                           core::whole_number<std::int64_t>(one.at("at"))}},
+                       .status = core::whole_number<int>(one.at("status")),
+                       .problem = one.at("problem").get<std::string>(),
+                       .message = one.at("message").get<std::string>(),
+                       .count = core::whole_number<std::uint64_t>(one.at("count"))});
+    }
+    return out;
+}
+
 }  // namespace
+
+std::string refused_name(std::string_view token) {
+    constexpr std::size_t kBytes = 12;
+    const auto digest = core::sha256(token);
+    return core::hex({reinterpret_cast<const char*>(digest.data()), kBytes});
+}
 
 core::Record encode(const ProcessRecord& process) {
     auto key = std::string{kPrefix} + process.role + '/' + process.id;
     if (process.removed) return core::state_record(std::move(key), kProcessType, std::nullopt);
-    const Json value{{"name", process.name},
-                     {"version", process.version},
-                     {"started", core::to_ms(process.started)},
-                     {"at", core::to_ms(process.at)},
-                     {"ready", process.ready},
-                     {"faults", reasons_json(process.faults)},
-                     {"warnings", reasons_json(process.warnings)},
-                     {"counters", numbers_json(process.counters)},
-                     {"gauges", numbers_json(process.gauges)}};
+    Json value{{"name", process.name},
+               {"version", process.version},
+               {"started", core::to_ms(process.started)},
+               {"at", core::to_ms(process.at)},
+               {"ready", process.ready},
+               {"faults", reasons_json(process.faults)},
+               {"warnings", reasons_json(process.warnings)},
+               {"counters", numbers_json(process.counters)},
+               {"gauges", numbers_json(process.gauges)}};
+    if (!process.refused.empty()) value["refused"] = refused_json(process.refused);
     return core::state_record(std::move(key), kProcessType, core::json_text(value));
 }
 
@@ -91,6 +129,7 @@ std::optional<ProcessRecord> decode_process(const core::RecordView& record) try 
     out.warnings = reasons_in(json.value("warnings", Json::array()));
     out.counters = numbers_in(json.value("counters", Json::object()));
     out.gauges = numbers_in(json.value("gauges", Json::object()));
+    out.refused = refused_in(json.value("refused", Json::array()));
     return out;
 } catch (const Json::exception&) {
     return std::nullopt;  // a member of another type

@@ -4,6 +4,7 @@
 #include "core/record.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,10 +22,24 @@ namespace beckon::cluster {
 /// How often a process publishes its record.
 inline constexpr std::chrono::seconds kProcessEvery{10};
 
+/// A POST to an endpoint URL that an endpoint refused.
+struct RefusedSend {
+    std::string endpoint;  ///< refused_name() of the URL's last part
+    core::Timestamp at{};  ///< of the last of `count`
+    int status = 0;
+    std::string problem = {};  ///< its code in metrics and log lines
+    std::string message = {};  ///< the sentence that its sender got
+    std::uint64_t count = 1;
+    bool operator==(const RefusedSend&) const = default;
+};
+/// Names the token of an endpoint URL: a reader of the name cannot send.
+std::string refused_name(std::string_view token);
+
 struct ProcessRecord {
     /// Bounds: encode() leaves out entries beyond them. kNumbersMax is of counters and of gauges
     /// each.
     static constexpr std::size_t kNumbersMax = 64;
+    static constexpr std::size_t kRefusedMax = 128;
     static constexpr std::size_t kReasonsMax = 5;
     static constexpr std::size_t kReasonBytesMax = 300;
 
@@ -40,6 +55,7 @@ struct ProcessRecord {
     std::vector<std::string> warnings = {};       ///< for a person to mend; it may be ready
     std::map<std::string, double> counters = {};  ///< since its start
     std::map<std::string, double> gauges = {};
+    std::vector<RefusedSend> refused = {};  ///< of an endpoint: those of late
     bool operator==(const ProcessRecord&) const = default;
 };
 

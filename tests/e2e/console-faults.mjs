@@ -267,6 +267,8 @@ test('no edge: no partition has a home, and every page says so; the edges come b
     const lag = tool('lag', '--group', `${cluster.prefix}edge`);
     assert.equal(lag.code, 3, lag.text);
     assert.match(lag.text, /^STOPPED +\S+edge /m);
+    const message = tool('message', waiting.headers.get('location'), '--data', at('message'));
+    assert.match(message.text, /^It waits: .* No living edge serves its client's partition/m, message.text);
     const doctor = tool('doctor', '--data', at('doctor'));
     assert.match(doctor.text, /^BAD +processes +No edge is alive: no client is connected/m, doctor.text);
 

@@ -99,16 +99,30 @@ test('the present state of a message: that it waits, since when it is on its way
     agent.mute = true;
     agent.end();
     const { id } = await post(agent.endpoint, 'now');
-    await shows(id, `It waits: .*\naccepted  ${time}\nsent      not yet: the client is not connected`);
+    await shows(id, `It waits: .*\naccepted  ${time}\nsent      not since this edge became the client's home: the client is not connected`);
     await agent.connect();
     await shows(id, `It waits: .*\naccepted  ${time}\nsent      ${time}, and the client has not answered yet`);
-    agent.mute = false;
     agent.end();
+    await shows(id, `It waits: .*\naccepted  ${time}\nsent      ${time}, on an earlier connection of the client, which ended without an answer`);
+    agent.mute = false;
     await agent.connect();
     await shows(id, `The client acknowledged it\\.\naccepted  ${time}\nfinished  ${time}`);
     const url = await beckon('message', agent.endpoint, ...where());
-    assert.match(url.out, /^client=\w{12} channel=[0-9a-f-]{36}\nThat is an endpoint URL\..* beckon subscriptions show URL\n$/);
+    assert.match(url.out, /^client=\w{12} channel=[0-9a-f-]{36}\nThat is an endpoint URL\..* beckon subscriptions show URL\nNo POST to it is known that was refused/);
     await agent.close();
+});
+
+test('a POST that was refused is found by its endpoint URL, with the sentence that its sender got', async () => {
+    const refused = await fetch(agent.endpoint, { method: 'POST', body: 'x', headers: { 'Content-Encoding': 'aes128gcm' } }); // no TTL
+    assert.equal(refused.status, 400);
+    const { message } = await refused.json();
+    const text = await until('the refused POST', async () => {
+        const { out } = await beckon('message', agent.endpoint, ...where());
+        return out.includes('400 bad_ttl') && out;
+    }, 60000);
+    assert.ok(text.includes(`400 bad_ttl: ${message}`), text);
+    const shown = await json('subscriptions', 'show', agent.endpoint, '--json', ...where());
+    assert.deepEqual(shown.refused.map(({ status, problem, count, message: sentence }) => [status, problem, count, sentence]), [[400, 'bad_ttl', 1, message]]);
 });
 
 test('a message of another installation is distinguished from one that the log does not have', async () => {

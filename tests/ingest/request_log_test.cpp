@@ -1,3 +1,5 @@
+#include "core/log_names.hpp"
+#include "ingest/call/refused_sends.hpp"
 #include "ingest/ingest_world.hpp"
 #include "ingest/registration/registration_secret.hpp"
 #include "support/captured_output.hpp"
@@ -46,7 +48,50 @@ TEST_CASE("a request's log line has the request and its outcome", "[log]") {
     CHECK(line["status"] == 201);
     CHECK(line["body_bytes"] == 10);
     CHECK(line["peer"] == "192.0.2.7");
-    CHECK(line["client"].get<std::string>().size() == 16);
+    CHECK(line["client"] == core::log_name(target.uaid));
+    CHECK(line["problem"] == "-");
+}
+
+TEST_CASE("a refused POST is logged with its client and the problem, and found by its URL",
+          "[log]") {
+    IngestWorld world;
+    world.shared_->config.log_requests = true;
+    const auto target = world.subscribed(true);  // bound to a VAPID key
+    const auto text = logged([&] { world.ask(IngestWorld::post_data(target.path)); });
+    const auto line = json::parse(text);
+    CHECK(line["status"] == 401);
+    CHECK(line["problem"] == "unauthorized");
+    CHECK(line["client"] == core::log_name(target.uaid));
+    world.ask(IngestWorld::post_data(target.path));
+
+    const auto now = world.shared_->clock.wall();
+    const auto refused = world.shared_->refused->since(now);
+    REQUIRE(refused.size() == 1);
+    CHECK(refused[0].endpoint == cluster::refused_name(target.path.substr(7)));
+    CHECK(refused[0].status == 401);
+    CHECK(refused[0].problem == "unauthorized");
+    CHECK(refused[0].message == "This endpoint requires VAPID authorization.");
+    CHECK(refused[0].count == 2);
+    CHECK(world.shared_->refused->since(now + std::chrono::hours{2}).empty());
+}
+
+TEST_CASE("a sender that causes many refusals displaces those of few others", "[log]") {
+    ingest::RefusedSends sends;
+    const auto add = [&](const std::string& address, int url) {
+        sends.add(*net::parse_address(address),
+                  {.endpoint = cluster::refused_name(std::to_string(url)), .message = "no"});
+    };
+    for (int i = 0; i < 1'000; ++i) {
+        add("198.51." + std::to_string(i / 250) + "." + std::to_string(i % 250), i);
+    }
+    const auto before = sends.since({});
+    CHECK(before.size() == ingest::RefusedSends::kGroups * ingest::RefusedSends::kOfGroup);
+    for (int i = 1'000; i < 3'000; ++i) add("203.0.113.1", i);
+    std::size_t kept = 0;
+    for (const auto& one : sends.since({})) {
+        kept += static_cast<std::size_t>(std::count(before.begin(), before.end(), one));
+    }
+    CHECK(kept == before.size() - ingest::RefusedSends::kOfGroup);
 }
 
 TEST_CASE("no log line of any route, good or refused, holds a secret", "[log]") {

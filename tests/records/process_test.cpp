@@ -30,6 +30,12 @@ ProcessRecord example() {
     process.warnings = {"key ring: it is older"};
     process.counters = {{"delivered", 12}};
     process.gauges = {{"clients", 3.5}};
+    process.refused = {{.endpoint = refused_name("gAAAAABn"),
+                        .at = core::Timestamp{std::chrono::seconds{8}},
+                        .status = 401,
+                        .problem = "unauthorized",
+                        .message = "The request is not authorized.",
+                        .count = 3}};
     return process;
 }
 
@@ -59,14 +65,16 @@ TEST_CASE("a record is bounded, and numbers that are none are left out", "[clust
     for (int i = 0; i < 1'000; ++i) {
         process.counters["c" + std::to_string(i)] = i;
         process.faults.emplace_back(10'000, 'x');
+        process.refused.push_back({.endpoint = "e", .message = std::string(100, 'x')});
     }
     process.gauges["never"] = std::numeric_limits<double>::infinity();
     const auto record = encode(process);
-    CHECK(record.value->size() < 8'000);
+    CHECK(record.value->size() < 40'000);
     const auto read = decode_process(view_of(record));
     REQUIRE(read);
     CHECK(read->counters.size() == ProcessRecord::kNumbersMax);
     CHECK(read->faults.size() == ProcessRecord::kReasonsMax);
+    CHECK(read->refused.size() == ProcessRecord::kRefusedMax);
     CHECK_FALSE(read->gauges.contains("never"));
 }
 

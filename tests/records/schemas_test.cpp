@@ -163,6 +163,12 @@ core::Record process_of(test::RandomEvents& make) {
     if (make.coin()) process.faults = {"edge: restoring"};
     for (std::size_t i = 0; i < make.below(4); ++i) process.counters[std::to_string(i)] = 0.5;
     process.gauges = {{"clients", 3}};
+    if (make.coin()) {
+        process.refused = {{.endpoint = cluster::refused_name("token"),
+                            .status = 401,
+                            .problem = "unauthorized",
+                            .message = "The request is not authorized."}};
+    }
     return cluster::encode(process);
 }
 

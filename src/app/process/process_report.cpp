@@ -149,7 +149,8 @@ ProcessReport::ProcessReport(std::string role, const Config& config, std::uint16
       certificates_(certificates_of(role, config)),
       clock_(clock),
       metrics_(metrics),
-      health_(health) {}
+      health_(health),
+      refused_(config.endpoint.refused) {}
 
 cluster::ProcessRecord ProcessReport::now() const {
     auto record = same_;
@@ -161,6 +162,7 @@ cluster::ProcessRecord ProcessReport::now() const {
     auto numbers = numbers_of(metrics_.collect());
     record.counters = std::move(numbers.counters);
     record.gauges = std::move(numbers.gauges);
+    record.refused = refused_->since(record.at);
     record.gauges["memory"] = resident_bytes();
     std::error_code error;
     const auto space = fs::space(data_, error);

@@ -38,6 +38,7 @@ private:
     const core::Clock& clock_;
     const ops::Metrics& metrics_;
     const ops::Health& health_;
+    const std::shared_ptr<const ingest::RefusedSends> refused_;
 };
 
 /// The numbers of a process that the console shows, from its metrics. Pure.

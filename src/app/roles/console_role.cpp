@@ -141,7 +141,11 @@ struct ConsoleRole::Impl {
           finder({.partitions = config.retry.partitions,
                   .history_window = config.layout.history_window},
                  {parts.keys, parts.log, shown,
-                  [this](const auto& client) { return presence.of(client); }}),
+                  [this](const auto& client) { return presence.of(client); },
+                  [this] {
+                      const std::scoped_lock lock{ownership_mutex};
+                      return ownership;
+                  }}),
           browser({.partitions = config.retry.partitions,
                    .tiers = config.retry.tiers.size(),
                    .history_window = config.layout.history_window},
@@ -163,6 +167,11 @@ struct ConsoleRole::Impl {
                    .acts = acts(),
                    .pages = console_pages(config, parts, shown, attempts),
                    .edges = [this](const auto& links, const auto& ops) { use_edges(links, ops); },
+                   .ownership =
+                       [this](auto view) {
+                           const std::scoped_lock lock{ownership_mutex};
+                           ownership = std::move(view);
+                       },
                    .history_window = config.layout.history_window,
                    .self = parts.self,
                    .metrics = [this] { return canary_text(); },
@@ -222,6 +231,8 @@ struct ConsoleRole::Impl {
     core::ShownClock shown;  ///< for ages; the others use it
     const std::unique_ptr<log::Groups> groups;
     console::ClientPresence presence;
+    std::mutex ownership_mutex;
+    std::shared_ptr<const console::OwnershipView> ownership;  ///< under ownership_mutex
     console::Finder finder;
     console::LogBrowser browser;
     const console::RetryApi retry;

@@ -466,6 +466,10 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
                                process.clock,
                                process.metrics,
                                process.health};
+    const auto process_page =
+        process.ops->mount("/process", [&report](std::string_view, const ops::Query&) {
+            return ops::Page{.body = encode(report.now()).value.value_or("{}")};
+        });
     const ConsoleRole console{config,
                               {*log, process.clock, *process.ops, process.metrics, keys,
                                process.node, webhooks, [&report] { return report.now(); }},

@@ -61,7 +61,8 @@
  *
  * @typedef {{at: number, time: string, topic: string, partition: number, offset: number|null, what: string, why: string, message?: string, reason?: string}} Step
  * @typedef {{steps: Step[], verdict?: string, cut?: boolean}} Trace
- * @typedef {{kind: string, facts: {name: string, value: string}[], trace: Trace|null, problem: string, from: number, until: number, connection?: Connection}} Found
+ * @typedef {{kind: string, facts: {name: string, value: string}[], trace: Trace|null, problem: string, from: number, until: number, connection?: Connection, refused?: Refused[]}} Found
+ * @typedef {{at: number, status: number, problem: string, message: string, count: number, by: string}} Refused
  * @typedef {{connected: boolean, since: number|null, edge: string, unanswered: number, problem: string}} Connection
  *
  * @typedef {{message: string, channel: string, appended: number, expires: number, topic: string, bytes: number}} WaitingMessage

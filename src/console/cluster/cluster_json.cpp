@@ -1,6 +1,7 @@
 #include "console/cluster/cluster_json.hpp"
 
 #include "core/json_text.hpp"
+#include "core/time_text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -61,6 +62,30 @@ std::string to_json(const std::vector<cluster::RoleOverview>& roles, bool comple
     json reported = json::array();
     for (const auto& role : roles) reported.push_back(role_json(role));
     return core::json_text(json{{"complete", complete}, {"roles", std::move(reported)}});
+}
+
+std::string to_json(const std::vector<RefusedFacts>& refused) {
+    json out = json::array();
+    for (const auto& [by, send] : refused) {
+        out.push_back({{"at", send.at.time_since_epoch().count()},
+                       {"status", send.status},
+                       {"problem", send.problem},
+                       {"message", send.message},
+                       {"count", send.count},
+                       {"by", by}});
+    }
+    return core::json_text(out);
+}
+
+std::string to_text(const std::vector<RefusedFacts>& refused) {
+    if (refused.empty()) return "No POST to it is known that was refused within the last hour.\n";
+    std::string out = "POSTs to it that were refused within the last hour, by endpoint:\n";
+    for (const auto& [by, send] : refused) {
+        out += "  " + core::time_text(send.at) + " " + by + ": " + std::to_string(send.status) +
+               " " + send.problem + ": " + send.message +
+               (send.count > 1 ? " (" + std::to_string(send.count) + " times)" : "") + "\n";
+    }
+    return out;
 }
 
 }  // namespace beckon::console

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cluster/overview.hpp"
+#include "console/cluster/process_facts.hpp"
 
 #include <string>
 #include <vector>
@@ -13,5 +14,10 @@ namespace beckon::console {
 /// "standbys", "ready", "epoch", "lag", "load", "hot", "moving"}, …]}, …]}; `from`: the node with
 /// the highest epoch while a hand-over is under way; `lag`: of the command alone. Pure.
 std::string to_json(const std::vector<cluster::RoleOverview>& roles, bool complete);
+
+/// [{"at", "status", "problem", "message", "count", "by"}, …]
+std::string to_json(const std::vector<RefusedFacts>& refused);
+/// Lines for people.
+std::string to_text(const std::vector<RefusedFacts>& refused);
 
 }  // namespace beckon::console

@@ -183,6 +183,20 @@ std::vector<ProcessFacts> OwnershipView::processes(core::Duration history_window
     return out;
 }
 
+std::vector<RefusedFacts> OwnershipView::refused(std::string_view token) const {
+    const auto wanted = cluster::refused_name(token);
+    std::vector<RefusedFacts> out;
+    const std::scoped_lock lock{mutex_};
+    for (const auto& [key, seen] : processes_.all()) {
+        for (const auto& one : seen.record.refused) {
+            if (one.endpoint == wanted) out.push_back({shown_name(processes_, seen), one});
+        }
+    }
+    std::sort(out.begin(), out.end(),
+              [](const auto& a, const auto& b) { return a.send.at > b.send.at; });
+    return out;
+}
+
 std::vector<HomelessFacts> OwnershipView::homeless() const {
     std::vector<HomelessFacts> out;
     for (const auto& role : roles()) {

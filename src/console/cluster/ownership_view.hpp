@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace beckon::console {
@@ -53,6 +54,9 @@ public:
     /// The processes that live, and those that were silent for less than the history window and
     /// did not say that they ended. Any thread.
     std::vector<ProcessFacts> processes(core::Duration history_window);
+    /// The refused POSTs to the endpoint URL whose last part is `token`, the newest first: a sample
+    /// of the last hour (ingest/call/refused_sends.hpp). Any thread.
+    std::vector<RefusedFacts> refused(std::string_view token) const;
     /// The partitions that no living node serves. Any thread.
     std::vector<HomelessFacts> homeless() const;
     /// The partitions that get several times the records of the others. Any thread.

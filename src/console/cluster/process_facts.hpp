@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "records/process.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +33,12 @@ struct ProcessFacts {
     std::map<std::string, double> rates = {};  ///< of its counters, per second
     /// The nodes that have taken its partitions over, with how many.
     std::vector<std::pair<std::string, std::size_t>> taken_over = {};
+};
+
+/// POSTs to one endpoint URL that an endpoint refused of late, for one reason.
+struct RefusedFacts {
+    std::string by;  ///< the endpoint, as a person names it
+    cluster::RefusedSend send;
 };
 
 struct HomelessFacts {

@@ -1,5 +1,6 @@
 #include "console/pages/finder.hpp"
 
+#include "console/cluster/cluster_json.hpp"
 #include "core/ascii.hpp"
 #include "core/decimal.hpp"
 #include "core/json_text.hpp"
@@ -203,11 +204,18 @@ core::Result<std::optional<inspect::Named>> Finder::named(const std::string& tex
         {.partitions = options_.partitions, .now = context_.clock.wall(), .limits = limits});
 }
 
-console::Answer Finder::found(const inspect::Named& named, const inspect::ScanLimits& limits) {
+console::Answer Finder::found(const std::string& text, const inspect::Named& named,
+                              const inspect::ScanLimits& limits) {
+    const auto ownership = context_.ownership ? context_.ownership() : nullptr;
     const auto now = context_.clock.wall();
     const auto window_begins = now - options_.history_window;
-    const inspect::TraceOptions options{
-        .partitions = options_.partitions, .now = now, .limits = limits};
+    const inspect::TraceOptions options{.partitions = options_.partitions,
+                                        .now = now,
+                                        .limits = limits,
+                                        .homeless = [&](core::Partition partition) {
+                                            return ownership &&
+                                                   ownership->reader_of("edge", partition).dead;
+                                        }};
     const auto life = named.kind == inspect::NameKind::message
                           ? life_of_message(context_.log, named, options)
                           : life_of_client(context_.log, named, options, window_begins);
@@ -217,6 +225,11 @@ console::Answer Finder::found(const inspect::Named& named, const inspect::ScanLi
     page["problem"] = life ? "" : life.error().message;
     if (named.kind != inspect::NameKind::message && context_.presence) {
         page["connection"] = connection_json(context_.presence(named.client));
+    }
+    if (named.kind == inspect::NameKind::endpoint && ownership) {
+        const auto path = text.substr(0, text.find_first_of("?#"));
+        page["refused"] = core::must_parse_ordered_json(
+            to_json(ownership->refused(path.substr(path.rfind('/') + 1))));
     }
     page["from"] = first_moment(page["trace"], window_begins).time_since_epoch().count();
     page["until"] = now.time_since_epoch().count();
@@ -228,7 +241,7 @@ console::Answer Finder::find(const console::Parameters& asked) {
     const auto what = named(text_of(asked, "q"), limit);
     if (!what) return refused(kFinderUnavailable, what.error().message);
     if (*what && (*what)->nobody) return refused(kNotFound, kNobody);
-    if (*what) return found(**what, limit);
+    if (*what) return found(text_of(asked, "q"), **what, limit);
     return refused(kNotFound, why_nothing(text_of(asked, "q")));
 }
 

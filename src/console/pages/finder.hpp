@@ -1,5 +1,6 @@
 #pragma once
 
+#include "console/cluster/ownership_view.hpp"
 #include "console/pages/client_presence.hpp"
 #include "console/web/answer.hpp"
 #include "core/clock.hpp"
@@ -39,6 +40,8 @@ public:
         const core::Clock& clock;
         /// Whether a client is connected; may be empty.
         std::function<Presence(const core::Uaid&)> presence = {};
+        /// The processes of the installation; null: not known yet. May be empty.
+        std::function<std::shared_ptr<const OwnershipView>()> ownership = {};
     };
     Finder(Options options, Context context);
     Finder(const Finder&) = delete;
@@ -47,7 +50,8 @@ public:
     /// Parameter `q`. {"kind", "facts": [{"name", "value"}, …], "trace": as `beckon message --json`
     /// has it, or null and "problem": why the log was not read, "from", "until": between which
     /// times state() can answer; of a client "connection": {"connected", "since", "edge",
-    /// "unanswered", "problem": why it is not known}}; 404 and {"error"} for any other text.
+    /// "unanswered", "problem": why it is not known}; of an endpoint URL "refused": the POSTs to it
+    /// that were refused of late}; 404 and {"error"} for any other text.
     console::Answer find(const console::Parameters& asked);
     /// Parameters `q` and `at`, Unix milliseconds. Answers with the output of `beckon replay
     /// state`.
@@ -60,7 +64,8 @@ private:
                                                          const inspect::ScanLimits& limits);
     core::Result<std::optional<inspect::Named>> named(const std::string& text,
                                                       const inspect::ScanLimits& limits);
-    console::Answer found(const inspect::Named& named, const inspect::ScanLimits& limits);
+    console::Answer found(const std::string& text, const inspect::Named& named,
+                          const inspect::ScanLimits& limits);
     inspect::ScanLimits limits() const;
 
     const Options options_;

@@ -1,6 +1,5 @@
 #include "console/pages/shown_record.hpp"
 
-#include "core/client_code.hpp"
 #include "core/log_names.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "records/delivery.hpp"
@@ -46,7 +45,7 @@ std::string notification_words(const core::RecordView& record, ShownRecord& show
     }
     if (const auto* end = std::get_if<core::NotificationFinished>(&event)) {
         shown.message = true;
-        return inspect::finished_words(end->reason, record.header(core::kClientCodeHeader));
+        return inspect::finished_words(end->reason, record);
     }
     if (const auto* lease = std::get_if<core::Lease>(&event)) {
         return lease->removed ? "An older lease was cleared."

@@ -103,6 +103,7 @@ void Clients::count(const Effects& effects) {
 void Clients::finish_acked(Session& session, const Effects& effects) {
     for (const auto& [message, as, code] : effects.acked) {
         if (!context_.store.add_acked_tombstone(session.uaid, message, as)) {
+            context_.sessions.acknowledged(message);
             context_.delivery.acknowledged(message, as);
             context_.outcomes.acknowledged(message);
             continue;

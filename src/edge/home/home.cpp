@@ -137,6 +137,7 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
                         .in_flight = context.tombstones,
                         .milestones = context.milestones,
                         .outcomes = outcomes,
+                        .sessions = sessions,
                         .durable =
                             [this](const store::PendingTombstone& pending_tombstone) {
                                 auto* session = sessions.of(pending_tombstone.uaid);
@@ -415,10 +416,10 @@ DeliveryNow Home::delivery_now(const core::MessageRef& message) const {
     if (!impl_->leadership.serving()) return {};
     const bool answered = impl_->store->tombstone_pending(message.uaid, message.key);
     const auto* session = impl_->sessions.of(message.uaid);
-    if (!session) return {.served = true, .answered = answered};
-    DeliveryNow now{.served = true, .connected = true, .answered = answered};
-    if (const auto sent = session->sent_at(message.key)) {
-        now.sent = wall_of(impl_->context.clock, *sent);
+    DeliveryNow now{.served = true, .connected = session != nullptr, .answered = answered};
+    if (const auto sent = impl_->sessions.sent(message.uaid, message.key)) {
+        now.sent = wall_of(impl_->context.clock, sent->at);
+        now.on_earlier_connection = !session || !session->sent_at(message.key);
     }
     return now;
 }

@@ -121,11 +121,15 @@ HttpReply error_reply(const Failure& failure) {
     reply.body += R"(,"error":")";
     reply.body += reason_phrase(facts.status);
     reply.body += R"(","message":)";
-    reply.body += core::json_string(failure.detail.empty() ? facts.message : failure.detail);
+    reply.body += core::json_string(text_of(failure));
     reply.body += R"(,"more_info":")";
     reply.body += kErrorPage;
     reply.body += R"("})";
     return reply;
+}
+
+std::string_view text_of(const Failure& failure) {
+    return failure.detail.empty() ? wire(failure.problem).message : failure.detail;
 }
 
 HttpReply error_page() {

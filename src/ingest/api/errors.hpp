@@ -72,6 +72,8 @@ inline tl::unexpected<Failure> fail(Problem problem, std::string_view detail = {
 }
 
 HttpReply error_reply(const Failure& failure);
+/// The sentence for a person in it.
+std::string_view text_of(const Failure& failure);
 
 /// The URL in `more_info` of every error, on every host.
 inline constexpr std::string_view kErrorPage = "/errors";

@@ -1,7 +1,7 @@
 #include "ingest/call/responder.hpp"
 
-#include "core/base64url.hpp"
 #include "core/contain.hpp"
+#include "core/log_names.hpp"
 #include "core/logger.hpp"
 
 #include <algorithm>
@@ -36,13 +36,6 @@ Route route_of(const HttpRequest& request) {
     Route route;
     route.name = RouteName::preflight;
     return route;
-}
-
-/// Stands for a client in logs: a reader cannot send with it, yet finds the lines of one client.
-std::string hashed(const core::Uaid& uaid) {
-    const auto digest =
-        core::sha256({reinterpret_cast<const char*>(uaid.bytes.data()), uaid.bytes.size()});
-    return core::hex({reinterpret_cast<const char*>(digest.data()), 8});
 }
 
 void add_cors(const HttpRequest& request, HttpReply& reply) {
@@ -111,6 +104,15 @@ void Responder::refuse(const CallPtr& call, const Failure& failure) {
     if (failure.problem == Problem::method_not_allowed) {
         reply.add("Allow", std::string{call->route.allow});
     }
+    call->problem = failure.problem;
+    if (call->route.name == RouteName::send && call->request().method == Method::post) {
+        shared_.refused->add(call->peer,
+                             {.endpoint = cluster::refused_name(call->route.arguments[0]),
+                              .at = shared_.clock.wall(),
+                              .status = reply.status,
+                              .problem = std::string{to_string(failure.problem)},
+                              .message = std::string{text_of(failure)}});
+    }
     finish(call, std::move(reply));
 }
 
@@ -125,7 +127,8 @@ void Responder::log_request(const Call& call, int status, double seconds) const 
                     {"us", static_cast<std::int64_t>(seconds * 1e6)},
                     {"body_bytes", call.request().body.size()},
                     {"peer", to_string(call.peer)},
-                    {"client", call.client ? hashed(*call.client) : std::string{"-"}}});
+                    {"client", call.client ? core::log_name(*call.client) : std::string{"-"}},
+                    {"problem", call.problem ? to_string(*call.problem) : "-"}});
 }
 
 }  // namespace beckon::ingest

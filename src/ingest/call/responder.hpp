@@ -24,7 +24,9 @@ struct Call {
     /// claims.
     std::optional<net::PeerAddress> claimed;
     core::MonoTime began{};
-    std::optional<core::Uaid> client;  ///< for the request log, once it is known
+    // For the request log, once they are known.
+    std::optional<core::Uaid> client;
+    std::optional<Problem> problem;
     bool answered = false;
 
     const HttpRequest& request() const { return exchange->request(); }

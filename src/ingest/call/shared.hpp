@@ -5,6 +5,7 @@
 #include "core/key_ring.hpp"
 #include "core/milestone.hpp"
 #include "core/partition.hpp"
+#include "ingest/call/refused_sends.hpp"
 #include "ingest/metrics/ingest_metrics.hpp"
 #include "ingest/receipts/receipt_polls.hpp"
 #include "ingest/vapid/es256.hpp"
@@ -122,6 +123,7 @@ struct ServiceShared {
         nullptr;  ///< is notified of outcomes of publishes; null in tests that need none
     /// Of messages; the log asks whether it should wait for further ones.
     std::shared_ptr<log::Senders> senders = std::make_shared<log::Senders>();
+    std::shared_ptr<RefusedSends> refused = std::make_shared<RefusedSends>();
     const EdgeLag* edge_lag = nullptr;  ///< null: endpoint.edge_lag_max is 0
     /// Whether an owner may have a webhook for the end of its subscriptions; empty: every owner.
     std::function<bool(std::string_view owner)> gone_wanted{};

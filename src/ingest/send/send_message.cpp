@@ -13,25 +13,6 @@ namespace {
 
 using core::Tokens;
 
-struct OpenedToken {
-    core::EndpointToken token;
-    bool fits_version = true;  ///< step 5, judged after Authorization
-};
-
-/// Steps 1 and 2, and the result of step 5 for later.
-Checked<OpenedToken> open_token(const Route& route, Tokens& tokens, core::Timestamp now) {
-    if (!route.known_version) return fail(Problem::bad_endpoint);
-    if (auto token = tokens.open_endpoint(route.arguments[0], route.form, now)) {
-        return OpenedToken{std::move(*token), true};
-    }
-    if (route.form == Tokens::Form::any) return fail(Problem::bad_endpoint);
-    // Does it open at all? Only then Authorization is judged before the length.
-    if (auto token = tokens.open_endpoint(route.arguments[0], Tokens::Form::any, now)) {
-        return OpenedToken{std::move(*token), false};
-    }
-    return fail(Problem::bad_endpoint);
-}
-
 Checked<std::int64_t> parse_ttl(const RequestHeaders& headers) {
     auto text = headers.get(HeaderName::ttl).value_or(std::string_view{});
     if (text.starts_with('+')) text.remove_prefix(1);
@@ -82,13 +63,23 @@ std::optional<std::string_view> parse_traceparent(const RequestHeaders& headers)
 
 }  // namespace
 
-Checked<Addressed> check_address(const Route& route, const HttpRequest& request, Tokens& tokens,
+Checked<OpenedToken> open_token(const Route& route, core::Tokens& tokens, core::Timestamp now) {
+    if (!route.known_version) return fail(Problem::bad_endpoint);
+    if (auto token = tokens.open_endpoint(route.arguments[0], route.form, now)) {
+        return OpenedToken{std::move(*token), true};
+    }
+    if (route.form == Tokens::Form::any) return fail(Problem::bad_endpoint);
+    // Does it open at all? Only then Authorization is judged before the length.
+    if (auto token = tokens.open_endpoint(route.arguments[0], Tokens::Form::any, now)) {
+        return OpenedToken{std::move(*token), false};
+    }
+    return fail(Problem::bad_endpoint);
+}
+
+Checked<Addressed> check_address(const OpenedToken& opened, const HttpRequest& request,
                                  VapidVerifier& vapid, core::Timestamp now,
                                  const std::function<Checked<void>()>& may_verify) {
-    const auto opened = open_token(route, tokens, now);
-    if (!opened) return fail(opened.error());
-
-    Addressed addressed{opened->token.uaid, opened->token.channel, std::nullopt};
+    Addressed addressed{opened.token.uaid, opened.token.channel, std::nullopt};
     if (request.headers.unreadable(HeaderName::authorization)) {
         return fail(Problem::unauthorized, "Authorization must be of printable ASCII.");
     }
@@ -100,13 +91,13 @@ Checked<Addressed> check_address(const Route& route, const HttpRequest& request,
         if (!sender) return fail(sender.error());
         addressed.sender = *sender;
     }
-    if (!opened->fits_version) return fail(Problem::bad_endpoint);
+    if (!opened.fits_version) return fail(Problem::bad_endpoint);
 
-    const bool bound = !opened->token.vapid_sha256.empty();
+    const bool bound = !opened.token.vapid_sha256.empty();
     if (bound && !addressed.sender) {
         return fail(Problem::unauthorized, "This endpoint requires VAPID authorization.");
     }
-    if (bound && !opened->token.admits(addressed.sender->key_sha256)) {
+    if (bound && !opened.token.admits(addressed.sender->key_sha256)) {
         return fail(Problem::unauthorized,
                     "The VAPID public key is not the one of this subscription.");
     }

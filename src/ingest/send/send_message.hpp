@@ -17,14 +17,21 @@
 /// any I/O. The order decides which error a request with several faults gets.
 namespace beckon::ingest {
 
-/// Steps 1 to 6: the addressed client, and the sender.
+/// Steps 1 and 2: the token of the endpoint URL.
+struct OpenedToken {
+    core::EndpointToken token;
+    bool fits_version = true;  ///< step 5, judged after Authorization
+};
+Checked<OpenedToken> open_token(const Route& route, core::Tokens& tokens, core::Timestamp now);
+
+/// Steps 3 to 6: the addressed client, and the sender.
 struct Addressed {
     core::Uaid uaid;
     core::ChannelId channel;
     std::optional<VapidSender> sender;
 };
-Checked<Addressed> check_address(const Route& route, const HttpRequest& request,
-                                 core::Tokens& tokens, VapidVerifier& vapid, core::Timestamp now,
+Checked<Addressed> check_address(const OpenedToken& opened, const HttpRequest& request,
+                                 VapidVerifier& vapid, core::Timestamp now,
                                  const std::function<Checked<void>()>& may_verify);
 
 /// Steps 7 to 9: where a message for this subscription goes. nullopt: there is no such

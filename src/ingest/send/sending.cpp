@@ -108,9 +108,12 @@ Checked<Addressed> Sending::check_sender(const CallPtr& call) {
         asked_vapid = true;
         return may_verify(*call);
     };
+    const auto now = shared_.clock.wall();
+    const auto opened = open_token(call->route, tokens_, now);
+    if (!opened) return fail(opened.error());
+    call->client = opened->token.uaid;
     // A reference, which a std::function holds without an allocation.
-    auto addressed = check_address(call->route, call->request(), tokens_, vapid_,
-                                   shared_.clock.wall(), std::ref(ask));
+    auto addressed = check_address(*opened, call->request(), vapid_, now, std::ref(ask));
     if (!call->request().headers.get(HeaderName::authorization)) return addressed;
     if (asked_vapid || addressed) shared_.metrics.vapid(vapid_.last_outcome());
     if (asked_vapid && vapid_.last_outcome() == VapidOutcome::forged) {
@@ -130,7 +133,6 @@ void Sending::count_vapid() {
 void Sending::send(const CallPtr& call) {
     const auto addressed = check_sender(call);
     if (!addressed) return responder_.refuse(call, addressed.error());
-    call->client = addressed->uaid;
 
     const auto known = subscription(*addressed);
     if (!known) return responder_.refuse(call, known.error());

@@ -26,6 +26,7 @@ Page page_of(const edge::DeliveryNow& now) {
     json body{{"served", now.served},
               {"connected", now.connected},
               {"sent", nullptr},
+              {"on_earlier_connection", now.on_earlier_connection},
               {"answered", now.answered}};
     if (now.sent) body["sent"] = now.sent->time_since_epoch().count();
     return {.body = core::json_text(body)};

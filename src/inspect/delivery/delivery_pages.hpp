@@ -9,7 +9,8 @@
 /// The state of a message and of a client at an edge, at the ops port of its process:
 ///   /delivery/now?uaid=UAID&message=KEY
 ///                              {"served": bool, "connected": bool, "sent": ms since the epoch or
-///                              null}; KEY: the message's, in hex
+///                              null, "on_earlier_connection": bool, "answered": bool}; KEY: the
+///                              message's, in hex
 ///   /delivery/client?uaid=UAID {"served": bool, "connected": bool, "attached_since": ms or null,
 ///                              "edge": the node that holds the connection or null, "unanswered":
 ///                              number of messages, "sent": [{"message": as log lines name it,

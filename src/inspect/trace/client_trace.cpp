@@ -89,12 +89,11 @@ std::optional<TraceStep> notification_step(log::TopicPartition where, const Reco
         return step;
     }
     if (const auto* end = std::get_if<core::NotificationFinished>(&event)) {
-        auto step = step_of(
-            where, record, "finished",
-            of_message(end->key,
-                       finished_words(end->reason, record.header(core::kClientCodeHeader))));
+        auto step = step_of(where, record, "finished",
+                            of_message(end->key, finished_words(end->reason, record)));
         step.message = core::log_name(end->key);
         step.reason = to_string(end->reason);
+        step.sent = record.header(core::kSentHeader).value_or("");
         return step;
     }
     if (const auto* lease = std::get_if<core::Lease>(&event); lease && !lease->removed) {

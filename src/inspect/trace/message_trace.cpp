@@ -78,7 +78,8 @@ public:
     std::optional<Timestamp> accepted() const { return accepted_; }
     bool finished() const { return finished_; }
     Timestamp expires() const { return expires_; }
-    std::string_view reason() const { return reason_; }
+    /// Of a finished message.
+    const std::string& end_words() const { return end_words_; }
 
 private:
     /// Reads until that part is over, or, once the put was seen, until the message's end.
@@ -121,10 +122,10 @@ private:
             step(record, "accepted", accepted_words(*put, expires_));
         } else if (const auto* end = std::get_if<core::NotificationFinished>(&event)) {
             finished_ = true;
-            reason_ = to_string(end->reason);
-            step(record, "finished",
-                 finished_words(end->reason, record.header(core::kClientCodeHeader)));
-            trace_.steps.back().reason = reason_;
+            end_words_ = finished_words(end->reason, record);
+            step(record, "finished", end_words_);
+            trace_.steps.back().reason = to_string(end->reason);
+            trace_.steps.back().sent = record.header(core::kSentHeader).value_or("");
         }
     }
 
@@ -156,7 +157,7 @@ private:
     std::optional<std::string> topic_;
     bool finished_ = false;
     bool given_up_ = false;
-    std::string reason_;
+    std::string end_words_;
 };
 
 /// The message with that key in a part of a partition.
@@ -249,7 +250,15 @@ core::Result<MessageTrace> trace_message(log::EventLog& log, const core::Message
                                .what = "expired",
                                .why = "Its TTL ended. It is not delivered any more."});
     }
-    trace.verdict = verdict_words(trace.outcome, notifications.reason(), notifications.expires());
+    trace.verdict = trace.outcome == TraceOutcome::finished
+                        ? notifications.end_words()
+                        : verdict_words(trace.outcome, notifications.expires());
+    trace.homeless = trace.outcome == TraceOutcome::waiting && options.homeless &&
+                     options.homeless(trace.partition);
+    if (trace.homeless) {
+        trace.verdict +=
+            " No living edge serves its client's partition: it is delivered once one does.";
+    }
     std::stable_sort(trace.steps.begin(), trace.steps.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     return trace;

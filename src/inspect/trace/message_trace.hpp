@@ -10,6 +10,7 @@
 #include "log/event_log.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@ struct TraceStep {
     std::string why;        ///< a sentence for people
     std::string message{};  ///< in the life of a client: the message, as log lines name it
     std::string reason{};   ///< of "finished": the tombstone's
+    std::string sent{};     ///< of "finished", as core::kSentHeader says it; empty: it does not
     bool operator==(const TraceStep&) const = default;
 };
 
@@ -45,7 +47,8 @@ struct MessageTrace {
     core::Partition partition = 0;
     std::optional<std::string> reliability_id;
     TraceOutcome outcome = TraceOutcome::unknown;
-    std::string verdict;           ///< a sentence
+    bool homeless = false;         ///< it waits, and no living node serves its client
+    std::string verdict;           ///< a sentence or two
     std::vector<TraceStep> steps;  ///< in order of time
 };
 
@@ -53,6 +56,8 @@ struct TraceOptions {
     core::Partition partitions = 1;
     core::Timestamp now{};
     ScanLimits limits = {};
+    /// Asked of a message that waits: no living node serves its client's partition. May be empty.
+    std::function<bool(core::Partition)> homeless = {};
 };
 
 /// Finds a message by its key, which has the time of its creation to the millisecond, by the clock

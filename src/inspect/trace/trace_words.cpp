@@ -1,5 +1,6 @@
 #include "inspect/trace/trace_words.hpp"
 
+#include "core/client_code.hpp"
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"
 #include "core/time_text.hpp"
@@ -72,6 +73,7 @@ Json json_of(const TraceStep& step) {
     out["why"] = step.why;
     if (!step.message.empty()) out["message"] = step.message;
     if (!step.reason.empty()) out["reason"] = step.reason;
+    if (!step.sent.empty()) out["sent"] = step.sent;
     return out;
 }
 
@@ -94,12 +96,25 @@ std::string accepted_words(const core::NotificationAccepted& message, Timestamp 
     return text + "It waits for the client until " + core::time_text(expires) + " at most.";
 }
 
-std::string_view finished_words_of(FinishReason reason) {
+namespace {
+
+/// A message with TTL 0 is sent once, to a client that is connected, and ends so in any case.
+std::string_view expired_words(std::optional<std::string_view> sent) {
+    if (sent == core::kSentAcked) {
+        return "It was sent to the client once (TTL 0), and the client acknowledged it.";
+    }
+    if (sent) {
+        return "It was sent to the client, which had not acknowledged it when its TTL ended (with "
+               "TTL 0 it is sent once).";
+    }
+    return "Its TTL ended before its home had sent it: the client was not connected there, or had "
+           "not answered earlier messages.";
+}
+
+std::string_view finished_words_of(FinishReason reason, const core::RecordView& tombstone) {
     switch (reason) {
         case FinishReason::acked: return "The client acknowledged it.";
-        case FinishReason::expired:
-            return "Its TTL ended before the client acknowledged it (a message with TTL 0 ends so "
-                   "even when it was delivered).";
+        case FinishReason::expired: return expired_words(tombstone.header(core::kSentHeader));
         case FinishReason::replaced: return "A newer message of the same Topic took its place.";
         case FinishReason::dropped:
             return "It was finished before its home had read it, so it was not delivered.";
@@ -110,8 +125,11 @@ std::string_view finished_words_of(FinishReason reason) {
     return "It was finished.";
 }
 
-std::string finished_words(FinishReason reason, std::optional<std::string_view> code) {
-    std::string text{finished_words_of(reason)};
+}  // namespace
+
+std::string finished_words(FinishReason reason, const core::RecordView& tombstone) {
+    std::string text{finished_words_of(reason, tombstone)};
+    const auto code = tombstone.header(core::kClientCodeHeader);
     if (!code) return text;
     if (code == "101") return text + " It could not decrypt it (code 101).";
     if (code == "102") return text + " It could not deliver it (code 102).";
@@ -166,9 +184,10 @@ std::string_view milestone_words(Milestone milestone) {
     return "";
 }
 
-std::string verdict_words(TraceOutcome outcome, std::string_view reason, Timestamp expires) {
+std::string verdict_words(TraceOutcome outcome, Timestamp expires) {
     switch (outcome) {
-        case TraceOutcome::unknown: break;
+        case TraceOutcome::unknown:
+        case TraceOutcome::finished: break;
         case TraceOutcome::waiting:
             return "It waits: the log has no acknowledgement of it. Its TTL ends at " +
                    core::time_text(expires) + ".";
@@ -176,11 +195,6 @@ std::string verdict_words(TraceOutcome outcome, std::string_view reason, Timesta
             return "Its TTL ended at " + core::time_text(expires) +
                    " and its home has not finished it yet: it is not delivered any more, and the "
                    "home finishes it when it next drains the client's messages.";
-        case TraceOutcome::finished:
-            if (const auto known = core::parse_finish_reason(reason)) {
-                return std::string{finished_words_of(*known)};
-            }
-            return "It is finished.";
     }
     return "";
 }

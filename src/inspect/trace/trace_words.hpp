@@ -14,17 +14,16 @@
 namespace beckon::inspect {
 
 std::string accepted_words(const core::NotificationAccepted& message, core::Timestamp expires);
-std::string_view finished_words_of(core::FinishReason reason);
-/// With the meaning of the client's code, if the tombstone has one.
-std::string finished_words(core::FinishReason reason, std::optional<std::string_view> code);
+/// `tombstone`: says what its client got or answered (core/client_code.hpp).
+std::string finished_words(core::FinishReason reason, const core::RecordView& tombstone);
 std::string home_words(std::string_view node, core::Epoch epoch);
 std::string newer_words(const core::NotificationAccepted& newer);
 /// Empty for records that concern no client (read barriers, leases).
 std::string subscription_words(const core::SubscriptionsEvent& event);
 std::string_view milestone_words(core::Milestone milestone);
 
-/// `reason`: as in the tombstone, where there is one.
-std::string verdict_words(TraceOutcome outcome, std::string_view reason, core::Timestamp expires);
+/// Of a message that has no end in the log.
+std::string verdict_words(TraceOutcome outcome, core::Timestamp expires);
 /// The sentence for a message made at that time of which the log has no record.
 std::string unknown_words(core::Timestamp made, core::Timestamp now);
 /// The same, where only the records within `window` around that time were read.

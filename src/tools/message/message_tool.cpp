@@ -4,6 +4,7 @@
 #include "app/exit_codes.hpp"
 #include "app/installation/key_ring_guard.hpp"
 #include "app/process/process.hpp"
+#include "console/cluster/cluster_json.hpp"
 #include "core/clock.hpp"
 #include "core/log_names.hpp"
 #include "core/milestone.hpp"
@@ -14,6 +15,7 @@
 #include "inspect/trace/named.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "tools/running/ops_client.hpp"
+#include "tools/running/ownership.hpp"
 #include "tools/running/tool_log.hpp"
 
 #include <algorithm>
@@ -29,6 +31,7 @@ namespace {
 edge::DeliveryNow parse(const nlohmann::json& page) {
     edge::DeliveryNow now{.served = page.value("served", false),
                           .connected = page.value("connected", false),
+                          .on_earlier_connection = page.value("on_earlier_connection", false),
                           .answered = page.value("answered", false)};
     const auto sent = page.find("sent");
     if (sent == page.end()) return now;
@@ -46,10 +49,14 @@ std::string route_to_client(const EdgeAnswer& edge) {
                "shows the edge that does; name its ops port with --ops-host and --ops-port";
     }
     if (now->answered) return "yes, and it was answered: its end is on the way to the log";
-    if (now->sent) return core::time_text(*now->sent) + ", and the client has not answered yet";
-    if (now->connected)
-        return "not yet: the client is connected, and has not answered earlier ones";
-    return "not yet: the client is not connected";
+    if (now->sent) {
+        return core::time_text(*now->sent) +
+               (now->on_earlier_connection
+                    ? ", on an earlier connection of the client, which ended without an answer"
+                    : ", and the client has not answered yet");
+    }
+    return std::string{"not since this edge became the client's home: the client is "} +
+           (now->connected ? "connected, and has not answered earlier ones" : "not connected");
 }
 
 std::string line(std::string name, const std::string& value) {
@@ -65,7 +72,8 @@ const inspect::TraceStep* step(const inspect::MessageTrace& trace, std::string_v
     return nullptr;
 }
 
-constexpr const char* kEndpointWords =
+constexpr std::chrono::milliseconds kTimeout{10'000};
+const std::string kEndpointWords =
     "That is an endpoint URL. Its client and the client's waiting messages: beckon subscriptions "
     "show URL\n";
 constexpr const char* kClientWords =
@@ -90,7 +98,7 @@ std::string names_text(const inspect::Named& named) {
 /// The answer of an edge about a message that waits.
 std::optional<EdgeAnswer> edge_answer(const app::Config& config,
                                       const inspect::MessageTrace& trace) {
-    if (trace.outcome != inspect::TraceOutcome::waiting) return std::nullopt;
+    if (trace.outcome != inspect::TraceOutcome::waiting || trace.homeless) return std::nullopt;
     const auto& [client, key] = trace.message;
     auto [page, why_not] = ask_edge(
         config, "/delivery/now?uaid=" + core::to_hex(client) + "&message=" + core::to_hex(key));
@@ -127,8 +135,12 @@ int run_message(app::Config config, const MessageOptions& asked, std::ostream& o
     if (const auto named = inspect::open_name(tokens, asked.id, now); named || asked.names) {
         if (!named) throw not_ours(asked.id);
         if (asked.names || named->kind == inspect::NameKind::endpoint) {
-            out << names_text(*named);
-            if (!asked.names) out << kEndpointWords;
+            if (asked.names || !asked.json) out << names_text(*named);
+            if (asked.names) return app::kDone;
+            ToolLog log{config};
+            const auto refused = refused_posts(log, config, asked.id);
+            out << (asked.json ? console::to_json(refused) + "\n"
+                               : kEndpointWords + console::to_text(refused));
             return app::kDone;
         }
     } else if (asked.id.find("/wpush/") != std::string::npos ||
@@ -136,7 +148,15 @@ int run_message(app::Config config, const MessageOptions& asked, std::ostream& o
         throw not_ours(asked.id);
     }
     ToolLog log{config};
-    const inspect::TraceOptions options{.partitions = log.control().partitions, .now = now};
+    std::optional<Ownership> ownership;
+    const inspect::TraceOptions options{
+        .partitions = log.control().partitions, .now = now, .homeless = [&](core::Partition p) {
+            ownership.emplace(
+                console::OwnershipView::Options{.partitions = log.control().partitions,
+                                                .unreported = log.unreported()},
+                log.log());
+            return ownership->read(kTimeout) && ownership->view().reader_of("edge", p).dead;
+        }};
     const auto found = inspect::find_name(tokens, log.log(), asked.id, options);
     if (!found) throw app::StartupError(found.error().message);
     if (!*found) {

@@ -5,8 +5,11 @@
 #include "core/result.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/event_log.hpp"
+#include "tools/running/tool_log.hpp"
 
 #include <chrono>
+#include <string>
+#include <vector>
 
 namespace beckon::tools {
 
@@ -35,5 +38,11 @@ private:
     log::BlockingExecutor executor_;
     console::OwnershipView view_;
 };
+
+/// The refused POSTs to an endpoint URL, for people or as JSON, from the reports of the endpoints:
+/// those in the log, or that of the standalone which serves it. Throws StartupError: no log to
+/// read, or no process answers.
+std::vector<console::RefusedFacts> refused_posts(ToolLog& log, const app::Config& config,
+                                                 const std::string& url);
 
 }  // namespace beckon::tools

@@ -3,11 +3,13 @@
 #include "app/exit_codes.hpp"
 #include "app/installation/key_ring_guard.hpp"
 #include "app/process/process.hpp"
+#include "console/cluster/cluster_json.hpp"
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"
 #include "core/time_text.hpp"
 #include "core/tokens.hpp"
 #include "tools/running/ops_client.hpp"
+#include "tools/running/ownership.hpp"
 #include "tools/running/tool_log.hpp"
 
 #include <algorithm>
@@ -110,13 +112,15 @@ std::string state_text(const core::Uaid& client, const std::optional<core::Chann
 
 namespace {
 
-/// Adds the member `connection`, from the edge's answer.
-std::string with_connection(const std::string& state, const nlohmann::json& page) {
+/// Adds the members `connection`, from the edge's answer, and `refused`.
+std::string with_connection(const std::string& state, const nlohmann::json& page,
+                            const std::vector<console::RefusedFacts>& refused) {
     auto object = core::must_parse_ordered_json(state);
     object["connection"] = nullptr;
     if (page.is_object() && page.value("served", false)) {
         object["connection"] = core::must_parse_ordered_json(core::json_text(page));
     }
+    object["refused"] = core::must_parse_ordered_json(console::to_json(refused));
     return core::json_text(object);
 }
 
@@ -157,11 +161,15 @@ int subscriptions_show(app::Config config, const std::string& whom, bool json) {
     if (state->client) {
         edge = ask_edge(config, "/delivery/client?uaid=" + core::to_hex(named.client));
     }
+    const auto refused =
+        named.channel ? refused_posts(log, config, whom) : std::vector<console::RefusedFacts>{};
     if (json) {
-        std::cout << with_connection(inspect::state_json(named.client, *state), edge.page) << "\n";
+        std::cout << with_connection(inspect::state_json(named.client, *state), edge.page, refused)
+                  << "\n";
     } else {
         std::cout << state_text(named.client, named.channel, *state)
-                  << (state->client ? connection_text(edge.page, edge.why_not) : "");
+                  << (state->client ? connection_text(edge.page, edge.why_not) : "")
+                  << (named.channel ? console::to_text(refused) : "");
     }
     return state->client ? app::kDone : app::kNothingFound;
 }

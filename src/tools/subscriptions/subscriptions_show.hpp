@@ -13,7 +13,8 @@ namespace beckon::tools {
 
 /// Prints the client that a UAID or an endpoint URL names, with its channels and its waiting
 /// messages; with `json` like `beckon replay state`. Whether it is connected now comes from the
-/// edge at the ops port, in JSON as `connection` (null: not known). Throws StartupError: it names
+/// edge at the ops port, in JSON as `connection` (null: not known). Of an endpoint URL also the
+/// POSTs to it that endpoints refused of late, in JSON as `refused`. Throws StartupError: it names
 /// no client of this installation, or the log cannot be read. kNothingFound if the client is
 /// unknown or was removed.
 int subscriptions_show(app::Config config, const std::string& whom, bool json);

@@ -226,3 +226,36 @@ TEST_CASE("a node whose process has said that it ended is dead, though its recor
     REQUIRE(world.wait([&] { return view.complete(); }));
     CHECK_FALSE(view.roles()[0].nodes[0].alive);
 }
+
+TEST_CASE("the refused POSTs to an endpoint URL are found in the reports of the endpoints",
+          "[console]") {
+    Ownership world;
+    for (const auto* name : {"a", "b"}) {
+        cluster::ProcessRecord process;
+        process.role = "endpoint";
+        process.id = name;
+        process.name = std::string{"endpoint-"} + name + ":8080";
+        process.at = process.started = world.clock.wall();
+        process.refused = {{.endpoint = cluster::refused_name("token"),
+                            .at = core::Timestamp{*name == 'a' ? 1s : 2s},
+                            .status = 401,
+                            .problem = "unauthorized",
+                            .message = "The request is not authorized.",
+                            .count = 2},
+                           {.endpoint = cluster::refused_name("another"), .status = 400}};
+        world.write(encode(process));
+    }
+    OwnershipView view{{1}, world.log, world.executor, world.clock};
+    REQUIRE(world.wait([&] { return view.complete(); }));
+    const auto found = view.refused("token");
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].by == "endpoint-b");
+    CHECK(view.refused("unknown").empty());
+    CHECK(to_text(found) ==
+          "POSTs to it that were refused within the last hour, by endpoint:\n"
+          "  1970-01-01T00:00:02.000Z endpoint-b: 401 unauthorized: The request is not authorized. "
+          "(2 times)\n"
+          "  1970-01-01T00:00:01.000Z endpoint-a: 401 unauthorized: The request is not authorized. "
+          "(2 times)\n");
+    CHECK(nlohmann::json::parse(to_json(found))[1]["by"] == "endpoint-a");
+}

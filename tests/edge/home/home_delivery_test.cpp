@@ -1,3 +1,4 @@
+#include "core/client_code.hpp"
 #include "edge/home/check_bounds.hpp"
 #include "edge/home/home.hpp"
 #include "edge/protocol/frames.hpp"
@@ -237,6 +238,40 @@ TEST_CASE("a TTL-0 message is sent now or never, and its tombstone is written ei
     world.run();
     CHECK(world.unfinished_in_log() == 0);
     CHECK(world.reasons().size() == 2);
+}
+
+TEST_CASE("the tombstone of a TTL-0 message says whether it was sent and acknowledged", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    world.push(uaid, channel, Push{.ttl_s = 0});  // nobody is connected
+    world.run(1s);
+    const auto client = world.connect(uaid);
+    world.push(uaid, channel, Push{.ttl_s = 0});
+    world.run(1s);
+    const auto acked = world.push(uaid, channel, Push{.ttl_s = 0});
+    world.run(100ms);
+    world.ack(client, acked);
+    world.run(1s);
+    CHECK(world.reasons() == std::vector<std::string>(3, "expired"));
+    CHECK(world.in_tombstones(core::kSentHeader) ==
+          std::vector<std::string>{"unanswered", "acked"});
+}
+
+TEST_CASE("a message that expires says whether a connection got it", "[home]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    const auto client = world.connect(uaid);
+    world.push(uaid, channel, Push{.ttl_s = 5});
+    world.run(1s);
+    world.hang_up(client);
+    world.push(uaid, channel, Push{.ttl_s = 5});
+    world.run(10s);
+    world.connect(uaid);
+    world.run(10s);
+    CHECK(world.reasons() == std::vector<std::string>(2, "expired"));
+    CHECK(world.in_tombstones(core::kSentHeader) == std::vector<std::string>{"unanswered"});
 }
 
 TEST_CASE("after a take-over a TTL-0 message waits five seconds for its client", "[home]") {
@@ -736,14 +771,19 @@ TEST_CASE("a home knows whether a message is on its way to its client, and since
     world.run(10s);
     CHECK(world.home->delivery_now(message) ==
           DeliveryNow{.served = true, .connected = true, .sent = sent});
-    world.log->set_away(true);
-    world.ack(client, version);
-    world.run();
+    world.hang_up(client);
     CHECK(world.home->delivery_now(message) ==
-          DeliveryNow{.served = true, .connected = true, .answered = true});
+          DeliveryNow{.served = true, .sent = sent, .on_earlier_connection = true});
+    const auto again = world.connect(uaid);
+    world.run();
+    CHECK_FALSE(world.home->delivery_now(message).on_earlier_connection);
+    world.log->set_away(true);
+    world.ack(again, version);
+    world.run();
+    CHECK(world.home->delivery_now(message).answered);
     world.log->set_away(false);
     world.run(10s);
-    CHECK(world.home->delivery_now(message) == DeliveryNow{.served = true, .connected = true});
+    CHECK_FALSE(world.home->delivery_now(message).answered);
 }
 
 TEST_CASE("a home knows whether a client is connected, since when, and what is on its way to it",

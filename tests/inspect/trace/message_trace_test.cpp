@@ -53,13 +53,15 @@ struct World {
         return message;
     }
     void finish(const core::MessageRef& message, FinishReason reason,
-                std::optional<std::uint32_t> code = std::nullopt) {
+                std::optional<std::uint32_t> code = std::nullopt,
+                std::optional<std::string_view> sent = std::nullopt) {
         core::NotificationFinished event;
         event.uaid = message.uaid;
         event.key = message.key;
         event.reason = reason;
         auto tombstone = core::encode(event);
         core::add_client_code(tombstone, code);
+        if (sent) tombstone.headers.push_back({core::kSentHeader, std::string{*sent}});
         write(log::Topic::kNotifications, std::move(tombstone));
     }
     inspect::TraceOptions options() const {
@@ -115,6 +117,32 @@ TEST_CASE("a trace distinguishes a message that waits from an expired one", "[tr
     CHECK(world.trace(message).outcome == TraceOutcome::waiting);
     world.clock.advance(61s);
     CHECK(world.trace(message).outcome == TraceOutcome::overdue);
+}
+
+TEST_CASE("a trace says of a message that waits whether an edge lives that serves its client",
+          "[trace]") {
+    World world;
+    const auto message = world.put();
+    auto options = world.options();
+    for (const bool homeless : {false, true}) {
+        options.homeless = [&](core::Partition) { return homeless; };
+        const auto trace = inspect::trace_message(*world.log, message, options);
+        REQUIRE(trace);
+        CHECK(trace->homeless == homeless);
+        CHECK((trace->verdict.find("No living edge serves") != std::string::npos) == homeless);
+    }
+}
+
+TEST_CASE("a trace says of an expired message whether its client got it", "[trace]") {
+    World world;
+    const auto verdict = [&](std::optional<std::string_view> sent) {
+        const auto message = world.put();
+        world.finish(message, FinishReason::expired, std::nullopt, sent);
+        return world.trace(message).verdict;
+    };
+    CHECK_THAT(verdict(std::nullopt), Catch::Contains("before its home had sent it"));
+    CHECK_THAT(verdict(core::kSentUnanswered), Catch::Contains("had not acknowledged it"));
+    CHECK_THAT(verdict(core::kSentAcked), Catch::Contains("the client acknowledged it"));
 }
 
 TEST_CASE("a trace shows an ack by which the client could not read the message", "[trace]") {

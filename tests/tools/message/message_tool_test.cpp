@@ -80,12 +80,16 @@ TEST_CASE("beckon message shows the state of a waiting message at its edge", "[c
               "sent      2023-11-14T22:13:21.500Z, and the client has not answered yet\n");
     CHECK(waiting({.now = DeliveryNow{.served = true, .connected = true}, .why_not = {}}) ==
           kFirstLines +
-              "sent      not yet: the client is connected, and has not answered earlier ones\n");
+              "sent      not since this edge became the client's home: the client is connected, "
+              "and has "
+              "not answered earlier ones\n");
     CHECK(waiting({.now = DeliveryNow{.served = true, .connected = true, .answered = true},
                    .why_not = {}}) ==
           kFirstLines + "sent      yes, and it was answered: its end is on the way to the log\n");
     CHECK(waiting({.now = DeliveryNow{.served = true}, .why_not = {}}) ==
-          kFirstLines + "sent      not yet: the client is not connected\n");
+          kFirstLines +
+              "sent      not since this edge became the client's home: the client is not "
+              "connected\n");
     CHECK(waiting({.now = DeliveryNow{}, .why_not = {}})
               .starts_with(kFirstLines + "sent      not known: the edge at the ops port does not"));
     CHECK(waiting({.now = std::nullopt, .why_not = "nobody answers"}) ==

@@ -1,7 +1,7 @@
 // Find: the meaning of an id or a URL, its life across the log topics, and its client at any time of the history
 // window. The address contains the search.
 import { asked } from '../asked.js';
-import { h, head, panel, table, tiles, word } from '../dom.js';
+import { h, head, only, panel, table, tiles, word } from '../dom.js';
 import { count, moment, time } from '../format.js';
 import { findAt, link, recordLink } from '../parts.js';
 import { address, go, routeNow } from '../route.js';
@@ -100,6 +100,16 @@ function clientTiles(found) {
         ['Expired', count(ended('expired')), 'TTL over before it acknowledged']);
 }
 
+/**
+ * The POSTs to an endpoint URL that endpoints refused of late, with the sentence that the sender got.
+ * @param {import('../types.js').Refused[]|undefined} refused
+ */
+function refusedPanel(refused) {
+    if (!refused) return null;
+    const rows = refused.map((one) => h('tr', {}, h('td', {}, time(one.at)), h('th', { scope: 'row' }, `${one.status} ${one.problem}`), h('td', { class: 'wide' }, one.message), h('td', { class: 'num' }, count(one.count)), h('td', {}, one.by)));
+    return panel('Refused POSTs of the last hour', table([{ title: 'Last at' }, { title: 'Answer' }, { title: 'What its sender got to read' }, { title: 'Times', class: 'num' }, { title: 'Endpoint' }], rows, 'Refused POSTs to this endpoint URL', 'None is known. Each endpoint keeps a sample, by sender.'));
+}
+
 /** @param {Found} answer */
 function clientLink(answer) {
     const step = answer.trace?.steps.find((one) => one.offset !== null && ['notifications', 'subscriptions'].includes(one.topic) && one.what !== 'home');
@@ -112,7 +122,7 @@ function parts(sought, answer) {
         h('dl', { class: 'facts' }, ...answer.facts.flatMap((fact) => [h('dt', {}, fact.name), h('dd', { class: 'mono' }, fact.name === 'partition' ? link(address(['log', 'notifications', fact.value]), fact.value) : fact.value)])),
         isClient(answer) ? null : clientLink(answer));
     if (!isClient(answer)) return [facts, timeLine(answer), clientAt(sought, answer)];
-    return [facts, ...(answer.trace ? [clientTiles(answer), messagesPanel(answer.trace.steps)] : []), clientAt(sought, answer), timeLine(answer)];
+    return [facts, ...only([refusedPanel(answer.refused)]), ...(answer.trace ? [clientTiles(answer), messagesPanel(answer.trace.steps)] : []), clientAt(sought, answer), timeLine(answer)];
 }
 
 /** @type {import('../types.js').Page} */

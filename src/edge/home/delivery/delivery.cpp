@@ -92,7 +92,10 @@ bool Delivery::fold(const core::RecordView& record, const core::NotificationAcce
         context_.times.append_to_frame->Observe(std::max(late.count(), 0.0));  // clocks differ
     }
     if (effects.frames.empty()) report(tracked, core::Milestone::stored);
-    if (ttl_zero) await_ack(message.key, tracked);
+    if (ttl_zero) {
+        await_ack(message.key, tracked);
+        context_.sessions.remember(message.key, context_.clock.mono());
+    }
     send(*session, std::move(effects), live_report(tracked, record.time));
     if (!session->live()) blocked_.insert(message.uaid);
     return !ttl_zero;
@@ -182,6 +185,7 @@ void Delivery::send_awaiting(const Session& session) {
     for (auto& one : awaiting_) {
         if (one.client != session.uaid) continue;
         await_ack(one.message, one.tracked);
+        context_.sessions.remember(one.message, context_.clock.mono());
         context_.outbox.frame(session.id, std::move(one.text), one.message,
                               live_report(one.tracked, one.appended));
         ++delivered_;

@@ -181,6 +181,13 @@ void TombstoneOutbox::publish(Entry& entry) {
     if (const auto code = codes_.find(pending.key); code != codes_.end()) {
         core::add_client_code(tombstone, code->second);
     }
+    if (pending.reason == core::FinishReason::expired) {
+        if (const auto sent = context_.sessions.sent(pending.uaid, pending.key)) {
+            tombstone.headers.push_back(
+                {core::kSentHeader,
+                 std::string{sent->acked ? core::kSentAcked : core::kSentUnanswered}});
+        }
+    }
     context_.publisher.publish(
         {log::Topic::kNotifications, partition_}, std::move(tombstone),
         lifetime_.guard([this, key = pending.key](const core::Result<log::Appended>& result) {

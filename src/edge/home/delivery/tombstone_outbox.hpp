@@ -7,6 +7,7 @@
 #include "core/lifetime.hpp"
 #include "core/partition.hpp"
 #include "edge/home/delivery/outcomes.hpp"
+#include "edge/home/session/sessions.hpp"
 #include "log/event_log.hpp"
 #include "records/events.hpp"
 #include "store/edge_store.hpp"
@@ -59,6 +60,7 @@ public:
         /// Receives the milestones of tracked messages; null: none.
         core::MilestoneSink* milestones;
         Outcomes& outcomes;  ///< reports how messages with a receipt ended
+        Sessions& sessions;  ///< know whether an expired message was sent
         /// The log has the tombstone (called once per pending tombstone).
         std::function<void(const store::PendingTombstone&)> durable;
     };

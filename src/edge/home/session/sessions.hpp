@@ -4,15 +4,27 @@
 #include "edge/home/session/session.hpp"
 
 #include <cstddef>
+#include <deque>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 namespace beckon::edge {
 
-/// The sessions of one partition: at most one for each UAID.
+/// The sessions of one partition: at most one for each UAID. For people it also remembers, in
+/// memory, messages that were sent and that no session waits for: those that a session left
+/// unanswered, and those with TTL 0.
 class Sessions {
 public:
+    /// Messages that are remembered, and how many of them one session may leave.
+    static constexpr std::size_t kRememberedMax = 1'024;
+    static constexpr std::size_t kLeftMax = 64;
+    struct Sent {
+        core::MonoTime at{};
+        bool acked = false;
+    };
+
     explicit Sessions(const SessionLimits& limits) : limits_(limits) {}
 
     /// Begins a session of a UAID that has none. `offered`: the UAID that the front knows the
@@ -40,6 +52,9 @@ public:
     void erase(const core::Uaid& uaid) {
         const auto at = by_uaid_.find(uaid);
         if (at == by_uaid_.end()) return;
+        for (const auto& [message, sent] : at->second.oldest_sent(kLeftMax)) {
+            remember(message, sent);
+        }
         renamed_.erase(at->second.id);
         by_uaid_.erase(at);
     }
@@ -56,6 +71,27 @@ public:
         return out;
     }
 
+    void remember(const core::MessageKey& message, core::MonoTime sent) {
+        if (!sent_before_.insert_or_assign(message, Sent{.at = sent}).second) return;
+        in_order_.push_back(message);
+        if (in_order_.size() <= kRememberedMax) return;
+        sent_before_.erase(in_order_.front());
+        in_order_.pop_front();
+    }
+    void acknowledged(const core::MessageKey& message) {
+        if (const auto at = sent_before_.find(message); at != sent_before_.end()) {
+            at->second.acked = true;
+        }
+    }
+    /// nullopt: it was not sent by this process, or so long ago that others were since.
+    std::optional<Sent> sent(const core::Uaid& client, const core::MessageKey& message) const {
+        if (const auto session = by_uaid_.find(client); session != by_uaid_.end()) {
+            if (const auto at = session->second.sent_at(message)) return Sent{.at = *at};
+        }
+        const auto before = sent_before_.find(message);
+        return before == sent_before_.end() ? std::nullopt : std::optional{before->second};
+    }
+
     std::size_t size() const { return by_uaid_.size(); }
     auto begin() const { return by_uaid_.begin(); }
     auto end() const { return by_uaid_.end(); }
@@ -65,6 +101,8 @@ private:
     std::unordered_map<core::Uaid, Session> by_uaid_;
     /// Sessions that got another UAID than they offered: their front may not know yet.
     std::map<SessionId, core::Uaid> renamed_;
+    std::unordered_map<core::MessageKey, Sent> sent_before_;
+    std::deque<core::MessageKey> in_order_;  ///< of sent_before_, the oldest first
 };
 
 }  // namespace beckon::edge

@@ -392,3 +392,17 @@ TEST_CASE("a session is found by its id, under both of its UAIDs", "[session]") 
     CHECK(sessions.find(id, offered) == nullptr);
     CHECK(sessions.size() == 0);
 }
+
+TEST_CASE("the messages that were sent last are remembered, and no more", "[session]") {
+    Sessions sessions{{}};
+    const core::Uaid uaid{core::random_uuid4()};
+    std::vector<core::MessageKey> keys;
+    for (std::size_t i = 0; i <= Sessions::kRememberedMax; ++i) {
+        keys.push_back(core::new_message_key(core::Timestamp{std::chrono::milliseconds{i}}));
+        sessions.remember(keys.back(), core::MonoTime{std::chrono::seconds{i}});
+        sessions.remember(keys.back(), core::MonoTime{std::chrono::seconds{i}});
+    }
+    CHECK_FALSE(sessions.sent(uaid, keys.front()));
+    CHECK(sessions.sent(uaid, keys[1])->at == core::MonoTime{1s});
+    CHECK(sessions.sent(uaid, keys.back()));
+}

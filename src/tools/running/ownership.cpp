@@ -1,0 +1,39 @@
+#include "tools/running/ownership.hpp"
+
+#include "core/json_text.hpp"
+#include "tools/running/ops_client.hpp"
+
+namespace beckon::tools {
+
+namespace {
+
+constexpr std::chrono::milliseconds kTimeout{10'000};
+constexpr long kOk = 200;
+
+/// The report of the standalone, which does not stand in its log.
+std::optional<cluster::ProcessRecord> standalone(const app::Config& config) {
+    const auto reply = ask_ops_port(config.ops, "/process");
+    if (reply.status != kOk) return std::nullopt;
+    const auto value = core::json_text(reply.body);
+    core::RecordView record;
+    record.key = "process/standalone/self";
+    record.value = value;
+    return cluster::decode_process(record);
+}
+
+}  // namespace
+
+std::vector<console::RefusedFacts> refused_posts(ToolLog& log, const app::Config& config,
+                                                 const std::string& url) {
+    Ownership ownership{{.partitions = log.control().partitions, .unreported = log.unreported()},
+                        log.log()};
+    if (log.unreported() == console::Unreported::alive) {
+        if (const auto report = standalone(config)) ownership.view().tell(*report);
+    } else if (const auto read = ownership.read(kTimeout); !read) {
+        throw app::StartupError(read.error().message);
+    }
+    const auto token = url.substr(0, url.find_first_of("?#"));
+    return ownership.view().refused(token.substr(token.rfind('/') + 1));
+}
+
+}  // namespace beckon::tools
