@@ -34,10 +34,10 @@ std::size_t Window::bytes_limit() const {
 std::size_t Window::capacity(core::MonoTime now) {
     if (not_durable_.size() >= limits_.acked_not_durable) return 0;
     free_old(now);
-    if (counted_ >= limits_.messages_max || sent_.size() >= limits_.unacked()) return 0;
+    if (counted_ >= limits_.messages_max || sent_.size() >= limits_.unacked) return 0;
     if (counted_ > 0 && bytes_ >= bytes_limit()) return 0;
     const auto most = bytes_ < limits_.bytes ? limits_.messages_max : limits_.messages_min;
-    return std::min(most - counted_, limits_.unacked() - sent_.size());
+    return std::min(most - counted_, limits_.unacked - sent_.size());
 }
 
 /// Half of the least number of messages, and, where bytes are scarce, an eighth of them: else each

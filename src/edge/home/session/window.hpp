@@ -27,7 +27,7 @@ struct WindowLimits {
     std::size_t bytes_max = 512U << 10;
     /// Messages without an answer, also those that no longer count for the window: a client that
     /// never acknowledges gets ten of the least windows, or two of the largest, and no more.
-    std::size_t unacked() const { return std::max(10 * messages_min, 2 * messages_max); }
+    std::size_t unacked = 512;
     /// Acknowledged messages whose tombstones the log does not have yet.
     std::size_t acked_not_durable = 1'000;
     /// A message that is unacknowledged for so long no longer counts for the window.
