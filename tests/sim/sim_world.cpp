@@ -65,6 +65,7 @@ SimWorld::SimWorld(std::uint64_t seed, Clocks clocks, bool prints)
     auto& window = edge_options_.window;
     window.messages_min = 1 + seed % 5;
     window.messages_max = window.messages_min + seed % 7;
+    window.unacked = std::max(10 * window.messages_min, 2 * window.messages_max);
     window.bytes = 300 * (1 + seed % 11);
     edge_options_.standbys = static_cast<int>(below(3));
     if (narrow) edge_options_.mailbox_max = 2 + below(6);

@@ -75,6 +75,8 @@ public:
         options.window.messages_min = options_.delivery_window;
         options.window.messages_max =
             std::max(options_.delivery_window_max, options_.delivery_window);
+        options.window.unacked =
+            std::max(10 * options.window.messages_min, 2 * options.window.messages_max);
         options.window.bytes = options.window.bytes_max = options_.delivery_window_bytes;
         options.pending = options_.pending;
         options.channels_per_client = options_.channels_per_client;

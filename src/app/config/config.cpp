@@ -382,7 +382,7 @@ std::vector<Setting> test_settings(Config& c) {
                          milliseconds{0}, milliseconds{60'000}, ""),
         duration_setting("test.broadcasts_interval", c.edge.broadcasts_interval, milliseconds{100},
                          milliseconds{60'000}, ""),
-        number_setting("test.retry_workers", c.retry_workers, {1, 10'000}, ""),
+        number_setting("test.retry_workers", c.retry_workers, {0, 10'000}, ""),
         origin_setting("test.fcm_url", c.retry.fcm_url, ""),
         origin_setting("test.apns_url", c.retry.apns_url, ""),
     };

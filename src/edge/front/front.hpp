@@ -91,7 +91,8 @@ public:
     static constexpr std::uint64_t kMoveTicks = 250;
     /// Clients that are attached again in one tick.
     static constexpr std::size_t kTickBudget = 4'096;
-    /// Clients that are checked, and notified, at once and in one tick after a broadcast has changed.
+    /// Clients that are checked, and notified, at once and in one tick after a broadcast has
+    /// changed.
     static constexpr std::size_t kPassBudget = 8'192;
     static constexpr std::size_t kNotifyBudget = 512;
 

@@ -43,7 +43,7 @@ TEST_CASE("secrets are masked, and a warning names the promise that is given up"
 TEST_CASE("a setting for tests is in no reference, and is printed where it is set", "[config]") {
     Config config;
     Sources sources;
-    CHECK_THAT(config_reference(), !Catch::Contains("test."));
+    CHECK_THAT(config_reference(), !Catch::Contains("`test."));
     CHECK_THAT(print_config(config, sources), !Catch::Contains("hello_timeout"));
     REQUIRE(apply({{"test.hello_timeout", "7s", "x"}}, config, sources).empty());
     CHECK_THAT(print_config(config, sources),

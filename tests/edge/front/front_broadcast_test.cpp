@@ -56,9 +56,7 @@ TEST_CASE("a change is sent to its followers, and to nobody else", "[edge][front
     world.front.gone(gone);
     world.sockets.take();
     world.front.broadcasts(known({{"a", "2"}, {"b", "1"}}));
-    CHECK(world.front.wants_tick());
-    world.front.tick();
-    CHECK(!world.front.wants_tick());
+    CHECK(!world.front.wants_tick());  // a few get it at once
     REQUIRE(world.sockets.sent.size() == 1);
     CHECK(world.sockets.sent[0] == std::pair{&one, edge::broadcast_frame(R"("a":"2")")});
 }
@@ -95,7 +93,8 @@ TEST_CASE("10,000 clients are notified in under a second, no tick too many",
     world.sockets.take();
     world.front.broadcasts(known({{"a", "2"}}));
     int ticks = 0;
-    std::size_t reported = 0;
+    std::size_t reported = world.sockets.take().size();
+    CHECK(reported == edge::Front::kNotifyBudget);
     for (; world.front.wants_tick(); ++ticks) {
         world.front.tick();
         const auto now = world.sockets.take().size();

@@ -3,7 +3,6 @@
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
