@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "core/contain.hpp"
 #include "core/descriptors.hpp"
+#include "rocks/default_files.hpp"
 #include "rocks/directory.hpp"
 #include "rocks/error.hpp"
 #include "rocks/options.hpp"
@@ -55,12 +56,14 @@ rocksdb::BlockBasedTableOptions table_options(FamilyKind kind,
     return table;
 }
 
-rocksdb::DBOptions db_options(const DatabaseOptions& settings) {
+rocksdb::DBOptions db_options(const DatabaseOptions& settings, rocksdb::Env* env) {
     auto options = rocks::db_options({.folder = "store",
                                       .directory = settings.directory,
                                       .memory = settings.memory,
-                                      .env = settings.env});
+                                      .env = env});
     options.max_total_wal_size = kWalBytesMax;
+    // A write-ahead file that went missing or lost its synced end must not pass for a short one.
+    options.track_and_verify_wals_in_manifest = true;
     options.wal_bytes_per_sync = 1U << 20;
     // A shard that waits for another's write sleeps at once: there are few cores, all wanted.
     options.enable_write_thread_adaptive_yield = false;
@@ -191,7 +194,13 @@ core::Result<std::string> Database::write_identity() {
 }
 
 rocksdb::Status Database::open_files() {
-    auto db_settings = db_options(options_);
+    mark_.emplace(
+        rocks::HighWaterMark::Options{.directory = options_.directory,
+                                      .env = options_.env ? options_.env : rocks::default_env()});
+    if (const auto missing = mark_->missing_files(); !missing.empty()) {
+        return rocksdb::Status::Corruption(missing);
+    }
+    auto db_settings = db_options(options_, mark_->env());
     db_settings.listeners.push_back(flushes_first_);
     std::vector<std::string> names;
     const std::string path = options_.directory.string();

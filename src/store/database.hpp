@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "rocks/high_water_mark.hpp"
 #include "rocks/memory.hpp"
 #include "rocks/resume.hpp"
 #include "rocks/slice.hpp"
@@ -124,6 +125,7 @@ private:
     core::SystemClock host_clock_;
     std::shared_ptr<FoldTimes> fold_times_;
     std::shared_ptr<rocksdb::CompactionFilterFactory> filter_;
+    std::optional<rocks::HighWaterMark> mark_;
     std::unique_ptr<rocksdb::DB> db_;
     std::vector<std::pair<std::string, Family>> families_;  ///< by name
     std::vector<std::pair<std::string, Family>> others_;

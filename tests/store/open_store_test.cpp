@@ -107,21 +107,33 @@ TEST_CASE("a directory that cannot be made or written is unavailable, with its p
 
 namespace {
 
-enum class Damage { manifest, manifest_gone, current, table, table_gone };
+enum class Damage {
+    manifest,
+    manifest_cut,
+    manifest_gone,
+    current,
+    current_gone,
+    table,
+    table_gone
+};
 
 /// Does it to all files of a store that begin or end with the name.
 void damage(const fs::path& directory, Damage how) {
     const bool tables = how == Damage::table || how == Damage::table_gone;
+    const bool of_current = how == Damage::current || how == Damage::current_gone;
     int struck = 0;
     for (const auto& file : fs::directory_iterator{directory}) {
         const auto name = file.path().filename().string();
         if (tables ? !name.ends_with(".sst")
-                   : !name.starts_with(how == Damage::current ? "CURRENT" : "MANIFEST")) {
+                   : !name.starts_with(of_current ? "CURRENT" : "MANIFEST")) {
             continue;
         }
         ++struck;
-        if (how == Damage::manifest_gone || how == Damage::table_gone) {
+        if (how == Damage::manifest_gone || how == Damage::current_gone ||
+            how == Damage::table_gone) {
             fs::remove(file);
+        } else if (how == Damage::manifest_cut) {
+            fs::resize_file(file, fs::file_size(file) - 3);
         } else {
             std::ofstream{file.path(), std::ios::trunc} << "these are not its bytes";
         }
@@ -132,8 +144,9 @@ void damage(const fs::path& directory, Damage how) {
 }  // namespace
 
 TEST_CASE("a store whose files are damaged is set aside, and the log says why", "[store]") {
-    const auto how = GENERATE(Damage::manifest, Damage::manifest_gone, Damage::current,
-                              Damage::table, Damage::table_gone);
+    const auto how =
+        GENERATE(Damage::manifest, Damage::manifest_cut, Damage::manifest_gone, Damage::current,
+                 Damage::current_gone, Damage::table, Damage::table_gone);
     CAPTURE(static_cast<int>(how));
     EdgeFixture f;
     f.put(1, "m1");

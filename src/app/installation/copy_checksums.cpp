@@ -4,9 +4,12 @@
 #include "core/handle.hpp"
 #include "core/logger.hpp"
 #include "core/setup_error.hpp"
+#include "log/embedded/embedded_log.hpp"
+#include "rocks/directory.hpp"
 
 #include <array>
 #include <fstream>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -20,6 +23,8 @@ namespace {
 
 constexpr std::size_t kReadBytes = 1U << 20;
 constexpr std::size_t kHexBytes = 64;
+constexpr const char* kLog = "log";
+constexpr std::array kStores = {"edge", "endpoint", "reliability"};
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 /// Between the sum and the name: binary mode.
 constexpr std::string_view kBetween = " *";
@@ -49,6 +54,35 @@ void verify(const fs::path& data, const Checksum& sum) {
         refuse(data,
                "its file " + sum.file.string() + " is not as it was when the backup was made");
     }
+}
+
+/// RocksDB would read them as files of the copy.
+void refuse_files_of_another_time(const fs::path& data, const std::set<fs::path>& named) {
+    for (const auto& entry : fs::directory_iterator(data / kLog)) {
+        const auto file = fs::path{kLog} / entry.path().filename();
+        if (named.contains(file) || file.filename() == "LOCK") continue;
+        throw core::SetupError("the backup in " + data.string() +
+                               " was copied over other data: its file " + file.string() +
+                               " is not of the backup. Remove the directory, and copy the backup "
+                               "to that place again");
+    }
+}
+
+void verify_files(const fs::path& data, std::istream& checksums) {
+    std::set<fs::path> named;
+    for (std::string line; std::getline(checksums, line);) {
+        const auto sum = parse(data, line);
+        verify(data, sum);
+        named.insert(sum.file);
+    }
+    if (named.empty()) refuse(data, std::string{kChecksums} + " is empty");
+    refuse_files_of_another_time(data, named);
+    std::error_code error;
+    if (!fs::remove(data / kChecksums, error)) {
+        throw StartupError("cannot remove " + (data / kChecksums).string() + ": " +
+                           error.message());
+    }
+    core::log_info("app", "backup_verified", {{"data", data.string()}, {"files", named.size()}});
 }
 
 }  // namespace
@@ -81,18 +115,14 @@ void write_checksums(const fs::path& copy, const std::vector<Checksum>& sums) {
     if (!out.flush()) throw StartupError("cannot write " + (copy / kChecksums).string());
 }
 
-void verify_copy(const fs::path& data) {
-    std::ifstream in{data / kChecksums};
-    if (!in) return;
-    std::size_t files = 0;
-    for (std::string line; std::getline(in, line); ++files) verify(data, parse(data, line));
-    if (files == 0) refuse(data, std::string{kChecksums} + " is empty");
-    std::error_code error;
-    if (!fs::remove(data / kChecksums, error)) {
-        throw StartupError("cannot remove " + (data / kChecksums).string() + ": " +
-                           error.message());
+void accept_copy(const fs::path& data) {
+    if (std::ifstream checksums{data / kChecksums}; checksums) verify_files(data, checksums);
+    if (!log::is_copy(data / kLog)) return;
+    for (const auto* store : kStores) {
+        if (!fs::exists(data / store)) continue;
+        const auto moved = rocks::set_aside(data / store, "the log is a copy of an earlier time");
+        if (!moved) throw StartupError(moved.error().message);
     }
-    core::log_info("app", "backup_verified", {{"data", data.string()}, {"files", files}});
 }
 
 }  // namespace beckon::app

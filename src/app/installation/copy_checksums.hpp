@@ -23,8 +23,10 @@ std::string sha256_of(const std::filesystem::path& file);
 void write_checksums(const std::filesystem::path& copy, const std::vector<Checksum>& sums);
 
 /// Before the first use of a data directory that was a backup: checks its files, then removes
-/// CHECKSUMS, since they change from now on. Nothing without that file. Blocks for as long as it
-/// takes to read all. Throws core::SetupError that names the file which is missing or differs.
-void verify_copy(const std::filesystem::path& data);
+/// CHECKSUMS, since they change from now on. Stores that are in it were folded from a log that went
+/// on, and are set aside. Nothing in any other directory. Blocks for as long as it takes to read
+/// all. Throws core::SetupError that names a file of the log that is missing, differs, or is not of
+/// the backup.
+void accept_copy(const std::filesystem::path& data);
 
 }  // namespace beckon::app

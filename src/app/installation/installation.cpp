@@ -31,7 +31,7 @@ Installation::Installation(Config& config) {
                            "another directory, --kafka-servers the brokers)");
     }
     directory_ = std::make_unique<DataDirectory>(config.data);
-    verify_copy(config.data);
+    accept_copy(config.data);
     config.embedded.directory = config.data / "log";
     config.embedded.clock = &clock_;
     config.embedded.clock_is_disciplined = core::host_clock_is_disciplined;

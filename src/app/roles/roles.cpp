@@ -400,7 +400,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     check_start(config, Reader::standalone);
     auto keys = find_key_ring(config, options.new_log);
     const DataDirectory directory{config.data};
-    verify_copy(config.data);
+    accept_copy(config.data);
     use_self_made_certificate(config);
     Process process{config};
     await_disk_space(config.data, process.health, signals);

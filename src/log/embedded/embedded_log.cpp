@@ -6,6 +6,7 @@
 #include "log/batching/senders.hpp"
 #include "log/clock_ahead.hpp"
 #include "log/embedded/cleaner.hpp"
+#include "log/embedded/damage.hpp"
 #include "log/embedded/group_offsets.hpp"
 #include "log/embedded/log_time.hpp"
 #include "log/embedded/meta_keys.hpp"
@@ -97,25 +98,14 @@ public:
         const auto boot = storage_.get(Family::meta, meta::kBoot);
         same_boot_ =
             boot && !config_.boot_id.empty() && *boot == config_.boot_id && !storage_.is_copy();
-        check_damage();
         if (storage_.get(Family::meta, meta::kLayout)) restore_partitions();
         begin_unclean();
         return time_left();
     }
 
 private:
-    void check_damage() {
-        const auto whole_pages = storage_.get(Family::meta, meta::kWholePages);
-        storage_.check_damage({.clean = storage_.get(Family::meta, meta::kClean).has_value(),
-                               .same_boot = same_boot_,
-                               .whole_pages = whole_pages && *whole_pages == "1"});
-    }
-
     void restore_partitions() {
         const bool clean = storage_.get(Family::meta, meta::kClean).has_value();
-        if (!clean && storage_.write_ahead_lost()) {
-            damaged(config_, "its write-ahead files (*.log) are missing");
-        }
         if (!clean) core::log_info("log", "unclean_stop_recovered");
         if (same_boot_ && !clean) read_committed();
         const std::string blocks(1, meta::kBlock);
@@ -181,13 +171,11 @@ private:
     /// From here on the log counts as not cleanly stopped, even if the write-ahead log is lost.
     void begin_unclean() {
         Batch batch;
-        const std::string whole_pages = storage_.writes_whole_pages() ? "1" : "0";
         must(config_, storage_.write(batch, true, [&](Batch& b) {
             b.put(Family::meta, meta::kLayout,
                   std::to_string(kFormat) + " " + std::to_string(config_.partitions));
             b.erase(Family::meta, meta::kClean);
             b.put(Family::meta, meta::kBoot, config_.boot_id);
-            b.put(Family::meta, meta::kWholePages, whole_pages);
             for (const auto* partition : partitions_.in_use()) {
                 if (partition->reserved_end == 0) continue;
                 b.put(Family::meta, meta::key(meta::kEnd, partition->where()),

@@ -72,6 +72,13 @@ public:
     virtual core::Result<void> copy_to(const std::filesystem::path& directory) = 0;
 };
 
+/// Whether a directory is a copy of a log (copy_to(), or `beckon backup`) that nobody has opened
+/// yet. The log that it was made of may have gone on: its readers are ahead of the copy.
+bool is_copy(const std::filesystem::path& directory);
+inline constexpr const char* kCopyFile = "COPY";  ///< by which a copy is known
+/// Makes a directory that holds the files of a log such a copy. Errors: unavailable.
+core::Result<void> mark_as_copy(const std::filesystem::path& directory);
+
 /// Opens or creates the log. Throws std::runtime_error with one line that names the directory: in
 /// use by another process, cannot be written, made with another partition count, damaged.
 std::unique_ptr<EmbeddedLog> open_embedded_log(const EmbeddedConfig& config);

@@ -12,7 +12,6 @@
 ///   layout              "<format> <partitions>", as text
 ///   clean               there only after a clean stop
 ///   kernel              the boot of the kernel in which the log was last opened, as text
-///   whole_pages         1 if the write-ahead files are written in whole pages
 ///   time                the clock reading of the newest records (log_time.hpp)
 ///   time_gaps           reboots whose length that time does not count (log_time.hpp)
 ///   b ‖ partition       the end of the block of offsets that is reserved
@@ -27,7 +26,6 @@ namespace beckon::log::embedded::meta {
 inline constexpr std::string_view kLayout = "layout";
 inline constexpr std::string_view kClean = "clean";
 inline constexpr std::string_view kBoot = "kernel";
-inline constexpr std::string_view kWholePages = "whole_pages";
 inline constexpr std::string_view kTime = "time";
 inline constexpr std::string_view kTimeGaps = "time_gaps";
 inline constexpr char kBlock = 'b';

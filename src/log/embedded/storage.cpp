@@ -3,12 +3,13 @@
 #include "core/assert.hpp"
 #include "core/logger.hpp"
 #include "log/disk_full.hpp"
+#include "log/embedded/damage.hpp"
 #include "log/embedded/record_format.hpp"
+#include "rocks/default_files.hpp"
 #include "rocks/directory.hpp"
 #include "rocks/error.hpp"
 #include "rocks/options.hpp"
 #include "rocks/slice.hpp"
-#include "rocks/write_ahead_files.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -23,7 +24,6 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
-#include <rocksdb/transaction_log.h>
 #include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
 #include <rocksdb/version.h>
@@ -50,14 +50,6 @@ constexpr std::size_t kDeletionTrigger = 16'384;
 constexpr std::size_t kProbeBytes = 1U << 20;
 /// A copy takes the write-ahead files with it, however long they are: nothing is flushed for it.
 constexpr std::uint64_t kNeverFlush = std::numeric_limits<std::uint64_t>::max();
-/// The file beside a copy that needs no write-ahead file; without it, a copy with none would be
-/// taken for a log that lost them.
-constexpr const char* kAllInTables = "ALL_IN_TABLES";
-/// In a copy, until it is opened: the log that it was made of went on, so that offsets behind its
-/// end have been given out.
-constexpr const char* kCopy = "COPY";
-/// The manifest that RocksDB makes before CURRENT. The first start replaces it by another one.
-constexpr const char* kFirstManifest = "MANIFEST-000001";
 constexpr const char* kNotOpen = "the log's database is not open";
 constexpr std::array<const char*, kFamilies> kFamilyNames = {"default", "records", "latest"};
 
@@ -138,44 +130,10 @@ std::vector<rocksdb::ColumnFamilyDescriptor> families(const EmbeddedConfig& conf
     throw std::runtime_error("cannot open the log in " + directory.string() + ": " + text);
 }
 
-/// RocksDB would take a directory without CURRENT for a new one and begin from nothing. A first
-/// start that ended before CURRENT leaves its first manifest at most; whatever held data has other
-/// files too.
-bool lost_current(const std::filesystem::path& directory) {
-    bool data = false;
-    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-        const auto name = entry.path().filename().string();
-        if (name == "CURRENT") return false;
-        data |= (name.starts_with("MANIFEST-") && name != kFirstManifest) ||
-                name.ends_with(".sst") || name.ends_with(".log");
-    }
-    return data;
-}
-
 void prepare(const std::filesystem::path& directory) {
     if (const auto made = rocks::make_directory(directory); !made) {
         throw std::runtime_error("the log: " + made.error().message);
     }
-    if (lost_current(directory)) {
-        throw std::runtime_error("the log in " + directory.string() +
-                                 " is damaged: its file CURRENT is missing");
-    }
-}
-
-Result<void> write_empty_file(const std::filesystem::path& file) {
-    if (const std::ofstream empty{file}; !empty) {
-        return core::fail(Fault::unavailable, "cannot write " + file.string());
-    }
-    return {};
-}
-
-/// While there is a database there is a write-ahead file, of a name (000012.log) that invites
-/// tidying away. RocksDB takes its absence for an empty one.
-bool has_write_ahead_file(const std::filesystem::path& directory) {
-    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-        if (entry.path().extension() == ".log") return true;
-    }
-    return false;
 }
 
 }  // namespace
@@ -196,47 +154,28 @@ void Batch::erase(Family family, std::string_view key) {
 }
 
 Storage::Storage(const EmbeddedConfig& config) : config_(config) {
-    if (config_.sync == Sync::always && !config_.env) {
-        synced_ = rocks::env_for_synced_writes(config_.directory);
-    }
     BECKON_ASSERT(config_.memory != nullptr, "open_embedded_log() gives it one");
     prepare(config_.directory);
-    const bool had_database = std::filesystem::exists(config_.directory / "CURRENT");
-    const auto all_in_tables = config_.directory / kAllInTables;
-    write_ahead_lost_ = had_database && !has_write_ahead_file(config_.directory) &&
-                        !std::filesystem::exists(all_in_tables);
-    is_copy_ = std::filesystem::exists(config_.directory / kCopy);
-    damage_.emplace(config_.directory);
-    const auto status = open();
-    if (!status.ok()) {
-        damage_->not_opened();
-        refuse(config_.directory, status);
+    is_copy_ = log::is_copy(config_.directory);
+    mark_.emplace(
+        rocks::HighWaterMark::Options{.directory = config_.directory,
+                                      .env = config_.env ? config_.env : rocks::default_env(),
+                                      .marks_writes = true,
+                                      .boot_id = config_.boot_id});
+    if (const auto missing = mark_->missing_files(); !missing.empty()) {
+        throw std::runtime_error("the log in " + config_.directory.string() +
+                                 " is damaged: " + missing);
     }
-    std::error_code ignored;  // it is asked for only where there is no write-ahead file
-    std::filesystem::remove(all_in_tables, ignored);
+    KeptFiles kept{config_.directory};
+    if (const auto status = open(); !status.ok()) refuse(config_.directory, status);
+    const auto missing = mark_->missing_writes(db_->GetLatestSequenceNumber());
+    if (missing > 0) kept.note_missing(missing);
 }
 
 void Storage::forget_copy() {
     std::error_code ignored;  // as long as it is there, offsets are left out
-    std::filesystem::remove(config_.directory / kCopy, ignored);
+    std::filesystem::remove(config_.directory / kCopyFile, ignored);
     is_copy_ = false;
-}
-
-void Storage::check_damage(DamageCheck::Facts facts) {
-    facts.last_sequence = db_->GetLatestSequenceNumber();
-    facts.synced = config_.sync == Sync::always;
-    damage_->opened(facts);
-    damage_.reset();
-}
-
-bool Storage::writes_whole_pages() const {
-    // A file that is written so begins with a page of zeros, any other one is empty.
-    std::unique_ptr<rocksdb::LogFile> file;
-    if (!synced_ || !db_->GetCurrentWalFile(&file).ok()) return false;
-    std::error_code error;
-    const auto size = std::filesystem::file_size(
-        config_.directory / std::filesystem::path{file->PathName()}.filename(), error);
-    return !error && size > 0;
 }
 
 Storage::~Storage() { close(); }
@@ -244,7 +183,7 @@ Storage::~Storage() { close(); }
 Status Storage::open() {
     rocksdb::DB* db = nullptr;
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    const auto options = db_options(config_, synced_ ? synced_.get() : config_.env);
+    const auto options = db_options(config_, mark_->env());
     auto status =
         rocksdb::DB::Open(options, config_.directory.string(), families(config_), &handles, &db);
     if (!status.ok()) return status;
@@ -274,11 +213,15 @@ Result<void> Storage::write(Batch& batch, bool sync, const std::function<void(Ba
     fill(batch);
     rocksdb::WriteOptions options;
     options.sync = sync || batch.require_sync_;
+    // Its writes get numbers behind this one, and may get them behind those of others.
+    const auto before = db_->GetLatestSequenceNumber();
     const auto status = db_->Write(options, &batch.batch_);
     if (!status.ok()) {
         failed_ = true;
         return core::fail(error_of(status));
     }
+    const bool all_synced = config_.sync == Sync::always;
+    if (options.sync || !all_synced) mark_->wrote(before + batch.batch_.Count(), options.sync);
     return {};
 }
 
@@ -289,6 +232,7 @@ Result<void> Storage::flush() {
     options.allow_write_stall = true;  // there are no writes at a start or a stop
     const auto status = db_->Flush(options, {handles_.begin(), handles_.end()});
     if (!status.ok()) return core::fail(error_of(status));
+    mark_->flushed(db_->GetLatestSequenceNumber());
     return {};
 }
 
@@ -300,9 +244,7 @@ Result<void> Storage::copy_to(const std::filesystem::path& directory) {
     const std::unique_ptr<rocksdb::Checkpoint> checkpoint{made};
     if (status.ok()) status = checkpoint->CreateCheckpoint(directory.string(), kNeverFlush);
     if (!status.ok()) return core::fail(error_of(status));
-    if (auto written = write_empty_file(directory / kCopy); !written) return written;
-    if (has_write_ahead_file(directory)) return {};
-    return write_empty_file(directory / kAllInTables);
+    return mark_as_copy(directory);
 }
 
 bool Storage::recover() {
@@ -396,3 +338,19 @@ Result<void> Storage::last(Family family, std::string_view from, std::string_vie
 }
 
 }  // namespace beckon::log::embedded
+
+namespace beckon::log {
+
+bool is_copy(const std::filesystem::path& directory) {
+    return std::filesystem::exists(directory / kCopyFile);
+}
+
+core::Result<void> mark_as_copy(const std::filesystem::path& directory) {
+    const auto file = directory / kCopyFile;
+    if (const std::ofstream empty{file}; !empty) {
+        return core::fail(core::Fault::unavailable, "cannot write " + file.string());
+    }
+    return {};
+}
+
+}  // namespace beckon::log

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/result.hpp"
-#include "log/embedded/damage.hpp"
 #include "log/embedded/embedded_log.hpp"
+#include "rocks/high_water_mark.hpp"
 
 #include <array>
 #include <atomic>
@@ -48,23 +48,14 @@ private:
 /// full. Thread-safe.
 class Storage {
 public:
-    /// Throws std::runtime_error with one line that names the directory.
+    /// Notes and logs writes that are missing (damage.hpp). Throws std::runtime_error with one line
+    /// that names the directory; also where a file is missing that it had.
     explicit Storage(const EmbeddedConfig& config);
     ~Storage();
 
-    /// There was a database in the directory, but without its write-ahead log: writes that were not
-    /// flushed are gone.
-    bool write_ahead_lost() const { return write_ahead_lost_; }
     /// True if copy_to() has made this directory, and forget_copy() was not called since.
     bool is_copy() const { return is_copy_; }
     void forget_copy();
-
-    /// Once, after the constructor: whether write-ahead files were damaged. `facts` but for
-    /// `last_sequence` and `synced`.
-    void check_damage(DamageCheck::Facts facts);
-    /// Its write-ahead file is written in whole pages (rocks/write_ahead_files.hpp). Right after
-    /// the constructor.
-    bool writes_whole_pages() const;
 
     /// Empties `batch`, has it filled, and writes it. `sync`: returns only when it is on disk.
     /// Errors: full (no space), unavailable; after one nothing can be written until recover().
@@ -101,11 +92,9 @@ private:
     }
 
     const EmbeddedConfig config_;
-    std::unique_ptr<rocksdb::Env> synced_;  ///< how files are reached if every write is synced
-    bool write_ahead_lost_ = false;
+    std::optional<rocks::HighWaterMark> mark_;  ///< constant after construction
     bool is_copy_ = false;
-    std::optional<DamageCheck> damage_;  ///< until check_damage()
-    mutable std::shared_mutex mutex_;    ///< exclusive while closing and opening
+    mutable std::shared_mutex mutex_;  ///< exclusive while closing and opening
     std::unique_ptr<rocksdb::DB> db_;
     std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};
     std::shared_mutex writing_;         ///< exclusive in recover(); taken before mutex_

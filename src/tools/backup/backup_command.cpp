@@ -8,6 +8,7 @@
 #include "core/json_text.hpp"
 #include "inspect/backup/backup_service.hpp"
 #include "inspect/log/log_service.hpp"
+#include "log/embedded/embedded_log.hpp"
 #include "net/descriptor.hpp"
 #include "tools/commands.hpp"
 #include "tools/running/ops_client.hpp"
@@ -96,6 +97,21 @@ std::vector<app::Checksum> copy_log(const fs::path& from, const fs::path& to) {
         done += file.file_size();
     }
     sync_to_disk(to);
+    return sums;
+}
+
+/// Of a log that nobody has open; it may go on after the copy.
+std::vector<app::Checksum> copy_log_at_rest(const fs::path& from, const fs::path& to) {
+    auto sums = copy_log(from, to);
+    if (log::is_copy(to)) return sums;
+    if (auto marked = log::mark_as_copy(to); !marked) {
+        throw app::StartupError(marked.error().message);
+    }
+    const auto name = to.filename() / log::kCopyFile;
+    const auto file = to.parent_path() / name;
+    take_owner(file, from);
+    sync_to_disk(file);
+    sums.push_back({app::sha256_of(file), name});
     return sums;
 }
 
@@ -239,8 +255,8 @@ std::vector<app::Checksum> copy_log_of(const app::Config& config, const fs::path
         return copy_log(snapshot.directory(), to);
     }
     const app::DataDirectory held{config.data};
-    app::verify_copy(config.data);
-    return copy_log(config.data / "log", to);
+    app::accept_copy(config.data);
+    return copy_log_at_rest(config.data / "log", to);
 }
 
 /// `beckon backup`: copies the embedded log and the key ring of `config.data` to `target`, which

@@ -44,30 +44,39 @@ std::vector<Read> append_one_by_one(EmbeddedUnderTest& log, int count, std::size
     return written;
 }
 
+std::string content(const fs::path& file) {
+    std::ifstream in{file, std::ios::binary};
+    return {std::istreambuf_iterator<char>{in}, {}};
+}
+
 /// The files as they stand, in a directory that goes with it.
 struct Killed {
     explicit Killed(const EmbeddedUnderTest& log) {
         copy_as_killed(log.config.directory, directory / "log");
     }
 
-    fs::path write_ahead_file() const {
+    fs::path newest(const std::string& part) const {
         fs::path newest;
         for (const auto& entry : fs::directory_iterator(directory / "log")) {
-            if (entry.path().extension() == ".log") newest = std::max(newest, entry.path());
+            if (entry.path().filename().string().find(part) == std::string::npos) continue;
+            newest = std::max(newest, entry.path());
         }
         return newest;
     }
-    std::string content() const {
-        std::ifstream in{write_ahead_file(), std::ios::binary};
-        return {std::istreambuf_iterator<char>{in}, {}};
+    fs::path write_ahead_file() const { return newest(".log"); }
+    fs::path manifest() const { return newest("MANIFEST-"); }
+    fs::path mark() const { return directory / "log" / "HIGH_WATER"; }
+    std::size_t written() const { return fs::file_size(write_ahead_file()); }
+    void change(std::size_t at) const { damage(write_ahead_file(), at); }
+    void zeros(const fs::path& name, std::size_t from, std::size_t size) const {
+        std::fstream file{name, std::ios::binary | std::ios::in | std::ios::out};
+        file.seekp(static_cast<std::streamoff>(from));
+        file << std::string(size, '\0');
     }
-    /// Bytes up to the zeros that are filled ahead.
-    std::size_t written() const { return content().find_last_not_of('\0') + 1; }
-    void change(std::size_t at) const {
-        std::fstream file{write_ahead_file(), std::ios::binary | std::ios::in | std::ios::out};
-        const char byte = static_cast<char>(content().at(at) ^ 0x55);
-        file.seekp(static_cast<std::streamoff>(at));
-        file.put(byte);
+    static void damage(const fs::path& name, std::size_t at) {
+        auto bytes = content(name);
+        bytes.at(at) = static_cast<char>(bytes[at] ^ 0x55);
+        std::ofstream{name, std::ios::binary} << bytes;
     }
     Log open(Sync sync, const std::string& boot) const {
         return std::make_unique<EmbeddedUnderTest>([&](EmbeddedConfig& c) {
@@ -79,6 +88,16 @@ struct Killed {
 
     TempDir directory;
 };
+
+/// Why it does not open; empty: it does.
+std::string why_not(const Killed& killed, const std::string& boot) {
+    try {
+        killed.open(Sync::always, boot);
+    } catch (const std::runtime_error& error) {
+        return error.what();
+    }
+    return "";
+}
 
 bool has_kept_file(const EmbeddedUnderTest& log) {
     for (const auto& entry : fs::directory_iterator(log.config.directory)) {
@@ -95,17 +114,15 @@ TEST_CASE("a damaged byte of a write-ahead file is noticed, and the file is kept
     EmbeddedUnderTest log{with(sync)};
     append_one_by_one(log, 20, 300);
     const Killed killed{log};
-    const auto at = killed.written() / 2;
-    killed.change(at);
+    killed.change(killed.written() / 2);
 
     const auto again = killed.open(sync, "boot 1");
     CHECK(read_all(*again, kWhere).size() < 20);
     const auto damage = again->embedded->damage();
     REQUIRE(damage.size() == 1);
-    const auto name = killed.write_ahead_file().filename().string();
-    CHECK_THAT(damage[0], Contains("of " + name + " are damaged") && Contains("were not read"));
-    std::ifstream kept{again->config.directory / (name + ".damaged"), std::ios::binary};
-    CHECK(std::string{std::istreambuf_iterator<char>{kept}, {}} == killed.content());
+    const auto name = killed.write_ahead_file().filename().string() + ".damaged";
+    CHECK_THAT(damage[0], Contains("are not in the write-ahead files any more") && Contains(name));
+    CHECK(content(again->config.directory / name) == content(killed.write_ahead_file()));
 
     again->close();
     again->open();
@@ -114,6 +131,7 @@ TEST_CASE("a damaged byte of a write-ahead file is noticed, and the file is kept
     fs::remove(again->config.directory / "DAMAGED");
     again->open();
     CHECK(again->embedded->damage().empty());
+    CHECK_FALSE(has_kept_file(*again));
 }
 
 TEST_CASE("wherever a byte is damaged, nothing is missing without a word", "[embedded]") {
@@ -125,9 +143,7 @@ TEST_CASE("wherever a byte is damaged, nothing is missing without a word", "[emb
     std::mt19937 random{7};
     for (int round = 0; round < 8; ++round) {
         const Killed killed{log};
-        // What stands behind another write was on the disk before; of the last ones nobody knows
-        // that after a power loss.
-        const auto at = random() % (killed.written() - 3 * (size + 200));
+        const auto at = random() % killed.written();
         CAPTURE(at);
         killed.change(at);
         const auto again = killed.open(Sync::always, boot);
@@ -137,60 +153,58 @@ TEST_CASE("wherever a byte is damaged, nothing is missing without a word", "[emb
     }
 }
 
+TEST_CASE("wherever a write-ahead file is cut, nothing is missing without a word", "[embedded]") {
+    const std::string boot = GENERATE("boot 1", "boot 2");
+    EmbeddedUnderTest log{with(Sync::always)};
+    const auto written = append_one_by_one(log, 20, 2'000);
+    const std::size_t bytes = GENERATE(0U, 4'096U, 20'001U, 1U << 20);
+    CAPTURE(boot, bytes);
+    const Killed killed{log};
+    fs::resize_file(killed.write_ahead_file(), std::min(bytes, killed.written() - 1));
+    const auto again = killed.open(Sync::always, boot);
+    CHECK(read_all(*again, kWhere).size() < 20);
+    CHECK(again->embedded->damage().size() == 1);
+}
+
 TEST_CASE("a page of zeros in the middle of a write-ahead file is noticed", "[embedded]") {
     EmbeddedUnderTest log{with(Sync::always)};
     append_one_by_one(log, 20, 2'000);
     const Killed killed{log};
-    std::fstream file{killed.write_ahead_file(), std::ios::binary | std::ios::in | std::ios::out};
-    file.seekp(8'192);
-    file << std::string(4'096, '\0');
-    file.close();
+    killed.zeros(killed.write_ahead_file(), 8'192, 4'096);
     CHECK(killed.open(Sync::always, "boot 2")->embedded->damage().size() == 1);
 }
 
-TEST_CASE("a write-ahead file of whole pages that was cut within a write is noticed",
-          "[embedded]") {
-    EmbeddedUnderTest log{with(Sync::always)};
-    append_one_by_one(log, 20, 2'000);
-    const Killed killed{log};
-    fs::resize_file(killed.write_ahead_file(), 20'001);
-    const auto again = killed.open(Sync::always, "boot 2");
-    CHECK(read_all(*again, kWhere).size() < 20);
-    REQUIRE(again->embedded->damage().size() == 1);
-    CHECK_THAT(again->embedded->damage()[0], Contains("the file was cut"));
-}
-
-TEST_CASE("what a crash leaves at the end of a write-ahead file is no damage", "[embedded]") {
+TEST_CASE("the end of a write that a crash interrupted is no damage", "[embedded]") {
     const auto sync = GENERATE(Sync::always, Sync::never);
     const std::string boot = GENERATE("boot 1", "boot 2");
     CAPTURE(static_cast<int>(sync), boot);
     EmbeddedUnderTest log{with(sync)};
-    const auto written = append_one_by_one(log, 5, 9'000);
-    const auto is_whole = [&](const Killed& killed) {
-        const auto again = killed.open(sync, boot);
-        const auto read = read_all(*again, kWhere);
-        CHECK(again->embedded->damage().empty());
-        CHECK_FALSE(has_kept_file(*again));
-        return read == written;
-    };
-    CHECK(is_whole(Killed{log}));
-    // The last write was interrupted: of its pages only the first ones are on the disk.
+    auto written = append_one_by_one(log, 5, 9'000);
+    const Killed before{log};
+    append(log, kWhere, {record("never answered", std::string(9'000, 'x'))});
     const Killed killed{log};
-    const auto end = killed.written() / 4'096 * 4'096;
-    std::fstream file{killed.write_ahead_file(), std::ios::binary | std::ios::in | std::ios::out};
-    file.seekp(static_cast<std::streamoff>(end));
-    file << std::string(killed.written() - end, '\0');
-    file.close();
-    CHECK_FALSE(is_whole(killed));
-    if (sync == Sync::never) return;
-    // Or only the last ones, after a power loss: a page in between was not written.
-    if (boot == "boot 1") return;
-    const Killed holed{log};
-    std::fstream other{holed.write_ahead_file(), std::ios::binary | std::ios::in | std::ios::out};
-    other.seekp(static_cast<std::streamoff>(end - 4'096));
-    other << std::string(4'096, '\0');
-    other.close();
-    CHECK_FALSE(is_whole(holed));
+    // The mark is written once the write is whole.
+    fs::copy_file(before.mark(), killed.mark(), fs::copy_options::overwrite_existing);
+    SECTION("it was written, and not answered") { written = read_all(log, kWhere); }
+    SECTION("its last pages are missing") {
+        fs::resize_file(killed.write_ahead_file(), killed.written() / 4'096 * 4'096);
+    }
+    SECTION("a page in between is missing, as after a power loss") {
+        killed.zeros(killed.write_ahead_file(), killed.written() / 4'096 * 4'096 - 4'096, 4'096);
+    }
+    const auto again = killed.open(sync, boot);
+    CHECK(read_all(*again, kWhere) == written);
+    CHECK(again->embedded->damage().empty());
+    CHECK_FALSE(has_kept_file(*again));
+}
+
+TEST_CASE("writes that were not synced may be missing after a reboot", "[embedded]") {
+    EmbeddedUnderTest log{with(Sync::never)};
+    append_one_by_one(log, 5, 300);
+    const Killed killed{log};
+    fs::resize_file(killed.write_ahead_file(), 300);
+    CHECK(killed.open(Sync::never, "boot 2")->embedded->damage().empty());
+    CHECK(killed.open(Sync::never, "boot 1")->embedded->damage().size() == 1);
 }
 
 TEST_CASE("damage of write-ahead files that no record needs is none", "[embedded]") {
@@ -206,4 +220,63 @@ TEST_CASE("damage of write-ahead files that no record needs is none", "[embedded
     log.open();
     CHECK(read_all(log, kWhere) == written);
     CHECK(log.embedded->damage().empty());
+}
+
+TEST_CASE("without its newest write-ahead file a log does not start", "[embedded]") {
+    const std::string boot = GENERATE("boot 1", "boot 2");
+    EmbeddedUnderTest log{with(Sync::always)};
+    append_one_by_one(log, 5, 300);
+    const Killed killed{log};
+    const auto file = killed.write_ahead_file();
+    fs::rename(file, file.string() + ".away");
+    std::ofstream{killed.directory / "log" / "000001.log"};  // an older one is no help
+    CHECK_THAT(why_not(killed, boot), Contains("is damaged: its write-ahead file " +
+                                               file.filename().string() + " is missing"));
+    fs::rename(file.string() + ".away", file);
+    CHECK(why_not(killed, boot).empty());
+}
+
+TEST_CASE("a manifest that is not as it was ends the start", "[embedded]") {
+    EmbeddedUnderTest log{with(Sync::always)};
+    append_one_by_one(log, 5, 300);
+    const Killed killed{log};
+    const auto size = fs::file_size(killed.manifest());
+    SECTION("cut anywhere") {
+        for (std::size_t cut = 1; cut < size; cut += 1 + size / 16) {
+            CAPTURE(cut);
+            const Killed one{log};
+            fs::resize_file(one.manifest(), size - cut);
+            CHECK_THAT(why_not(one, "boot 2"), Contains("is damaged"));
+        }
+    }
+    SECTION("zeros at its end") {
+        killed.zeros(killed.manifest(), size - 20, 20);
+        CHECK_THAT(why_not(killed, "boot 2"), Contains("is not as it was"));
+    }
+    SECTION("CURRENT names an older one") {
+        const auto older = killed.directory / "log" / "MANIFEST-000001";
+        fs::copy_file(killed.manifest(), older);
+        std::ofstream{killed.directory / "log" / "CURRENT"} << "MANIFEST-000001\n";
+        CHECK_THAT(why_not(killed, "boot 2"), Contains("CURRENT names MANIFEST-000001"));
+    }
+}
+
+TEST_CASE("a mark that is older, damaged or gone is no damage", "[embedded]") {
+    EmbeddedUnderTest log{with(Sync::always)};
+    const Killed older{log};
+    const auto written = append_one_by_one(log, 5, 300);
+    const Killed killed{log};
+    SECTION("older") {
+        fs::copy_file(older.mark(), killed.mark(), fs::copy_options::overwrite_existing);
+    }
+    SECTION("gone") { fs::remove(killed.mark()); }
+    SECTION("empty") { fs::resize_file(killed.mark(), 0); }
+    SECTION("damaged") {
+        for (const std::size_t at : {3U, 20U, 515U, 530U}) Killed::damage(killed.mark(), at);
+    }
+    for (int start = 0; start < 2; ++start) {
+        const auto again = killed.open(Sync::always, "boot 2");
+        CHECK(read_all(*again, kWhere) == written);
+        CHECK(again->embedded->damage().empty());
+    }
 }

@@ -249,7 +249,7 @@ TEST_CASE("after a kill the write-ahead files are needed", "[embedded]") {
     append(log, kWhere, numbered("of this run", 10));
     const auto killed = as_if_killed(log);
     for (const auto& path : files_with(killed.directory, ".log")) std::filesystem::remove(path);
-    CHECK_THAT(why_not(killed), Contains("damaged") && Contains("*.log"));
+    CHECK_THAT(why_not(killed), Contains("damaged") && Contains(".log is missing"));
 }
 
 TEST_CASE("a clean stop is not believed twice", "[embedded]") {
@@ -344,6 +344,24 @@ TEST_CASE("a log that cannot write goes on serving readers", "[embedded]") {
         CHECK(answer.error().fault == core::Fault::unavailable);
         CHECK(read_all(log, kWhere) == written);
     }
+}
+
+TEST_CASE("a synced write that fails is refused, and nothing that was answered goes with it",
+          "[embedded]") {
+    EmbeddedUnderTest log{[](EmbeddedConfig& c) { c.sync = log::Sync::always; }};
+    auto written = append(log, kWhere, {record("one"), record("two")});
+    const auto publisher = log.log().open_publisher(log.executor());
+    {
+        const FileSizeLimit nothing_is_written;
+        CHECK_FALSE(publish_all(log, *publisher, kWhere, {record("refused")})[0]);
+    }
+    written.push_back(publish_until_taken(log, *publisher, kWhere, record("three")));
+    CHECK(read_all(log, kWhere) == written);
+    const auto killed = as_if_killed(log);
+    log.close();
+    log.config = killed;
+    log.open();
+    CHECK(read_all(log, kWhere) == written);
 }
 
 TEST_CASE("the log and its directory are the owner's alone", "[embedded]") {

@@ -1,6 +1,5 @@
 #include "log/embedded/sync_gate.hpp"
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -9,14 +8,11 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 namespace beckon::test::sync_gate {
@@ -60,17 +56,7 @@ Gate& gate() {
     return the_gate;
 }
 
-/// The thread that fills files ahead (rocks/write_ahead_files.hpp) promises nobody anything.
-bool fills_ahead() {
-    std::array<char, 16> name{};
-    pthread_getname_np(pthread_self(), name.data(), name.size());
-    return std::string_view{name.data()} == "log-ahead";
-}
-
-/// Runs `call` on the file once the gate is open, which leaves all of the file on disk if it gives
-/// no less than 0.
-template <class Call>
-auto pass(int file, Call call) -> decltype(call()) {
+int sync(int file, long number) {
     auto& g = gate();
     std::unique_lock lock{g.mutex};
     ++g.count;
@@ -83,15 +69,10 @@ auto pass(int file, Call call) -> decltype(call()) {
         errno = EIO;
         return -1;
     }
-    const auto done = call();
+    const auto done = static_cast<int>(syscall(number, file));
     const auto state = state_of(file, nullptr);
     if (done >= 0) g.synced[state.id] = std::max(g.synced[state.id], state.size);
     return done;
-}
-
-int sync(int file, long number) {
-    const auto call = [&] { return static_cast<int>(syscall(number, file)); };
-    return fills_ahead() ? call() : pass(file, call);
 }
 
 std::string read_start(const std::filesystem::path& path, std::uint64_t bytes) {
@@ -151,10 +132,3 @@ void copy_what_is_synced(const std::filesystem::path& from, const std::filesyste
 // The linker prefers these to the C library's, also for RocksDB.
 extern "C" int fsync(int file) { return beckon::test::sync_gate::sync(file, SYS_fsync); }
 extern "C" int fdatasync(int file) { return beckon::test::sync_gate::sync(file, SYS_fdatasync); }
-/// Nothing of a synced write is in the file before it has passed the gate.
-extern "C" ssize_t pwritev2(int file, const iovec* parts, int count, off_t at, int flags) {
-    const auto call = [&] {
-        return static_cast<ssize_t>(syscall(SYS_pwritev2, file, parts, count, at, 0, flags));
-    };
-    return flags & RWF_DSYNC ? beckon::test::sync_gate::pass(file, call) : call();
-}

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <filesystem>
 
-/// Takes the place of fsync, fdatasync and of synced writes in this test binary, so that a test can
-/// stand between a write and its sync, let a sync fail, and know what a power loss would leave.
+/// Takes the place of fsync and fdatasync in this test binary, so that a test can stand between a
+/// write and its sync, let a sync fail, and know what a power loss would leave.
 namespace beckon::test::sync_gate {
 
 /// From now on syncs wait.
