@@ -84,10 +84,7 @@ struct Edge::Impl {
         fronts.start();
         control.run_and_wait([this] {
             open_webhook_owners();
-            if (config.says_lag) {
-                lag_reports =
-                    std::make_unique<LagReports>(node, fronts.shards(), log, control, clock);
-            }
+            lag_reports = std::make_unique<LagReports>(node, fronts.shards(), log, control, clock);
         });
         homes.resize(fronts.shards());
         for (std::size_t i = 0; i < homes.size(); ++i) open_homes(i);
@@ -124,7 +121,6 @@ struct Edge::Impl {
     void hand_over();
     void open_webhook_owners();
     void open_homes(std::size_t shard);
-    std::function<void(core::Duration)> lag_of(std::size_t shard);
     void open_broadcasts();
     void open_cluster();
 
@@ -177,7 +173,7 @@ struct Edge::Impl {
     /// Of the control thread, but for the queries of any thread; outlives the homes, which query
     /// it.
     std::unique_ptr<fold::WebhookOwners> webhook_owners;
-    /// The same. Null: no endpoint asks.
+    /// The same.
     std::unique_ptr<LagReports> lag_reports;
     /// Each is of its shard's thread, and longer there than the control thread posts to it.
     std::vector<std::unique_ptr<HomeShard>> homes;
@@ -269,14 +265,9 @@ void Edge::Impl::open_homes(std::size_t shard) {
                     },
                 .gone_wanted = [owners = webhook_owners.get()](
                                    std::string_view owner) { return owners->may_want(owner); },
-                .lag = lag_of(shard)});
+                .lag = [reports = lag_reports.get(),
+                        shard](const Lags& lags) { reports->measured(shard, lags); }});
     });
-}
-
-std::function<void(core::Duration)> Edge::Impl::lag_of(std::size_t shard) {
-    if (!lag_reports) return {};
-    return
-        [reports = lag_reports.get(), shard](core::Duration lag) { reports->measured(shard, lag); };
 }
 
 void Edge::Impl::open_broadcasts() {

@@ -75,8 +75,6 @@ struct EdgeConfig {
     std::uint16_t link_port = 8081;  ///< 0: any free one
     /// "host:port" by which other edges reach it; empty: link_host and the port.
     std::string link_address;
-    /// Endpoints slow down by this edge's lag: it says in `ownership` how far it is behind.
-    bool says_lag = false;
     std::string version;  ///< for the monitoring routes
     std::string commit;   ///< likewise
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};

@@ -1,7 +1,5 @@
 #include "edge/lag_reports.hpp"
 
-#include "records/edge_lag.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -21,30 +19,38 @@ LagReports::LagReports(core::NodeId node, std::size_t shards, log::EventLog& log
     report();
 }
 
-void LagReports::measured(std::size_t shard, core::Duration lag) {
-    shards_[shard].lag = lag.count();
-    shards_[shard].at = clock_.mono().time_since_epoch().count();
+void LagReports::measured(std::size_t shard, const Lags& lags) {
+    Shard now{.at = clock_.mono()};
+    for (const auto& [partition, lag] : lags) {
+        now.most = std::max(now.most, lag);
+        if (lag >= EdgeLagRecord::kLeast) now.partitions.push_back(partition);
+    }
+    const std::scoped_lock lock{mutex_};
+    shards_[shard] = std::move(now);
 }
 
-milliseconds LagReports::lag() const {
-    core::Duration::rep most = 0;
-    const auto since = (clock_.mono() - kCountsFor).time_since_epoch().count();
+EdgeLagRecord LagReports::now() const {
+    EdgeLagRecord out{.node = node_};
+    const auto since = clock_.mono() - kCountsFor;
+    const std::scoped_lock lock{mutex_};
     for (const auto& shard : shards_) {
-        if (shard.at >= since) most = std::max(most, shard.lag.load());
+        if (shard.at < since) continue;
+        out.lag = std::max(out.lag, std::chrono::duration_cast<milliseconds>(shard.most));
+        out.partitions.insert(out.partitions.end(), shard.partitions.begin(),
+                              shard.partitions.end());
     }
-    return std::chrono::duration_cast<milliseconds>(core::Duration{most});
+    std::ranges::sort(out.partitions);
+    return out;
 }
 
 /// One record at a time. A log that does not take it costs nothing but that.
 void LagReports::report() {
-    const auto now = lag();
-    const bool behind = now >= EdgeLagRecord::kLeast;
+    const auto record = now();
+    const bool behind = !record.partitions.empty();
     if ((behind || said_) && publisher_->unanswered() == 0) {
         said_ = behind;
-        publisher_->publish(
-            {log::Topic::kOwnership, 0},
-            encode(EdgeLagRecord{.node = node_, .lag = behind ? std::optional{now} : std::nullopt}),
-            [](const core::Result<log::Appended>&) {});
+        publisher_->publish({log::Topic::kOwnership, 0}, encode(record),
+                            [](const core::Result<log::Appended>&) {});
     }
     executor_.post_after(EdgeLagRecord::kEvery, lifetime_.guard([this] { report(); }));
 }

@@ -4,25 +4,27 @@
 #include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
+#include "edge/home/home_shard.hpp"
 #include "log/event_log.hpp"
+#include "records/edge_lag.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 namespace beckon::edge {
 
-/// Says in `ownership` how far this edge is behind the log (records/edge_lag.hpp), as long as it
-/// is. Made, used and destroyed on the executor's thread, but for measured().
+/// Says in `ownership` in which partitions this edge is far behind the log (records/edge_lag.hpp),
+/// as long as it is. Made, used and destroyed on the executor's thread, but for measured().
 class LagReports {
 public:
     LagReports(core::NodeId node, std::size_t shards, log::EventLog& log, core::Executor& executor,
                const core::Clock& clock);
 
     /// How far the homes of that shard which serve are behind. Any thread.
-    void measured(std::size_t shard, core::Duration lag);
+    void measured(std::size_t shard, const Lags& lags);
 
 private:
     /// A shard that has said nothing for so long has nothing to do, or hangs, which is for others
@@ -30,17 +32,19 @@ private:
     static constexpr std::chrono::seconds kCountsFor{2};
 
     struct Shard {
-        std::atomic<core::Duration::rep> lag = 0;
-        std::atomic<core::Duration::rep> at = 0;  ///< by the clock's mono()
+        core::Duration most{};
+        std::vector<core::Partition> partitions{};  ///< those that are named
+        core::MonoTime at{};
     };
     void report();
-    std::chrono::milliseconds lag() const;
+    cluster::EdgeLagRecord now() const;
 
     const core::NodeId node_;
     core::Executor& executor_;
     const core::Clock& clock_;
-    std::vector<Shard> shards_;
-    bool said_ = false;  ///< that it is behind
+    mutable std::mutex mutex_;
+    std::vector<Shard> shards_;  ///< under mutex_
+    bool said_ = false;          ///< that it is behind
     core::Lifetime lifetime_;
     const std::unique_ptr<log::Publisher> publisher_;  ///< last: it calls us
 };

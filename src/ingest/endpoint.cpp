@@ -177,7 +177,7 @@ struct Endpoint::Impl {
     std::unique_ptr<log::LogWatch> log_watch;             ///< on the view's thread; all notify it
     std::unique_ptr<ReceiptPolls> receipts;               ///< on the view's thread; asked by all
     std::unique_ptr<fold::WebhookOwners> webhook_owners;  ///< on the view's thread; asked by all
-    std::unique_ptr<EdgeLag> edge_lag;                    ///< the same; null: without a limit
+    std::unique_ptr<EdgeLag> edge_lag;                    ///< the same
     std::unique_ptr<ServiceShared> shared;
     std::thread view_thread;
 };
@@ -223,7 +223,6 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
         .edge_lag = edge_lag.get(),
         .gone_wanted = [this](std::string_view owner) { return webhook_owners->may_want(owner); },
     });
-    log::records_come_from(log, shared->senders);
     server.start(
         [this](core::Executor& loop) { return std::make_unique<Service>(*shared, log, loop); });
     core::log_info("ingest", "listening",
@@ -288,9 +287,7 @@ void Endpoint::Impl::run_view(std::latch& opened) {
                                      .node = config.node,
                                      .folder = "ingest"},
         fold::WebhookOwners::Context{.log = log, .executor = view_loop, .clock = clock});
-    if (config.edge_lag_max > std::chrono::milliseconds{0}) {
-        edge_lag = std::make_unique<EdgeLag>(config.edge_lag_max, log, view_loop, clock);
-    }
+    edge_lag = std::make_unique<EdgeLag>(config.partitions, log, view_loop, clock);
     opened.count_down();
     view_loop.run("ingest-view");
     edge_lag.reset();

@@ -52,10 +52,8 @@ struct EndpointConfig {
     std::size_t connections_max = 15'000;
     std::size_t connections_per_address_max = 0;      ///< 0: no limit
     std::size_t requests_per_address_per_second = 0;  ///< 0: no limit
-    /// Messages are accepted more slowly while an edge is further behind the log; 0: never.
-    std::chrono::milliseconds edge_lag_max{0};
-    std::vector<std::string> trusted_proxies;  ///< addresses whose Forwarded header counts
-    bool proxy_protocol = false;               ///< their connections begin with a PROXY header
+    std::vector<std::string> trusted_proxies;         ///< addresses whose Forwarded header counts
+    bool proxy_protocol = false;  ///< their connections begin with a PROXY header
     std::chrono::seconds delete_retention{std::chrono::hours{24 * 7}};
     /// The process's shared cache and write buffers; null: of its own.
     std::shared_ptr<rocks::Memory> store_memory;

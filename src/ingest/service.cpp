@@ -53,9 +53,7 @@ Service::Service(ServiceShared& shared, log::EventLog& log, core::Executor& exec
       receipt_tokens_(shared.keys),
       executor_(executor),
       sending_({shared, responder_, tokens_, receipt_tokens_, *publisher_, executor}),
-      registration_({shared, responder_, tokens_, *publisher_, executor}) {
-    publisher_->may_linger();
-}
+      registration_({shared, responder_, tokens_, *publisher_, executor}) {}
 
 void Service::handle(ExchangePtr exchange) {
     const auto call = responder_.begin(std::move(exchange));

@@ -22,7 +22,6 @@ public:
 
     /// Answers with the error of the check, without having tried, if the record does not pass it.
     void publish(TopicPartition where, core::Record record, AppendDone done) override;
-    void may_linger() override { inner_->may_linger(); }
     std::size_t unanswered() const override { return inner_->unanswered(); }
 
 private:

@@ -59,11 +59,6 @@ public:
     /// A failed put must not be repeated under its key (docs/design.md#a-key-is-published-once).
     virtual void publish(TopicPartition where, core::Record record, AppendDone done) = 0;
 
-    /// From now on records of this publisher may linger for some milliseconds under heavy traffic,
-    /// since a batch is cheaper. (In the embedded log all records may, and this changes nothing.)
-    /// Records of two publishers have no order among each other, as before.
-    virtual void may_linger() {}
-
     /// Records that publish() accepted and has not answered yet; at most `waiting_max`, above which
     /// publish() answers `full`.
     virtual std::size_t unanswered() const = 0;
@@ -107,7 +102,7 @@ public:
     virtual void resume() = 0;
 
     /// From now on the log accepts records not much faster than this reader takes them, if it is a
-    /// log of one process (Batching). For readers that deliver.
+    /// log of one process. For readers that deliver.
     virtual void paces_puts() {}
 };
 

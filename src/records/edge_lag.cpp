@@ -21,7 +21,9 @@ constexpr std::string_view kPrefix = "lag/";
 
 core::Record encode(const EdgeLagRecord& lag) {
     std::optional<std::string> value;
-    if (lag.lag) value = core::json_text(Json{{"lag_ms", lag.lag->count()}});
+    if (!lag.partitions.empty()) {
+        value = core::json_text(Json{{"lag_ms", lag.lag.count()}, {"partitions", lag.partitions}});
+    }
     return core::state_record(std::string{kPrefix} + lag.node.text, kLagType, std::move(value));
 }
 
@@ -29,11 +31,12 @@ bool is_edge_lag_key(std::string_view key) { return key.starts_with(kPrefix); }
 
 std::optional<EdgeLagRecord> decode_edge_lag(const core::RecordView& record) try {
     if (!is_edge_lag_key(record.key)) return std::nullopt;
-    EdgeLagRecord out{.node = {std::string{record.key.substr(kPrefix.size())}}, .lag = {}};
+    EdgeLagRecord out{.node = {std::string{record.key.substr(kPrefix.size())}}};
     if (!record.value) return out;
     const auto json = core::parse_json(*record.value);
     if (!json.is_object() || !json.contains("lag_ms")) return std::nullopt;
     out.lag = std::chrono::milliseconds{std::max<std::int64_t>(0, json["lag_ms"])};
+    json.at("partitions").get_to(out.partitions);
     return out;
 } catch (const Json::exception&) {
     return std::nullopt;  // a member of another type

@@ -6,27 +6,30 @@
 #include <chrono>
 #include <optional>
 #include <string_view>
+#include <vector>
 
-/// How far an edge is behind the log, in the log topic `ownership`, as long as it is:
+/// The partitions in which an edge is far behind the log, in the log topic `ownership`, as long as
+/// it is:
 ///
-///   lag/<node>   beckon.lag.v1; null: it is not behind any more
+///   lag/<node>   beckon.lag.v1; null: it is far behind in none any more
 ///
-/// Endpoints with `edge_lag_max` accept less by it (docs/formats/ownership.md). Pure functions, any
+/// Endpoints take no message for these partitions (docs/formats/ownership.md). Pure functions, any
 /// thread.
 namespace beckon::cluster {
 
 struct EdgeLagRecord {
-    /// An edge that is less behind does not say so.
-    static constexpr std::chrono::milliseconds kLeast{50};
-    /// How often an edge that is behind says by how much.
+    /// An edge that is less behind in a partition does not name it.
+    static constexpr std::chrono::milliseconds kLeast{500};
+    /// How often an edge that is behind says so.
     static constexpr std::chrono::milliseconds kEvery{100};
     /// For how long a record counts after its append: the edge may have died.
     static constexpr std::chrono::milliseconds kCountsFor{3'000};
 
     core::NodeId node;
     /// The age of the oldest record that it has not folded, of the partitions that it serves.
-    /// Absent: it is not behind any more (a tombstone).
-    std::optional<std::chrono::milliseconds> lag;
+    std::chrono::milliseconds lag{};
+    /// Where that age is kLeast or more. None: it is behind nowhere any more (a tombstone).
+    std::vector<core::Partition> partitions{};
     bool operator==(const EdgeLagRecord&) const = default;
 };
 

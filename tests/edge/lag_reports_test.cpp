@@ -6,7 +6,6 @@
 #include "support/test_executor.hpp"
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -18,10 +17,10 @@ using cluster::EdgeLagRecord;
 namespace {
 
 struct World {
-    using Lags = std::vector<std::optional<std::chrono::milliseconds>>;
+    using Partitions = std::vector<core::Partition>;
     /// All that the edge has said so far.
-    Lags said() const {
-        Lags out;
+    std::vector<Partitions> said() const {
+        std::vector<Partitions> out;
         for (const auto& stored : log->records({log::Topic::kOwnership, 0})) {
             core::RecordView view;
             view.key = stored.record.key;
@@ -29,7 +28,7 @@ struct World {
             const auto record = cluster::decode_edge_lag(view);
             REQUIRE(record);
             CHECK(record->node.text == "n1");
-            out.push_back(record->lag);
+            out.push_back(record->partitions);
         }
         return out;
     }
@@ -42,31 +41,32 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("an edge says how far it is behind while it is, and once that it is not", "[edge]") {
+TEST_CASE("an edge names partitions while it is far behind there, and says once when it is not",
+          "[edge]") {
     World world;
     world.executor.run_for(5s);
     CHECK(world.said().empty());
-    world.reports.measured(0, 40ms);
+    world.reports.measured(0, {{0, 499ms}, {1, 0ms}});
     world.executor.run_for(1s);
     CHECK(world.said().empty());
-    world.reports.measured(0, 300ms);
-    world.reports.measured(1, 700ms);
+    world.reports.measured(0, {{0, 499ms}, {4, 500ms}});
+    world.reports.measured(1, {{3, 700ms}});
     world.executor.run_for(EdgeLagRecord::kEvery);
-    CHECK(world.said() == World::Lags{700ms});
-    world.reports.measured(1, 0ms);
+    CHECK(world.said() == std::vector<World::Partitions>{{3, 4}});
+    world.reports.measured(1, {{3, 0ms}});
     world.executor.run_for(EdgeLagRecord::kEvery);
-    CHECK(world.said() == World::Lags{700ms, 300ms});
-    world.reports.measured(0, 0ms);
+    CHECK(world.said() == std::vector<World::Partitions>{{3, 4}, {4}});
+    world.reports.measured(0, {{0, 0ms}, {4, 0ms}});
     world.executor.run_for(5s);
-    CHECK(world.said() == World::Lags{700ms, 300ms, std::nullopt});
+    CHECK(world.said() == std::vector<World::Partitions>{{3, 4}, {4}, {}});
 }
 
 TEST_CASE("a shard that has nothing to do any more is not behind", "[edge]") {
     World world;
-    world.reports.measured(0, 10s);
+    world.reports.measured(0, {{2, 10s}});
     world.executor.run_for(5s);
     const auto said = world.said();
     REQUIRE(said.size() >= 2);
-    CHECK(said.front() == 10s);
-    CHECK(said.back() == std::nullopt);
+    CHECK(said.front() == World::Partitions{2});
+    CHECK(said.back().empty());
 }

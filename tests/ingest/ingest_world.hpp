@@ -114,8 +114,8 @@ struct WorldOptions {
     bool bridged_delivery = false;
     bool matrix_gateway = false;
     std::size_t channels_per_client_max = 1'000;
-    std::chrono::milliseconds host_ahead{};    ///< the host's clock, of the log's
-    std::chrono::milliseconds edge_lag_max{};  ///< 0: the endpoint does not ask
+    std::chrono::milliseconds host_ahead{};  ///< the host's clock, of the log's
+    bool reads_edge_lag = false;
 };
 
 class IngestWorld {
@@ -182,9 +182,9 @@ public:
             .requests = net::RateLimiter{{.limit = options.requests_per_second}},
             .failed_vapid = ingest::FailedChecks{options.failed_vapid_per_minute},
             .publish_budget = ingest::PublishBudget{options.publish_bytes_max, metrics_}});
-        if (options.edge_lag_max > std::chrono::milliseconds{0}) {
-            edge_lag_ =
-                std::make_unique<ingest::EdgeLag>(options.edge_lag_max, *log_, executor_, clock_);
+        if (options.reads_edge_lag) {
+            edge_lag_ = std::make_unique<ingest::EdgeLag>(shared_->config.partitions, *log_,
+                                                          executor_, clock_);
             shared_->edge_lag = edge_lag_.get();
         }
         service_ = std::make_unique<ingest::Service>(*shared_, *log_, executor_);

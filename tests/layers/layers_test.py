@@ -30,7 +30,6 @@ LAYERS = {
     "log": ({"core", "records"}, {"json"}),
     "log/kafka": ({"core", "log"}, {"rdkafka", "json"}),
     "log/embedded": ({"core", "log", "rocks"}, {"rocksdb"}),
-    "log/batching": ({"log"}, set()),  # when records become a batch, in both adapters
     "log/local": ({"core", "log"}, set()),  # common code of embedded and the tests' memory log
     "fold": ({"core", "records", "log"}, set()),
     "cluster": ({"core", "records", "log", "fold"}, {"json"}),

@@ -173,8 +173,9 @@ core::Record process_of(test::RandomEvents& make) {
 }
 
 core::Record lag_of(test::RandomEvents& make) {
-    cluster::EdgeLagRecord lag{.node = {"0123456789abcdef"}, .lag = {}};
-    if (make.coin()) lag.lag = std::chrono::milliseconds{make.below(100'000)};
+    cluster::EdgeLagRecord lag{.node = {"0123456789abcdef"}};
+    lag.lag = std::chrono::milliseconds{make.below(100'000)};
+    if (make.coin()) lag.partitions = {0, 11};
     return cluster::encode(lag);
 }
 

@@ -177,13 +177,6 @@ std::vector<Setting> endpoint_settings(Config& c) {
                        c.endpoint.requests_per_address_per_second, {0, 10'000'000},
                        "Requests from one address in a second; more get 429. 0: no limit (set this "
                        "behind a proxy)."),
-        duration_setting(
-            "endpoint.edge_lag_max", c.endpoint.edge_lag_max, milliseconds{0},
-            milliseconds{600'000},
-            "While an edge is further behind the log than this, POSTs wait for up to a "
-            "second, and if it is twice that nevertheless, they get 503 with Retry-After. At "
-            "least 100ms. Edges say their lag only if they have this setting too. 0: never, since "
-            "a log is a buffer."),
         list_setting("endpoint.trusted_proxies", c.endpoint.trusted_proxies,
                      "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
         bool_setting("endpoint.proxy_protocol", c.endpoint.proxy_protocol,

@@ -6,7 +6,6 @@
 #include "ingest/endpoint.hpp"
 #include "net/http/caller.hpp"
 #include "net/peer_address.hpp"
-#include "records/edge_lag.hpp"
 #include "retry/attempt/address_guard.hpp"
 #include "retry/attempt/host_list.hpp"
 
@@ -218,12 +217,6 @@ void check_together(const Config& config, Reader reader, std::vector<ConfigFault
                                        config.console.host + " would see the console"});
     }
     check_edge_path(config, faults);
-    const auto lag_max = config.endpoint.edge_lag_max;
-    if (lag_max > std::chrono::milliseconds{0} && lag_max < 2 * cluster::EdgeLagRecord::kLeast) {
-        faults.push_back(
-            {"endpoint.edge_lag_max",
-             "must be 0 or at least 100ms: edges are tens of milliseconds behind at any load"});
-    }
     const auto proxies = [&faults](const std::string& role, bool header, const auto& trusted) {
         if (!header || !trusted.empty()) return;
         faults.push_back(

@@ -33,7 +33,6 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"history_window", bit(Reader::standalone) | bit(Reader::topics) | bit(Reader::console)},
     {"embedded.", bit(Reader::standalone)},
     {"endpoint.", bit(Reader::standalone) | bit(Reader::endpoint)},
-    {"endpoint.edge_lag_max", bit(Reader::endpoint) | bit(Reader::edge)},
     {"endpoint.url", kRoles},
     {"edge.", bit(Reader::standalone) | bit(Reader::edge)},
     {"edge.client_ttl", bit(Reader::standalone) | bit(Reader::edge) | bit(Reader::subscriptions)},

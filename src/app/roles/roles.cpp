@@ -542,7 +542,6 @@ int run_edge(Config config, const Signals& signals) {
     auto& process = on.process;
     config.edge.endpoint_url = origin_of(config.endpoint, config.endpoint.port);
     config.edge.links = true;
-    config.edge.says_lag = config.endpoint.edge_lag_max > std::chrono::milliseconds{0};
     reliability::Tracking tracking{tracking_options(config, process, Shows::nothing), *on.log,
                                    process.clock, process.metrics};
     config.edge.milestones = &tracking.sink();

@@ -19,8 +19,8 @@ constexpr core::Duration kLagEvery = std::chrono::seconds{1};
 constexpr core::Duration kBehind = std::chrono::seconds{5};
 constexpr core::Duration kReadyAgain = std::chrono::seconds{1};
 constexpr core::Duration kNoticeLagEvery = std::chrono::seconds{1};
-/// While endpoints slow down by it.
-constexpr core::Duration kReportedLagEvery = std::chrono::milliseconds{50};
+/// Endpoints take no message for a home that is far behind.
+constexpr core::Duration kReportedLagEvery = std::chrono::milliseconds{100};
 
 }  // namespace
 
@@ -162,15 +162,15 @@ void HomeShard::notice_changes() {
 
 void HomeShard::notice_lag() {
     lag_noticed_ = noticed_;
-    core::Duration most{};
+    Lags lags;
     for (auto& [partition, entry] : homes_) {
         entry.lag = {};
         for (const auto& input : entry.home->progress().inputs) {
             entry.lag = std::max(entry.lag, input.lag);
         }
-        if (entry.state == Home::State::serving) most = std::max(most, entry.lag);
+        if (entry.state == Home::State::serving) lags.emplace_back(partition, entry.lag);
     }
-    if (context_.lag) context_.lag(most);
+    if (context_.lag) context_.lag(lags);
 }
 
 void HomeShard::report() {

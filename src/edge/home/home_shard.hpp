@@ -15,11 +15,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace beckon::edge {
 
 /// The part that the controller's placement gives this process in a partition.
 enum class Assignment : std::uint8_t { none, standby, home };
+
+/// The age of the oldest record that each home has not folded.
+using Lags = std::vector<std::pair<core::Partition, core::Duration>>;
 
 /// The homes of one shard, and their shared publisher, tokens and limits of records under way.
 /// Everything happens on the shard's thread, construction and destruction too; other threads post
@@ -43,7 +48,7 @@ public:
         std::function<bool(std::string_view owner)> gone_wanted{};
         /// How far the homes that serve are behind the log, several times a second while they have
         /// something to do. On the shard's thread; empty: nobody asks.
-        std::function<void(core::Duration)> lag{};
+        std::function<void(const Lags&)> lag{};
     };
 
     /// `options`: for every home but for its partition.

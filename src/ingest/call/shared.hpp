@@ -12,7 +12,6 @@
 #include "ingest/vapid/failed_checks.hpp"
 #include "ingest/view/edge_lag.hpp"
 #include "ingest/view/subscription_view.hpp"
-#include "log/batching/senders.hpp"
 #include "log/log_watch.hpp"
 #include "net/peer_address.hpp"
 #include "net/rate_limiter.hpp"
@@ -65,10 +64,15 @@ struct ServiceConfig {
     std::string source;
 };
 
-/// Bounds the bytes of records that wait for the log's report, over all loops of an endpoint, and
-/// shows them in the metrics. Thread-safe.
+/// Bounds the bytes and the number of records that wait for the log's report, over all loops of an
+/// endpoint, and shows them in the metrics. Thread-safe.
 class PublishBudget {
 public:
+    /// A log that takes 5,000 a second has so many within a second. Whoever comes later gets 503:
+    /// a message that waits longer than that is late
+    /// (docs/decisions/0198-messages-are-batched-under-load.md).
+    static constexpr std::size_t kRecordsMax = 4'096;
+
     PublishBudget(std::size_t bytes_max, IngestMetrics& metrics)
         : bytes_max_(bytes_max), metrics_(metrics) {}
 
@@ -76,8 +80,10 @@ public:
     /// true is followed by release().
     bool reserve(std::size_t bytes) {
         const auto before = bytes_.fetch_add(bytes, std::memory_order_relaxed);
-        if (before + bytes > bytes_max_) {
+        const auto records = records_.fetch_add(1, std::memory_order_relaxed);
+        if (before + bytes > bytes_max_ || records >= kRecordsMax) {
             bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+            records_.fetch_sub(1, std::memory_order_relaxed);
             return false;
         }
         metrics_.publish_waiting.Increment();
@@ -96,6 +102,7 @@ public:
     }
     void release(std::size_t bytes) {
         bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+        records_.fetch_sub(1, std::memory_order_relaxed);
         metrics_.publish_waiting.Decrement();
         metrics_.publish_waiting_bytes.Decrement(static_cast<double>(bytes));
     }
@@ -104,6 +111,7 @@ private:
     const std::size_t bytes_max_;
     IngestMetrics& metrics_;
     std::atomic<std::size_t> bytes_{0};
+    std::atomic<std::size_t> records_{0};
 };
 
 /// State that the services of all loops of an endpoint share. Constant, or thread-safe.
@@ -121,10 +129,8 @@ struct ServiceShared {
     ReceiptPolls* receipts = nullptr;  ///< null in tests that need none
     log::LogWatch* log_watch =
         nullptr;  ///< is notified of outcomes of publishes; null in tests that need none
-    /// Of messages; the log asks whether it should wait for further ones.
-    std::shared_ptr<log::Senders> senders = std::make_shared<log::Senders>();
     std::shared_ptr<RefusedSends> refused = std::make_shared<RefusedSends>();
-    const EdgeLag* edge_lag = nullptr;  ///< null: endpoint.edge_lag_max is 0
+    const EdgeLag* edge_lag = nullptr;  ///< null in tests that need none
     /// Whether an owner may have a webhook for the end of its subscriptions; empty: every owner.
     std::function<bool(std::string_view owner)> gone_wanted{};
     std::atomic<bool> proxy_warned{false};

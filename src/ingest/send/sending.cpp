@@ -217,30 +217,16 @@ Checked<std::optional<core::ReceiptRef>> Sending::receipt_wish(const HttpRequest
     return check_receipt(request, receipt_tokens_, shared_.config.endpoint_origins, sender);
 }
 
-/// Where edges are far behind, messages for them are not accepted faster than they are delivered.
-/// A message of a bridge is for no edge.
+/// A message that would be delivered late is not accepted. One of a bridge is for no edge.
 void Sending::check_and_publish(const CallPtr& call, const Addressed& to,
                                 const Subscription& client) {
-    if (!shared_.edge_lag || destination_of(client) == Destination::bridge) {
-        return publish_message(call, to, client);
-    }
-    const auto verdict = shared_.edge_lag->verdict();
-    if (verdict.refuse) {
+    const bool bridged = destination_of(client) == Destination::bridge;
+    const auto partition = core::partition_of(to.uaid, shared_.config.partitions);
+    if (!bridged && shared_.edge_lag && shared_.edge_lag->is_behind(partition)) {
         return responder_.refuse(
             call, {Problem::busy, "Delivery is behind at present; try again later.", 0});
     }
-    if (verdict.delay == std::chrono::milliseconds{0}) return publish_message(call, to, client);
-    const auto bytes = call->request().body.size();
-    if (!shared_.publish_budget.reserve(bytes)) {
-        return responder_.refuse(
-            call, {Problem::busy, "Too many bytes are waiting; try again later.", 0});
-    }
-    shared_.publish_budget.release_if_throws(bytes, [&] {
-        executor_.post_after(verdict.delay, lifetime_.guard([this, call, to, client, bytes] {
-            shared_.publish_budget.release(bytes);
-            publish_message(call, to, client);
-        }));
-    });
+    publish_message(call, to, client);
 }
 
 void Sending::publish_message(const CallPtr& call, const Addressed& to,
@@ -306,23 +292,18 @@ void Sending::publish(const CallPtr& call, log::TopicPartition where, core::Reco
                       FailureOf failure_of, Tracked tracked, std::function<void()> published) {
     const auto bytes = log::size_of(record);
     if (!shared_.publish_budget.reserve(bytes)) {
-        auto failure = failure_of({core::Fault::full, "publish_bytes_max"});
-        failure.detail = "Too many bytes are waiting; try again later.";
+        auto failure = failure_of({core::Fault::full, "the publish budget"});
+        failure.detail = "Too much is waiting for the log; try again later.";
         return responder_.refuse(call, failure);
     }
     const auto sent = shared_.clock.mono();
-    shared_.senders->sent(call->exchange.get());
-    const auto answered = [this, bytes] {
-        shared_.publish_budget.release(bytes);
-        shared_.senders->answered();
-    };
-    try {
+    shared_.publish_budget.release_if_throws(bytes, [&] {
         reached(tracked, core::Milestone::received);
         publisher_.publish(
             where, std::move(record),
-            [this, call, answered, sent, failure_of, tracked = std::move(tracked),
+            [this, call, bytes, sent, failure_of, tracked = std::move(tracked),
              published = std::move(published)](const core::Result<log::Appended>& appended) {
-                answered();
+                shared_.publish_budget.release(bytes);
                 responder_.published(appended);
                 if (!appended && certainly_not_there(appended.error())) {
                     reached(tracked, core::Milestone::errored);
@@ -333,10 +314,7 @@ void Sending::publish(const CallPtr& call, log::TopicPartition where, core::Reco
                 log_ahead_ = appended->time - shared_.clock.wall();
                 published();
             });
-    } catch (...) {
-        answered();  // nobody else will
-        throw;
-    }
+    });
 }
 
 void Sending::reached(const Tracked& message, core::Milestone milestone) const {

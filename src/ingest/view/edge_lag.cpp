@@ -4,7 +4,6 @@
 #include "records/edge_lag.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace beckon::ingest {
@@ -12,19 +11,31 @@ namespace beckon::ingest {
 using cluster::EdgeLagRecord;
 using std::chrono::milliseconds;
 
-EdgeLag::EdgeLag(milliseconds lag_max, log::EventLog& log, core::Executor& executor,
+namespace {
+
+constexpr milliseconds kWatchEvery{1'000};
+
+}  // namespace
+
+EdgeLag::EdgeLag(core::Partition partitions, log::EventLog& log, core::Executor& executor,
                  const core::Clock& clock)
-    : lag_max_(lag_max),
-      executor_(executor),
+    : executor_(executor),
       clock_(clock),
+      behind_until_(static_cast<std::size_t>(partitions)),
       lifetime_(executor),
       state_(
           {.folder = "ingest", .inputs = {{log::Topic::kOwnership, 0}}, .proof = fold::Proof::end},
           {.log = log, .executor = executor, .clock = clock},
           {.apply = [this](auto, const core::RecordView& record) { apply(record); },
-           .cleared = [this] { edges_.clear(); }}) {
+           .cleared = [this] { forget_all(); }}) {
     state_.start();
     watch();
+}
+
+bool EdgeLag::is_behind(core::Partition partition) const {
+    const auto& until = behind_until_[static_cast<std::size_t>(partition)];
+    const auto rep = until.load(std::memory_order_relaxed);
+    return rep != 0 && clock_.mono().time_since_epoch().count() < rep;
 }
 
 /// How long ago the log appended the record, by the log's clock, at least; every record of the
@@ -47,73 +58,53 @@ core::Duration EdgeLag::age_of(const core::RecordView& record) {
 void EdgeLag::apply(const core::RecordView& record) {
     const auto left = EdgeLagRecord::kCountsFor - age_of(record);
     if (!state_.complete() || !cluster::is_edge_lag_key(record.key)) return;
-    const auto said = cluster::decode_edge_lag(record);
+    auto said = cluster::decode_edge_lag(record);
     if (!said) return;
-    const auto edge = edges_.find(said->node.text);
-    if (!said->lag || left <= core::Duration::zero()) {
-        if (edge != edges_.end()) edges_.erase(edge);
-    } else if (edge != edges_.end()) {
-        edge->second = {*said->lag, clock_.mono() + left};
-    } else if (edges_.size() < kEdgesMax) {
-        edges_.emplace(said->node.text, Said{*said->lag, clock_.mono() + left});
+    if (const auto before = edges_.find(said->node.text); before != edges_.end()) {
+        count(before->second, {});
+        edges_.erase(before);
     }
-    update();
+    if (said->partitions.empty() || left <= core::Duration::zero()) return;
+    if (edges_.size() >= kEdgesMax) return;
+    const auto until = clock_.mono() + left;
+    const auto now =
+        edges_.emplace(said->node.text, Said{said->lag, std::move(said->partitions), until});
+    count(now.first->second, until);
+    log_changes();
 }
 
-void EdgeLag::update() {
-    const auto now = clock_.mono();
-    std::erase_if(edges_, [&](const auto& edge) { return edge.second.counts_until <= now; });
-    milliseconds most{0};
-    for (const auto& [node, said] : edges_) most = std::max(most, said.lag);
-    lag_ms_ = most.count();
+void EdgeLag::forget_all() {
+    for (const auto& [node, said] : edges_) count(said, {});
+    edges_.clear();
+}
+
+void EdgeLag::count(const Said& said, core::MonoTime until) {
+    for (const auto partition : said.partitions) {
+        const auto index = static_cast<std::size_t>(partition);
+        if (index < behind_until_.size()) behind_until_[index] = until.time_since_epoch().count();
+    }
 }
 
 /// An edge that died is noticed here, once its last record has stopped counting.
 void EdgeLag::watch() {
-    update();
-    steer();
+    const auto now = clock_.mono();
+    std::erase_if(edges_, [&](const auto& edge) { return edge.second.counts_until <= now; });
     log_changes();
-    executor_.post_after(kSteerEvery, lifetime_.guard([this] { watch(); }));
+    executor_.post_after(kWatchEvery, lifetime_.guard([this] { watch(); }));
 }
 
-/// A lag that falls by a second in a second, since nothing comes, is not helped by a longer delay:
-/// by then it would be too long for the lag that is left. Nor is a moment's lag, far below the
-/// setting, a reason to wait.
-void EdgeLag::steer() {
-    const auto now_lag = lag();
-    const auto share = [](milliseconds part, milliseconds whole) {
-        return std::clamp(static_cast<double>(part.count()) / static_cast<double>(whole.count()),
-                          -1.0, 1.0);
-    };
-    const double most_growth = now_lag > lag_max_ / 2 ? 1.0 : 0.0;
-    const double too_much =
-        share(now_lag - lag_max_, lag_max_) + share(now_lag - steered_by_, kSteerEvery);
-    steered_by_ = now_lag;
-    const std::chrono::duration<double, std::micro> least = kDelayLeast;
-    const std::chrono::duration<double, std::micro> most = kDelayMax;
-    const auto before = std::max(least.count(), static_cast<double>(delay_us_.load()));
-    const auto now = before * std::exp(kGain * std::clamp(too_much, -1.0, most_growth));
-    delay_us_ = now <= least.count() ? 0 : std::llround(std::min(now, most.count()));
-}
-
-/// While the edges just keep up, the delay comes and goes.
 void EdgeLag::log_changes() {
     const auto now = clock_.mono();
-    if (delay_us_ > 0) {
-        delayed_at_ = now;
-        if (lag() <= lag_max_ || std::exchange(behind_, true)) return;
-        core::log_warn("ingest", "edges_are_behind",
-                       {{"lag_ms", lag().count()}, {"edge_lag_max_ms", lag_max_.count()}});
-    } else if (behind_ && now - delayed_at_ >= kKeepsUpAfter) {
+    if (!edges_.empty()) {
+        behind_at_ = now;
+        if (std::exchange(behind_, true)) return;
+        milliseconds most{0};
+        for (const auto& [node, said] : edges_) most = std::max(most, said.lag);
+        core::log_warn("ingest", "edges_are_behind", {{"lag_ms", most.count()}});
+    } else if (behind_ && now - behind_at_ >= kKeepsUpAfter) {
         behind_ = false;
-        core::log_info("ingest", "edges_keep_up_again", {{"lag_ms", lag().count()}});
+        core::log_info("ingest", "edges_keep_up_again");
     }
-}
-
-EdgeLag::Verdict EdgeLag::verdict() const {
-    const std::chrono::microseconds delay{delay_us_.load()};
-    if (delay == kDelayMax && lag() >= 2 * lag_max_) return {.refuse = true};
-    return {.delay = delay};
 }
 
 }  // namespace beckon::ingest

@@ -3,7 +3,6 @@
 #include "core/assert.hpp"
 #include "core/logger.hpp"
 #include "core/setup_error.hpp"
-#include "log/batching/senders.hpp"
 #include "log/clock_ahead.hpp"
 #include "log/embedded/cleaner.hpp"
 #include "log/embedded/damage.hpp"
@@ -208,7 +207,7 @@ private:
     std::map<TopicPartition, Offset> committed_;  ///< the furthest of all groups
 };
 
-class EmbeddedLogImpl final : public EmbeddedLog, public HasClock, public WaitsForSenders {
+class EmbeddedLogImpl final : public EmbeddedLog, public HasClock {
 public:
     explicit EmbeddedLogImpl(const EmbeddedConfig& config)
         : config_(config),
@@ -234,10 +233,6 @@ public:
     }
 
     core::Partition partitions() const override { return config_.partitions; }
-
-    void records_come_from(std::shared_ptr<Senders> senders) override {
-        writer_->records_come_from(std::move(senders));
-    }
 
     std::unique_ptr<Publisher> open_publisher(core::Executor& executor) override {
         return std::make_unique<EmbeddedPublisher>(config_, *writer_, partitions_, executor);

@@ -17,51 +17,43 @@
 
 namespace beckon::log::embedded {
 
-/// The readers that pace puts (PartitionReader::paces_puts()), the stage behind the writer: how
-/// many have not read all that a batch wrote for them. Any thread.
+/// The readers that pace puts (PartitionReader::paces_puts()), the stage behind the writer: whether
+/// they have read all that was written before the last batch. Any thread.
 class PacingReaders {
 public:
     /// The number of the batch that woke a reader.
     using Batch = std::uint64_t;
-    /// With so many batches unread, the stage is full.
-    static constexpr std::size_t kFull = 3;
 
     /// On the writer's thread: the next batch is written.
     void next_batch() {
         const std::scoped_lock lock{mutex_};
         ++last_;
-        behind_lately_[last_ % kFull] = 0;
+        behind_last_ = 0;
     }
     Batch woken() {
         const std::scoped_lock lock{mutex_};
         ++behind_;
-        ++behind_lately_[last_ % kFull];
+        ++behind_last_;
         return last_;
     }
     void has_read(Batch batch) {
         bool call = false;
         {
             const std::scoped_lock lock{mutex_};
-            const bool was_full = !all_but_last(kFull);
             --behind_;
-            if (batch + kFull > last_) --behind_lately_[batch % kFull];
-            call = awaited_ && (all_but_last(1) || (was_full && all_but_last(kFull)));
+            if (batch == last_) --behind_last_;
+            call = awaited_ && behind_ == behind_last_;
         }
         if (call) changed_();
     }
     /// All that were woken before the last batch have read since.
     bool have_room() const {
         const std::scoped_lock lock{mutex_};
-        return all_but_last(1);
-    }
-    /// Some have not read what they were woken for before the last kFull batches.
-    bool are_full() const {
-        const std::scoped_lock lock{mutex_};
-        return !all_but_last(kFull);
+        return behind_ == behind_last_;
     }
 
-    /// Before there are readers: what is called on a reader's thread when have_room() has become
-    /// true, or are_full() false, while that is awaited.
+    /// Before there are readers: called on a reader's thread when have_room() has become true while
+    /// that is awaited.
     void on_room(std::function<void()> call) { changed_ = std::move(call); }
     void await(bool awaited) {
         const std::scoped_lock lock{mutex_};
@@ -69,19 +61,10 @@ public:
     }
 
 private:
-    /// All have read but those that the last `batches` woke.
-    bool all_but_last(std::size_t batches) const {
-        int lately = 0;
-        for (std::size_t i = 0; i < batches && i <= last_; ++i) {
-            lately += behind_lately_[(last_ - i) % kFull];
-        }
-        return behind_ == lately;
-    }
-
     mutable std::mutex mutex_;
     Batch last_ = 0;
-    int behind_ = 0;                          ///< readers that were woken and have not read all
-    std::array<int, kFull> behind_lately_{};  ///< those of them that the last kFull batches woke
+    int behind_ = 0;       ///< readers that were woken and have not read all
+    int behind_last_ = 0;  ///< those of them that the last batch woke
     bool awaited_ = false;
     std::function<void()> changed_;
 };

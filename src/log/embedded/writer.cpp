@@ -44,16 +44,8 @@ void Writer::submit(Publish publish) {
         const std::scoped_lock lock{mutex_};
         wake = queue_.publishes.empty() && queue_.meta.empty();
         queue_.publishes.push_back(std::move(publish));
-        if (waits_for_senders_ && senders_) {
-            wake |= !senders_->others_could_join(std::chrono::steady_clock::now());
-        }
     }
     if (wake) wake_.notify_one();
-}
-
-void Writer::records_come_from(std::shared_ptr<Senders> senders) {
-    const std::scoped_lock lock{mutex_};
-    senders_ = std::move(senders);
 }
 
 bool Writer::submit(MetaWrite write) {
@@ -91,7 +83,7 @@ bool Writer::wait_for_work(Work& work) {
     const auto something = [this] { return is_woken(); };
     if (!failure_) {
         wake_.wait(lock, something);
-        wait_for_batch(lock);
+        wait_for_readers(lock);
     } else if (!wake_.wait_for(lock, kRetryAfter, something)) {
         return true;  // nothing to write, but a log to bring back
     }
@@ -105,33 +97,14 @@ bool Writer::is_woken() const {
     return stopping_ || !queue_.publishes.empty() || !queue_.meta.empty();
 }
 
-/// Under mutex_.
-Batching Writer::batching(SteadyTime now) {
-    const auto& readers = partitions_.pacing();
-    return {.since = last_written_,
-            .wait_max = kWaitMax,
-            .linger = linger_.at(now),
-            .others_could_join = !senders_ || senders_->others_could_join(now),
-            .stage_has_room = readers.have_room(),
-            .stage_is_full = readers.are_full()};
-}
-
-/// Returns when the next batch begins, or the log stops. Other records wait with the puts: alone
-/// they would be a batch of their own.
-void Writer::wait_for_batch(std::unique_lock<std::mutex>& lock) {
-    auto now = std::chrono::steady_clock::now();
-    auto next = batching(now);
-    if (stopping_ || next.closes(now)) return;
-    partitions_.pacing().await(true);
-    while (!stopping_ && !next.closes(now)) {
-        waits_for_senders_ = !next.stage_is_full;
-        wake_.wait_until(lock, next.due());
-        now = std::chrono::steady_clock::now();
-        next = batching(now);
-    }
-    waits_for_senders_ = false;
-    partitions_.pacing().await(false);
-    batch_size_.waited(now - last_written_, now < last_written_ + kWaitMax);
+/// Other records wait with the puts: alone they would be a batch of their own.
+void Writer::wait_for_readers(std::unique_lock<std::mutex>& lock) {
+    auto& readers = partitions_.pacing();
+    if (stopping_ || readers.have_room()) return;
+    readers.await(true);
+    wake_.wait_until(lock, last_written_ + kWaitMax,
+                     [&] { return stopping_ || readers.have_room(); });
+    readers.await(false);
 }
 
 void Writer::handle(Work& work) {
@@ -146,14 +119,17 @@ void Writer::handle(Work& work) {
         meta = {};
         answer(slice, written);
         done += slice.size();
-        if (done < publishes.size() && !failure_) wait_for_next();
+        if (done < publishes.size() && !failure_) {
+            std::unique_lock lock{mutex_};
+            wait_for_readers(lock);
+        }
     } while (done < publishes.size());
 }
 
 /// How many of these records the next batch has.
 std::size_t Writer::slice_of(std::span<const Publish> publishes) const {
     // After a failure one record is enough to find out, and to erase if it fails as well.
-    const auto count_max = failure_ ? 1 : batch_size_.max();
+    const auto count_max = failure_ ? 1 : kBatchRecordsMax;
     std::size_t count = 0;
     std::size_t bytes = 0;
     while (count < publishes.size() && count < count_max &&
@@ -162,12 +138,6 @@ std::size_t Writer::slice_of(std::span<const Publish> publishes) const {
         ++count;
     }
     return count;
-}
-
-/// Before the next batch of records that the last one left out.
-void Writer::wait_for_next() {
-    std::unique_lock lock{mutex_};
-    wait_for_batch(lock);
 }
 
 /// Answers the first records, as far as their deadline passed while they waited for a disk that

@@ -1,8 +1,5 @@
 #pragma once
 
-#include "log/batching/batching.hpp"
-#include "log/batching/linger.hpp"
-#include "log/batching/senders.hpp"
 #include "log/embedded/answer_queue.hpp"
 #include "log/embedded/log_time.hpp"
 #include "log/embedded/partitions.hpp"
@@ -23,18 +20,19 @@ namespace beckon::log::embedded {
 /// Offsets are reserved in synced blocks of so many: an unclean stop loses one block at most.
 inline constexpr core::Offset kBlock = 65'536;
 
-/// The one thread that appends ("log-writer"). It takes all that is queued (later, where processors
-/// are short or the readers that deliver are behind: Batching), stamps append times, gives offsets,
+/// The one thread that appends ("log-writer"). It takes all that is queued, stamps append times,
+/// gives offsets,
 /// writes one batch, syncs if `always` says so, and only then answers and shows the records to
 /// readers.
 class Writer {
 public:
     /// Writes to `meta` that wait.
     static constexpr std::size_t kMetaWritesMax = 1'000;
-    /// How long a batch waits for the readers at most.
+    /// A batch begins once the readers that deliver have read all batches but the last one, so that
+    /// nothing is accepted much faster than it is delivered, or this long after that one
+    /// (docs/decisions/0198-messages-are-batched-under-load.md).
     static constexpr std::chrono::milliseconds kWaitMax{100};
-    static constexpr std::size_t kBatchRecordsLeast = 256;
-    static constexpr std::size_t kBatchRecordsMost = 4'096;
+    static constexpr std::size_t kBatchRecordsMax = 2'048;
 
     Writer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions, LogTime& time);
     /// Writes the queue, then stops.
@@ -48,9 +46,6 @@ public:
     };
     /// Any thread. The queue is bounded by the publishers, each by its `waiting_max`.
     void submit(Publish publish);
-
-    /// Those whose records are queued from now on; null: unknown. Any thread.
-    void records_come_from(std::shared_ptr<Senders> senders);
 
     /// A write to `meta` that goes with the next batch; `done` runs on the writer's thread and
     /// only posts. False if too many wait.
@@ -81,11 +76,9 @@ private:
     void run();
     bool wait_for_work(Work& work);
     bool is_woken() const;
-    void wait_for_batch(std::unique_lock<std::mutex>& lock);
-    Batching batching(SteadyTime now);
+    void wait_for_readers(std::unique_lock<std::mutex>& lock);
     void handle(Work& work);
     std::size_t slice_of(std::span<const Publish> publishes) const;
-    void wait_for_next();
     std::size_t answer_overdue(std::span<const Publish> publishes);
     core::Result<void> write(std::span<Publish> publishes, std::span<const MetaWrite> meta);
     core::Result<void> ready_to_write();
@@ -106,14 +99,10 @@ private:
     std::mutex mutex_;
     std::condition_variable wake_;
     Work queue_;
-    std::shared_ptr<Senders> senders_;  ///< under mutex_, as the others
-    bool waits_for_senders_ = false;    ///< the next batch begins when all of them wait
     bool stopping_ = false;
 
     // Of the writer's thread.
-    OwnLinger linger_{kWaitMax};
-    BatchSize batch_size_{{.least = kBatchRecordsLeast, .most = kBatchRecordsMost}, kWaitMax};
-    SteadyTime last_written_{};
+    std::chrono::steady_clock::time_point last_written_{};
     Batch batch_;
     std::vector<Appended> appended_;   ///< beside the publishes of the batch being written
     std::vector<Partition*> touched_;  ///< with records in the batch being written

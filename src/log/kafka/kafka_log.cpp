@@ -1,6 +1,5 @@
 #include "log/kafka/kafka_log.hpp"
 
-#include "log/batching/senders.hpp"
 #include "log/clock_ahead.hpp"
 #include "log/kafka/ends.hpp"
 #include "log/kafka/group_offsets.hpp"
@@ -34,7 +33,7 @@ private:
     const std::shared_ptr<kafka::Membership> membership_;
 };
 
-class KafkaLog final : public EventLog, public HasClock, public WaitsForSenders {
+class KafkaLog final : public EventLog, public HasClock {
 public:
     explicit KafkaLog(const KafkaConfig& config)
         : config_(config),
@@ -53,10 +52,6 @@ public:
 
     bool has_refused_group(const std::string& group) const {
         return events_->has_refused(kafka::refusal("Read", "the group " + group).message);
-    }
-
-    void records_come_from(std::shared_ptr<Senders> senders) override {
-        producer_.lingering().come_from(std::move(senders));
     }
 
     std::unique_ptr<Publisher> open_publisher(core::Executor& executor) override {

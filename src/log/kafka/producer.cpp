@@ -3,6 +3,7 @@
 #include "core/contain.hpp"
 #include "core/decimal.hpp"
 #include "core/logger.hpp"
+#include "log/kafka/priority.hpp"
 #include "log/kafka/report.hpp"
 
 #include <algorithm>
@@ -25,8 +26,6 @@ constexpr milliseconds kTimeoutScan{1000};
 constexpr int kIdleMs = 1000;
 /// How long it sleeps while replaced clients still have reports to deliver.
 constexpr int kBusyMs = 20;
-/// How often a publisher looks for records that have lingered long enough.
-constexpr milliseconds kPollEvery{1};
 /// The pause between two producers that fail at once.
 constexpr milliseconds kReplacePauseMin{50};
 constexpr milliseconds kReplacePauseMax{2000};
@@ -85,15 +84,8 @@ std::size_t batch_size_of(const rd_kafka_conf_t* conf) {
 class KafkaPublisher final : public Publisher {
 public:
     KafkaPublisher(Producer& producer, core::Executor& executor)
-        : producer_(producer),
-          executor_(executor),
-          route_(std::make_shared<AnswerRoute>(executor)) {}
-    ~KafkaPublisher() override {
-        if (lingers_) {
-            for (auto& one : producer_.lingering().take_all()) producer_.send(std::move(one));
-        }
-        route_->lifetime.end();
-    }
+        : producer_(producer), route_(std::make_shared<AnswerRoute>(executor)) {}
+    ~KafkaPublisher() override { route_->lifetime.end(); }
     KafkaPublisher(const KafkaPublisher&) = delete;
     KafkaPublisher& operator=(const KafkaPublisher&) = delete;
 
@@ -109,38 +101,14 @@ public:
         }
         ++route_->unanswered;
         const auto bytes = size_of(record);
-        Publishing one{where, std::move(record),
-                       std::make_unique<Unconfirmed>(Unconfirmed{route_, std::move(done), bytes})};
-        if (!lingers_) return producer_.send(std::move(one));
-        const auto now = steady_clock::now();
-        switch (producer_.lingering().hold(one, producer_.linger(now), now)) {
-            case LingeringRecords::Held::no: return producer_.send(std::move(one));
-            case LingeringRecords::Held::due: send_due(now); break;
-            case LingeringRecords::Held::waits: break;
-        }
-        if (!polling_ && !producer_.lingering().empty()) poll_later();
+        producer_.send(
+            {where, std::move(record),
+             std::make_unique<Unconfirmed>(Unconfirmed{route_, std::move(done), bytes})});
     }
-
-    void may_linger() override { lingers_ = true; }
 
     std::size_t unanswered() const override { return route_->unanswered; }
 
 private:
-    /// Any publisher with records there checks, and sends all that are due.
-    void poll_later() {
-        executor_.post_after(kPollEvery, route_->lifetime.guard([this] { poll(); }));
-        polling_ = true;
-    }
-    void poll() {
-        polling_ = false;
-        send_due(steady_clock::now());
-        if (!producer_.lingering().empty()) poll_later();
-    }
-    void send_due(SteadyTime now) {
-        producer_.lingering().pass_on_due(
-            producer_.linger(now), now, [this](Publishing one) { producer_.send(std::move(one)); });
-    }
-
     void refuse(AppendDone done, core::Error error) {
         route_->publisher.post([done = std::move(done), error = std::move(error)] {
             done(core::Result<Appended>{core::fail(error)});
@@ -148,10 +116,7 @@ private:
     }
 
     Producer& producer_;
-    core::Executor& executor_;
     const std::shared_ptr<AnswerRoute> route_;
-    bool lingers_ = false;
-    bool polling_ = false;  ///< a timer is on its way
 };
 
 }  // namespace
@@ -189,7 +154,7 @@ std::unique_ptr<Producer::Client> Producer::make_client() {
     const auto timeout = std::to_string(message_timeout(config_.publish_timeout).count());
     auto conf = make_conf(
         config_, events_,
-        {.defaults = {{"linger.ms", "0"},  // records linger before this (LingeringRecords)
+        {.defaults = {{"linger.ms", "0"},
                       {"queue.buffering.max.messages", std::to_string(kQueueRecordsMax)}},
          .required = {{"enable.idempotence", "true"},
                       {"acks", "all"},
@@ -208,6 +173,7 @@ std::unique_ptr<Producer::Client> Producer::make_client() {
             return rd_kafka_interceptor_add_on_acknowledgement(handle, "beckon", on_report, opaque);
         },
         client.get());
+    give_way(conf.get());
     client->handle = kafka::make_client(RD_KAFKA_PRODUCER, std::move(conf));
     client->queue.reset(rd_kafka_queue_get_main(client->handle.get()));
     return client;

@@ -1,10 +1,8 @@
 #pragma once
 
-#include "log/batching/linger.hpp"
 #include "log/event_log.hpp"
 #include "log/kafka/answer_route.hpp"
 #include "log/kafka/client_conf.hpp"
-#include "log/kafka/lingering_records.hpp"
 #include "log/kafka/query_thread.hpp"
 
 #include <array>
@@ -18,8 +16,17 @@
 
 namespace beckon::log::kafka {
 
+/// A record that was accepted, on its way to librdkafka.
+struct Publishing {
+    TopicPartition where;
+    core::Record record;
+    std::unique_ptr<Unconfirmed> unconfirmed;
+};
+
 /// The process's one producer: idempotent, acks=all, one request in flight
 /// (docs/facts/kafka.md#the-rule-that-matters-most: with more, acknowledged records were lost).
+/// So a record is sent at once where no request is under way; those that come meanwhile are the
+/// next requests, one for each partition: they batch without waiting for company.
 /// Reports reach a publisher's executor from the librdkafka thread that has them
 /// (docs/decisions/0197-delivery-reports-on-librdkafkas-thread.md).
 ///
@@ -47,9 +54,6 @@ public:
     void send(Publishing one);
 
     const KafkaConfig& config() const { return config_; }
-    LingeringRecords& lingering() { return lingering_; }
-    /// For how long records linger there at present.
-    SteadyTime::duration linger(SteadyTime now) { return linger_.at(now); }
 
 private:
     /// A librdkafka client and its dependents.
@@ -85,8 +89,6 @@ private:
     const KafkaConfig config_;
     KafkaEvents& events_;
     QueryThread& retire_;
-    LingeringRecords lingering_;
-    OwnLinger linger_{LingeringRecords::kWaitMax};
 
     std::size_t batch_bytes_max_;  ///< of the clients that are made; log-producer only
 

@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "core/logger.hpp"
 #include "log/kafka/ends.hpp"
+#include "log/kafka/priority.hpp"
 #include "log/kafka/report.hpp"
 
 #include <algorithm>
@@ -88,7 +89,7 @@ void Reading::call() {
         if (assignment == 0 || !early.exchange(false)) return;
     }
     if (called.exchange(true)) return;
-    reader.post([this] {
+    reader.post([this, ran = gate ? gate->called() : nullptr] {
         called = false;
         const auto run = ready;  // it may destroy the reader, and with it this
         run();
@@ -126,8 +127,9 @@ std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) {
                       {"auto.offset.reset", "error"},
                       {"enable.partition.eof", "true"},
                       {"queued.max.messages.kbytes", std::to_string(prefetch.bytes_each / 1024)}}});
-    auto pacing = std::make_unique<FetchPacing>(FetchPacing{fetches_linger_, prefetch.bytes_each});
-    pace_fetches(conf.get(), *pacing);
+    auto gate = std::make_shared<FetchGate>(prefetch.bytes_each);
+    wait_at(conf.get(), *gate);
+    give_way(conf.get());
     rd_kafka_conf_set_error_cb(
         conf.get(), [](rd_kafka_t*, int code, const char* why, void* opaque) {
             const auto error = static_cast<rd_kafka_resp_err_t>(code);
@@ -138,7 +140,7 @@ std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) {
             }
         });
     return std::make_unique<ReaderClient>(ReaderClient{
-        std::move(pacing), make_client(RD_KAFKA_CONSUMER, std::move(conf)), prefetch, {}, {}});
+        std::move(gate), make_client(RD_KAFKA_CONSUMER, std::move(conf)), prefetch, {}, {}});
 }
 
 /// Errors that concern no partition wait in the clients' main queues.
@@ -197,6 +199,7 @@ ReaderClient& ReaderClients::client_for(TopicPartition where) {
 /// Takes a client for the reading, and the partition's queue from it.
 void ReaderClients::open_queue(Reading& reading) {
     reading.client = &client_for(reading.where);
+    reading.gate = reading.client->gate;
     // Asks where the topic is at once; otherwise librdkafka looks for it once a second.
     auto& topic = reading.client->topics[reading.where.topic];
     if (!topic) {

@@ -3,7 +3,7 @@
 #include "core/lifetime.hpp"
 #include "log/event_log.hpp"
 #include "log/kafka/client_conf.hpp"
-#include "log/kafka/fetch_pace.hpp"
+#include "log/kafka/fetch_gate.hpp"
 #include "log/kafka/query_thread.hpp"
 #include "log/kafka/worker.hpp"
 
@@ -42,7 +42,7 @@ ReaderKind kind_of(Topic topic);
 /// A consumer that never subscribes. It gives each partition a queue of its own, and can read a
 /// partition only once.
 struct ReaderClient {
-    std::unique_ptr<FetchPacing> pacing;  ///< before the handle: it outlives it
+    std::shared_ptr<FetchGate> gate;  ///< before the handle: it outlives it
     ClientHandle handle;
     Prefetch prefetch;
     // --- control thread only
@@ -76,8 +76,9 @@ struct Reading {
     // it asked for last, and meanwhile they stay
     ReaderClient* client = nullptr;
     QueueHandle queue;
-    std::uint64_t wanted = 0;  ///< the number of the last start; 0: stopped
-    bool listening = false;    ///< librdkafka calls call()
+    std::shared_ptr<FetchGate> gate;  ///< the client's; changes only while not `listening`
+    std::uint64_t wanted = 0;         ///< the number of the last start; 0: stopped
+    bool listening = false;           ///< librdkafka calls call()
 
     /// The number of the start() that is in force; 0: none yet.
     std::atomic<std::uint64_t> assignment = 0;
@@ -142,7 +143,6 @@ private:
     const KafkaConfig config_;
     KafkaEvents& events_;
     QueryThread& queries_;
-    OwnLinger fetches_linger_{FetchPace::kApartMost};
     /// The clients of each kind; control thread only.
     std::array<std::vector<std::unique_ptr<ReaderClient>>, kReaderKinds> clients_;
     Worker control_;  ///< last: its jobs use the others

@@ -44,8 +44,6 @@ TEST_CASE("the error about a value names the allowed values", "[config]") {
           "65535)");
     CHECK_THAT(fault_of({{"embedded.sync", "sometimes", "x"}}),
                Catch::Contains("not one of always | never"));
-    CHECK_THAT(fault_of({{"endpoint.edge_lag_max", "50ms", "x"}}),
-               Catch::Contains("endpoint.edge_lag_max: must be 0 or at least 100ms"));
     CHECK_THAT(fault_of({{"endpoint.url", "push.example.org/path", "x"}}),
                Catch::Contains("not an origin"));
     CHECK_THAT(fault_of({{"tiers", "5s,1s", "x"}}), Catch::Contains("rising"));

@@ -321,7 +321,8 @@ TEST_CASE("messages and bytes that wait for the log are bounded", "[send]") {
         const auto second = world.begin(IngestWorld::post_data(target.path));
         const auto third = world.begin(IngestWorld::post_data(target.path));
         REQUIRE(third->answer);
-        CHECK(*third->answer == unavailable("201", "Too many bytes are waiting; try again later."));
+        CHECK(*third->answer ==
+              unavailable("201", "Too much is waiting for the log; try again later."));
         world.run_loops();
         CHECK(first->answer->status == 201);
         CHECK(second->answer->status == 201);
@@ -352,6 +353,22 @@ TEST_CASE("messages and bytes that wait for the log are bounded", "[send]") {
         CHECK(*third->answer ==
               unavailable("201", "Too many messages are waiting; try again later."));
     }
+}
+
+TEST_CASE("messages beyond those that may wait for the log get 503, and later there is space",
+          "[send]") {
+    IngestWorld world{{.publish_bytes_max = 64U << 20, .waiting_max = 10'000}};
+    const auto target = world.subscribed();
+    for (std::size_t i = 0; i < ingest::PublishBudget::kRecordsMax; ++i) {
+        world.begin(IngestWorld::post_data(target.path));
+    }
+    const auto refused = world.begin(IngestWorld::post_data(target.path));
+    REQUIRE(refused->answer);
+    CHECK(*refused->answer ==
+          unavailable("201", "Too much is waiting for the log; try again later."));
+    world.run_loops();
+    CHECK(world.notifications().size() == ingest::PublishBudget::kRecordsMax);
+    CHECK(world.ask(IngestWorld::post_data(target.path)).status == 201);
 }
 
 TEST_CASE("messages of tracked VAPID keys get a reliability id", "[send]") {

@@ -66,20 +66,6 @@ TEST_CASE("the writer may be one batch ahead of the readers that pace it", "[emb
     CHECK(paced.pacing.have_room());
 }
 
-TEST_CASE("readers are full that have not read what was written before the last few batches",
-          "[embedded]") {
-    PacedPartition paced;
-    for (std::size_t i = 0; i < PacingReaders::kFull; ++i) {
-        paced.write();
-        CHECK_FALSE(paced.pacing.are_full());
-    }
-    paced.write();
-    CHECK(paced.pacing.are_full());
-    paced.read();
-    CHECK_FALSE(paced.pacing.are_full());
-    CHECK(paced.pacing.have_room());
-}
-
 TEST_CASE("a reader that does not pace, is gone or pauses holds nothing up", "[embedded]") {
     PacedPartition paced;
     paced.write();
@@ -128,9 +114,9 @@ TEST_CASE("puts wait for a reader that does not take, for a tenth of a second ea
         return std::chrono::steady_clock::now() - begin;
     };
     const auto stuck = time_of([&] {
-        for (int i = 0; i < 6; ++i) put_and_wait();  // the first four need not wait
+        for (int i = 0; i < 6; ++i) put_and_wait();  // the first two need not wait
     });
-    CHECK(stuck >= 2 * log::embedded::Writer::kWaitMax);
+    CHECK(stuck >= 3 * log::embedded::Writer::kWaitMax);
     CHECK(answered == 6);
 }
 

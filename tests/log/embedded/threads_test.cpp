@@ -23,7 +23,6 @@ constexpr int kPartitions = 2;
 void publish_numbers(log::EventLog& log, int who, std::atomic<int>& faults) {
     WaitingExecutor executor;
     const auto publisher = log.open_publisher(executor);
-    if (who == 0) publisher->may_linger();
     int done = 0;
     for (int i = 0; i < kEach; ++i) {
         publisher->publish({Topic::kNotifications, i % kPartitions},

@@ -12,11 +12,8 @@
 #include <set>
 
 #include <catch2/catch.hpp>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,23 +117,6 @@ struct Sender {
     std::map<TopicPartition, std::map<core::Offset, std::string>> acknowledged;
 };
 
-/// How many TCP connections of this process the kernel holds to a rate.
-int paced_connections() {
-    int count = 0;
-    for (int fd = 0; fd < 1024; ++fd) {
-        std::uint32_t rate = 0;
-        socklen_t size = sizeof rate;
-        tcp_info info{};
-        socklen_t info_size = sizeof info;
-        const bool tcp = ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &info_size) == 0;
-        if (tcp && ::getsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, &size) == 0 &&
-            rate != ~std::uint32_t{0}) {
-            ++count;
-        }
-    }
-    return count;
-}
-
 constexpr milliseconds kSession{1500};
 
 /// Another process in the group: this program again, since fork() takes no threads along.
@@ -221,29 +201,12 @@ TEST_CASE("a reader that is behind does not wait for the next fetch", "[kafka]")
     CHECK(kafka.read(kWhere).size() == kCount);
 }
 
-TEST_CASE("the connection that fetches is paced, and the others are not", "[kafka]") {
-    Kafka kafka;
-    Sender sender{kafka, 10};
-    sender.pump_for(milliseconds{100});
-    CHECK(paced_connections() == 0);
-    std::size_t taken = 0;
-    std::unique_ptr<log::PartitionReader> reader;
-    reader = kafka.log->open_reader(kWhere, 0, kafka.executor, [&] {
-        const auto some = reader->take(1000, [](const core::RecordView&) {});
-        if (some) taken += some->records;
-    });
-    CHECK(kafka.executor.wait_until([&] { return taken > 0; }));
-    CHECK(kafka.executor.wait_until([&] { return paced_connections() == 1; }));
-}
-
-TEST_CASE(
-    "publishers that linger answer for every record, and those of a partition keep their order",
-    "[kafka]") {
+TEST_CASE("a publisher answers for every record, and those of a partition keep their order",
+          "[kafka]") {
     Kafka kafka;
     constexpr int kRecords = 20'000;
     constexpr std::size_t kUnderWay = 400;
     const auto publisher = kafka.log->open_publisher(kafka.executor);
-    publisher->may_linger();
     int answered = 0;
     std::map<TopicPartition, std::vector<core::Offset>> offsets;
     for (int number = 0; number < kRecords; ++number) {
@@ -270,12 +233,11 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("records that linger when their publisher ends are written", "[kafka]") {
+TEST_CASE("records that are under way when their publisher ends are written", "[kafka]") {
     Kafka kafka{1};
     constexpr int kRecords = 3'000;
     auto publisher = kafka.log->open_publisher(kafka.executor);
-    publisher->may_linger();
-    // So many at once that traffic is seen, and the last ones wait.
+    // So many at once that the last ones wait for the requests before theirs.
     const auto began = steady_clock::now();
     int number = 0;
     for (; number < kRecords || steady_clock::now() < began + milliseconds{250}; ++number) {

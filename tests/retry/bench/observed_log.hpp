@@ -74,7 +74,6 @@ private:
             }
             to_->publish(where, std::move(record), std::move(done));
         }
-        void may_linger() override { to_->may_linger(); }
         std::size_t unanswered() const override { return to_->unanswered(); }
 
     private:
