@@ -117,7 +117,6 @@ inline constexpr std::string_view kRetryTierOverdue = "beckon_retry_tier_overdue
 inline constexpr std::string_view kRetryWaiting = "beckon_retry_waiting_deliveries";
 inline constexpr std::string_view kRetryUnderWay = "beckon_retry_under_way_attempts";
 inline constexpr std::string_view kRetryAttempts = "beckon_retry_attempts_total";
-inline constexpr std::string_view kRetrySentAside = "beckon_retry_aside_attempts_total";
 inline constexpr std::string_view kRetryOwnerSeconds = "beckon_retry_owner_attempt_seconds_total";
 inline constexpr std::string_view kRetryOwnerBytes = "beckon_retry_owner_sent_bytes_total";
 inline constexpr std::string_view kRetryOwnerRequeued = "beckon_retry_owner_requeued_total";

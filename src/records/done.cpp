@@ -73,30 +73,6 @@ Finished finished_of(Offset low, const Json& lengths) {
     return finished;
 }
 
-Json json_of(const FanOutState& state) {
-    Json value = Json::object();
-    if (const auto& trial = state.trial) value["trial"] = {trial->from, trial->to, trial->times};
-    if (!state.set_aside.empty()) value["set_aside"] = state.set_aside;
-    if (state.open) value["open"] = true;
-    return value;
-}
-
-FanOutState fan_out_of(const Json& value) {
-    FanOutState state{.open = value.value("open", false)};
-    if (value.contains("trial")) {
-        const auto& trial = value["trial"];
-        state.trial = {.from = core::whole_number<Offset>(trial.at(0)),
-                       .to = core::whole_number<Offset>(trial.at(1)),
-                       .times = core::whole_number<int>(trial.at(2))};
-    }
-    if (value.contains("set_aside")) {
-        for (const auto& offset : value["set_aside"]) {
-            state.set_aside.push_back(core::whole_number<Offset>(offset));
-        }
-    }
-    return state;
-}
-
 DoneRecord done_from(core::Partition partition, const Json& value) {
     DoneRecord done{.partition = partition,
                     .epoch = core::whole_number<core::Epoch>(value.at("epoch")),
@@ -104,7 +80,6 @@ DoneRecord done_from(core::Partition partition, const Json& value) {
                     .tiers = {},
                     .dead_scan = core::whole_number<Offset>(value.at("dead_scan")),
                     .events_next = core::whole_number<Offset>(value.at("events_next"))};
-    if (value.contains("fan_out")) done.fan_out = fan_out_of(value["fan_out"]);
     for (const auto& delay : value.at("delays_s")) {
         done.delays.emplace_back(core::whole_number<std::int64_t>(delay));
     }
@@ -123,7 +98,6 @@ core::Record encode(const DoneRecord& done) {
                {"delays_s", Json::array()},
                {"dead_scan", done.dead_scan},
                {"events_next", done.events_next}};
-    if (done.fan_out != FanOutState{}) value["fan_out"] = json_of(done.fan_out);
     for (const auto delay : done.delays) value["delays_s"].push_back(delay.count());
     return core::state_record(
         std::string{kKeyPrefix} + std::to_string(done.partition), kDoneType,

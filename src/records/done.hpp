@@ -26,23 +26,6 @@ struct Finished {
     bool operator==(const Finished&) const = default;
 };
 
-/// The log's record of the fan-out of a partition's events, so that an event that crashes the
-/// process is found (EventFanOut).
-struct FanOutState {
-    /// A process fans out events, or ended without recording the end of its fan-out.
-    bool open = false;
-    /// Events `from` up to `to`, which are taken only once the log has this record.
-    struct Trial {
-        core::Offset from = 0;
-        core::Offset to = 0;
-        int times = 0;  ///< how often these events were on trial, this trial included
-        bool operator==(const Trial&) const = default;
-    };
-    std::optional<Trial> trial{};
-    std::vector<core::Offset> set_aside{};  ///< recent events that ended processes
-    bool operator==(const FanOutState&) const = default;
-};
-
 /// The finished records of a partition in all tiers: the record `done/<p>` of `retry.done`. It is
 /// one record for one moment, so that a delivery never counts as promoted to a tier whose state in
 /// it is older.
@@ -59,7 +42,6 @@ struct DoneRecord {
     std::map<int, Tier> tiers;
     core::Offset dead_scan = 0;    ///< likewise for `retry.dead`
     core::Offset events_next = 0;  ///< events below have been fanned out to the webhooks
-    FanOutState fan_out{};
     bool operator==(const DoneRecord&) const = default;
 };
 

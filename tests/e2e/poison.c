@@ -1,5 +1,6 @@
 /* Preloaded by poison.mjs: a process ends as by SIGKILL when a thread whose name matches the pattern POISON_THREAD reads the
- * number POISON_NUMBER of a JSON text, as if a fault of the program were there. Other threads read it. */
+ * number POISON_NUMBER of a JSON text, or gives it to libcurl as a part of a header, as if a fault of the program were there. Other
+ * threads read it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fnmatch.h>
@@ -8,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+struct curl_slist;
 
 static const char* poisoned_thread;
 static const char* poison;
@@ -28,4 +31,11 @@ unsigned long long strtoull(const char* text, char** end, int base) {
     if (!real) real = (unsigned long long (*)(const char*, char**, int))dlsym(RTLD_NEXT, "strtoull");
     if (poison && poisoned_thread && strcmp(text, poison) == 0 && is_poisoned_thread()) kill(getpid(), SIGKILL);
     return real(text, end, base);
+}
+
+struct curl_slist* curl_slist_append(struct curl_slist* list, const char* text) {
+    static struct curl_slist* (*real)(struct curl_slist*, const char*);
+    if (!real) real = (struct curl_slist * (*)(struct curl_slist*, const char*)) dlsym(RTLD_NEXT, "curl_slist_append");
+    if (poison && poisoned_thread && strstr(text, poison) && is_poisoned_thread()) kill(getpid(), SIGKILL);
+    return real(list, text);
 }

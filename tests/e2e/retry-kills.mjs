@@ -1,7 +1,7 @@
 // The role retry is killed again and again while receivers of one owner hang, are slow, refuse, answer without end and are not there,
 // and its filters are costly. The checker: every event that was answered 202 reaches the healthy receiver of another owner, and none of
 // them is a dead letter: the kills condemn no event of the healthy owner. (An event of the hostile owner, whose filters take long, may be
-// on trial at two kills and is set aside then; its line is printed.)
+// matched at two kills and is set aside then; its line is printed.)
 //
 //   KILLS=6 SEED=1 node --test retry-kills.mjs   (LOG=embedded|kafka)
 //
@@ -67,7 +67,7 @@ test(`${KILLS} kills beside hostile receivers lose no delivery of a healthy one`
         cluster.children.delete(role);
     };
     for (let i = 0; i < KILLS; ++i) {
-        // Some come soon after a start, where events are on trial.
+        // Some come soon after a start, where many events are matched.
         await pause(random() < 0.5 ? random() * 300 : 500 + random() * 2500);
         await kill();
         await cluster.start('retry');

@@ -69,8 +69,7 @@ struct World {
                 .clock = clock,
                 .keys = keys,
                 .workers = {{&executor, send}},
-                .fan_out = executor,
-                .costly = executor,
+                .costly = {executor},
                 .ready = [](bool, const std::string&) {}}),
           api({}, node, clock, keys),
           handler(
@@ -96,8 +95,7 @@ struct World {
             gone);
     }
 
-    static void send(const RequestMaker& maker, const std::function<void(HttpAnswer)>& done) {
-        const auto request = maker.make(SendThread::own);
+    static void send(const HttpRequest& request, const std::function<void(HttpAnswer)>& done) {
         require(unsendable(request).empty());
         HttpAnswer answer;
         answer.end = HttpAnswer::End::answered;

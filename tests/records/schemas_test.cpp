@@ -256,10 +256,7 @@ core::Record done_of(test::RandomEvents& make) {
                            .delays = {std::chrono::seconds{0}, std::chrono::seconds{5}},
                            .tiers = {},
                            .dead_scan = 3,
-                           .events_next = 9,
-                           .fan_out = {.open = true,
-                                       .trial = retry::FanOutState::Trial{.from = 9, .to = 73},
-                                       .set_aside = {4}}};
+                           .events_next = 9};
     done.tiers[0] = {.finished = {.low = 40, .above = {{41, 43}}}, .scan = 33};
     return retry::encode(done);
 }

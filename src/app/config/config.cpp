@@ -300,6 +300,13 @@ std::vector<Setting> retry_settings(Config& c) {
                      "PEM file of certificate authorities for receivers and retry.proxy, besides "
                      "the system's.",
                      "a path"),
+        optional_path_setting("retry.client_certificate", c.retry.client_certificate,
+                              "PEM certificate chain for receivers that ask for one; with "
+                              "retry.client_key. Reread at each connection."),
+        optional_path_setting("retry.client_key", c.retry.client_key, "PEM private key of that."),
+        list_setting("retry.client_certificate_hosts", c.retry.client_certificate_hosts,
+                     "Hosts of receivers (receiver.example; *.example: all below) that get "
+                     "retry.client_certificate; by default all."),
         duration_setting(
             "retry.age_max", c.retry.age_max, seconds{1}, seconds{hours{24 * 30}},
             "Age after which a delivery is not attempted any more: as long as receivers may be "

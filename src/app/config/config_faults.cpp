@@ -187,6 +187,8 @@ void check_lists(const Config& config, Reader reader, std::vector<ConfigFault>& 
          [&](const auto& text) { return message_of(retry::AddressGuard::with_allowed({text})); });
     each("retry.allowed_hosts", config.retry.allowed_hosts,
          [&](const auto& text) { return message_of(retry::HostList::of({text})); });
+    each("retry.client_certificate_hosts", config.retry.client_certificate_hosts,
+         [&](const auto& text) { return message_of(retry::HostList::of({text})); });
     auto canary = thrown_by([&] { console::canary_targets(config.console_canary); });
     if (!canary.empty() && has_effect("console.canary", reader)) {
         faults.push_back({"console.canary", std::move(canary)});
@@ -209,6 +211,10 @@ void check_together(const Config& config, Reader reader, std::vector<ConfigFault
     };
     pair("endpoint", config.endpoint.tls_certificate, config.endpoint.tls_key,
          config.endpoint_self_signed);
+    if (config.retry.client_certificate.has_value() != config.retry.client_key.has_value()) {
+        faults.push_back(
+            {"retry.client_certificate, retry.client_key", "give both (PEM files) or neither"});
+    }
     // A tool beside the console has its environment, and opens none.
     if (!config.console_token_file && !net::names_this_host(config.console.host) &&
         has_effect("console.host", reader)) {

@@ -141,6 +141,11 @@ void check_start_credentials(const retry::RoleConfig& config) {
     };
     each("retry.fcm.credentials", config.fcm_credentials, retry::load_fcm_credentials);
     each("retry.apns.credentials", config.apns_credentials, retry::load_apns_credentials);
+    if (config.client_certificate && config.client_key) {
+        const auto good = net::check({*config.client_certificate, *config.client_key});
+        if (!good) throw core::SetupError("retry.client_certificate: " + good.error().message);
+        net::warn_if_not_valid(*config.client_certificate);
+    }
     if (!config.ca_file.empty() && ::access(config.ca_file.c_str(), R_OK) != 0) {
         throw core::SetupError("retry.ca_file: cannot read " + config.ca_file + ": " +
                                std::generic_category().message(errno));

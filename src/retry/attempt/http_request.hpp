@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,8 +25,7 @@ struct HttpRequest {
     /// Path and query of the request line, where they were signed; empty: as libcurl has them of
     /// the URL.
     std::string target{};
-    /// The owner that is charged for the lookup of its host's name and for processor time; empty:
-    /// Beckon itself.
+    /// The owner that is charged for the lookup of its host's name; empty: Beckon itself.
     std::string owner{};
 };
 
@@ -50,7 +50,12 @@ struct HttpAnswer {
     std::string location{};  ///< of a redirect: its target, as the receiver wrote it
     std::string body{};      ///< its first bytes, for the attempt log
     core::Duration took{};
+    /// The processor time that the sender's thread has used for it, beside that within send().
+    core::Duration processor{};
 };
+
+/// Answers later, exactly once.
+using SendRequest = std::function<void(HttpRequest, std::function<void(HttpAnswer)>)>;
 
 /// Whether a text has an octet below 0x20, or 0x7f.
 bool has_control_character(std::string_view text);

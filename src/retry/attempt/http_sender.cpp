@@ -74,7 +74,7 @@ struct HttpSender::Impl {
     std::map<CURL*, std::unique_ptr<Transfer>> transfers;
     std::unordered_map<curl_socket_t, Served> of_socket;
     std::vector<CURL*> begun;  ///< they start when libcurl's timer runs
-    core::Duration charged{};  ///< the thread's time until which owners have been charged
+    core::Duration charged{};  ///< the thread's time that is charged to attempts, or not theirs
     std::map<std::uint64_t, Waiting> waiting;
     std::uint64_t next_waiting = 0;
     NameLookups lookups;
@@ -93,9 +93,8 @@ struct HttpSender::Impl {
     bool has_too_much_after_step(const Transfer& transfer);
     std::vector<CURL*> attempts_on(curl_socket_t socket) const;
     void cut_off(const std::vector<CURL*>& easies);
-    void charge_from_now();
+    void charge_from_now() { charged = core::thread_time(); }
     core::Duration take_time();
-    void charge(const std::string& owner);
     void charge_begun();
     void set_timer(core::MonoTime at);
     void wake(core::MonoTime at);
@@ -200,7 +199,7 @@ void HttpSender::Impl::act(curl_socket_t socket, int events) {
     if (socket == CURL_SOCKET_TIMEOUT) {
         charge_begun();
     } else if (const auto of = transfers.find(easy); of != transfers.end()) {
-        charge(of->second->request.owner);
+        of->second->answer.processor += take_time();
     }
     const auto term = lifetime.term();
     const bool has_ended = take_ended();
@@ -260,27 +259,19 @@ void HttpSender::Impl::cut_off(const std::vector<CURL*>& easies) {
     }
 }
 
-void HttpSender::Impl::charge_from_now() {
-    if (options.used) charged = core::thread_time();
-}
-
 core::Duration HttpSender::Impl::take_time() {
     const auto now = core::thread_time();
     return now - std::exchange(charged, now);
 }
 
-void HttpSender::Impl::charge(const std::string& owner) {
-    if (options.used) options.used(owner, take_time());
-}
-
 /// They have started together, and are charged alike.
 void HttpSender::Impl::charge_begun() {
     const auto all = std::exchange(begun, {});
-    if (!options.used || all.empty()) return;
+    if (all.empty()) return;
     const auto each = take_time() / all.size();
     for (const auto easy : all) {
         const auto found = transfers.find(easy);
-        if (found != transfers.end()) options.used(found->second->request.owner, each);
+        if (found != transfers.end()) found->second->answer.processor += each;
     }
 }
 
@@ -308,10 +299,9 @@ void HttpSender::Impl::end(CURL* easy, CURLcode code) {
     auto& transfer = *node.mapped();
     curl_multi_remove_handle(multi.get(), easy);
     auto answer = take_answer(transfer, code, clock);
-    const auto owner = std::move(transfer.request.owner);
     const auto done = std::move(transfer.done);
     node = {};
-    charge(owner);
+    answer.processor += take_time();
     done(std::move(answer));
 }
 
@@ -346,11 +336,8 @@ void HttpSender::Impl::looked_up(std::uint64_t number, const NameLookups::Addres
     auto transfer = std::move(node.mapped().transfer);
     transfer->addresses = addresses;
     const auto done = transfer->done;
-    const auto owner = transfer->request.owner;
     charge_from_now();
-    const bool is_begun = core::contain("retry", [&] { begin(std::move(transfer)); });
-    charge(owner);
-    if (is_begun) return;
+    if (core::contain("retry", [&] { begin(std::move(transfer)); })) return;
     done({.end = HttpAnswer::End::unsendable, .why = "it could not be begun"});
 }
 
@@ -412,10 +399,7 @@ void HttpSender::Impl::send(HttpRequest request, std::function<void(HttpAnswer)>
 }
 
 void HttpSender::send(HttpRequest request, std::function<void(HttpAnswer)> done) {
-    const auto owner = request.owner;
-    impl_->charge_from_now();
     impl_->send(std::move(request), std::move(done));
-    impl_->charge(owner);
 }
 
 std::size_t HttpSender::under_way() const {

@@ -35,16 +35,18 @@ public:
         /// `http://host:port`, through which everything else goes; empty: none. Then it is the
         /// proxy that decides which addresses a name may lead to.
         std::string proxy{};
-        std::string ca_file{};              ///< PEM, besides the system's; empty: none
-        std::size_t connections_max = 256;  ///< that are kept
+        std::string ca_file{};  ///< PEM, besides the system's; empty: none
+        /// Shown to receivers that ask for a certificate: PEM files, read at each connection.
+        /// Empty: none.
+        std::string client_certificate{};
+        std::string client_key{};
+        HostList client_certificate_hosts{};  ///< that get it; empty: all
+        std::size_t connections_max = 256;    ///< that are kept
         std::string user_agent = "Beckon";
         /// HTTP/2 where the receiver offers it in TLS (ALPN): many requests on one connection.
         bool http2 = false;
         std::size_t body_kept = HttpAnswer::kBodyKept;  ///< of an answer
         NameLookups::LookUp look_up = system_addresses;
-        /// An owner's requests have taken so much processor time of the loop's thread; called on
-        /// it. May be empty.
-        std::function<void(const std::string& owner, core::Duration)> used{};
     };
 
     /// Throws std::runtime_error if libcurl does not start, or if the user agent has a control

@@ -19,8 +19,6 @@ namespace beckon::retry {
 namespace {
 
 constexpr const char* kThreadName = "retry-names";
-/// An owner's share of the free threads: alone, an owner holds a sixth of all.
-constexpr std::size_t kThreadsFraction = 4;
 
 std::string text_of(const addrinfo& info) {
     std::array<char, INET6_ADDRSTRLEN> text{};
@@ -69,7 +67,7 @@ std::uint64_t NameLookups::ask(const std::string& owner, const std::string& name
     const auto [lookup, is_new] = lookups_.try_emplace(key);
     lookup->second.askers.emplace(asker, std::move(done));
     askers_.emplace(asker, key);
-    if (is_new) owners_[owner].names.push_back(name);
+    if (is_new) budget_.add(owner, name);
     begin_waiting();
     return asker;
 }
@@ -82,25 +80,18 @@ void NameLookups::forget(std::uint64_t asker) {
     lookup->second.askers.erase(asker);
     if (lookup->second.begun || !lookup->second.askers.empty()) return;
     lookups_.erase(lookup);
-    const auto found = owners_.find(owner);
-    std::erase(found->second.names, name);
-    if (found->second.names.empty() && found->second.threads == 0) owners_.erase(found);
+    std::erase(budget_.owner(owner).works, name);
 }
 
 /// Those whose owners have a share left, an owner after the other.
 void NameLookups::begin_waiting() {
-    for (auto tries = owners_.size(); tries > 0 && threads_.free() > 0; --tries) {
-        auto next = owners_.upper_bound(last_owner_);
-        if (next == owners_.end()) next = owners_.begin();
-        last_owner_ = next->first;
-        auto& [owner, of] = *next;
-        if (of.names.empty() || of.threads >= threads_.share(kThreadsFraction)) continue;
-        const Key key{owner, std::move(of.names.front())};
-        of.names.pop_front();
-        ++of.threads;
-        threads_.take(1);
+    const auto may_begin = [this](const auto& one) { return budget_.has_share(one, kThreads); };
+    while (auto* next = budget_.next(may_begin)) {
+        const Key key{next->name(), std::move(next->works.front())};
+        next->works.pop_front();
+        budget_.hold(*next, kThreads, 1);
+        budget_.pay(*next, kCost);
         begin(key);
-        tries = owners_.size() + 1;
     }
 }
 
@@ -124,10 +115,7 @@ void NameLookups::begin(const Key& key) {
 
 void NameLookups::ended(const Key& key, const Addresses& addresses) {
     const auto lookup = lookups_.extract(key);
-    threads_.give_back(1);
-    const auto owner = owners_.find(key.first);
-    --owner->second.threads;
-    if (owner->second.names.empty() && owner->second.threads == 0) owners_.erase(owner);
+    budget_.give_back(budget_.owner(key.first), kThreads, 1);
     if (!addresses.empty()) remember(key.second, addresses);
     const auto& askers = lookup.mapped().askers;
     for (const auto& [asker, done] : askers) askers_.erase(asker);

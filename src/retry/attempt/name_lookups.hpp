@@ -3,11 +3,10 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
-#include "retry/schedule/fair_share.hpp"
+#include "retry/schedule/owner_budget.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -43,7 +42,7 @@ public:
     /// Its `done` is not called any more.
     void forget(std::uint64_t asker);
 
-    std::size_t threads() const { return threads_.used(); }
+    std::size_t threads() const { return budget_.used(kThreads); }
     std::size_t names() const { return known_.size(); }
 
 private:
@@ -51,10 +50,6 @@ private:
     struct Lookup {
         std::map<std::uint64_t, Done> askers;
         bool begun = false;
-    };
-    struct Owner {
-        std::deque<std::string> names;  ///< that wait for a thread
-        std::size_t threads = 0;
     };
     struct Known {
         Addresses addresses;
@@ -68,11 +63,13 @@ private:
 
     const LookUp look_up_;
     const core::SystemClock clock_;
-    FairShare threads_{kThreadsMax};
+    static constexpr std::size_t kThreads = 0;
+    /// An owner's share of the free threads: alone, an owner holds a sixth of all.
+    static constexpr std::size_t kThreadsFraction = 4;
+    static constexpr core::Duration kCost{1};  ///< each lookup costs the same
+    OwnerBudget<std::string, 1> budget_{kCost, {{{kThreadsMax, kThreadsFraction}}}};
     std::map<Key, Lookup> lookups_;
     std::map<std::uint64_t, Key> askers_;
-    std::map<std::string, Owner> owners_;  ///< that wait or hold threads
-    std::string last_owner_;               ///< whose name began
     std::map<std::string, Known> known_;
     std::uint64_t next_asker_ = 1;
     core::Lifetime lifetime_;

@@ -223,7 +223,7 @@ void set_route(Transfer& transfer) {
     set(easy, CURLOPT_OPENSOCKETDATA, &transfer);
 }
 
-/// HTTP/2, and who is trusted.
+/// HTTP/2, who is trusted, and who we are.
 void set_protocol(Transfer& transfer) {
     const auto& options = *transfer.options;
     CURL* easy = transfer.easy.get();
@@ -232,6 +232,10 @@ void set_protocol(Transfer& transfer) {
     if (options.http2) set(easy, CURLOPT_PIPEWAIT, 1L);  // rather than a connection of its own
     for (const auto version : {CURLOPT_SSLVERSION, CURLOPT_PROXY_SSLVERSION}) {
         set(easy, version, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+    }
+    if (transfer.certified) {
+        set(easy, CURLOPT_SSLCERT, options.client_certificate.c_str());
+        set(easy, CURLOPT_SSLKEY, options.client_key.c_str());
     }
     if (options.ca_file.empty()) return;
     for (const auto file : {CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO}) {
@@ -267,6 +271,9 @@ bool find_route(Transfer& transfer) {
     auto [host, port] = host_and_port(in_ascii(transfer.request.url));
     transfer.inside = options.inside.contains(host);
     transfer.by_proxy = !transfer.inside && !options.proxy.empty();
+    transfer.certified =
+        !options.client_certificate.empty() && (options.client_certificate_hosts.empty() ||
+                                                options.client_certificate_hosts.contains(host));
     // The proxy looks names up and vets their addresses; an address in the URL is vetted here.
     const auto address = parse_address(host);
     if (transfer.by_proxy && address) transfer.refused = options.guard.forbidden(*address);

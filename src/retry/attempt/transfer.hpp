@@ -34,6 +34,7 @@ struct Transfer {
     NameLookups::Addresses addresses;  ///< of the name
     bool inside = false;               ///< the operator has named the host
     bool by_proxy = false;
+    bool certified = false;  ///< its host gets our certificate
     std::size_t body_bytes = 0;
     std::size_t header_bytes = 0;
     ContentLength length;

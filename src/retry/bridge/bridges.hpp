@@ -58,7 +58,7 @@ public:
         log::EventLog& log;
         BridgeObserver& observer;
         core::MilestoneSink* milestones = nullptr;  ///< null: nothing is reported
-        AttemptJournal::Slot* journal = nullptr;    ///< of this thread; may be null
+        WorkJournal::Slot* journal = nullptr;       ///< of this thread; may be null
     };
 
     Bridges(Options options, Context context, BridgeApps&& apps);

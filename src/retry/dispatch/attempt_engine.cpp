@@ -21,7 +21,8 @@ bool AttemptEngine::too_late(core::Duration timeout) const {
 }
 
 bool AttemptEngine::has_ended_processes(const Due& due) const {
-    if (!context_.journal || !context_.journal->has_ended_processes(due)) return false;
+    if (!context_.journal || !context_.journal->has_ended_processes(WorkJournal::Piece::of(due)))
+        return false;
     core::log_error("retry", "delivery_set_aside",
                     {{"delivery", due.delivery.id},
                      {"webhook", due.delivery.webhook},

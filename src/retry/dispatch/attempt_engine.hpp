@@ -5,8 +5,8 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/partition.hpp"
-#include "retry/dispatch/attempt_journal.hpp"
 #include "retry/tiers/due.hpp"
+#include "retry/tiers/work_journal.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ public:
         const core::Clock& clock;
         /// No attempt starts that could outlive this.
         std::optional<core::MonoTime> stop_at{};
-        AttemptJournal::Slot* journal = nullptr;  ///< of this thread; may be null
+        WorkJournal::Slot* journal = nullptr;  ///< of this thread; may be null
     };
     /// `pump` begins the attempts that are next.
     AttemptEngine(Context context, std::function<void()> pump);
@@ -53,14 +53,14 @@ public:
     /// write.
     template <class Answer, class Send, class Ended>
     void begin(std::shared_ptr<const Due> due, const Send& send, Ended ended, Answer failed) {
-        const AttemptJournal::Slot::Work work{context_.journal, *due};
+        const WorkJournal::Slot::Work work{context_.journal, WorkJournal::Piece::of(*due)};
         const auto number = ++last_;
         under_way_.emplace(number, due->ticket.partition);
         const std::function<void(Answer)> done = lifetime_.guard(
             [this, number, due = std::move(due), ended = std::move(ended)](const Answer& answer) {
                 const auto attempt = under_way_.extract(number);
                 if (attempt.empty()) return;
-                const AttemptJournal::Slot::Work end{context_.journal, *due};
+                const WorkJournal::Slot::Work end{context_.journal, WorkJournal::Piece::of(*due)};
                 ended(answer, attempt.mapped().has_value());
                 if (!finish_drain()) pump_soon();
             });

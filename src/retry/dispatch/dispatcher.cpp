@@ -267,24 +267,21 @@ void Dispatcher::start(Job started, const WebhookDirectory::Entry& entry) {
     receiver(entry.webhook.id).breaker.start();
     const auto at = context_.clock.wall();
     const auto job = std::make_shared<const Job>(std::move(started));
-    auto make = [job, webhook = entry.webhook, at,
-                 aside = context_.journal_aside](SendThread thread) {
-        const AttemptJournal::Slot::Work work{thread == SendThread::aside ? aside : nullptr,
-                                              job->due};
-        return build_request(webhook, job->due.delivery, at);
-    };
+    const auto began = context_.clock.mono();
     engine_.begin<HttpAnswer>(
         {job, &job->due},
         [&](const auto& done) {
-            context_.send({.owner = job->owner, .make = std::move(make)}, done);
+            context_.send(build_request(entry.webhook, job->due.delivery, at), done);
         },
         [this, job, at](const HttpAnswer& answer, bool ours) { ended(*job, at, answer, ours); },
         {.end = HttpAnswer::End::unsendable, .why = "making its request threw"});
+    scheduler_.charge(job->attempt, context_.clock.mono() - began);
 }
 
 void Dispatcher::ended(const Job& job, core::Timestamp at, const HttpAnswer& answer, bool ours) {
     const auto verdict = verdict_of(answer);
     ++counts_.attempts[verdict.outcome];
+    scheduler_.charge(job.attempt, answer.processor);
     scheduler_.ended(
         {.attempt = job.attempt, .took = answer.took, .overloaded = is_overload(verdict.outcome)});
     count(job, answer, verdict.outcome);

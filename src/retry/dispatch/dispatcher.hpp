@@ -4,7 +4,7 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "retry/attempt/attempt_outcome.hpp"
-#include "retry/attempt/request_maker.hpp"
+#include "retry/attempt/http_request.hpp"
 #include "retry/dispatch/attempt_engine.hpp"
 #include "retry/dispatch/delivery_line.hpp"
 #include "retry/dispatch/recent_attempts.hpp"
@@ -93,8 +93,7 @@ public:
         /// An attempt has ended; may be empty.
         std::function<void(const std::string& webhook, const Attempt&)> attempted{};
         /// Of this thread; a delivery that ended two processes becomes a dead letter. May be null.
-        AttemptJournal::Slot* journal = nullptr;
-        AttemptJournal::Slot* journal_aside = nullptr;  ///< likewise, of SendThread::aside
+        WorkJournal::Slot* journal = nullptr;
     };
 
     Dispatcher(Options options, Context context);

@@ -43,20 +43,17 @@ Delivery event_name(const Event& event) {
 }  // namespace
 
 struct EventFanOut::Impl {
-    Impl(Options o, log::EventLog& l, log::Publisher& p, core::Executor& x,
-         const WebhookDirectory& w, FanOutTurns& t, Events e)
-        : options(std::move(o)),
-          log(l),
-          publisher(p),
-          executor(x),
-          webhooks(w),
-          turns(t),
+    Impl(Options o, Context c, Events e)
+        : options(o),
+          log(c.log),
+          publisher(c.publisher),
+          executor(c.executor),
+          webhooks(c.webhooks),
+          turns(c.turns),
+          journal(c.journal),
           events(std::move(e)),
           tracker({.low = options.from, .above = {}}),
-          quota(static_cast<std::size_t>(options.partitions)),
-          careful(options.careful),
-          state{.open = true, .trial = {}, .set_aside = options.before.set_aside},
-          tried_up_to(options.from) {}
+          quota(static_cast<std::size_t>(options.partitions)) {}
 
     ~Impl() {
         lifetime.end();
@@ -94,10 +91,9 @@ struct EventFanOut::Impl {
         std::vector<std::string> rest{};  ///< webhooks that are not evaluated yet
         std::vector<Target> targets{};    ///< deliveries that are not on their way yet
         std::size_t next_target = 0;
-        std::optional<Percolator::Match::Longer> longer{};  ///< to be evaluated aside
-        std::optional<core::Error> thrown{};                ///< aside
+        std::optional<core::Error> thrown{};  ///< by the parse
 
-        bool needs_parsed() const { return !begun || !rest.empty() || longer; }
+        bool needs_parsed() const { return !begun || !rest.empty(); }
     };
     using MatchingPtr = std::shared_ptr<Matching>;
     /// A delivery's part of the owner's share, until the log has it or the fan-out has ended.
@@ -115,6 +111,7 @@ struct EventFanOut::Impl {
     core::Executor& executor;
     const WebhookDirectory& webhooks;
     FanOutTurns& turns;
+    WorkJournal::Slot* const journal;
     const Events events;
 
     std::unique_ptr<log::PartitionReader> reader;
@@ -138,37 +135,22 @@ struct EventFanOut::Impl {
     Offset announced = 0;
     Counts counts;
 
-    bool careful;                     ///< events are taken on trial
-    FanOutState state;                ///< the state that the log is to have
-    std::optional<OwnedRecord> held;  ///< the first of a trial, until it may be taken
-    bool held_is_known = false;       ///< the log knows of the trial
-    bool trials_end = false;          ///< the log is to know that none is under way
-    Offset tried_up_to;               ///< events below it are, or were, on trial
-    std::optional<Offset>
-        suspects_end;  ///< later events cannot have been begun by a process before
     std::optional<WebhooksChanged> changed;  ///< what the directory is to have first
     EventParser parser{executor, turns};
     core::Lifetime lifetime{executor};  ///< the log may answer when the executor is gone
 
     log::Until again() const { return {lifetime, executor}; }
     bool waits_for_webhooks();
-    bool waits_for_log() const { return (held && !held_is_known) || trials_end; }
     bool may_read_ahead() const;
     void read_on();
     void read(const core::RecordView& record);
     void read_control(const core::RecordView& record);
     void remember(const core::RecordView& record);
     void take(const core::RecordView& record);
-    void take_on_trial(const core::RecordView& record);
-    bool has_ended_processes(Offset offset) const;
-    bool was_set_aside(Offset offset) const;
-    void set_aside_for_ends(const core::RecordView& record);
-    FanOutState::Trial trial_of(Offset offset) const;
-    void ask_suspects_end();
-    bool trials_passed() const;
-    void end_trials();
-    void recorded();
-    void take_held();
+    WorkJournal::Piece piece_of(Offset offset, core::Timestamp at) const {
+        return WorkJournal::Piece::of_event(options.partition, offset, at);
+    }
+    bool has_ended_processes(const core::RecordView& record) const;
     void begin(const core::RecordView& record, Event event);
     void set_aside(const core::RecordView& record, const core::Error& why);
     void keep_dead(const core::RecordView& record, const core::Error& why);
@@ -181,8 +163,6 @@ struct EventFanOut::Impl {
     void spend(Matching& matching, std::size_t steps);
     void take_matched(Matching& matching, std::vector<std::string> ids,
                       const std::vector<std::string>& too_costly);
-    void evaluate_aside(const MatchingPtr& matching);
-    void was_evaluated(const MatchingPtr& matching, std::optional<bool> matched, std::size_t taken);
     void come_back(const MatchingPtr& matching);
     void forget_parsed(Source& source, bool surely);
     void fail(Source& source, const core::Error& why);
@@ -195,28 +175,17 @@ struct EventFanOut::Impl {
     void report_progress();
 };
 
-/// While events are on trial the next one is read when there is nothing of the last one left to do
-/// that could end the process.
 bool EventFanOut::Impl::may_read_ahead() const {
-    if (careful) return ahead == 0;
     return ahead < kAheadMax && matchings < kMatchesMax && ahead_bytes < kAheadBytesMax &&
            letters < kLettersMax && reader->position() < tracker.low() + kReadAheadMax;
 }
 
 void EventFanOut::Impl::read_on() {
     std::size_t bytes = 0;
-    while (reader && !turn_posted && !waits_for_log() && events.may_read() &&
-           !waits_for_webhooks() && may_read_ahead()) {
+    while (reader && !turn_posted && events.may_read() && !waits_for_webhooks() &&
+           may_read_ahead()) {
         if (bytes >= kReadBytesPerTurn) {
             next_turn();
-            break;
-        }
-        if (held) {
-            take_held();
-            continue;
-        }
-        if (trials_passed()) {
-            end_trials();
             break;
         }
         const auto taken = reader->take(1, [&](const auto& record) {
@@ -253,10 +222,17 @@ void EventFanOut::Impl::next_turn() {
 
 void EventFanOut::Impl::read(const core::RecordView& record) {
     if (core::is_control_key(record.key) && !is_event(record)) return read_control(record);
-    if (record.offset < options.from) return remember(record);
-    if (was_set_aside(record.offset)) return set_aside_for_ends(record);
-    if (careful && record.offset >= tried_up_to) return take_on_trial(record);
-    take(record);
+    const bool earlier = record.offset < options.from;
+    if (has_ended_processes(record)) {
+        if (earlier) return;
+        return set_aside(record, {Fault::corrupt, "two processes ended while it was fanned out"});
+    }
+    const WorkJournal::Slot::Work work{journal, piece_of(record.offset, record.time)};
+    earlier ? remember(record) : take(record);
+}
+
+bool EventFanOut::Impl::has_ended_processes(const core::RecordView& record) const {
+    return journal && journal->has_ended_processes(piece_of(record.offset, record.time));
 }
 
 void EventFanOut::Impl::read_control(const core::RecordView& record) {
@@ -273,7 +249,6 @@ void EventFanOut::Impl::read_control(const core::RecordView& record) {
 
 /// To recognise its copies.
 void EventFanOut::Impl::remember(const core::RecordView& record) {
-    if (was_set_aside(record.offset)) return;
     if (const auto event = decode_event_name(record)) recent.insert(event_name(*event));
 }
 
@@ -286,80 +261,6 @@ void EventFanOut::Impl::take(const core::RecordView& record) {
         tracker.read_up_to(record.offset + 1);
     });
     if (thrown) set_aside(record, *thrown);
-}
-
-void EventFanOut::Impl::take_on_trial(const core::RecordView& record) {
-    if (record.offset >= options.from + kTrialsMax) {
-        held.emplace(record);
-        return end_trials();
-    }
-    if (has_ended_processes(record.offset)) {
-        tried_up_to = record.offset + 1;
-        std::erase_if(state.set_aside, [&](Offset at) { return at + kReadBack < record.offset; });
-        state.set_aside.push_back(record.offset);
-        return set_aside_for_ends(record);
-    }
-    held.emplace(record);
-    state.trial = trial_of(record.offset);
-    tried_up_to = state.trial->to;
-    events.record(state);
-}
-
-bool EventFanOut::Impl::has_ended_processes(Offset offset) const {
-    const auto& last = options.before.trial;
-    return last && last->from == offset && last->times >= 2;
-}
-
-/// True if it was set aside before; its dead letter may not be in the log yet.
-bool EventFanOut::Impl::was_set_aside(Offset offset) const {
-    const auto& ended = state.set_aside;
-    return std::find(ended.begin(), ended.end(), offset) != ended.end();
-}
-
-void EventFanOut::Impl::set_aside_for_ends(const core::RecordView& record) {
-    set_aside(record, {Fault::corrupt, "two processes ended while it was fanned out"});
-}
-
-/// After a trial in which a process ended, each of its events is tried alone.
-FanOutState::Trial EventFanOut::Impl::trial_of(Offset offset) const {
-    const auto& last = options.before.trial;
-    const bool suspect = last && offset >= last->from && offset < last->to;
-    if (suspect) return {offset, offset + 1, last->times + 1};
-    if (offset < options.from + kTriedAlone) return {offset, offset + 1, 1};
-    const auto to = offset + kTrialEvents;
-    return {offset, last && offset < last->from ? std::min(to, last->from) : to, 1};
-}
-
-void EventFanOut::Impl::ask_suspects_end() {
-    log::until_known(again(), log, {log::Topic::kEvents, options.partition},
-                     [this](const core::Result<log::Ends>& ends) {
-                         if (!ends) return events.failed(ends.error());
-                         suspects_end = ends->end;
-                         read_on();
-                     });
-}
-
-bool EventFanOut::Impl::trials_passed() const {
-    return careful && suspects_end && reader->position() >= *suspects_end;
-}
-
-void EventFanOut::Impl::end_trials() {
-    careful = false;
-    trials_end = true;
-    state.trial.reset();
-    events.record(state);
-}
-
-void EventFanOut::Impl::recorded() {
-    if (std::exchange(trials_end, false)) events.trials_over();
-    held_is_known = held.has_value();
-    read_on();
-}
-
-void EventFanOut::Impl::take_held() {
-    const auto first = *std::exchange(held, std::nullopt);
-    held_is_known = false;
-    first.visit([this](const auto& record) { take(record); });
 }
 
 /// Queues the event's matching for each owner that it may reach. After an exception only the
@@ -433,6 +334,7 @@ FanOutTurns::Done EventFanOut::Impl::next_part(const MatchingPtr& matching) {
     FanOutTurns::Done done;
     auto& one = *matching;
     auto& source = *one.source;
+    const WorkJournal::Slot::Work work{journal, piece_of(source.offset, source.time)};
     auto thrown = std::exchange(one.thrown, {});
     if (!thrown) {
         thrown = thrown_by([&] {
@@ -446,9 +348,6 @@ FanOutTurns::Done EventFanOut::Impl::next_part(const MatchingPtr& matching) {
     if (thrown) {
         fail(source, *thrown);
         done = {.steps = done.steps, .over = true};
-    } else if (!done.away && one.longer && one.targets.empty() && source.parsed->json()) {
-        evaluate_aside(matching);
-        done.away = true;
     }
     if (done.away) {
         done.over = false;
@@ -480,7 +379,6 @@ bool EventFanOut::Impl::write_targets(Matching& matching, std::size_t& steps) {
 
 /// How many steps that took, of which those of the filters count for the owner's quota.
 std::size_t EventFanOut::Impl::match(Matching& matching) {
-    if (matching.longer) return 0;
     auto& source = *matching.source;
     const auto most = std::min(matching.steps_left, quota.of(matching.owner, source.time).left());
     Steps steps{most};
@@ -492,9 +390,8 @@ std::size_t EventFanOut::Impl::match(Matching& matching) {
     const auto taken = most - steps.left();
     spend(matching, taken);
     matching.rest = std::move(match.rest);
-    matching.longer = std::move(match.longer);
     take_matched(matching, std::move(match.ids), match.too_costly);
-    return taken + match.tried;
+    return taken;
 }
 
 void EventFanOut::Impl::spend(Matching& matching, std::size_t steps) {
@@ -513,55 +410,17 @@ void EventFanOut::Impl::take_matched(Matching& matching, std::vector<std::string
     }
 }
 
-/// On the other thread, with all the steps that this filter may take.
-void EventFanOut::Impl::evaluate_aside(const MatchingPtr& matching) {
-    struct Job {
-        Query query;
-        EventParser::Json event;
-        core::Timestamp now;
-        Steps steps;
-        std::optional<bool> matched{};
-        std::optional<core::Error> thrown{};
-    };
-    const auto& source = *matching->source;
-    const auto most = std::min(
-        {matching->steps_left, Steps::kMaxOfFilter, quota.of(matching->owner, source.time).left()});
-    const auto job = std::make_shared<Job>(
-        Job{matching->longer->query, source.parsed->json(), source.time, Steps{most}});
-    turns.do_aside(
-        [job] {
-            job->thrown = thrown_by(
-                [&] { job->matched = job->query.matches(*job->event, job->now, job->steps); });
-        },
-        lifetime.guard([this, matching, job, most] {
-            matching->thrown = std::move(job->thrown);
-            was_evaluated(matching, job->matched, most - job->steps.left());
-        }));
-}
-
-/// The webhook may have gone, or have been disabled, meanwhile.
-void EventFanOut::Impl::was_evaluated(const MatchingPtr& matching, std::optional<bool> matched,
-                                      std::size_t taken) {
-    const auto id = std::exchange(matching->longer, {})->id;
-    spend(*matching, taken);
-    const auto* entry = webhooks.find(id);
-    if (entry && entry->state.enabled && !matching->thrown) {
-        if (!matched) take_matched(*matching, {}, {id});
-        if (matched.value_or(false)) take_matched(*matching, {id}, {});
-    }
-    come_back(matching);
-}
-
 /// False: it is away until its event is parsed.
 bool EventFanOut::Impl::parse(const MatchingPtr& matching, std::size_t& steps) {
     const auto& source = matching->source;
     if (source->parsed->json()) return true;
     const EventParser::Text text{source, &source->event.json};
     steps += text->size() > EventParser::kParsedHereMax ? 0 : text->size() / kParsedBytesPerStep;
-    return parser.parse(text, source->parsed, [this, matching](const auto& thrown) {
-        matching->thrown = thrown;
-        come_back(matching);
-    });
+    return parser.parse(text, source->parsed, piece_of(source->offset, source->time),
+                        [this, matching](const auto& thrown) {
+                            matching->thrown = thrown;
+                            come_back(matching);
+                        });
 }
 
 void EventFanOut::Impl::forget_parsed(Source& source, bool surely) {
@@ -590,7 +449,7 @@ void EventFanOut::Impl::report_costly(const Source& source, const std::string& w
     reporting.insert(webhook);
     const auto partition = core::partition_of(webhook, options.partitions);
     publisher.publish({log::Topic::kWebhooks, partition},
-                      encode(webhook, CostlyFilter{.filter = filter_digest(entry->webhook.filter),
+                      encode(webhook, CostlyFilter{.filter = entry->filter_digest,
                                                    .at = source.time,
                                                    .source = source.event.source,
                                                    .event = source.event.id}),
@@ -635,7 +494,6 @@ void EventFanOut::Impl::matched(const Source& source) {
     ahead_bytes -= source.event.json.size();
     finish_if_done(source.offset);
     next_turn();
-    if (ahead == 0) events.all_matched();
 }
 
 /// A delivery or a dead letter is in the log.
@@ -657,29 +515,29 @@ void EventFanOut::Impl::report_progress() {
     if (next != std::exchange(announced, next)) events.fanned_out_up_to(next);
 }
 
-EventFanOut::EventFanOut(Options options, log::EventLog& log, log::Publisher& publisher,
-                         core::Executor& executor, const WebhookDirectory& webhooks,
-                         FanOutTurns& turns, Events events)
-    : impl_(std::make_unique<Impl>(options, log, publisher, executor, webhooks, turns,
-                                   std::move(events))) {}
+EventFanOut::Counts& EventFanOut::Counts::operator+=(const Counts& more) {
+    events += more.events;
+    copies += more.copies;
+    broken += more.broken;
+    deliveries += more.deliveries;
+    too_costly += more.too_costly;
+    filter_steps += more.filter_steps;
+    return *this;
+}
+
+EventFanOut::EventFanOut(Options options, Context context, Events events)
+    : impl_(std::make_unique<Impl>(options, context, std::move(events))) {}
 
 EventFanOut::~EventFanOut() = default;
 
 void EventFanOut::start() {
     const auto from = std::max<Offset>(0, impl_->options.from - kReadBack);
-    if (impl_->careful) impl_->ask_suspects_end();
-    // This process goes on: nothing of the trial before is suspect.
-    if (!impl_->careful && impl_->options.before.trial) impl_->events.record(impl_->state);
     impl_->reader = impl_->log.open_reader({log::Topic::kEvents, impl_->options.partition}, from,
                                            impl_->executor,
                                            impl_->lifetime.guard([this] { impl_->read_on(); }));
 }
 
 void EventFanOut::read_on() { impl_->read_on(); }
-
-void EventFanOut::recorded() { impl_->recorded(); }
-
-bool EventFanOut::has_all_matched() const { return impl_->ahead == 0; }
 
 const EventFanOut::Counts& EventFanOut::counts() const { return impl_->counts; }
 

@@ -5,8 +5,8 @@
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
-#include "records/done.hpp"
 #include "retry/event/fan_out_turns.hpp"
+#include "retry/tiers/work_journal.hpp"
 #include "retry/webhook/directory.hpp"
 #include "retry/webhook/webhooks_changed.hpp"
 
@@ -28,12 +28,8 @@ namespace beckon::retry {
 /// record in `webhooks` reports it. An exception while an event is matched makes a dead letter of
 /// the event, with the reason.
 ///
-/// An event may also end the process, or hang so that an operator ends it. After a fan-out that did
-/// not end in order (`careful`), the events that it may have begun are taken *on trial*: only once
-/// the log has the events that come next. The first few are tried alone, others kTrialEvents at a
-/// time, and those of a trial in which the process ended alone. An event is kept as a dead letter
-/// when two processes have ended while it was on trial, the second one while it was alone: so an
-/// event ends three processes at most, wherever it is. Otherwise nothing is written for it.
+/// An event may also end the process, or hang so that an operator ends it: the WorkJournal names
+/// the event that a thread is working on, and one that two processes ended with is a dead letter.
 ///
 /// Events behind a WebhooksChanged wait until the directory has those webhooks. On the executor's
 /// thread.
@@ -50,19 +46,21 @@ public:
     /// A CostlyFilter of one webhook is written at most so often.
     static constexpr core::Duration kReportCostlyEvery = std::chrono::minutes{1};
     static constexpr core::Duration kPublishAgain = std::chrono::milliseconds{500};
-    static constexpr core::Offset kTrialsMax = 8'192;  ///< events that a fan-out may have begun
-    /// How far events are begun behind the first one that is not fanned out; of that one the log
-    /// knows a little later.
-    static constexpr core::Offset kReadAheadMax = kTrialsMax / 2;
-    static constexpr core::Offset kTriedAlone = 8;  ///< the first of them
-    static constexpr core::Offset kTrialEvents = 64;
+    /// How far events are begun behind the first one that is not fanned out.
+    static constexpr core::Offset kReadAheadMax = 4'096;
 
     struct Options {
         core::Partition partition = 0;
         core::Partition partitions = 1;
         core::Offset from = 0;
-        FanOutState before{};  ///< the log's state of the fan-out before
-        bool careful = false;  ///< that fan-out may have ended its process
+    };
+    struct Context {
+        log::EventLog& log;
+        log::Publisher& publisher;
+        core::Executor& executor;
+        const WebhookDirectory& webhooks;
+        FanOutTurns& turns;
+        WorkJournal::Slot* journal = nullptr;  ///< of this thread; may be null
     };
     struct Events {
         /// Everything below `next` is fanned out.
@@ -73,12 +71,6 @@ public:
         std::function<bool()> may_read = [] { return true; };
         /// Whether the directory has these changes; likewise.
         std::function<bool(const WebhooksChanged&)> has_read = [](const auto&) { return true; };
-        /// recorded() when the log knows this. One at a time.
-        std::function<void(const FanOutState&)> record = [](const FanOutState&) {};
-        /// Nothing is taken on trial any more; once, of a careful one.
-        std::function<void()> trials_over = [] {};
-        /// has_all_matched() has become true.
-        std::function<void()> all_matched = [] {};
     };
     struct Counts {
         std::uint64_t events = 0;
@@ -87,20 +79,15 @@ public:
         std::uint64_t deliveries = 0;
         std::uint64_t too_costly = 0;  ///< dead letters among the deliveries
         std::uint64_t filter_steps = 0;
+        Counts& operator+=(const Counts& more);
     };
 
-    EventFanOut(Options options, log::EventLog& log, log::Publisher& publisher,
-                core::Executor& executor, const WebhookDirectory& webhooks, FanOutTurns& turns,
-                Events events);
+    EventFanOut(Options options, Context context, Events events);
     ~EventFanOut();
 
     void start();
     /// Events may be read again.
     void read_on();
-    /// The log has the last state of Events::record.
-    void recorded();
-    /// Nothing that was read is left to be matched.
-    bool has_all_matched() const;
     const Counts& counts() const;
 
 private:

@@ -20,7 +20,8 @@ EventParser::Json parsed(const std::string& text) {
 EventParser::EventParser(core::Executor& executor, FanOutTurns& turns)
     : turns_(turns), lifetime_(executor) {}
 
-bool EventParser::parse(const Text& text, const ParsedPtr& event, Then then) {
+bool EventParser::parse(const Text& text, const ParsedPtr& event, WorkJournal::Piece piece,
+                        Then then) {
     if (event->json_) return true;
     if (text->size() <= kParsedHereMax) {
         event->json_ = parsed(*text);
@@ -30,7 +31,7 @@ bool EventParser::parse(const Text& text, const ParsedPtr& event, Then then) {
     auto& waiting = waiting_[event.get()];
     waiting.push_back(std::move(then));
     if (waiting.size() > 1) return false;
-    line_.push_back({text, event});
+    line_.push_back({text, event, std::move(piece)});
     begin_next();
     return false;
 }
@@ -64,6 +65,7 @@ void EventParser::begin(const Large& one) {
     };
     const auto work = std::make_shared<Work>();
     turns_.do_aside(
+        one.piece,
         [work, text = one.text] { work->thrown = thrown_by([&] { work->json = parsed(*text); }); },
         lifetime_.guard([this, one, work] { end(one, std::move(work->json), work->thrown); }));
 }

@@ -48,7 +48,7 @@ public:
     EventParser(core::Executor& executor, FanOutTurns& turns);
 
     /// True: it is parsed. False: `then` is called, later, when it is, or cannot be.
-    bool parse(const Text& text, const ParsedPtr& event, Then then);
+    bool parse(const Text& text, const ParsedPtr& event, WorkJournal::Piece piece, Then then);
     /// A part of its matching is over: it stays parsed unless the space is needed.
     void may_forget(const std::string& text, Parsed& event);
     void forget(const std::string& text, Parsed& event);
@@ -57,6 +57,7 @@ private:
     struct Large {
         Text text;
         ParsedPtr event;
+        WorkJournal::Piece piece;
     };
     void begin_next();
     void begin(const Large& one);

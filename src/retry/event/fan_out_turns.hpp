@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "retry/filter/steps.hpp"
+#include "retry/tiers/work_journal.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -20,8 +21,8 @@ namespace beckon::retry {
 /// owners' records behind them. Each owner may hold a share of the free capacity (FairShare); an
 /// owner that holds its share waits. On the executor's thread.
 ///
-/// What takes long in one piece, a large event that is parsed or a costly filter, is done on a
-/// thread of its own (do_aside()): the owner's own events wait for it there, in the line of all
+/// What takes long in one piece, the parse of a large event, is done on a thread of its own
+/// (do_aside()): the owner's own events wait for it there, in the line of all
 /// owners, and those of others are fanned out here meanwhile.
 class FanOutTurns {
 public:
@@ -29,7 +30,7 @@ public:
     static constexpr std::size_t kBytesMax = std::size_t{8} << 20;
     /// About so many steps are one part of some work. The thread's other turns come between parts:
     /// after some fifty microseconds.
-    static constexpr std::size_t kPart = Steps::kMaxOfFilter / 32;
+    static constexpr std::size_t kPart = Steps::kMaxOfFilter / 8;
     /// The steps that an owner is given in each round.
     static constexpr std::size_t kQuantum = 4'096;
 
@@ -45,8 +46,12 @@ public:
     /// Call it once, on the executor's thread; it does nothing when the turns are gone.
     using Release = std::function<void()>;
 
-    /// `aside`: turns on another thread, for do_aside(); outlives the turns.
-    FanOutTurns(core::Executor& executor, core::Executor& aside);
+    /// Another thread, for do_aside(); it outlives the turns.
+    struct Aside {
+        core::Executor& executor;
+        WorkJournal::Slot* journal = nullptr;  ///< of that thread; may be null
+    };
+    FanOutTurns(core::Executor& executor, Aside aside);
     ~FanOutTurns();
 
     /// While paused no further part begins; queued work keeps its place.
@@ -57,7 +62,7 @@ public:
     void back(const std::string& owner);
     /// Does a piece of work of an owner that is away on the other thread, which throws nothing, and
     /// calls `then` here. An owner has one at a time, so each waits for one piece of each other.
-    void do_aside(std::function<void()> work, std::function<void()> then);
+    void do_aside(WorkJournal::Piece piece, std::function<void()> work, std::function<void()> then);
     /// A delivery of the owner, of an event with so many bytes, is on its way until it is released.
     [[nodiscard]] Release hold(const std::string& owner, std::size_t bytes);
     /// Whether the owner may have more on its way.

@@ -22,8 +22,6 @@ namespace {
 
 /// The type of entries that want every type.
 constexpr std::string_view kEveryType = "*";
-/// A filter that needs fewer steps is no longer one, however small the parts are.
-constexpr std::size_t kTriedLeast = 256;
 
 /// Whether one of the types, `order.created` or `order.*`, is that of an event.
 bool wants_type(const Percolator::Entry& entry, std::string_view type) {
@@ -73,7 +71,7 @@ struct Percolator::Impl {
     static Entries undecided(const Owner& owner, std::string_view type);
     static Entries ask_index(const Owner& owner, const Json& event, Steps& steps);
     static Match evaluate(const Entries& candidates, const Json& event, core::Timestamp now,
-                          Steps& steps, std::size_t part, std::size_t of_part);
+                          Steps& steps, std::size_t part);
 };
 
 void Percolator::Impl::index(const Entry& entry) {
@@ -166,30 +164,21 @@ Percolator::Impl::Entries Percolator::Impl::ask_index(const Owner& owner, const 
     return entries;
 }
 
-/// `part`: the rest of one that has `of_part` steps.
 Percolator::Match Percolator::Impl::evaluate(const Entries& candidates, const Json& event,
-                                             core::Timestamp now, Steps& steps, std::size_t part,
-                                             std::size_t of_part) {
+                                             core::Timestamp now, Steps& steps, std::size_t part) {
     Match match;
     const auto before = steps.left();
     for (const auto* entry : candidates) {
         // Without steps nothing is evaluated: that costs no more now than later.
-        const bool later = steps.left() > 0 && before - steps.left() >= part;
-        if (later || match.longer) {
+        if (steps.left() > 0 && before - steps.left() >= part) {
             match.rest.push_back(entry->id);
             continue;
         }
         const auto of_filter = std::min(steps.left(), Steps::kMaxOfFilter);
-        const auto here = std::min(of_filter, std::max(of_part, kTriedLeast));
-        Steps some{here};
+        Steps some{of_filter};
         match.evaluated += entry->query ? 1 : 0;
         const auto matched = entry->query ? entry->query->matches(event, now, some) : true;
-        if (!matched && here < of_filter) {
-            match.longer = {entry->id, *entry->query};
-            match.tried = here;
-            continue;
-        }
-        steps.take(here - some.left());
+        steps.take(of_filter - some.left());
         if (matched && !*matched) continue;
         (matched ? match.ids : match.too_costly).push_back(entry->id);
     }
@@ -237,7 +226,7 @@ Percolator::Match Percolator::match(const Json& event, std::string_view owner, c
     const auto before = steps.left();
     const auto candidates = Impl::ask_index(found->second, event, steps);
     const auto taken = before - steps.left();
-    return Impl::evaluate(candidates, event, now, steps, part - std::min(part, taken), part);
+    return Impl::evaluate(candidates, event, now, steps, part - std::min(part, taken));
 }
 
 Percolator::Match Percolator::go_on(std::vector<std::string> rest, const Json& event,
@@ -250,7 +239,7 @@ Percolator::Match Percolator::go_on(std::vector<std::string> rest, const Json& e
         const auto& entry = *found->second;
         if (entry.enabled && wants_type(entry, type)) candidates.push_back(&entry);
     }
-    return Impl::evaluate(candidates, event, now, steps, part, part);
+    return Impl::evaluate(candidates, event, now, steps, part);
 }
 
 std::size_t Percolator::bytes_of(const Entry& entry) {

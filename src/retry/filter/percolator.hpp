@@ -35,15 +35,6 @@ public:
         std::size_t evaluated = 0;  ///< filters
         /// The entries left for go_on(), in this order.
         std::vector<std::string> rest{};
-        /// A filter that needs more than a part, for the caller to evaluate: it may do so on
-        /// another thread, with up to Steps::kMaxOfFilter.
-        struct Longer {
-            std::string id;
-            Query query;
-        };
-        std::optional<Longer> longer{};
-        /// Steps that it took here, which the caller's budget does not count: they are taken again.
-        std::size_t tried = 0;
     };
 
     Percolator();
@@ -60,7 +51,7 @@ public:
     /// The event's type is its member `type`; `now` is that of date math. The cheapest filters are
     /// evaluated first (Query::cost()), so that a costly one takes no steps from them, and each
     /// takes Steps::kMaxOfFilter at most. Once a `part` of steps is taken, the other filters are
-    /// left in `rest`; likewise those behind one that needs more than a part by itself (`longer`).
+    /// left in `rest`.
     Match match(const nlohmann::json& event, std::string_view owner, core::Timestamp now,
                 Steps& steps, std::size_t part = kAll) const;
     /// Goes on with the rest of a match. It skips entries that were removed meanwhile, and

@@ -12,8 +12,8 @@ public:
     /// The limit of one event and one owner: 10 to 30 ms.
     static constexpr std::size_t kMax = std::size_t{1} << 20;
     /// The limit of one event and one filter, and of one query to an owner's index: such a piece
-    /// runs without a pause.
-    static constexpr std::size_t kMaxOfFilter = std::size_t{1} << 16;
+    /// runs without a pause, for 0.3 ms.
+    static constexpr std::size_t kMaxOfFilter = std::size_t{1} << 14;
 
     explicit Steps(std::size_t most = kMax) : left_(most) {}
 

@@ -29,6 +29,7 @@ DeliveryShard::Counts& DeliveryShard::Counts::operator+=(const Counts& other) {
     dispatched.spilled += other.dispatched.spilled;
     dispatched.followed += other.dispatched.followed;
     dispatched.unknown += other.dispatched.unknown;
+    events += other.events;
     for (const auto& [owner, used] : other.usage) usage[owner] += used;
     waiting += other.waiting;
     under_way += other.under_way;
@@ -43,7 +44,10 @@ DeliveryShard::DeliveryShard(Options options, Context context, Events events)
       context_(std::move(context)),
       events_(std::move(events)),
       publisher_(context_.log.open_publisher(context_.executor)),
-      directory_(SecretBox{context_.keys}, WebhookDirectory::Filters::dropped),
+      directory_(SecretBox{context_.keys}, WebhookDirectory::Filters::compiled),
+      progress_(options_.partitions, context_.executor,
+                {.catch_up = events_.catch_up_events, .has_all = [this] { read_on_soon(); }}),
+      turns_(context_.executor, context_.aside),
       lifetime_(context_.executor) {
     auto schedule = options_.schedule;
     schedule.tiers = static_cast<std::size_t>(options_.table.tiers().back()) + 1;
@@ -61,8 +65,7 @@ DeliveryShard::DeliveryShard(Options options, Context context, Events events)
                                                          .change_state = events_.change_state,
                                                          .catch_up = events_.catch_up,
                                                          .attempted = events_.attempted,
-                                                         .journal = context_.journal,
-                                                         .journal_aside = context_.journal_aside});
+                                                         .journal = context_.journal});
 }
 
 DeliveryShard::~DeliveryShard() {
@@ -70,6 +73,29 @@ DeliveryShard::~DeliveryShard() {
     leaving_.clear();
     homes_.clear();
     dispatcher_.reset();
+}
+
+void DeliveryShard::apply(core::Partition partition, const core::RecordView& record) {
+    directory_.apply(record);
+    progress_.has_read(partition, record.offset + 1);
+}
+
+void DeliveryShard::clear_webhooks() {
+    directory_.clear();
+    progress_.clear();
+}
+
+void DeliveryShard::set_up_to_date(bool is) {
+    up_to_date_ = is;
+    turns_.set_paused(!is);
+    if (is) read_on_soon();
+}
+
+/// Not from within a call of a home.
+void DeliveryShard::read_on_soon() {
+    context_.executor.post(lifetime_.guard([this] {
+        for (auto& [partition, home] : homes_) home->read_on();
+    }));
 }
 
 void DeliveryShard::webhooks_known() {
@@ -83,28 +109,30 @@ void DeliveryShard::open(core::Partition partition) {
         PartitionHome::Options{.partition = partition,
                                .table = options_.table,
                                .node = options_.node,
+                               .partitions = options_.partitions,
                                .window_max = options_.schedule.queued_max},
         PartitionHome::Context{
             .log = context_.log,
             .publisher = *publisher_,
             .executor = context_.executor,
             .clock = context_.clock,
+            .webhooks = directory_,
+            .turns = turns_,
+            .journal = context_.journal,
             .highest_epoch = [this, partition] { return events_.highest_epoch(partition); }},
         PartitionHome::Events{
             .due = [this](Due one) { due(std::move(one)); },
             .serving =
                 [this, partition](bool serving) {
-                    if (!serving) {
-                        forget(partition);
-                        events_.end_fan_out(partition, [] {});
-                    }
+                    if (!serving) forget(partition);
                     const auto found = homes_.find(partition);
                     events_.serving(partition, serving,
                                     found == homes_.end() ? "" : found->second->fault());
                 },
             .failed = [this, partition](
                           const std::string& why) { events_.serving(partition, false, why); },
-            .fan_out = events_.fan_out});
+            .may_read = [this] { return up_to_date_; },
+            .has_read = [this](const WebhooksChanged& changed) { return progress_.has(changed); }});
     auto& opened = *home;
     homes_[partition] = std::move(home);
     // Without the directory a delivery's webhook is not known.
@@ -118,45 +146,13 @@ void DeliveryShard::close(core::Partition partition) {
     // it the repetition.
     forget(partition);
     add_tiers(left_, found->second->counts());
+    left_events_ += found->second->event_counts();
     const auto number = ++left_homes_;
     auto& home = *(leaving_[number] = std::move(found->second));
     homes_.erase(found);
-    stop_home(partition, home, [this, number] {
+    home.stop([this, number] {
         context_.executor.post(lifetime_.guard([this, number] { leaving_.erase(number); }));
     });
-}
-
-/// A fan-out that hangs in an event does not end: the next home is to know.
-void DeliveryShard::stop_home(core::Partition partition, PartitionHome& home,
-                              std::function<void()> stopped) {
-    home.stop_taking();
-    const auto once = std::make_shared<bool>(false);
-    const auto stop = [once, &home, stopped = std::move(stopped)](bool ended) {
-        if (std::exchange(*once, true)) return;
-        if (ended) home.fan_out_ended();
-        home.stop(stopped);
-    };
-    events_.end_fan_out(partition, lifetime_.guard([stop] { stop(true); }));
-    context_.executor.post_after(kFanOutEnds, lifetime_.guard([stop] { stop(false); }));
-}
-
-void DeliveryShard::fanned_out(core::Partition partition, core::Epoch epoch, core::Offset next) {
-    const auto found = homes_.find(partition);
-    if (found != homes_.end()) found->second->fanned_out(epoch, next);
-}
-
-void DeliveryShard::fan_out_failed(core::Partition partition, core::Epoch epoch,
-                                   const core::Error& why) {
-    const auto found = homes_.find(partition);
-    if (found != homes_.end()) found->second->fan_out_failed(epoch, why);
-}
-
-void DeliveryShard::record_fan_out(core::Partition partition, core::Epoch epoch,
-                                   const FanOutState& state) {
-    const auto found = homes_.find(partition);
-    if (found == homes_.end()) return;
-    found->second->record_fan_out(
-        epoch, state, [this, partition, epoch] { events_.fan_out_recorded(partition, epoch); });
 }
 
 PartitionTiers* DeliveryShard::tiers_of(const Ticket& ticket) {
@@ -194,13 +190,14 @@ void DeliveryShard::stop(std::function<void()> stopped) {
     const auto one = [left, stopped = std::move(stopped)] {
         if (--*left == 0) stopped();
     };
-    for (auto& [partition, home] : homes_) stop_home(partition, *home, one);
+    for (auto& [partition, home] : homes_) home->stop(one);
     context_.executor.post(one);
 }
 
 DeliveryShard::Counts DeliveryShard::counts() const {
     Counts sum{.tiers = left_,
                .dispatched = dispatcher_->counts(),
+               .events = left_events_,
                .usage = dispatcher_->usage(),
                .waiting = dispatcher_->waiting(),
                .under_way = dispatcher_->under_way(),
@@ -210,6 +207,7 @@ DeliveryShard::Counts DeliveryShard::counts() const {
     for (auto& [owner, used] : sum.usage) used = dispatcher_->usage_of(owner);
     for (const auto& [partition, home] : homes_) {
         add_tiers(sum.tiers, home->counts());
+        sum.events += home->event_counts();
         sum.taking_over += home->taking_over();
         const auto states = home->tier_states();
         sum.tier_states.insert(sum.tier_states.end(), states.begin(), states.end());

@@ -8,7 +8,9 @@
 #include "core/partition.hpp"
 #include "log/event_log.hpp"
 #include "retry/dispatch/dispatcher.hpp"
+#include "retry/event/fan_out_turns.hpp"
 #include "retry/node/partition_home.hpp"
+#include "retry/node/webhook_progress.hpp"
 #include "retry/tiers/tier_state.hpp"
 #include "retry/tiers/tier_table.hpp"
 #include "retry/webhook/directory.hpp"
@@ -22,14 +24,11 @@
 
 namespace beckon::retry {
 
-/// Some of the partitions of a node on a thread of their own: their homes, their deliveries' tiers,
-/// and the attempts. It has its own copy of the webhooks. On the executor's thread.
+/// Some of the partitions of a node on a thread of their own: their homes, which match the events
+/// and hold the tiers, and the attempts. It has its own copy of the webhooks. On the executor's
+/// thread.
 class DeliveryShard final : private DeliveryOutcomes {
 public:
-    /// A home that stops waits so long for the end of its fan-out, to record in the log that it
-    /// ended in order.
-    static constexpr core::Duration kFanOutEnds = std::chrono::seconds{1};
-
     struct Options {
         core::Partition partitions = 1;
         TierTable table;
@@ -45,25 +44,21 @@ public:
         const core::Clock& clock;
         std::shared_ptr<const core::KeyRing> keys;
         SendRequest send;
-        AttemptJournal::Slot* journal = nullptr;        ///< of this thread; may be null
-        AttemptJournal::Slot* journal_aside = nullptr;  ///< of its thread aside; may be null
+        FanOutTurns::Aside aside;              ///< for large events
+        WorkJournal::Slot* journal = nullptr;  ///< of this thread; may be null
     };
     /// Called on this thread.
     struct Events {
         /// A partition serves, or does not and why (empty: it is being taken over).
         std::function<void(core::Partition, bool serving, const std::string& fault)> serving;
-        /// Events of a partition are to be fanned out under this lease, or no more.
-        std::function<void(core::Epoch, const EventFanOut::Options&)> fan_out;
-        /// `ended` is called on this thread.
-        std::function<void(core::Partition, std::function<void()> ended)> end_fan_out;
-        /// The log has the fan-out's state.
-        std::function<void(core::Partition, core::Epoch)> fan_out_recorded;
         /// A message for a client of a bridge is due; the partition's outcomes come through
         /// finish(), promote() and dead_letter().
         std::function<void(Due)> bridged;
         std::function<void(core::Partition)> forget_bridged;
         std::function<void(const std::string& webhook, const WebhookState&)> change_state;
         std::function<void(const std::string& webhook, std::function<void(bool)>)> catch_up;
+        /// As of WebhookProgress.
+        std::function<void(core::Partition, core::Offset)> catch_up_events;
         std::function<void(const std::string& webhook, const Attempt&)> attempted;
         std::function<core::Epoch(core::Partition)> highest_epoch;
     };
@@ -73,19 +68,22 @@ public:
     DeliveryShard(const DeliveryShard&) = delete;
     DeliveryShard& operator=(const DeliveryShard&) = delete;
 
-    /// Folds a record of `webhooks`.
-    void apply(const core::RecordView& record) { directory_.apply(record); }
-    void clear_webhooks() { directory_.clear(); }
+    /// Folds a record of a partition of `webhooks`.
+    void apply(core::Partition partition, const core::RecordView& record);
+    /// As of WebhookProgress.
+    void has_read(core::Partition partition, core::Offset next) {
+        progress_.has_read(partition, next);
+    }
+    void clear_webhooks();
+    /// Sets whether the webhooks are up to date; while they are not, events wait, in the log and
+    /// here.
+    void set_up_to_date(bool is);
     /// All webhooks that there were have been folded: homes may start.
     void webhooks_known();
 
     void open(core::Partition partition);
     /// The partition is another node's from now on: its finished records are written.
     void close(core::Partition partition);
-
-    void fanned_out(core::Partition partition, core::Epoch epoch, core::Offset next);
-    void fan_out_failed(core::Partition partition, core::Epoch epoch, const core::Error& why);
-    void record_fan_out(core::Partition partition, core::Epoch epoch, const FanOutState& state);
 
     // A ticket of a lease that was lost meanwhile is void: the next home has the delivery.
     void finish(const Ticket& ticket) override;
@@ -101,6 +99,7 @@ public:
     struct Counts {
         PartitionTiers::Counts tiers;
         Dispatcher::Counts dispatched;
+        EventFanOut::Counts events;
         std::map<std::string, OwnerUsage, std::less<>> usage;
         std::size_t waiting = 0;
         std::size_t under_way = 0;
@@ -120,7 +119,7 @@ public:
 private:
     void due(Due due);
     void forget(core::Partition partition);
-    void stop_home(core::Partition partition, PartitionHome& home, std::function<void()> stopped);
+    void read_on_soon();
     PartitionTiers* tiers_of(const Ticket& ticket);
 
     const Options options_;
@@ -128,8 +127,12 @@ private:
     const Events events_;
     std::unique_ptr<log::Publisher> publisher_;
     WebhookDirectory directory_;
+    WebhookProgress progress_;
+    FanOutTurns turns_;
     bool known_ = false;
+    bool up_to_date_ = false;
     PartitionTiers::Counts left_;  ///< of homes that are not here any more
+    EventFanOut::Counts left_events_;
     std::unique_ptr<Dispatcher> dispatcher_;
     std::map<core::Partition, std::unique_ptr<PartitionHome>> homes_;
     std::map<std::uint64_t, std::unique_ptr<PartitionHome>> leaving_;  ///< they stop

@@ -33,9 +33,10 @@ struct PartitionHome::Impl {
     bool claimed = false;
     std::optional<DoneRecord> done;
     std::unique_ptr<PartitionTiers> tiers;
-    core::MonoTime took{};  ///< when `tiers` were made
+    std::unique_ptr<EventFanOut> fan_out;  ///< reports to the tiers
+    EventFanOut::Counts fanned_out;        ///< of those before
+    core::MonoTime took{};                 ///< when `tiers` were made
     core::Epoch epoch = 0;
-    core::Epoch served_last = 0;  ///< the last lease under which this home has fanned out
     bool served = false;
     bool stopped = false;
     std::string fault;
@@ -56,6 +57,7 @@ struct PartitionHome::Impl {
     void started();
     void begin_fan_out();
     void fan_out_from_recorded();
+    void end_fan_out();
 };
 
 void PartitionHome::Impl::start() {
@@ -86,6 +88,7 @@ void PartitionHome::Impl::end() {
     life.renew();
     state.reset();
     lease.reset();
+    end_fan_out();
     tiers.reset();
     done.reset();
     claimed = false;
@@ -186,27 +189,34 @@ void PartitionHome::Impl::begin_fan_out() {
                          if (done->events_next > ends->end) {
                              report_made_anew(where, done->events_next, ends->end);
                              done->events_next = ends->start;
-                             done->fan_out = {};
                          }
                          fan_out_from_recorded();
                      });
 }
 
-/// The log knows that events are fanned out before the first one is. Where it knew so already the
-/// fan-out before has not ended in order: an event may have ended its process, if this is another.
 void PartitionHome::Impl::fan_out_from_recorded() {
-    EventFanOut::Options how{.partition = options.partition};
-    if (done) {
-        how.from = done->events_next;
-        how.before = done->fan_out;
-        how.careful = done->fan_out.open && done->epoch != served_last;
-    }
-    served_last = epoch;
-    auto open = how.before;
-    open.open = true;
-    tiers->set_fan_out(std::move(open), [this, how] {
-        if (served && !stopped) events.fan_out(epoch, how);
-    });
+    if (!served || stopped) return;
+    fan_out = std::make_unique<EventFanOut>(
+        EventFanOut::Options{.partition = options.partition,
+                             .partitions = options.partitions,
+                             .from = done ? done->events_next : 0},
+        EventFanOut::Context{.log = context.log,
+                             .publisher = context.publisher,
+                             .executor = context.executor,
+                             .webhooks = context.webhooks,
+                             .turns = context.turns,
+                             .journal = context.journal},
+        EventFanOut::Events{
+            .fanned_out_up_to = [this](core::Offset next) { tiers->fanned_out_up_to(next); },
+            .failed = [this](const core::Error& why) { start_again_soon(why); },
+            .may_read = events.may_read,
+            .has_read = events.has_read});
+    fan_out->start();
+}
+
+void PartitionHome::Impl::end_fan_out() {
+    if (fan_out) fanned_out += fan_out->counts();
+    fan_out.reset();
 }
 
 PartitionHome::PartitionHome(Options options, Context context, Events events)
@@ -224,26 +234,8 @@ PartitionTiers* PartitionHome::tiers(core::Epoch epoch) {
     return impl_->served && impl_->epoch == epoch ? impl_->tiers.get() : nullptr;
 }
 
-void PartitionHome::fanned_out(core::Epoch epoch, core::Offset next) {
-    if (auto* of_epoch = tiers(epoch)) of_epoch->fanned_out_up_to(next);
-}
-
-void PartitionHome::fan_out_failed(core::Epoch epoch, const core::Error& why) {
-    if (tiers(epoch)) impl_->start_again(why);
-}
-
-void PartitionHome::record_fan_out(core::Epoch epoch, const FanOutState& state,
-                                   std::function<void()> then) {
-    if (auto* of_epoch = tiers(epoch)) of_epoch->set_fan_out(state, std::move(then));
-}
-
-void PartitionHome::stop_taking() {
-    impl_->stopped = true;
-    if (impl_->tiers) impl_->tiers->stop_taking();
-}
-
-void PartitionHome::fan_out_ended() {
-    if (impl_->tiers) impl_->tiers->fan_out_ended();
+void PartitionHome::read_on() {
+    if (impl_->fan_out) impl_->fan_out->read_on();
 }
 
 bool PartitionHome::serving() const { return impl_->served; }
@@ -269,8 +261,15 @@ PartitionTiers::Counts PartitionHome::counts() const {
     return impl_->tiers ? impl_->tiers->counts() : PartitionTiers::Counts{};
 }
 
+EventFanOut::Counts PartitionHome::event_counts() const {
+    auto sum = impl_->fanned_out;
+    if (impl_->fan_out) sum += impl_->fan_out->counts();
+    return sum;
+}
+
 void PartitionHome::stop(std::function<void()> stopped) {
     impl_->stopped = true;
+    impl_->end_fan_out();
     if (!impl_->tiers) return impl_->context.executor.post(std::move(stopped));
     impl_->tiers->stop(std::move(stopped));
 }

@@ -9,6 +9,7 @@
 #include "log/event_log.hpp"
 #include "retry/event/event_fan_out.hpp"
 #include "retry/tiers/partition_tiers.hpp"
+#include "retry/webhook/directory.hpp"
 
 #include <functional>
 #include <memory>
@@ -19,8 +20,8 @@
 namespace beckon::retry {
 
 /// One partition on a node that is, or wants to be, its home: reads `retry.done` p, takes the lease
-/// there once a read barrier has passed, and then runs the partition's tiers and has its events
-/// fanned out. A home that reads a lease of a higher epoch stops at once; while it cannot read
+/// there once a read barrier has passed, and then runs the partition's tiers and fans out its
+/// events. A home that reads a lease of a higher epoch stops at once; while it cannot read
 /// `retry.done` it hands on nothing; when something else fails it starts over after a pause
 /// (core::Backoff), which grows up to kStartAgainMost until it has served. On the executor's
 /// thread.
@@ -33,6 +34,7 @@ public:
         core::Partition partition = 0;
         TierTable table;
         core::NodeId node;
+        core::Partition partitions = 1;
         std::size_t window_max = 4'096;
     };
     struct Context {
@@ -40,6 +42,9 @@ public:
         log::Publisher& publisher;
         core::Executor& executor;
         const core::Clock& clock;
+        const WebhookDirectory& webhooks;
+        FanOutTurns& turns;
+        WorkJournal::Slot* journal = nullptr;  ///< of this thread; may be null
         /// The highest epoch that `ownership` shows for the partition.
         std::function<core::Epoch()> highest_epoch;
     };
@@ -49,10 +54,9 @@ public:
         std::function<void(bool serving)> serving;
         /// It starts over after a pause, or hands on nothing until serving() is called again.
         std::function<void(const std::string& why)> failed = [](const std::string&) {};
-        /// It serves under this lease: its events are to be fanned out so (Options::partitions is
-        /// not set).
-        std::function<void(core::Epoch, const EventFanOut::Options&)> fan_out =
-            [](core::Epoch, const EventFanOut::Options&) {};
+        /// As of EventFanOut; after a no the owner calls read_on() later.
+        std::function<bool()> may_read = [] { return true; };
+        std::function<bool(const WebhooksChanged&)> has_read = [](const auto&) { return true; };
     };
 
     PartitionHome(Options options, Context context, Events events);
@@ -64,26 +68,22 @@ public:
     /// The tiers while it serves under this epoch; nullptr otherwise.
     PartitionTiers* tiers(core::Epoch epoch);
     bool serving() const;
-    /// Events below `next` are fanned out, or their fan-out has failed, under this lease.
-    void fanned_out(core::Epoch epoch, core::Offset next);
-    void fan_out_failed(core::Epoch epoch, const core::Error& why);
-    /// Publishes the state of the fan-out under this lease; calls `then` when the log has it.
-    void record_fan_out(core::Epoch epoch, const FanOutState& state, std::function<void()> then);
+    /// Events may be read again.
+    void read_on();
     /// Why it does not serve; empty while it does, or is only starting.
     const std::string& fault() const;
     /// How much of its tiers has been read; nullopt: no take-over is under way.
     std::optional<fold::Restored> taking_over() const;
     PartitionTiers::Counts counts() const;
+    /// Since it was made.
+    EventFanOut::Counts event_counts() const;
     /// The states of its tiers; empty while it does not serve.
     std::vector<TierState> tier_states() const;
     /// Events of its partition below are fanned out; nullopt while it does not serve.
     std::optional<core::Offset> events_next() const;
 
-    /// Hands on nothing more; stop() comes.
-    void stop_taking();
-    /// Before stop(): the fan-out has ended in order.
-    void fan_out_ended();
-    /// Writes the finished records and stops; answers when the log has them or has failed.
+    /// Fans out and hands on nothing more, writes the finished records and stops; answers when the
+    /// log has them or has failed.
     void stop(std::function<void()> stopped);
 
 private:

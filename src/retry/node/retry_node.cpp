@@ -6,10 +6,9 @@
 #include "fold/restored.hpp"
 #include "log/checked_publisher.hpp"
 #include "log/log_watch.hpp"
-#include "retry/event/disabled_event.hpp"
+#include "log/until.hpp"
 #include "retry/event/owned_record.hpp"
 #include "retry/node/change_notices.hpp"
-#include "retry/node/fan_out.hpp"
 #include "retry/node/hosted.hpp"
 #include "retry/node/left_records.hpp"
 #include "retry/node/node_state.hpp"
@@ -47,7 +46,6 @@ struct RetryNode::Impl final : DeliveryOutcomes {
                 {context.log, *publisher, context.executor, context.clock, context.keys},
                 events_of_state()),
           first_attempts(context.executor),
-          fan_out(context.fan_out),
           latest(context.workers.size()),
           tier_watch(context.log, context.executor, context.clock),
           epochs(std::make_shared<Epochs>(static_cast<std::size_t>(options.partitions))) {
@@ -74,11 +72,9 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     std::string log_fault;  ///< why the log cannot be reached
     FirstAttempts first_attempts;
     std::unique_ptr<cluster::Cluster> cluster;
-    Hosted<FanOut> fan_out;
     std::vector<Hosted<DeliveryShard>> shards;
     std::vector<DeliveryShard::Counts> latest;  ///< of each shard
     TierWatch tier_watch;
-    EventFanOut::Counts latest_events;
     std::shared_ptr<Epochs> epochs;              ///< highest ones; read by the shards
     std::map<core::Partition, Home> homes;       ///< as their shards report
     std::set<core::Partition> placed_elsewhere;  ///< known, and not ours
@@ -89,14 +85,13 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     void start();
     void begin_shard(std::size_t index);
     DeliveryShard::Events events_of_shard(std::size_t index);
-    void begin_fan_out();
     void end_parts();
     NodeState::Events events_of_state();
     LeftRecords::Context left_records_context();
     bool serves(core::Partition partition) const;
     void clear_webhooks();
     void pass_on(core::Partition partition, const core::RecordView& record);
-    void catch_up(core::Partition partition, core::Offset below);
+    void catch_up(std::size_t shard, core::Partition partition, core::Offset below);
     void webhooks_known();
     void webhooks_changed();
     void join_cluster();
@@ -109,6 +104,8 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     void report_ready();
     void change_state(const std::string& id, const WebhookState& state);
     void write_judged(const std::string& id, const ChangeTurns::TurnPtr& turn);
+    void announce_disabled(const std::string& id, const WebhookState& state,
+                           std::function<void()> then);
     bool is_past(const std::string& id, const WebhookState& state) const;
     void publish(log::TopicPartition where, core::Record record, Done done);
     void publish_webhook(const std::string& id, core::Record record, Done done);
@@ -159,7 +156,6 @@ struct RetryNode::Impl final : DeliveryOutcomes {
 
 void RetryNode::Impl::start() {
     if (context.bridges) context.bridges->serve(*this);
-    begin_fan_out();
     for (std::size_t i = 0; i < shards.size(); ++i) begin_shard(i);
     known.start();
     watch = std::make_unique<log::LogWatch>(
@@ -189,8 +185,8 @@ void RetryNode::Impl::begin_shard(std::size_t index) {
                                                         .clock = context.clock,
                                                         .keys = context.keys,
                                                         .send = worker.send,
-                                                        .journal = worker.journal,
-                                                        .journal_aside = worker.journal_aside},
+                                                        .aside = context.costly,
+                                                        .journal = worker.journal},
                          events = events_of_shard(index)] {
         return std::make_unique<DeliveryShard>(options, given, events);
     });
@@ -198,26 +194,10 @@ void RetryNode::Impl::begin_shard(std::size_t index) {
 
 /// Called on the shard's thread: they post.
 DeliveryShard::Events RetryNode::Impl::events_of_shard(std::size_t index) {
-    const auto fan = fan_out;
     DeliveryShard::Events events{
         .serving = here([this](core::Partition p, bool serves, const std::string& fault) {
             serving(p, serves, fault);
         }),
-        .fan_out =
-            [fan](core::Epoch epoch, const EventFanOut::Options& how) {
-                fan.use([=](auto& f) { f.start(epoch, how); });
-            },
-        .end_fan_out =
-            [fan, shard = shards[index]](core::Partition p, const std::function<void()>& ended) {
-                fan.use([=](auto& f) {
-                    f.stop(p);
-                    shard.use([ended](auto&) { ended(); });
-                });
-            },
-        .fan_out_recorded =
-            [fan](core::Partition p, core::Epoch epoch) {
-                fan.use([=](auto& f) { f.recorded(p, epoch); });
-            },
         .bridged = {},
         .forget_bridged = {},
         .change_state = here(
@@ -228,6 +208,8 @@ DeliveryShard::Events RetryNode::Impl::events_of_shard(std::size_t index) {
                     shards[index].use([done, all = passed.has_value()](auto&) { done(all); });
                 });
             }),
+        .catch_up_events = here(
+            [this, index](core::Partition p, core::Offset below) { catch_up(index, p, below); }),
         .attempted =
             [this, remote = lifetime.remote()](const std::string& id, const Attempt& attempt) {
                 if (!first_attempts.any()) return;
@@ -244,45 +226,12 @@ DeliveryShard::Events RetryNode::Impl::events_of_shard(std::size_t index) {
     return events;
 }
 
-void RetryNode::Impl::begin_fan_out() {
-    fan_out.begin([given = FanOut::Context{.log = context.log,
-                                           .executor = context.fan_out,
-                                           .costly = context.costly,
-                                           .keys = context.keys,
-                                           .partitions = options.partitions},
-                   catch_up = here(
-                       [this](core::Partition p, core::Offset below) { this->catch_up(p, below); }),
-                   shards = shards] {
-        const auto shard_of = [shards](core::Partition p) {
-            return shards[static_cast<std::size_t>(p) % shards.size()];
-        };
-        return std::make_unique<FanOut>(
-            given,
-            FanOut::Events{
-                .done_up_to =
-                    [shard_of](core::Partition p, core::Epoch epoch, core::Offset next) {
-                        shard_of(p).use([=](auto& shard) { shard.fanned_out(p, epoch, next); });
-                    },
-                .failed =
-                    [shard_of](core::Partition p, core::Epoch epoch, const core::Error& why) {
-                        shard_of(p).use([=](auto& shard) { shard.fan_out_failed(p, epoch, why); });
-                    },
-                .catch_up = catch_up,
-                .record =
-                    [shard_of](core::Partition p, core::Epoch epoch, const FanOutState& state) {
-                        shard_of(p).use(
-                            [=](auto& shard) { shard.record_fan_out(p, epoch, state); });
-                    }});
-    });
-}
-
 /// Each on its thread, which still runs.
 void RetryNode::Impl::end_parts() {
     const auto end = [this](const auto& part, const core::Executor* of) {
         context.one_thread || of == &context.executor ? part.end_here() : part.end();
     };
     for (std::size_t i = 0; i < shards.size(); ++i) end(shards[i], context.workers[i].executor);
-    end(fan_out, &context.fan_out);
 }
 
 NodeState::Events RetryNode::Impl::events_of_state() {
@@ -311,26 +260,24 @@ bool RetryNode::Impl::serves(core::Partition partition) const {
 
 /// All copies are read anew.
 void RetryNode::Impl::clear_webhooks() {
-    const auto clear = [](auto& part) { part.clear_webhooks(); };
-    fan_out.use(clear);
-    for (const auto& shard : shards) shard.use(clear);
+    for (const auto& shard : shards) shard.use([](auto& one) { one.clear_webhooks(); });
 }
 
 /// To all copies, in one order.
 void RetryNode::Impl::pass_on(core::Partition partition, const core::RecordView& record) {
     const auto copy = std::make_shared<const OwnedRecord>(record);
-    fan_out.use([partition, copy](auto& part) {
-        copy->visit([&](const auto& read) { part.apply(partition, read); });
-    });
     for (const auto& shard : shards) {
-        shard.use([copy](auto& part) { copy->visit([&](const auto& read) { part.apply(read); }); });
+        shard.use([partition, copy](auto& one) {
+            copy->visit([&](const auto& read) { one.apply(partition, read); });
+        });
     }
 }
 
-void RetryNode::Impl::catch_up(core::Partition partition, core::Offset below) {
+void RetryNode::Impl::catch_up(std::size_t shard, core::Partition partition, core::Offset below) {
     known.confirm(partition,
-                  lifetime.guard([this, partition, below](const core::Result<void>& passed) {
-                      if (passed) fan_out.use([=](auto& one) { one.has_read(partition, below); });
+                  lifetime.guard([this, shard, partition, below](const core::Result<void>& passed) {
+                      if (passed)
+                          shards[shard].use([=](auto& one) { one.has_read(partition, below); });
                   }));
 }
 
@@ -352,7 +299,9 @@ void RetryNode::Impl::webhooks_known() {
 /// them.
 void RetryNode::Impl::webhooks_changed() {
     report_ready();
-    fan_out.use([is = known.knows_webhooks()](auto& one) { one.set_up_to_date(is); });
+    for (const auto& shard : shards) {
+        shard.use([is = known.knows_webhooks()](auto& one) { one.set_up_to_date(is); });
+    }
 }
 
 void RetryNode::Impl::join_cluster() {
@@ -471,16 +420,29 @@ void RetryNode::Impl::write_judged(const std::string& id, const ChangeTurns::Tur
                         {"webhook", id},
                         {"host", known.webhooks().find(id)->host},
                         {"reason", state.reason}});
-        const auto event = disabled_event(known.webhooks().find(id)->webhook, state, options.node);
-        publish({Topic::kEvents, partition_of(event, options.partitions)}, encode(event),
-                [](const auto&) {});
     }
-    publish_webhook(id, encode(id, state), [id, turn](const auto& written) {
-        turn->end();
-        if (written) return;
-        core::log_error("retry", "webhook_state_not_written",
-                        {{"webhook", id}, {"why", written.error().message}});
-    });
+    const auto write = [this, id, state, turn] {
+        publish_webhook(id, encode(id, state), [id, turn](const auto& written) {
+            turn->end();
+            if (written) return;
+            core::log_error("retry", "webhook_state_not_written",
+                            {{"webhook", id}, {"why", written.error().message}});
+        });
+    };
+    state.enabled ? write() : announce_disabled(id, state, write);
+}
+
+/// The event comes before the state: a process that ends between them finds the webhook enabled,
+/// and what disables it publishes the same event again.
+void RetryNode::Impl::announce_disabled(const std::string& id, const WebhookState& state,
+                                        std::function<void()> then) {
+    const auto* entry = known.webhooks().find(id);
+    if (!entry) return then();
+    const auto event = disabled_event(entry->webhook, state);
+    log::until_written(
+        {lifetime, context.executor}, *publisher,
+        {Topic::kEvents, core::partition_of(event, options.partitions)},
+        [event] { return core::encode(event); }, [then = std::move(then)](const auto&) { then(); });
 }
 
 void RetryNode::Impl::publish(log::TopicPartition where, core::Record record, Done done) {
@@ -516,8 +478,7 @@ void RetryNode::Impl::announce_webhook(const std::string& id, core::Record recor
 void RetryNode::Impl::confirm(const std::string& id, const Done& done) {
     known.confirm(id, lifetime.guard([this, done](const core::Result<void>& passed) {
         if (!passed) return done(passed);
-        const auto one = after(shards.size() + 1, [done] { done({}); });
-        fan_out.use([one](auto&) { one(); });
+        const auto one = after(shards.size(), [done] { done({}); });
         for (const auto& shard : shards) shard.use([one](auto&) { one(); });
     }));
 }
@@ -548,9 +509,6 @@ void RetryNode::Impl::measure() {
                            latest[i] = counts;
                        })](auto& shard) { report(shard.counts()); });
     }
-    fan_out.use([report = here([this](const EventFanOut::Counts& counts) {
-                     latest_events = counts;
-                 })](auto& one) { report(one.counts()); });
     if (stopping) return;
     report_ready();  // a start is further than a second ago
     if (known.knows_webhooks()) left_records.remove_some();
@@ -658,8 +616,17 @@ void RetryNode::remove_webhook(const std::string& id, Done done) {
     impl_->announce_webhook(id, encode_removed(id), std::move(done));
 }
 
+/// The owner of a webhook is told what others do to it.
 void RetryNode::put_state(const std::string& id, const WebhookState& state, Done done) {
-    impl_->announce_webhook(id, encode(id, state), std::move(done));
+    const auto write = [impl = impl_.get(), id, state, done = std::move(done)] {
+        impl->announce_webhook(id, encode(id, state), done);
+    };
+    const auto* entry = impl_->known.webhooks().find(id);
+    const bool by_operator = !state.enabled && state.reason == kDisabledByOperator;
+    if (!by_operator || !entry || !entry->state.enabled) return write();
+    auto told = state;
+    told.enabled_at = entry->state.enabled_at;
+    impl_->announce_disabled(id, told, write);
 }
 
 void RetryNode::deliver(const Delivery& delivery, Done done) {
@@ -681,8 +648,7 @@ bool RetryNode::serves(std::string_view webhook) const {
 }
 
 RetryNode::Counts RetryNode::counts() const {
-    Counts sum{
-        .deliveries = {}, .events = impl_->latest_events, .tiers = impl_->tier_watch.waiting()};
+    Counts sum{.deliveries = {}, .tiers = impl_->tier_watch.waiting()};
     for (const auto& counts : impl_->latest) sum.deliveries += counts;
     return sum;
 }

@@ -30,19 +30,18 @@
 namespace beckon::retry {
 
 /// The role `retry` on one node: its place in the cluster, the directory of all webhooks, the dead
-/// letters, and the queries of the API, on the executor's thread. Work that may take long has
-/// threads of its own, to which this one posts: the deliveries of its partitions, divided among the
-/// workers by number (DeliveryShard), and the fan-out of events (EventFanOut). Each has a copy of
-/// the webhooks, which follows this one's; a change of a webhook is answered when all of them have
-/// it.
+/// letters, and the queries of the API, on the executor's thread. The homes of its partitions have
+/// threads of their own, divided among them by number, to which this one posts (DeliveryShard):
+/// each matches the events of its partitions, holds their tiers and makes their attempts, with a
+/// copy of the webhooks that follows this one's. A change of a webhook is answered when all of them
+/// have it.
 class RetryNode {
 public:
     /// A thread for deliveries; `send` is called on it.
     struct Worker {
         core::Executor* executor = nullptr;
         SendRequest send;
-        AttemptJournal::Slot* journal = nullptr;  ///< of the thread; outlives the node, may be null
-        AttemptJournal::Slot* journal_aside = nullptr;  ///< of its thread aside, likewise
+        WorkJournal::Slot* journal = nullptr;  ///< of the thread; outlives the node, may be null
     };
 
     struct Options {
@@ -65,8 +64,7 @@ public:
         std::shared_ptr<const core::KeyRing> keys;
         /// At least one; they outlive the node, and run until it is destroyed.
         std::vector<Worker> workers;
-        core::Executor& fan_out;  ///< likewise
-        core::Executor& costly;   ///< likewise: for what its fan-out does aside
+        FanOutTurns::Aside costly;  ///< likewise: for large events
         std::function<void(bool ready, const std::string& why)> ready;
         Bridges* bridges = nullptr;  ///< for messages of bridged clients; outlives the node
         /// All executors turn on the thread that destroys the node (in a simulation).
@@ -81,7 +79,7 @@ public:
     void start();
     /// The owner's loops are running; call it every second.
     void still_alive();
-    /// Collects the counts of workers and fan-out, for counts() and usage_of().
+    /// Collects the counts of workers, for counts() and usage_of().
     void measure();
 
     /// Of the thread that the node runs on.
@@ -112,7 +110,6 @@ public:
     /// Since the start, as of the last measure(); a home that starts over counts anew.
     struct Counts {
         DeliveryShard::Counts deliveries;
-        EventFanOut::Counts events;
         std::map<int, TierWatch::Waiting> tiers;  ///< by tier, of the partitions that are served
     };
     Counts counts() const;

@@ -55,7 +55,7 @@ BridgeCredentials load_bridge_credentials(const RoleConfig& config) {
 BridgeParts::BridgeParts(const RoleConfig& config, BridgeCredentials credentials,
                          const RetryNode::Options& node, log::EventLog& log, net::IoLoop& loop,
                          const core::Clock& clock, BridgeObserver& observer,
-                         AttemptJournal::Slot& journal)
+                         WorkJournal::Slot& journal)
     : sender_(std::make_unique<HttpSender>(
           HttpSender::Options{.guard = any_address(),
                               .inside = *HostList::of(config.allowed_hosts),

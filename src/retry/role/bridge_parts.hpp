@@ -29,7 +29,7 @@ class BridgeParts {
 public:
     BridgeParts(const RoleConfig& config, BridgeCredentials credentials,
                 const RetryNode::Options& node, log::EventLog& log, net::IoLoop& loop,
-                const core::Clock& clock, BridgeObserver& observer, AttemptJournal::Slot& journal);
+                const core::Clock& clock, BridgeObserver& observer, WorkJournal::Slot& journal);
 
     Bridges& bridges() { return *bridges_; }
     /// Breaks off all attempts under way; call it before the receivers of their answers are

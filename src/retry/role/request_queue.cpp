@@ -1,11 +1,7 @@
 #include "retry/role/request_queue.hpp"
 
-#include "retry/schedule/fair_share.hpp"
-#include "retry/schedule/round_robin.hpp"
+#include "retry/schedule/owner_budget.hpp"
 
-#include <algorithm>
-#include <deque>
-#include <map>
 #include <mutex>
 #include <utility>
 
@@ -18,7 +14,6 @@ constexpr core::Duration kQuantum = std::chrono::milliseconds{5};
 constexpr core::Duration kCostOfRequest = std::chrono::microseconds{20};
 /// An owner's share of the free capacity: alone, an owner holds a third of all.
 constexpr std::size_t kFraction = 1;
-constexpr std::size_t kOwnersMax = 1'024;  ///< that are remembered although they have nothing
 
 }  // namespace
 
@@ -27,38 +22,30 @@ struct RequestQueue::State : std::enable_shared_from_this<RequestQueue::State> {
     State(core::Executor& e, const core::Clock& c, Limits limits)
         : executor(e),
           clock(c),
-          requests(limits.requests_max),
-          bytes(limits.bytes_max),
-          replies(limits.reply_bytes_max) {}
+          budget(kQuantum, {{{limits.requests_max, kFraction},
+                             {limits.bytes_max, kFraction},
+                             {limits.reply_bytes_max, kFraction}}}) {}
 
     struct Queued {
         std::size_t bytes = 0;
         Work work;
     };
-    struct Owner : RoundRobinPlace {
-        Owner() : RoundRobinPlace{.credit = kQuantum} {}
-        std::string name;
-        std::deque<Queued> queue;
-        std::size_t requests = 0;  ///< queued and under way
-        std::size_t bytes = 0;     ///< queued
-        std::size_t replies = 0;   ///< bytes that are not written
-    };
+    /// Requests queued and under way; bytes that are queued; bytes of replies that are not written.
+    enum Of : std::size_t { requests, bytes, replies };
+    using Budget = OwnerBudget<Queued, 3>;
 
     core::Executor& executor;
     const core::Clock& clock;
     std::mutex mutex;
     // Under the mutex.
-    FairShare requests;
-    FairShare bytes;
-    FairShare replies;
-    std::map<std::string, Owner> owners;
-    std::size_t sweep_at = kOwnersMax;
-    RoundRobin<Owner> line{kQuantum};
+    Budget budget;
     bool turn_posted = false;
     bool ended = false;
 
-    Owner& owner(const std::string& name);
-    bool may_put(const Owner& one, std::size_t more) const;
+    bool may_put(const Budget::Owner& one, std::size_t more) const {
+        return budget.has_share(one, requests) && budget.free(bytes) >= more &&
+               (one.holds(bytes) == 0 || one.holds(bytes) + more <= budget.share(bytes));
+    }
     void wake();
     void turn();
     void replied(const std::string& name, std::size_t of_bytes);
@@ -79,51 +66,29 @@ struct RequestQueue::Held final : Place {
     std::size_t reply_bytes = 0;
 };
 
-RequestQueue::State::Owner& RequestQueue::State::owner(const std::string& name) {
-    auto& found = owners[name];
-    found.name = name;
-    if (owners.size() < sweep_at) return found;
-    std::erase_if(owners, [&](const auto& one) {
-        return &one.second != &found && !one.second.in_line && one.second.requests == 0;
-    });
-    sweep_at = std::max(kOwnersMax, 2 * owners.size());
-    return found;
-}
-
-bool RequestQueue::State::may_put(const Owner& one, std::size_t more) const {
-    return one.requests < requests.share(kFraction) && bytes.free() >= more &&
-           (one.bytes == 0 || one.bytes + more <= bytes.share(kFraction));
-}
-
 /// Under the mutex.
 void RequestQueue::State::wake() {
-    if (ended || line.empty() || turn_posted) return;
+    if (ended || !budget.has_work() || turn_posted) return;
     executor.post([self = shared_from_this()] { self->turn(); });
     turn_posted = true;
 }
 
 /// Serves one request; the thread has its other turns before the next.
 void RequestQueue::State::turn() {
-    const auto ask = [this](const Owner& one) {
-        using Turn = RoundRobin<Owner>::Turn;
-        if (one.queue.empty()) return Turn::leave;
-        return one.replies < replies.share(kFraction) ? Turn::take : Turn::wait;
-    };
     Queued next;
     PlacePtr place;
-    Owner* of = nullptr;
+    Budget::Owner* of = nullptr;
     {
         const std::scoped_lock lock{mutex};
         turn_posted = false;
         if (ended) return;
-        of = line.next(ask);
+        of = budget.next([this](const auto& one) { return budget.has_share(one, replies); });
         if (!of) return;  // a request comes, or a reply is written
-        next = std::move(of->queue.front());
-        of->queue.pop_front();
-        bytes.give_back(next.bytes);
-        of->bytes -= next.bytes;
-        place = std::make_shared<Held>(shared_from_this(), of->name);
-        if (of->queue.empty()) line.rest(*of);
+        next = std::move(of->works.front());
+        of->works.pop_front();
+        budget.give_back(*of, bytes, next.bytes);
+        place = std::make_shared<Held>(shared_from_this(), of->name());
+        budget.pay(*of, core::Duration::zero());
         wake();
     }
     const auto began = clock.mono();
@@ -135,17 +100,14 @@ void RequestQueue::State::turn() {
 
 void RequestQueue::State::replied(const std::string& name, std::size_t of_bytes) {
     const std::scoped_lock lock{mutex};
-    owner(name).replies += of_bytes;
-    replies.take(of_bytes);
+    budget.hold(budget.owner(name), replies, of_bytes);
 }
 
 void RequestQueue::State::left(const std::string& name, std::size_t reply_bytes) {
     const std::scoped_lock lock{mutex};
-    auto& one = owner(name);
-    --one.requests;
-    one.replies -= reply_bytes;
-    requests.give_back(1);
-    replies.give_back(reply_bytes);
+    auto& one = budget.owner(name);
+    budget.give_back(one, requests, 1);
+    budget.give_back(one, replies, reply_bytes);
     if (reply_bytes > 0) wake();
 }
 
@@ -153,29 +115,27 @@ RequestQueue::RequestQueue(core::Executor& to, const core::Clock& clock, Limits 
     : state_(std::make_shared<State>(to, clock, limits)) {}
 
 RequestQueue::~RequestQueue() {
-    std::map<std::string, State::Owner> owners;  // their requests end without the lock
+    std::deque<State::Queued> queued;  // they end without the lock
     const std::scoped_lock lock{state_->mutex};
     state_->ended = true;
-    for (auto& [name, one] : state_->owners) owners[name].queue.swap(one.queue);
+    queued = state_->budget.take_all();
 }
 
 bool RequestQueue::put(const std::string& owner, std::size_t bytes, Work work) {
     const std::scoped_lock lock{state_->mutex};
-    auto& one = state_->owner(owner);
+    auto& budget = state_->budget;
+    auto& one = budget.owner(owner);
     if (!state_->may_put(one, bytes)) return false;
-    ++one.requests;
-    one.bytes += bytes;
-    state_->requests.take(1);
-    state_->bytes.take(bytes);
-    one.queue.push_back({bytes, std::move(work)});
-    state_->line.enter(one);
+    budget.hold(one, State::requests, 1);
+    budget.hold(one, State::bytes, bytes);
+    budget.add(owner, {bytes, std::move(work)});
     state_->wake();
     return true;
 }
 
 std::size_t RequestQueue::owners() const {
     const std::scoped_lock lock{state_->mutex};
-    return state_->owners.size();
+    return state_->budget.owners();
 }
 
 }  // namespace beckon::retry

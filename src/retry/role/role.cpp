@@ -13,13 +13,13 @@
 #include "retry/api/owner_token.hpp"
 #include "retry/api/posted_events.hpp"
 #include "retry/api/problem.hpp"
-#include "retry/attempt/fair_sender.hpp"
-#include "retry/dispatch/attempt_journal.hpp"
+#include "retry/attempt/http_sender.hpp"
 #include "retry/node/retry_node.hpp"
 #include "retry/role/bridge_metrics.hpp"
 #include "retry/role/bridge_parts.hpp"
 #include "retry/role/request_queue.hpp"
 #include "retry/role/role_metrics.hpp"
+#include "retry/tiers/work_journal.hpp"
 
 #include <algorithm>
 #include <future>
@@ -81,14 +81,12 @@ std::string turn_of(const core::Result<Caller>& caller) {
     return caller->operates ? "/operator" : caller->owner;
 }
 
-/// One of the threads for deliveries, and that for requests of the owners who use most of it.
+/// One of the threads for deliveries.
 struct Deliverer {
     Deliverer(std::size_t number, const core::Clock& clock)
-        : aside("retry-aside-" + std::to_string(number), clock),
-          thread("retry-" + std::to_string(number), clock) {}
-    net::LoopThread aside;
+        : thread("retry-" + std::to_string(number), clock) {}
     net::LoopThread thread;
-    std::unique_ptr<FairSender> sender;  ///< of the thread
+    std::unique_ptr<HttpSender> sender;  ///< of the thread
 };
 
 }  // namespace
@@ -101,6 +99,8 @@ struct Role::Impl {
           guard(or_throw(AddressGuard::with_allowed(config.allowed_addresses),
                          "retry.allowed_addresses")),
           inside(or_throw(HostList::of(config.allowed_hosts), "retry.allowed_hosts")),
+          certificate_hosts(or_throw(HostList::of(config.client_certificate_hosts),
+                                     "retry.client_certificate_hosts")),
           log(l),
           keys(std::move(k)),
           clock(clk),
@@ -126,12 +126,8 @@ struct Role::Impl {
                            {{"effect", "some deliveries are repeated"}});
         }
         control.stop();  // ends the node, while the others run
-        fan_out.stop();
         costly.stop();
-        for (auto& one : deliverers) {
-            one->thread.stop();
-            one->aside.stop();
-        }
+        for (auto& one : deliverers) one->thread.stop();
     }
 
     void raise_descriptors() const;
@@ -146,7 +142,6 @@ struct Role::Impl {
     RetryNode::Options node_options() const;
     void tick();
     void measure_turns();
-    void measure_senders();
     bool watch_loops();
     void watch_control();
     std::string why_stalled(const net::LoopThread& thread) const;
@@ -165,10 +160,11 @@ struct Role::Impl {
     const TierTable table;
     const AddressGuard guard;
     const HostList inside;
+    const HostList certificate_hosts;
     log::EventLog& log;
     const std::shared_ptr<const core::KeyRing> keys;
     const core::Clock& clock;
-    AttemptJournal journal{config.directory / "retry-attempts"};
+    WorkJournal journal{config.directory / "retry-attempts"};
     ops::Health& health;
     const ops::LoopWatch watch{health, kPart, kStalledAfter};
     RoleMetrics metrics;
@@ -179,7 +175,6 @@ struct Role::Impl {
     net::LoopThread costly{"retry-costly", clock};
     /// Of events whose parse takes long: parsed there, they go on to `requests`.
     RequestQueue parses{costly.loop(), clock, {.requests_max = kConnectionsMax}};
-    net::LoopThread fan_out{"retry-fan", clock};
     net::LoopThread control{"retry", clock};
     net::IoLoop& loop = control.loop();
     RequestQueue requests{loop, clock, {.requests_max = kConnectionsMax}};  ///< to the API
@@ -221,23 +216,21 @@ void Role::Impl::raise_descriptors() const {
 
 void Role::Impl::start_threads() {
     control.loop().measure_turns();
-    fan_out.loop().measure_turns();
     costly.loop().measure_turns();
     for (std::size_t i = 0; i < config.threads; ++i) {
         auto& one = *deliverers.emplace_back(std::make_unique<Deliverer>(i, clock));
         one.thread.loop().measure_turns();
-        one.aside.loop().measure_turns();
-        one.aside.start([&one] {
-            core::run_after_others();  // those who use most wait
-            one.aside.run();
-        });
-        one.sender = std::make_unique<FairSender>(
-            HttpSender::Options{.guard = guard,
-                                .inside = inside,
-                                .proxy = config.proxy,
-                                .ca_file = config.ca_file,
-                                .user_agent = "Beckon/" + config.version},
-            clock, one.thread.loop(), one.aside.loop());
+        one.sender = std::make_unique<HttpSender>(
+            HttpSender::Options{
+                .guard = guard,
+                .inside = inside,
+                .proxy = config.proxy,
+                .ca_file = config.ca_file,
+                .client_certificate = config.client_certificate.value_or("").string(),
+                .client_key = config.client_key.value_or("").string(),
+                .client_certificate_hosts = certificate_hosts,
+                .user_agent = "Beckon/" + config.version},
+            one.thread.loop());
         one.thread.start([&one] {
             core::run_in_short_slices();
             one.thread.run();
@@ -248,10 +241,6 @@ void Role::Impl::start_threads() {
         core::run_after_others();  // its work takes long in one piece, and only its owners wait
         costly.run();
     });
-    fan_out.start([this] {
-        core::run_in_short_slices();
-        fan_out.run();
-    });
 }
 
 void Role::Impl::run(std::latch& opened) {
@@ -259,18 +248,17 @@ void Role::Impl::run(std::latch& opened) {
     auto options = node_options();
     bridges = std::make_unique<BridgeParts>(config, std::move(*bridge_credentials), options, log,
                                             loop, clock, bridge_metrics,
-                                            journal.slot(AttemptJournal::kBridgesThread));
+                                            journal.slot(WorkJournal::kBridgesThread));
     bridge_credentials.reset();
     std::vector<RetryNode::Worker> workers;
     for (std::size_t i = 0; i < deliverers.size(); ++i) {
         auto& one = *deliverers[i];
         workers.push_back({.executor = &one.thread.loop(),
                            .send =
-                               [&one](RequestMaker maker, std::function<void(HttpAnswer)> done) {
-                                   one.sender->send(std::move(maker), std::move(done));
+                               [&one](HttpRequest request, std::function<void(HttpAnswer)> done) {
+                                   one.sender->send(std::move(request), std::move(done));
                                },
-                           .journal = &journal.slot(i),
-                           .journal_aside = &journal.slot(AttemptJournal::aside_of(i))});
+                           .journal = &journal.slot(i)});
     }
     node = std::make_unique<RetryNode>(
         std::move(options),
@@ -280,8 +268,8 @@ void Role::Impl::run(std::latch& opened) {
             .clock = clock,
             .keys = keys,
             .workers = std::move(workers),
-            .fan_out = fan_out.loop(),
-            .costly = costly.loop(),
+            .costly = {.executor = costly.loop(),
+                       .journal = &journal.slot(WorkJournal::kCostlyThread)},
             .ready = [this](bool ready, const std::string& why) { report_ready(ready, why); },
             .bridges = &bridges->bridges()});
     api = std::make_unique<Api>(
@@ -364,7 +352,6 @@ void Role::Impl::tick() {
     if (watch_loops()) node->still_alive();
     node->measure();
     metrics.measure(*node);
-    measure_senders();
     measure_turns();
     warn_of_bridges();
     bridge_metrics.measure(bridges->bridges());
@@ -375,27 +362,15 @@ void Role::Impl::measure_turns() {
         metrics.turned(thread.name(), thread.loop().take_longest_turn());
     };
     measure(control);
-    measure(fan_out);
     measure(costly);
-    for (auto& one : deliverers) {
-        measure(one->thread);
-        measure(one->aside);
-    }
-}
-
-void Role::Impl::measure_senders() {
-    std::uint64_t sent = 0;
-    for (const auto& one : deliverers) sent += one->sender->sent_aside();
-    metrics.sent_aside(sent);
+    for (auto& one : deliverers) measure(one->thread);
 }
 
 /// Whether all loops but this one turn.
 bool Role::Impl::watch_loops() {
-    auto why = why_stalled(fan_out);
-    if (auto stalled = why_stalled(costly); !stalled.empty()) why = std::move(stalled);
+    auto why = why_stalled(costly);
     for (const auto& one : deliverers) {
         if (auto stalled = why_stalled(one->thread); !stalled.empty()) why = std::move(stalled);
-        if (auto stalled = why_stalled(one->aside); !stalled.empty()) why = std::move(stalled);
     }
     report_loops("retry: loops", why);
     return why.empty();

@@ -33,6 +33,10 @@ struct RoleConfig {
     std::vector<std::string> allowed_hosts;      ///< that may have private ones (HostList)
     std::string proxy;                           ///< for requests to webhooks; empty: none
     std::string ca_file;                         ///< PEM, besides the system's
+    /// For receivers that ask for one: PEM files; both or none.
+    std::optional<std::filesystem::path> client_certificate;
+    std::optional<std::filesystem::path> client_key;
+    std::vector<std::string> client_certificate_hosts;  ///< that get it (HostList); none: all
     std::chrono::seconds age_max = std::chrono::hours{24 * 7};
     /// Bytes, mostly of filters: some thousand terms of each of a thousand webhooks.
     std::size_t webhook_memory_per_owner_max = std::size_t{16} << 20;
@@ -51,7 +55,7 @@ struct RoleConfig {
     /// Called when a token names a key that the ring lacks, as often as that happens; any thread.
     std::function<void()> key_missing = [] {};
 
-    /// For the file that says which deliveries end processes (AttemptJournal).
+    /// For the file that says which deliveries end processes (WorkJournal).
     std::filesystem::path directory;
     core::NodeId node;
     std::string node_name{};  ///< placement goes by it; empty: by `node`
@@ -65,9 +69,9 @@ struct RoleConfig {
 
 /// The role `retry`: the HTTP API for webhooks and events, and the deliveries. It has a thread for
 /// its port; `retry`, which answers the API and follows webhooks, dead letters and the cluster;
-/// `retry-0`, `retry-1`, … for deliveries; and `retry-fan` for the fan-out of events. None waits
-/// for another, and one that is stalled is reported by /ready, and after a minute by /live, until
-/// it turns again.
+/// `retry-0`, `retry-1`, … for the homes of partitions; and `retry-costly` for the parse of large
+/// events. None waits for another, and one that is stalled is reported by /ready, and after a
+/// minute by /live, until it turns again.
 class Role {
 public:
     /// Throws std::runtime_error: the port is taken, the tier table or an allowed address is wrong,

@@ -56,9 +56,6 @@ RoleMetrics::RoleMetrics(ops::Metrics& metrics)
     }
     filter_steps_.counter = &metrics.counter(metric::kRetryFilterSteps,
                                              "Steps that filters took: some 10 to 30 ns each.");
-    sent_aside_.counter = &metrics.counter(
-        metric::kRetrySentAside,
-        "Attempts that were made aside, since their owner used more than its share of a thread.");
 }
 
 void RoleMetrics::Follower::follow(std::uint64_t now) {
@@ -171,11 +168,11 @@ void RoleMetrics::measure(const RetryNode& node) {
     follow("spilled", deliveries_, of.dispatched.spilled);
     follow("followed", deliveries_, of.dispatched.followed);
     follow("unknown", deliveries_, of.dispatched.unknown);
-    follow("filter_too_costly", deliveries_, counts.events.too_costly);
-    filter_steps_.follow(counts.events.filter_steps);
-    follow("fanned_out", events_, counts.events.events);
-    follow("copy", events_, counts.events.copies);
-    follow("broken", events_, counts.events.broken);
+    follow("filter_too_costly", deliveries_, counts.deliveries.events.too_costly);
+    filter_steps_.follow(counts.deliveries.events.filter_steps);
+    follow("fanned_out", events_, counts.deliveries.events.events);
+    follow("copy", events_, counts.deliveries.events.copies);
+    follow("broken", events_, counts.deliveries.events.broken);
     measure_owners(of.usage);
 }
 

@@ -20,8 +20,6 @@ public:
     void measure(const RetryNode& node);
     /// The longest turn of a thread since the last call (IoLoop::take_longest_turn()).
     void turned(const std::string& thread, core::Duration longest);
-    /// Since the process started.
-    void sent_aside(std::uint64_t attempts) { sent_aside_.follow(attempts); }
     void replied(int status);
 
     void opened() override { connections_.Increment(); }
@@ -53,7 +51,6 @@ private:
     std::map<std::string, Follower> deliveries_;
     std::map<std::string, Follower> events_;
     Follower filter_steps_;
-    Follower sent_aside_;
     /// Owners by name as long as there is space, then all others as one.
     struct OfOwner {
         Follower milliseconds;

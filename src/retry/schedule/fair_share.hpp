@@ -11,7 +11,7 @@ namespace beckon::retry {
 /// fills, and a new owner finds space even where many owners take all that they can get. With an
 /// eighth, the first takes a tenth of everything; after 72 owners that came one after the other a
 /// tenth is free, and of 300 that came together each holds a third of a percent
-/// (docs/decisions/0210-an-owner-holds-a-share-of-what-is-free.md). Pure; one thread.
+/// (docs/decisions/0210-what-one-owner-does-costs-that-owner.md). Pure; one thread.
 class FairShare {
 public:
     explicit FairShare(std::size_t capacity) : capacity_(capacity) {}

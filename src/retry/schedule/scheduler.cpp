@@ -518,6 +518,14 @@ std::optional<Job> Scheduler::next(MonoTime now) {
     return std::nullopt;
 }
 
+void Scheduler::charge(std::uint64_t attempt, Duration processor) {
+    const auto found = impl_->flights.find(attempt);
+    if (found == impl_->flights.end()) return;
+    const auto& flight = found->second;
+    const auto cost = processor * static_cast<Duration::rep>(impl_->options.workers);
+    Impl::pay(*flight.webhook, flight.started, std::min(cost, kCostMost));
+}
+
 void Scheduler::ended(const Ended& attempt) {
     const auto node = impl_->flights.extract(attempt.attempt);
     BECKON_ASSERT(!node.empty(), "an attempt that was started ends once");

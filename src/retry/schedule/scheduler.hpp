@@ -24,8 +24,8 @@ struct Job {
 
 /// Decides which delivery is attempted next (docs/webhooks.md#fairness): deficit round robin over
 /// the owners, within an owner over its webhooks, and within a webhook over the tiers in which its
-/// deliveries wait. An attempt costs the time that it takes and the bytes that it sends, so a slow
-/// receiver gets as much time as a quick one and not as many attempts.
+/// deliveries wait. An attempt costs the time that it takes, the processor time and the bytes that
+/// it sends, so a slow receiver gets as much time as a quick one and not as many attempts.
 ///
 /// An attempt waits on a socket, so there are many places, and each owner has a FairShare of them:
 /// an eighth for slow receivers, a quarter for slow and unknown ones together, a half for all
@@ -69,6 +69,10 @@ public:
     /// The delivery to attempt now. nullopt: none may start until an attempt ends, a delivery is
     /// added, or kQuick has passed.
     std::optional<Job> next(core::MonoTime now);
+
+    /// The attempt has used so much processor time. A place is one of `workers`, and the processor
+    /// is one, so that its time costs so many times the time of a place.
+    void charge(std::uint64_t attempt, core::Duration processor);
 
     struct Ended {
         std::uint64_t attempt = 0;

@@ -312,8 +312,7 @@ DoneRecord PartitionTiers::done_record() const {
                     .delays = {},
                     .tiers = {},
                     .dead_scan = scanned_up_to(Topic::kRetryDead),
-                    .events_next = events_next_,
-                    .fan_out = fan_out_};
+                    .events_next = events_next_};
     for (int step = 0; step < options_.table.steps(); ++step) {
         done.delays.push_back(options_.table.delay(step));
     }
@@ -338,38 +337,21 @@ void PartitionTiers::record_soon() {
 // It needs no log::CheckedPublisher: numbers of ours alone, which bytes of others cannot make
 // unreadable; a window of 4,096 deliveries makes at most 8,192 lengths of each tier, so that it
 // stays far below a record's bound.
-core::Record PartitionTiers::begin_record() {
+void PartitionTiers::record(std::function<void()> then) {
     recording_ = true;
     unrecorded_ = false;
     for (const auto& [tier, opened] : tiers_) opened->clear_changed();
-    return encode(done_record());
-}
-
-void PartitionTiers::not_recorded(const core::Error& why) {
-    recording_ = false;
-    unrecorded_ = true;
-    core::log_warn("retry", "done_not_recorded",
-                   {{"partition", options_.partition}, {"why", why.message}});
-}
-
-void PartitionTiers::record(std::function<void()> then) {
-    publisher_.publish(at(Topic::kRetryDone), begin_record(),
-                       lifetime_.guard([this, then = std::move(then)](const auto& where) {
-                           recording_ = false;
-                           if (!where) not_recorded(where.error());
-                           then();
-                       }));
-}
-
-/// Publishes the state until the log has it; each try has the state of its moment.
-void PartitionTiers::record_fan_out(std::function<void()> then) {
-    log::until_written(
-        again(), publisher_, at(Topic::kRetryDone), [this] { return begin_record(); },
-        [this, then = std::move(then)](const auto&) {
+    publisher_.publish(
+        at(Topic::kRetryDone), encode(done_record()),
+        lifetime_.guard([this, then = std::move(then)](const auto& where) {
             recording_ = false;
+            unrecorded_ |= !where;
+            if (!where) {
+                core::log_warn("retry", "done_not_recorded",
+                               {{"partition", options_.partition}, {"why", where.error().message}});
+            }
             then();
-        },
-        [this](const core::Error& why) { not_recorded(why); });
+        }));
 }
 
 void PartitionTiers::fail(const core::Error& why) {
@@ -405,16 +387,6 @@ void PartitionTiers::stop(std::function<void()> stopped) {
 void PartitionTiers::set_paused(bool is) {
     if (std::exchange(paused_, is) == is) return;
     if (!is) capacity_made();
-}
-
-void PartitionTiers::set_fan_out(FanOutState state, std::function<void()> then) {
-    fan_out_ = std::move(state);
-    record_fan_out(std::move(then));
-}
-
-void PartitionTiers::fan_out_ended() {
-    fan_out_.open = false;
-    fan_out_.trial.reset();
 }
 
 void PartitionTiers::fanned_out_up_to(Offset next) {

@@ -77,18 +77,12 @@ public:
     /// Writes it to `retry.dead`, then finishes the ticket. `delivery.last` has the reason.
     void dead_letter(const Ticket& ticket, Delivery delivery);
 
-    /// Writes this, again until the log has it; then calls `then`.
-    void set_fan_out(FanOutState state, std::function<void()> then);
-    /// The fan-out has ended in order: the next DoneRecord records it.
-    void fan_out_ended();
     /// Events of this partition below `next` need not be fanned out again; goes with the
     /// DoneRecord.
     void fanned_out_up_to(core::Offset next);
 
     /// While paused it hands on nothing.
     void set_paused(bool is);
-    /// Hands on nothing more; stop() comes.
-    void stop_taking() { stopping_ = true; }
     /// Hands on nothing more, writes a last DoneRecord, and answers when the log has it or has
     /// failed. Deliveries in the window stay for the next owner.
     void stop(std::function<void()> stopped);
@@ -150,11 +144,8 @@ private:
     core::Offset scanned_up_to(log::Topic topic) const;
     DoneRecord done_record() const;
     bool changed() const;
-    core::Record begin_record();
-    void not_recorded(const core::Error& why);
     void record_soon();
     void record(std::function<void()> then);
-    void record_fan_out(std::function<void()> then);
     void fail(const core::Error& why);
 
     const Options options_;
@@ -190,7 +181,6 @@ private:
     bool recording_ = false;  ///< a DoneRecord is on its way
     bool unrecorded_ = true;  ///< none was written yet, or the last one failed
     core::Offset events_next_ = options_.from ? options_.from->events_next : 0;
-    FanOutState fan_out_ = options_.from ? options_.from->fan_out : FanOutState{};
     std::uint64_t promoted_ = 0;
     std::uint64_t dead_lettered_ = 0;
     std::uint64_t lost_ = 0;

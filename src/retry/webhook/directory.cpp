@@ -36,7 +36,6 @@ void WebhookDirectory::apply(const core::RecordView& record) {
         return state ? put_state(*id, std::move(*state)) : refuse(state.error());
     }
     if (const auto id = id_before(kFilterTail, record.key)) {
-        if (filters_ == Filters::dropped) return;
         if (!record.value) return put_costly(*id, std::nullopt);
         auto costly = decode_costly_filter(record);
         return costly ? put_costly(*id, std::move(*costly)) : refuse(costly.error());
@@ -59,13 +58,14 @@ void WebhookDirectory::put(Webhook webhook) {
     auto& entry = entries_[id];
     entry.host = host_of(webhook.url);
     entry.webhook = std::move(webhook);
-    if (filters_ == Filters::dropped) entry.webhook.filter.clear();
     entry.webhook.filter.shrink_to_fit();  // as memory_of() counts it
+    entry.filter_digest = filter_digest(entry.webhook.filter);
     const auto state = states_.find(id);
     entry.state = state == states_.end() ? WebhookState{} : state->second;
     if (is_disabled_by_failure(entry.state)) ++disabled_;
     show_costly(id, entry);
-    entry.memory_bytes = filters_ == Filters::kept ? index(entry) : 0;
+    entry.memory_bytes = index(entry);
+    if (filters_ == Filters::compiled) entry.webhook.filter = {};
     auto& owner = owners_[entry.webhook.owner];
     owner.usage += {.webhooks = 1, .bytes = entry.memory_bytes};
     owner.webhooks.emplace(entries_.find(id)->first, &entry);
@@ -133,7 +133,7 @@ void WebhookDirectory::show_costly(const std::string& id, Entry& entry) const {
     entry.costly.reset();
     const auto found = costly_.find(id);
     if (found == costly_.end()) return;
-    if (found->second.filter == filter_digest(entry.webhook.filter)) entry.costly = found->second;
+    if (found->second.filter == entry.filter_digest) entry.costly = found->second;
 }
 
 /// Puts a webhook into the index, and returns its bytes.

@@ -20,17 +20,18 @@ namespace beckon::retry {
 /// All webhooks: the fold of `webhooks`. Folding a record twice changes nothing. One thread.
 class WebhookDirectory {
 public:
-    /// A thread that attempts deliveries needs no filters, which take the most memory.
-    enum class Filters : bool { kept, dropped };
+    /// A thread that shows no webhooks has no need of the texts of their filters.
+    enum class Filters : bool { kept, compiled };
 
     explicit WebhookDirectory(SecretBox box, Filters filters = Filters::kept)
         : box_(std::move(box)), filters_(filters) {}
 
     struct Entry {
-        Webhook webhook;
+        Webhook webhook;  ///< its filter is empty where it is only compiled
         WebhookState state;
         std::string host;
-        std::size_t memory_bytes = 0;  ///< as memory_of() has it; 0 without filters
+        std::string filter_digest;
+        std::size_t memory_bytes = 0;  ///< as memory_of() has it
         /// The last event that was too costly for the present filter.
         std::optional<CostlyFilter> costly{};
     };
@@ -62,7 +63,7 @@ public:
     std::size_t disabled() const { return disabled_; }
 
     /// The enabled webhooks of one owner that match this event. The caller has checked that the
-    /// event may reach that owner. Only of a directory with filters.
+    /// event may reach that owner.
     Percolator::Match match(const nlohmann::json& event, std::string_view owner,
                             core::Timestamp now, Steps& steps,
                             std::size_t part = Percolator::kAll) const;

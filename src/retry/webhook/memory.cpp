@@ -8,11 +8,9 @@ namespace beckon::retry {
 
 namespace {
 
-/// The threads of a process that match events, and hold the filters: that of the API, and that of
-/// the fan-out.
-constexpr std::size_t kMatchers = 2;
-/// With them, those for deliveries hold the other fields: two by default.
-constexpr std::size_t kHolders = kMatchers + 2;
+/// The threads of a process that have a copy of the webhooks: that of the API, which alone has the
+/// texts of filters, and two with homes by default.
+constexpr std::size_t kHolders = 3;
 /// The bytes of each webhook in maps of ids and owners, and in the remembered attempts and state.
 constexpr std::size_t kBesides = 1'024;
 
@@ -45,8 +43,7 @@ std::size_t memory_of(const Webhook& webhook, const Percolator::Entry& entry) {
     for (const auto& secret : webhook.secrets) bytes += heap_of(secret);
     if (webhook.shared_key)
         bytes += heap_of(webhook.shared_key->id) + heap_of(webhook.shared_key->secret);
-    return kBesides + kHolders * bytes +
-           kMatchers * (heap_of(webhook.filter) + Percolator::bytes_of(entry));
+    return kBesides + kHolders * (bytes + Percolator::bytes_of(entry)) + heap_of(webhook.filter);
 }
 
 Usage& Usage::operator+=(const Usage& other) {

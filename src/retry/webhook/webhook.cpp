@@ -185,6 +185,16 @@ core::Record encode_removed(std::string_view id) {
     return record_of(std::string{id}, kType, std::nullopt);
 }
 
+core::OwnEvent disabled_event(const Webhook& webhook, const WebhookState& state) {
+    const auto since = state.enabled_at.value_or(webhook.created).time_since_epoch().count();
+    return {.id = webhook.id + "/disabled/" + std::to_string(since),
+            .source = "/beckon/retry",
+            .type = "beckon.webhook.disabled",
+            .subject = webhook.id,
+            .owner = webhook.owner,
+            .data = {{"webhook", webhook.id}, {"reason", state.reason}}};
+}
+
 core::Record encode(std::string_view id, const WebhookState& state) {
     Json value{{"enabled", state.enabled}};
     if (!state.reason.empty()) value["reason"] = state.reason;

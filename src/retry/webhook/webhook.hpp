@@ -4,6 +4,7 @@
 #include "core/key_ring.hpp"
 #include "core/record.hpp"
 #include "core/result.hpp"
+#include "records/own_event.hpp"
 #include "retry/attempt/http_request.hpp"
 #include "retry/attempt/signature.hpp"
 
@@ -71,6 +72,10 @@ inline bool is_disabled_by_failure(const WebhookState& state) {
     return !state.enabled && state.reason != kDisabledByOwner &&
            state.reason != kDisabledByOperator;
 }
+
+/// The event that says that a webhook was disabled: other webhooks of its owner can subscribe to it
+/// (docs/webhooks.md#beckons-own-events).
+core::OwnEvent disabled_event(const Webhook& webhook, const WebhookState& state);
 
 /// A webhook's filter had no result for an event, since its evaluation took more steps than the
 /// owner's filters may take of one event. A record of its own, since others write it than the

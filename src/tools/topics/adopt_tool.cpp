@@ -135,7 +135,6 @@ private:
     void translate(DoneRecord& record) {
         const auto partition = record.partition;
         record.events_next = finished_below({Topic::kEvents, partition});
-        record.fan_out = {};
         record.dead_scan = ends_[{Topic::kRetryDead, partition}].end;
         for (auto& [tier, state] : record.tiers) {
             const auto low = finished_below({Topic::retry(tier), partition});

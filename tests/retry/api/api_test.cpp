@@ -40,12 +40,9 @@ struct World {
                 .executor = executor,
                 .clock = clock,
                 .keys = keys,
-                .workers = {{&executor,
-                             [this](const RequestMaker& maker, auto done) {
-                                 send(maker.make(SendThread::own), done);
-                             }}},
-                .fan_out = executor,
-                .costly = executor,
+                .workers = {{&executor, [this](const HttpRequest& request,
+                                               auto done) { send(request, done); }}},
+                .costly = {executor},
                 .ready = [](bool, const std::string&) {}}),
           api(std::move(options), node, clock, keys) {
         node.start();
@@ -660,8 +657,8 @@ TEST_CASE("an event is taken only if the record that is written can be read agai
     world.node.measure();
     world.executor.run_for(1s);
     CHECK(taken > 10);
-    CHECK(world.node.counts().events.broken == 0);
-    CHECK(world.node.counts().events.events == taken);
+    CHECK(world.node.counts().deliveries.events.broken == 0);
+    CHECK(world.node.counts().deliveries.events.events == taken);
 }
 
 TEST_CASE("a wait that is too long is refused, and the error names the limit", "[retry][api]") {

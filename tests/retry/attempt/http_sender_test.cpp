@@ -122,6 +122,48 @@ TEST_CASE("the reason of an attempt says what is wrong with a certificate", "[re
     CHECK_THAT(why(certificate.string()), Catch::Contains("target host name '127.0.0.1'"));
 }
 
+TEST_CASE("receivers that ask for a certificate get it, if their host is to have it",
+          "[retry][http]") {
+    test::TempDir directory;
+    const auto certificate = directory.path() / "certificate.pem";
+    const auto key = directory.path() / "key.pem";
+    test::write_certificate(certificate, key, "localhost");
+    const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context{
+        SSL_CTX_new(TLS_server_method()), &SSL_CTX_free};
+    REQUIRE(SSL_CTX_use_certificate_file(context.get(), certificate.c_str(), SSL_FILETYPE_PEM) ==
+            1);
+    REQUIRE(SSL_CTX_use_PrivateKey_file(context.get(), key.c_str(), SSL_FILETYPE_PEM) == 1);
+    // The same certificate is the client's.
+    REQUIRE(SSL_CTX_load_verify_locations(context.get(), certificate.c_str(), nullptr) == 1);
+    SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);  // a side may end the handshake that the other one answers
+    test::ScriptedServer server{[&](Peer& peer) {
+        const std::unique_ptr<SSL, decltype(&SSL_free)> tls{SSL_new(context.get()), &SSL_free};
+        SSL_set_fd(tls.get(), peer.fd());
+        if (SSL_accept(tls.get()) != 1) return;
+        char bytes[4096];
+        if (SSL_read(tls.get(), bytes, sizeof bytes) <= 0) return;
+        constexpr std::string_view kAnswer = "HTTP/1.1 204 No Content\r\n\r\n";
+        SSL_write(tls.get(), kAnswer.data(), static_cast<int>(kAnswer.size()));
+    }};
+    const auto port = server.url("").substr(server.url("").rfind(':'));
+    const auto status = [&](const std::vector<std::string>& hosts, bool given = true) {
+        retry::HttpSender::Options options{
+            .guard = open_guard(), .ca_file = certificate.string(), .look_up = [](const auto&) {
+                return retry::NameLookups::Addresses{"127.0.0.1"};
+            }};
+        if (given) options.client_certificate = certificate.string();
+        if (given) options.client_key = key.string();
+        options.client_certificate_hosts = *retry::HostList::of(hosts);
+        return send({.url = "https://localhost" + port + "/", .timeout = 10s}, std::move(options))
+            .status;
+    };
+    CHECK(status({}) == 204);
+    CHECK(status({"localhost"}) == 204);
+    CHECK(status({"other.example"}) == 0);
+    CHECK(status({}, false) == 0);
+}
+
 TEST_CASE("the reason of an attempt that took too long says what was missing", "[retry][http]") {
     test::ScriptedServer server{[](Peer& peer) {
         peer.read_request();

@@ -64,9 +64,8 @@ public:
                                     .webhooks = webhooks_,
                                     .outcomes = *this,
                                     .send =
-                                        [this](const RequestMaker& maker, auto done) {
-                                            sender_->send(maker.make(SendThread::own),
-                                                          std::move(done));
+                                        [this](HttpRequest request, auto done) {
+                                            sender_->send(std::move(request), std::move(done));
                                         },
                                     .change_state = [](const auto&, const auto&) {},
                                     .catch_up = [](const auto&, const auto& done) { done(true); }});

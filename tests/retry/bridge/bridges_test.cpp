@@ -49,7 +49,7 @@ struct Client {
 /// Bridges whose decisions are written down.
 struct World final : DeliveryOutcomes, BridgeObserver, core::MilestoneSink {
     explicit World(Bridges::Options options = default_options(),
-                   AttemptJournal::Slot* journal = nullptr) {
+                   WorkJournal::Slot* journal = nullptr) {
         BridgeApps apps;
         auto fake = std::make_unique<FakeApp>();
         app = fake.get();
@@ -403,8 +403,8 @@ TEST_CASE("a bridged message whose attempt ended two processes is a dead letter"
     const auto left = directory.path() / "left";
     const auto run = [&] {
         if (std::filesystem::exists(left)) std::filesystem::rename(left, file);
-        AttemptJournal journal{file};
-        World world{World::default_options(), &journal.slot(AttemptJournal::kBridgesThread)};
+        WorkJournal journal{file};
+        World world{World::default_options(), &journal.slot(WorkJournal::kBridgesThread)};
         world.app->sending = [&] { std::filesystem::copy_file(file, left); };
         world.due(world.made(7));
         if (!world.app->sent.empty()) world.answer(accepted);

@@ -47,21 +47,16 @@ Delivery accepted_at(core::Timestamp time) {
 /// A dispatcher whose requests are answered by the test, and whose decisions are written down.
 struct World final : DeliveryOutcomes {
     explicit World(Dispatcher::Options options = {.table = *TierTable::from({0s, 5s, 60s, 600s})},
-                   AttemptJournal::Slot* journal = nullptr,
-                   AttemptJournal::Slot* journal_aside = nullptr)
+                   WorkJournal::Slot* journal = nullptr)
         : dispatcher(std::move(options),
                      {.executor = executor,
                       .clock = clock,
                       .webhooks = webhooks,
                       .outcomes = *this,
                       .send =
-                          [this](const RequestMaker& maker, auto done) {
-                              if (making_aside) {
-                                  executor.post([this, maker] { making_aside(maker); });
-                                  return waiting.push_back(std::move(done));
-                              }
+                          [this](HttpRequest request, auto done) {
                               if (sending) sending();
-                              requests.push_back(maker.make(SendThread::own));
+                              requests.push_back(std::move(request));
                               waiting.push_back(std::move(done));
                           },
                       .change_state =
@@ -75,8 +70,7 @@ struct World final : DeliveryOutcomes {
                               ++barriers;
                               executor.post([this, done = std::move(done)] { done(log_is_read); });
                           },
-                      .journal = journal,
-                      .journal_aside = journal_aside}) {}
+                      .journal = journal}) {}
 
     void finish(const Ticket& t) override { outcomes.push_back("finish " + text(t)); }
     void promote(const Ticket& t, Delivery d, int tier) override {
@@ -138,8 +132,6 @@ struct World final : DeliveryOutcomes {
         SecretBox{std::make_shared<core::KeyRing>(core::KeyRing::generate())}};
     Log outcomes;
     std::function<void()> sending, promoting;  ///< within the attempt, and within its end
-    /// Requests are made later, by this: as on a thread aside.
-    std::function<void(const RequestMaker&)> making_aside;
     std::optional<Delivery> last;
     std::vector<HttpRequest> requests;
     std::deque<std::function<void(HttpAnswer)>> waiting;
@@ -694,20 +686,6 @@ struct Processes {
     void end_process() {
         std::filesystem::copy_file(file, left, std::filesystem::copy_options::overwrite_existing);
     }
-    /// The same, if the thread aside is working on this delivery. Any thread.
-    bool end_process_aside_at(std::string_view delivery) {
-        constexpr std::size_t kEntryBytes = 64;  // of each thread, and its delivery stands first
-        const auto now = bytes();
-        const auto entry = now.substr(AttemptJournal::aside_of(1) * kEntryBytes, kEntryBytes);
-        if (!entry.starts_with(delivery)) return false;
-        if (bytes() != now) return false;  // read while an entry was being written
-        std::ofstream{left, std::ios::binary} << now;
-        return true;
-    }
-    std::string bytes() const {
-        std::ifstream in{file, std::ios::binary};
-        return {std::istreambuf_iterator<char>{in}, {}};
-    }
     void next() {
         if (std::filesystem::exists(left)) std::filesystem::rename(left, file);
     }
@@ -715,10 +693,8 @@ struct Processes {
     /// outcomes.
     Log run(core::Offset offset, int status, const std::function<void(World&)>& prepare) {
         next();
-        AttemptJournal journal{file};
-        World world{{.table = *TierTable::from({0s, 5s})},
-                    &journal.slot(1),
-                    &journal.slot(AttemptJournal::aside_of(1))};
+        WorkJournal journal{file};
+        World world{{.table = *TierTable::from({0s, 5s})}, &journal.slot(1)};
         world.add_webhook("w");
         prepare(world);
         world.due(offset);
@@ -742,31 +718,6 @@ TEST_CASE("a delivery whose attempt ended two processes is a dead letter", "[ret
     CHECK(processes.run(8, 204, [](World&) {}) == Log{"finish 8"});
     CHECK(processes.run(7, 500, ends) == Log{"dead-letter 7 crashed"});
     CHECK(processes.run(7, 500, ends) == Log{"dead-letter 7 crashed"});
-}
-
-TEST_CASE(
-    "a delivery whose request ended two processes while another thread made it is a dead letter",
-    "[retry][dispatch]") {
-    Processes processes;
-    const auto ends = [&](World& world) {
-        world.making_aside = [&](const RequestMaker& maker) {
-            // Makes it until this thread has seen the file in the middle of that.
-            std::atomic<bool> over = false;
-            std::thread reader{[&] {
-                const auto until = std::chrono::steady_clock::now() + 20s;
-                while (!processes.end_process_aside_at("d7") &&
-                       std::chrono::steady_clock::now() < until) {
-                }
-                over = true;
-            }};
-            while (!over) static_cast<void>(maker.make(SendThread::aside));
-            reader.join();
-        };
-    };
-    for (int times = 0; times < 2; ++times) {
-        CHECK(processes.run(7, 204, ends) == Log{"finish 7"});
-    }
-    CHECK(processes.run(7, 204, ends) == Log{"dead-letter 7 crashed"});
 }
 
 TEST_CASE(

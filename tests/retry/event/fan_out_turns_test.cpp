@@ -1,10 +1,13 @@
 #include "retry/event/fan_out_turns.hpp"
 
 #include "support/manual_clock.hpp"
+#include "support/temp_dir.hpp"
 #include "support/test_executor.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <new>
@@ -33,7 +36,7 @@ struct TurnsWorld {
 
     test::ManualClock clock;
     test::SimExecutor executor{clock};
-    FanOutTurns turns{executor, executor};
+    FanOutTurns turns{executor, {executor}};
     std::vector<std::string> done;
     std::map<std::string, std::size_t> took;
 };
@@ -185,10 +188,29 @@ TEST_CASE("of owners who have nothing to do a bounded number is remembered",
     CHECK(world.done.size() == 10'000);
 }
 
+TEST_CASE("the journal names what is done aside", "[retry][event]") {
+    test::TempDir directory;
+    const auto file = directory.path() / "work";
+    const auto content = [&] {
+        std::ifstream in{file, std::ios::binary};
+        return std::string{std::istreambuf_iterator<char>{in}, {}};
+    };
+    WorkJournal journal{file};
+    TurnsWorld world;
+    FanOutTurns turns{world.executor, {world.executor, &journal.slot(WorkJournal::kCostlyThread)}};
+    bool done = false;
+    turns.do_aside(
+        {.name = "event-7"}, [&] { CHECK(content().find("event-7") != std::string::npos); },
+        [&] { done = true; });
+    world.executor.run();
+    CHECK(done);
+    CHECK(content().find("event-7") == std::string::npos);
+}
+
 TEST_CASE("a delivery may be released when the turns are gone", "[retry][event]") {
     test::ManualClock clock;
     test::SimExecutor executor{clock};
-    auto turns = std::make_unique<FanOutTurns>(executor, executor);
+    auto turns = std::make_unique<FanOutTurns>(executor, FanOutTurns::Aside{executor});
     const auto release = turns->hold("o", 10);
     bool ran = false;
     turns->add("o", [&] {

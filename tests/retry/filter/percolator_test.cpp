@@ -190,31 +190,15 @@ Json exists_in_any(int clauses) {
     return {{"bool", {{"should", should}}}};
 }
 
-/// What the fan-out does on another thread.
-void evaluate_longer(Percolator::Match& match, const Json& event, Steps& steps) {
-    if (!match.longer) return;
-    const auto [id, query] = *std::exchange(match.longer, {});
-    const auto most = std::min(steps.left(), Steps::kMaxOfFilter);
-    CHECK(match.tried > 0);
-    CHECK(match.tried < most);
-    Steps some{most};
-    const auto matched = query.matches(event, {}, some);
-    steps.take(most - some.left());
-    if (!matched) match.too_costly.push_back(id);
-    if (matched.value_or(false)) match.ids.push_back(id);
-}
-
 /// In parts, until nothing is left.
 Percolator::Match in_parts(const Percolator& all, const Json& event, Steps& steps, std::size_t part,
                            int& parts) {
     auto sum = all.match(event, "o", {}, steps, part);
-    evaluate_longer(sum, event, steps);
     for (parts = 1; !sum.rest.empty(); ++parts) {
         const auto left = sum.rest.size();
         const auto before = steps.left();
         auto more = all.go_on(std::exchange(sum.rest, {}), event, {}, steps, part);
-        CHECK(before - steps.left() + more.tried < 2 * std::max(part, std::size_t{256}));
-        evaluate_longer(more, event, steps);
+        CHECK(before - steps.left() < part + Steps::kMaxOfFilter);
         REQUIRE(more.rest.size() < left);
         sum.ids.insert(sum.ids.end(), more.ids.begin(), more.ids.end());
         sum.too_costly.insert(sum.too_costly.end(), more.too_costly.begin(), more.too_costly.end());

@@ -162,6 +162,25 @@ TEST_CASE("bytes cost as time does: a webhook with large events gets fewer attem
     CHECK(attempts["large"] > 50);
 }
 
+TEST_CASE("processor time costs as time does: an owner whose requests take long to make waits",
+          "[retry][schedule]") {
+    Scheduler scheduler{{.workers = 1, .queued_max = 100'000}};
+    for (int i = 0; i < 400; ++i) {
+        add(scheduler, job("a", 0, i, "", "costly"));
+        add(scheduler, job("b", 0, i, "", "cheap"));
+    }
+    std::map<std::string, int> attempts;
+    for (int i = 0; i < 400; ++i) {
+        auto started = start_all(scheduler);
+        REQUIRE(started.size() == 1);
+        ++attempts[started.front().owner];
+        if (started.front().owner == "costly") scheduler.charge(started.front().attempt, 90ms);
+        end(scheduler, started.front(), 10ms);
+    }
+    CHECK(attempts["cheap"] >= 7 * attempts["costly"]);
+    CHECK(attempts["costly"] >= 30);
+}
+
 TEST_CASE("attempts at a time are capped by what the receiver bears", "[retry][schedule]") {
     Scheduler scheduler{{.workers = 1'000, .queued_max = 100'000, .queued_bytes_max = 1 << 30}};
     for (int i = 0; i < 2'000; ++i) add(scheduler, job("a", 0, i));

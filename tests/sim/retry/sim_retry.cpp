@@ -18,16 +18,16 @@ SimRetry::SimRetry(const Surroundings& around, Options options)
       id_(options.node.node),
       life_(around_.executor),
       control_("retry", life_, around_.true_time, around_.seed, options.late_by_max),
-      fan_out_("retry-fan", life_, around_.true_time, around_.seed + 1, options.late_by_max) {
+      costly_("retry-costly", life_, around_.true_time, around_.seed + 1, options.late_by_max) {
     std::vector<retry::RetryNode::Worker> workers;
     for (std::size_t i = 0; i < options.threads; ++i) {
         deliverers_.push_back(std::make_unique<LateLoop>("retry-" + std::to_string(i), life_,
                                                          around_.true_time, around_.seed + 2 + i,
                                                          options.late_by_max));
         workers.push_back(
-            {deliverers_.back().get(), [this, i](const retry::RequestMaker& maker,
-                                                 std::function<void(retry::HttpAnswer)> done) {
-                 send(i, maker.make(retry::SendThread::own), std::move(done));
+            {deliverers_.back().get(),
+             [this, i](retry::HttpRequest request, std::function<void(retry::HttpAnswer)> done) {
+                 send(i, std::move(request), std::move(done));
              }});
     }
     node_ = std::make_unique<retry::RetryNode>(
@@ -37,8 +37,7 @@ SimRetry::SimRetry(const Surroundings& around, Options options)
                                   .clock = around_.clock,
                                   .keys = around_.keys,
                                   .workers = std::move(workers),
-                                  .fan_out = fan_out_,
-                                  .costly = fan_out_,
+                                  .costly = {costly_},
                                   .ready =
                                       [this](bool ready, const std::string& why) {
                                           ready_ = ready;

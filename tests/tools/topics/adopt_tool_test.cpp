@@ -46,7 +46,6 @@ struct Copy {
         done.tiers[1] = {.finished = {.low = 40, .above = {}}, .scan = 50};
         done.dead_scan = 900;
         done.events_next = 90'000;
-        done.fan_out = {.open = true, .trial = {}, .set_aside = {4}};
         append({Topic::kRetryDone, 3}, retry::encode(done));
         admin.cluster = "cluster-b";
     }
@@ -123,7 +122,6 @@ TEST_CASE("deliveries of a copy go on where the group was", "[topics][adopt]") {
     CHECK(done.tiers.at(0).finished == retry::Finished{.low = 6, .above = {}});
     CHECK(done.tiers.at(0).scan == 6);
     CHECK(done.dead_scan == 10);
-    CHECK(done.fan_out == retry::FanOutState{});
     CHECK_THAT(copy.out.str(), Catch::Contains("events: 2 records are taken again at most\n") &&
                                    Catch::Contains("retry.0: 4 records are taken again at most\n"));
 }

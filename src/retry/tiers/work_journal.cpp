@@ -1,4 +1,4 @@
-#include "retry/dispatch/attempt_journal.hpp"
+#include "retry/tiers/work_journal.hpp"
 
 #include "core/logger.hpp"
 
@@ -15,7 +15,13 @@ namespace beckon::retry {
 
 // The file: an entry for each thread, then the suspects.
 
-AttemptJournal::AttemptJournal(const std::filesystem::path& file)
+namespace {
+
+constexpr int kTierOfEvents = -1;
+
+}  // namespace
+
+WorkJournal::WorkJournal(const std::filesystem::path& file)
     : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
     for (std::size_t i = 0; i < kThreadsMax; ++i) {
         slots_.push_back(std::unique_ptr<Slot>{new Slot{*this, i}});
@@ -32,26 +38,26 @@ AttemptJournal::AttemptJournal(const std::filesystem::path& file)
     all.insert(all.end(), suspects_.begin(), suspects_.end());
     all.resize(kThreadsMax + kSuspectsMax);
     if (read && write(all.data(), bytes, 0)) return;
-    core::log_warn("retry", "attempt_journal_not_kept",
+    core::log_warn("retry", "work_journal_not_kept",
                    {{"file", file.string()},
                     {"why", std::strerror(errno)},
-                    {"effect", "a delivery whose attempt ends the process is attempted again"}});
+                    {"effect", "an event or a delivery that ends the process is tried again"}});
     if (file_ >= 0) ::close(std::exchange(file_, -1));
 }
 
-AttemptJournal::~AttemptJournal() {
+WorkJournal::~WorkJournal() {
     if (file_ >= 0) ::close(file_);
 }
 
-bool AttemptJournal::Entry::is_none() const {
-    const std::string_view id{delivery.data(), ::strnlen(delivery.data(), delivery.size())};
+bool WorkJournal::Entry::is_none() const {
+    const std::string_view id{name.data(), ::strnlen(name.data(), name.size())};
     const auto is_printable = [](char c) { return c > ' ' && c <= '~'; };
-    return id.empty() || id.size() == delivery.size() || ends < 0 || tier < 0 || partition < 0 ||
-           offset < 0 || !std::all_of(id.begin(), id.end(), is_printable);
+    return id.empty() || id.size() == name.size() || ends < 0 || tier < kTierOfEvents ||
+           partition < 0 || offset < 0 || !std::all_of(id.begin(), id.end(), is_printable);
 }
 
 /// Of what threads were working on.
-void AttemptJournal::count_ends(const std::vector<Entry>& left) {
+void WorkJournal::count_ends(const std::vector<Entry>& left) {
     for (auto entry : left) {
         if (entry.is_none()) continue;
         const auto before = std::find_if(suspects_.begin(), suspects_.end(),
@@ -64,8 +70,8 @@ void AttemptJournal::count_ends(const std::vector<Entry>& left) {
             suspects_.erase(suspects_.begin());
         }
         suspects_.push_back(entry);
-        core::log_warn("retry", "process_ended_in_attempt",
-                       {{"delivery", std::string{entry.delivery.data()}},
+        core::log_warn("retry", "process_ended_at_work",
+                       {{"work", std::string{entry.name.data()}},
                         {"partition", entry.partition},
                         {"tier", entry.tier},
                         {"offset", entry.offset},
@@ -73,34 +79,48 @@ void AttemptJournal::count_ends(const std::vector<Entry>& left) {
     }
 }
 
-bool AttemptJournal::write(const void* bytes, std::size_t size, std::size_t at) {
+bool WorkJournal::write(const void* bytes, std::size_t size, std::size_t at) {
     return ::pwrite(file_, bytes, size, static_cast<off_t>(at)) == static_cast<ssize_t>(size);
 }
 
-AttemptJournal::Entry AttemptJournal::entry_of(const Due& due) {
-    Entry entry{
-        .tier = due.ticket.tier, .partition = due.ticket.partition, .offset = due.ticket.offset};
-    due.delivery.id.copy(entry.delivery.data(), entry.delivery.size() - 1);
+WorkJournal::Piece WorkJournal::Piece::of(const Due& due) {
+    return {.name = due.delivery.id,
+            .tier = due.ticket.tier,
+            .partition = due.ticket.partition,
+            .offset = due.ticket.offset};
+}
+
+WorkJournal::Piece WorkJournal::Piece::of_event(core::Partition partition, core::Offset offset,
+                                                core::Timestamp at) {
+    return {.name = "event-" + std::to_string(at.time_since_epoch().count()),
+            .tier = kTierOfEvents,
+            .partition = partition,
+            .offset = offset};
+}
+
+WorkJournal::Entry WorkJournal::entry_of(const Piece& piece) {
+    Entry entry{.tier = piece.tier, .partition = piece.partition, .offset = piece.offset};
+    piece.name.copy(entry.name.data(), entry.name.size() - 1);
     return entry;
 }
 
-/// An entry that cannot be written, on a full disk for example, accuses no delivery.
-void AttemptJournal::Slot::begin(const Due& due) {
+/// An entry that cannot be written, on a full disk for example, accuses nothing.
+void WorkJournal::Slot::begin(const Piece& piece) {
     if (depth_++ > 0 || journal_.file_ < 0) return;
-    const auto entry = entry_of(due);
+    const auto entry = entry_of(piece);
     journal_.write(&entry, sizeof entry, number_ * sizeof entry);
 }
 
-void AttemptJournal::Slot::end() {
+void WorkJournal::Slot::end() {
     if (--depth_ > 0 || journal_.file_ < 0) return;
     const char none = '\0';
     journal_.write(&none, sizeof none, number_ * sizeof(Entry));
 }
 
-bool AttemptJournal::Slot::has_ended_processes(const Due& due) const {
+bool WorkJournal::Slot::has_ended_processes(const Piece& piece) const {
     const auto& suspects = journal_.suspects_;
     if (suspects.empty()) return false;
-    const auto entry = entry_of(due);
+    const auto entry = entry_of(piece);
     return std::any_of(suspects.begin(), suspects.end(),
                        [&](const Entry& one) { return one.ends >= kEndsMax && one.is(entry); });
 }
