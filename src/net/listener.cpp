@@ -123,7 +123,11 @@ AcceptOutcome accept_some(int listener, int max, const Room& room, const Accepte
                                         SOCK_NONBLOCK | SOCK_CLOEXEC)};
         };
         auto socket = accept();
-        if (!socket && errno == EMFILE && room()) socket = accept();
+        if (!socket && errno == EMFILE) {
+            const auto has_room = static_cast<bool>(room());  // which is closed at once
+            errno = EMFILE;
+            if (has_room) socket = accept();
+        }
         if (socket && core::is_reserved(socket.get())) {
             auto place = room();
             const bool moved = place && ::dup3(socket.get(), place.get(), O_CLOEXEC) >= 0;

@@ -71,7 +71,8 @@ struct Client {
 };
 
 /// The sockets of a front. No function here calls back into the front but close(), which calls
-/// gone(): a close that the sockets decide and one that the front decides end in the same way.
+/// gone(), and send(), which may close the client with the most: a close that the sockets decide
+/// and one that the front decides end in the same way.
 class Sockets {
 public:
     virtual ~Sockets() = default;
