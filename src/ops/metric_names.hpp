@@ -41,6 +41,7 @@ inline constexpr std::string_view kIngestReadBarriers = "beckon_ingest_read_barr
 inline constexpr std::string_view kIngestReadBarrierSeconds = "beckon_ingest_read_barrier_seconds";
 inline constexpr std::string_view kIngestViewLag = "beckon_ingest_view_lag_records";
 inline constexpr std::string_view kIngestViewLagSeconds = "beckon_ingest_view_lag_seconds";
+inline constexpr std::string_view kIngestViewOffset = "beckon_ingest_view_offset";
 inline constexpr std::string_view kIngestViewStuck = "beckon_ingest_view_stuck_partitions";
 inline constexpr std::string_view kIngestViewFolded = "beckon_ingest_view_folded_total";
 inline constexpr std::string_view kIngestViewUnknown = "beckon_ingest_view_unknown_total";

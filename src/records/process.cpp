@@ -103,6 +103,9 @@ core::Record encode(const ProcessRecord& process) {
                {"counters", numbers_json(process.counters)},
                {"gauges", numbers_json(process.gauges)}};
     if (!process.refused.empty()) value["refused"] = refused_json(process.refused);
+    if (!process.view.empty() && process.view.size() <= ProcessRecord::kPartitionsMax) {
+        value["view"] = process.view;
+    }
     return core::state_record(std::move(key), kProcessType, core::json_text(value));
 }
 
@@ -130,6 +133,8 @@ std::optional<ProcessRecord> decode_process(const core::RecordView& record) try 
     out.counters = numbers_in(json.value("counters", Json::object()));
     out.gauges = numbers_in(json.value("gauges", Json::object()));
     out.refused = refused_in(json.value("refused", Json::array()));
+    out.view = json.value("view", std::vector<core::Offset>{});
+    if (out.view.size() > ProcessRecord::kPartitionsMax) return std::nullopt;
     return out;
 } catch (const Json::exception&) {
     return std::nullopt;  // a member of another type

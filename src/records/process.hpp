@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/ids.hpp"
 #include "core/record.hpp"
 
 #include <cstddef>
@@ -42,6 +43,8 @@ struct ProcessRecord {
     static constexpr std::size_t kRefusedMax = 128;
     static constexpr std::size_t kReasonsMax = 5;
     static constexpr std::size_t kReasonBytesMax = 300;
+    /// An endpoint of more partitions reports no offsets.
+    static constexpr std::size_t kPartitionsMax = 1'024;
 
     std::string role;       ///< "endpoint", "edge", "retry", "reliability", "console", "standalone"
     std::string id;         ///< of its data directory; the same as NodeRecord::name
@@ -56,6 +59,9 @@ struct ProcessRecord {
     std::map<std::string, double> counters = {};  ///< since its start
     std::map<std::string, double> gauges = {};
     std::vector<RefusedSend> refused = {};  ///< of an endpoint: those of late
+    /// Of an endpoint: the next record of each partition of `subscriptions` that its view will
+    /// fold.
+    std::vector<core::Offset> view = {};
     bool operator==(const ProcessRecord&) const = default;
 };
 

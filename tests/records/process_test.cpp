@@ -36,6 +36,7 @@ ProcessRecord example() {
                         .problem = "unauthorized",
                         .message = "The request is not authorized.",
                         .count = 3}};
+    process.view = {7, 0};
     return process;
 }
 

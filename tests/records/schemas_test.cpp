@@ -169,6 +169,7 @@ core::Record process_of(test::RandomEvents& make) {
                             .problem = "unauthorized",
                             .message = "The request is not authorized."}};
     }
+    if (make.coin()) process.view = {0, 17};
     return cluster::encode(process);
 }
 

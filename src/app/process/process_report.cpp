@@ -2,6 +2,7 @@
 
 #include "app/process/node_name.hpp"
 #include "app/process/version.hpp"
+#include "core/decimal.hpp"
 #include "core/logger.hpp"
 #include "net/self_signed.hpp"
 #include "ops/metric_names.hpp"
@@ -81,6 +82,15 @@ void take_histogram(const prometheus::MetricFamily& family, ProcessNumbers& out)
     }
 }
 
+void take_view(const prometheus::MetricFamily& family, ProcessNumbers& out) {
+    out.view.resize(family.metric.size());
+    for (const auto& series : family.metric) {
+        const auto partition = core::parse_decimal<std::size_t>(label_of(series, "partition"));
+        if (!partition || *partition >= out.view.size()) continue;
+        out.view[*partition] = static_cast<core::Offset>(series.gauge.value);
+    }
+}
+
 /// Resident memory in bytes (man 5 proc).
 double resident_bytes() {
     std::ifstream file{"/proc/self/statm"};
@@ -120,6 +130,7 @@ ProcessNumbers numbers_of(const std::vector<prometheus::MetricFamily>& families)
     for (const auto& family : families) {
         if (family.name == metric::kIngestRequests) take_requests(family, out);
         if (family.name == metric::kEdgeDeliverSeconds) take_histogram(family, out);
+        if (family.name == metric::kIngestViewOffset) take_view(family, out);
         for (const auto& series : family.metric) {
             for (const auto& one : kCounters) {
                 if (family.name == one.metric) out.counters[one.name] += value_of(family, series);
@@ -163,6 +174,7 @@ cluster::ProcessRecord ProcessReport::now() const {
     record.counters = std::move(numbers.counters);
     record.gauges = std::move(numbers.gauges);
     record.refused = refused_->since(record.at);
+    record.view = std::move(numbers.view);
     record.gauges["memory"] = resident_bytes();
     std::error_code error;
     const auto space = fs::space(data_, error);

@@ -45,6 +45,7 @@ private:
 struct ProcessNumbers {
     std::map<std::string, double> counters;
     std::map<std::string, double> gauges;
+    std::vector<core::Offset> view;  ///< ProcessRecord::view
 };
 ProcessNumbers numbers_of(const std::vector<prometheus::MetricFamily>& families);
 

@@ -99,6 +99,12 @@ void IngestMetrics::closed(net::CloseReason reason) {
 
 void IngestMetrics::turned_away(net::CloseReason reason) { closed_[reason]->Increment(); }
 
+prometheus::Gauge& IngestMetrics::view_offset(core::Partition partition) {
+    return metrics_.gauge(metric::kIngestViewOffset,
+                          "Next record of subscriptions that the endpoint's view will fold.",
+                          {{"partition", std::to_string(partition)}});
+}
+
 void IngestMetrics::count_barrier(BarrierOutcome outcome) { barriers_[outcome]->Increment(); }
 
 }  // namespace beckon::ingest

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/partition.hpp"
 #include "ingest/api/errors.hpp"
 #include "ingest/api/router.hpp"
 #include "ingest/vapid/vapid.hpp"
@@ -24,6 +25,7 @@ public:
     void refused(Problem problem);
     void vapid(VapidOutcome outcome);
     void count_barrier(BarrierOutcome outcome);
+    prometheus::Gauge& view_offset(core::Partition partition);
 
     void opened() override { connections.Increment(); }
     void closed(net::CloseReason reason) override;

@@ -99,7 +99,8 @@ private:
 
     std::unique_ptr<log::Publisher> publisher_;
     std::vector<std::unique_ptr<PartitionState>> partitions_;
-    std::vector<fold::RestoreMeter> meters_;  ///< by partition
+    std::vector<fold::RestoreMeter> meters_;    ///< by partition, as the next
+    std::vector<prometheus::Gauge*> offsets_;
     std::string restored_;                    ///< as last measured; empty: nothing is restored
     std::size_t queries_ = 0;                 ///< without an answer
     ViewReadiness notified_;
