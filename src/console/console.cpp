@@ -40,12 +40,12 @@ struct Console::Impl {
         web.emplace(config,
                     WebServer::Context{pages, context.clock, context.queries, context.acts});
         loop = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
-        collector.emplace(LagCollector::Context{context.groups, context.clock,
-                                                [this](const auto& group, const auto& where) {
-                                                    return reader_of(group, where);
-                                                },
-                                                delays_of_tiers(context.tiers, context.prefix)},
-                          [this](const LagPagePtr& page) { take(page); });
+        collector.emplace(
+            LagCollector::Context{
+                context.groups, context.clock,
+                [this](const auto& group, const auto& where) { return reader_of(group, where); },
+                delays_of_tiers(context.tiers, context.prefix), [this] { return views(); }},
+            [this](const LagPagePtr& page) { take(page); });
         lag_page.emplace(context.ops.mount("/lag", [this](std::string_view, const ops::Query&) {
             const auto text = pages.get("lag");
             if (!text) return ops::Page{.status = 503, .body = R"({"error":"not known yet"})"};
@@ -124,6 +124,11 @@ struct Console::Impl {
         const std::scoped_lock lock{mutex};
         if (!ownership || !group.starts_with(context.prefix)) return {};
         return ownership->reader_of(group.substr(context.prefix.size()), where.partition);
+    }
+
+    Views views() const {
+        const std::scoped_lock lock{mutex};
+        return ownership ? ownership->views(context.prefix) : Views{};
     }
 
     void take(const LagPagePtr& page) {

@@ -133,8 +133,11 @@ std::optional<ProcessRecord> decode_process(const core::RecordView& record) try 
     out.counters = numbers_in(json.value("counters", Json::object()));
     out.gauges = numbers_in(json.value("gauges", Json::object()));
     out.refused = refused_in(json.value("refused", Json::array()));
-    out.view = json.value("view", std::vector<core::Offset>{});
-    if (out.view.size() > ProcessRecord::kPartitionsMax) return std::nullopt;
+    for (const auto& next : json.value("view", Json::array())) {
+        const auto offset = next.is_number_integer() ? next.get<core::Offset>() : -1;
+        if (offset < 0 || out.view.size() == ProcessRecord::kPartitionsMax) return std::nullopt;
+        out.view.push_back(offset);
+    }
     return out;
 } catch (const Json::exception&) {
     return std::nullopt;  // a member of another type

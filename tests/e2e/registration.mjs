@@ -118,3 +118,30 @@ test('a subscription of the WebSocket takes messages at both as soon as the clie
     }
     client.end();
 });
+
+test('the lag of an endpoint that hangs is its own, though the other one commits for their group', { timeout: 120000 }, async () => {
+    const ports = { [cluster.ports.ops]: 0, [cluster.endpoints.get('endpoint-b').ops]: 160 };
+    /** Records that each endpoint has not read, by its ops port. */
+    const lags = async () => {
+        const output = await cluster.tool(['lag', '--json', ...cluster.kafkaOptions()]).catch((error) => error.message); // 3: one is STOPPED
+        const rows = JSON.parse(output.split('\n').find((line) => line.startsWith('{"at"')) ?? '{"rows":[]}').rows;
+        return Object.fromEntries(Object.keys(ports).map((port) => {
+            const own = rows.filter(({ group }) => group.startsWith(`${cluster.prefix}endpoint/`) && group.endsWith(`:${port}`));
+            return [port, own.length > 0 ? own.reduce((sum, row) => sum + row.lag, 0) : NaN];
+        }));
+    };
+    const all = (what) => until(what, async () => Object.values(await lags()).every((lag) => lag === 0), 60000);
+    await all('that both have read everything, and say so');
+    const child = cluster.children.get('endpoint-b').process;
+    child.kill('SIGSTOP');
+    try {
+        for (let i = 0; i < 80; ++i) await register(a); // two records each
+        await until('that the lag is of the one that hangs', async () => {
+            const now = await lags();
+            return Object.entries(ports).every(([port, least]) => (least === 0 ? now[port] === 0 : now[port] >= least));
+        }, 60000);
+    } finally {
+        child.kill('SIGCONT');
+    }
+    await all('that it has caught up');
+});

@@ -69,6 +69,7 @@ TEST_CASE("a record is bounded, and numbers that are none are left out", "[clust
         process.refused.push_back({.endpoint = "e", .message = std::string(100, 'x')});
     }
     process.gauges["never"] = std::numeric_limits<double>::infinity();
+    process.view.resize(ProcessRecord::kPartitionsMax + 1);
     const auto record = encode(process);
     CHECK(record.value->size() < 40'000);
     const auto read = decode_process(view_of(record));
@@ -77,12 +78,17 @@ TEST_CASE("a record is bounded, and numbers that are none are left out", "[clust
     CHECK(read->faults.size() == ProcessRecord::kReasonsMax);
     CHECK(read->refused.size() == ProcessRecord::kRefusedMax);
     CHECK_FALSE(read->gauges.contains("never"));
+    CHECK(read->view.empty());
+    process.view.pop_back();
+    CHECK(decode_process(view_of(encode(process)))->view == process.view);
 }
 
 TEST_CASE("what is no record of a process is none", "[cluster]") {
-    for (const auto* value : {"", "[]", "1", R"({"ready": "yes"})", R"({"counters": {"a": "b"}})",
-                              R"({"faults": [1]})", R"({"at": 1e300})", R"({"at": 1.5})",
-                              R"({"started": 9223372036854775808})", R"({"started": true})"}) {
+    for (const auto* value :
+         {"", "[]", "1", R"({"ready": "yes"})", R"({"counters": {"a": "b"}})", R"({"faults": [1]})",
+          R"({"at": 1e300})", R"({"at": 1.5})", R"({"started": 9223372036854775808})",
+          R"({"started": true})", R"({"view": [1.5]})", R"({"view": [1e300]})", R"({"view": [-1]})",
+          R"({"view": [9223372036854775808]})"}) {
         CAPTURE(value);
         core::Record record{.key = "process/edge/a", .value = value, .headers = {}};
         CHECK_FALSE(decode_process(view_of(record)));

@@ -82,11 +82,12 @@ void take_histogram(const prometheus::MetricFamily& family, ProcessNumbers& out)
     }
 }
 
+/// Nothing while a partition is missing: it is not opened yet.
 void take_view(const prometheus::MetricFamily& family, ProcessNumbers& out) {
     out.view.resize(family.metric.size());
     for (const auto& series : family.metric) {
         const auto partition = core::parse_decimal<std::size_t>(label_of(series, "partition"));
-        if (!partition || *partition >= out.view.size()) continue;
+        if (!partition || *partition >= out.view.size()) return out.view.clear();
         out.view[*partition] = static_cast<core::Offset>(series.gauge.value);
     }
 }

@@ -13,6 +13,7 @@ constexpr log::TopicPartition kOwnership{log::Topic::kOwnership, 0};
 constexpr std::array<const char*, 3> kRoles{"edge", "reliability", "retry"};
 constexpr const char* kStandalone = "standalone";
 constexpr const char* kEndpoint = "endpoint";
+constexpr std::string_view kOneEndpoint = "endpoint/";
 
 std::string host_of(const std::string& name) { return name.substr(0, name.rfind(':')); }
 
@@ -81,12 +82,34 @@ bool OwnershipView::log_answers() const {
 
 Reader OwnershipView::reader_of(const std::string& group, core::Partition partition) const {
     const std::scoped_lock lock{mutex_};
+    if (group.starts_with(kOneEndpoint)) return reader_of_view(group.substr(kOneEndpoint.size()));
     const bool views = group == kEndpoint;
     if (!complete_ || (!views && !folds_.contains(group))) return {};
     auto name = !views                 ? home_of(group, partition)
                 : any_endpoint_lives() ? std::string{"every endpoint"}
                                        : std::string{};
     return {.dead = name.empty(), .name = std::move(name)};
+}
+
+Views OwnershipView::views(const std::string& prefix) const {
+    const std::scoped_lock lock{mutex_};
+    Views out{.group = prefix + kEndpoint, .next = {}};
+    for (const auto& [key, seen] : processes_.all()) {
+        if (seen.record.view.empty() || clock_.wall() - seen.at > kSilentViewFor) continue;
+        if (seen.record.role == kEndpoint) {
+            out.next[shown_name(processes_, seen)] = seen.record.view;
+        }
+    }
+    return out;
+}
+
+Reader OwnershipView::reader_of_view(std::string_view process) const {
+    for (const auto& [key, seen] : processes_.all()) {
+        if (seen.record.role != kEndpoint || shown_name(processes_, seen) != process) continue;
+        const bool dead = log_answers() && Processes::is_gone(seen, clock_.wall());
+        return {.dead = dead, .name = dead ? std::string{} : std::string{process}};
+    }
+    return {};
 }
 
 std::string OwnershipView::home_of(const std::string& role, core::Partition partition) const {

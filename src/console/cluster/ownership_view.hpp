@@ -46,6 +46,10 @@ public:
     /// The process that reads a partition for one of Beckon's groups, which have no members in
     /// Kafka: the home, or any endpoint. `group`: without the prefix. Any thread.
     Reader reader_of(const std::string& group, core::Partition partition) const;
+    /// The views of all endpoints, also of one that was silent for less than kSilentViewFor.
+    /// `prefix`: of groups. Any thread.
+    Views views(const std::string& prefix) const;
+    static constexpr core::Duration kSilentViewFor = std::chrono::hours{1};
     /// HOST:PORT of the ops port of each edge that lives: the host of its link address, and the
     /// port that its process reports. Any thread.
     std::vector<std::string> ops_ports_of_edges() const;
@@ -72,6 +76,7 @@ private:
     const Processes::Seen* process_of(const std::string& role, const std::string& id) const;
     std::string home_of(const std::string& role, core::Partition partition) const;
     bool any_endpoint_lives() const;
+    Reader reader_of_view(std::string_view process) const;
     bool lives(const cluster::OwnershipFold& fold, const core::NodeId& node) const;
     bool log_answers() const;
     ProcessFacts facts_of(const Processes::Seen& seen, core::Timestamp now) const;

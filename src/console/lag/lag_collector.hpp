@@ -35,6 +35,7 @@ public:
         const core::Clock& clock;
         ReaderOf reader_of = {};
         DelayOf delay_of = {};
+        ViewsOf views_of = {};
     };
     /// `polled` is called on the thread after each poll.
     LagCollector(Context context, std::function<void(const LagPagePtr&)> polled);

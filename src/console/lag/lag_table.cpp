@@ -24,6 +24,29 @@ core::Offset first_waiting(const log::GroupPosition& one) {
     return std::max(one.position, one.ends.start);
 }
 
+log::GroupsSnapshot with_views(log::GroupsSnapshot snapshot, const Views& views) {
+    if (views.next.empty()) return snapshot;
+    std::vector<log::GroupPosition> positions;
+    for (auto& shared : snapshot.positions) {
+        if (shared.group != views.group) {
+            positions.push_back(std::move(shared));
+            continue;
+        }
+        for (const auto& [process, next] : views.next) {
+            const auto partition = static_cast<std::size_t>(shared.where.partition);
+            if (partition >= next.size()) continue;
+            auto& own = positions.emplace_back(shared);
+            own.group += '/' + process;
+            own.position = next[partition];
+        }
+    }
+    std::sort(positions.begin(), positions.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.group, a.where) < std::tie(b.group, b.where);
+    });
+    snapshot.positions = std::move(positions);
+    return snapshot;
+}
+
 }  // namespace
 
 DelayOf delays_of_tiers(std::vector<std::chrono::seconds> delays, std::string prefix) {
@@ -54,7 +77,7 @@ bool same_news(const LagRow& a, const LagRow& b) {
 }
 
 void LagTable::update(log::GroupsSnapshot snapshot, core::Timestamp now) {
-    snapshot_ = std::move(snapshot);
+    snapshot_ = with_views(std::move(snapshot), views_of_ ? views_of_() : Views{});
     now_ = now;
     ++update_;
     known_.clear();

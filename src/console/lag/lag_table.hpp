@@ -50,6 +50,14 @@ struct Reader {
 };
 using ReaderOf = std::function<Reader(const std::string& group, const log::NamedPartition&)>;
 
+/// Where each endpoint's view of `subscriptions` is, by the process's own report: in Kafka all
+/// endpoints share one offset, that of the last one to commit.
+struct Views {
+    std::string group;                                      ///< the shared one
+    std::map<std::string, std::vector<core::Offset>> next;  ///< by process, then by partition
+};
+using ViewsOf = std::function<Views()>;
+
 /// How long records of a topic wait on purpose, as in the delay topics of the role retry; zero:
 /// they do not.
 using DelayOf = std::function<core::Duration(const log::NamedPartition&)>;
@@ -74,9 +82,12 @@ public:
     static constexpr std::size_t kHistory = 60;
     static constexpr std::chrono::seconds kRateWindow{60};
 
-    explicit LagTable(ReaderOf reader_of = {}, DelayOf delay_of = {})
-        : reader_of_(std::move(reader_of)), delay_of_(std::move(delay_of)) {}
+    explicit LagTable(ReaderOf reader_of = {}, DelayOf delay_of = {}, ViewsOf views_of = {})
+        : reader_of_(std::move(reader_of)),
+          delay_of_(std::move(delay_of)),
+          views_of_(std::move(views_of)) {}
 
+    /// In the place of the group that endpoints share comes one for each: "<group>/<process>".
     /// `now`: when it was taken, by the clock of append times as far as it is known.
     void update(log::GroupsSnapshot snapshot, core::Timestamp now);
 
@@ -117,6 +128,7 @@ private:
 
     const ReaderOf reader_of_;
     const DelayOf delay_of_;
+    const ViewsOf views_of_;
     log::GroupsSnapshot snapshot_;
     core::Timestamp now_{};
     std::uint64_t update_ = 0;

@@ -117,7 +117,6 @@ SubscriptionView::SubscriptionView(ViewConfig config, log::EventLog& log, core::
       lifetime_(executor) {
     for (core::Partition p = 0; p < config_.partitions; ++p) {
         partitions_.push_back(std::make_unique<PartitionState>(*this, log, p));
-        offsets_.push_back(&metrics_.view_offset(p));
     }
     meters_.resize(partitions_.size());
 }
@@ -173,8 +172,9 @@ void SubscriptionView::measure() {
         const auto now = fold_of(p).progress();
         restored += meters_[static_cast<std::size_t>(p)].measure(now, clock_.mono());
         records += now.inputs.front().lag_records();
-        offsets_[static_cast<std::size_t>(p)]->Set(
-            static_cast<double>(now.inputs.front().position));
+        if (now.phase != fold::Phase::opening) {
+            metrics_.view_offset(p).Set(static_cast<double>(now.inputs.front().position));
+        }
         oldest = std::max(oldest, now.inputs.front().lag);
         stuck += now.stuck ? 1 : 0;
     }

@@ -99,8 +99,7 @@ private:
 
     std::unique_ptr<log::Publisher> publisher_;
     std::vector<std::unique_ptr<PartitionState>> partitions_;
-    std::vector<fold::RestoreMeter> meters_;    ///< by partition, as the next
-    std::vector<prometheus::Gauge*> offsets_;
+    std::vector<fold::RestoreMeter> meters_;  ///< by partition
     std::string restored_;                    ///< as last measured; empty: nothing is restored
     std::size_t queries_ = 0;                 ///< without an answer
     ViewReadiness notified_;

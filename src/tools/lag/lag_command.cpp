@@ -73,7 +73,8 @@ struct Brokers {
                 if (!group.starts_with(prefix)) return console::Reader{};
                 return ownership->view().reader_of(group.substr(prefix.size()), where.partition);
             },
-            console::delays_of_tiers(control->tiers, config.kafka.prefix));
+            console::delays_of_tiers(control->tiers, config.kafka.prefix),
+            [this, prefix = config.kafka.prefix] { return ownership->view().views(prefix); });
     }
     LagPage poll() {
         if (ownership) ownership->follow(kFollow);

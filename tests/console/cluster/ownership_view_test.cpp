@@ -201,6 +201,29 @@ TEST_CASE("the last node of a role that is silent is dead, though no controller 
     CHECK(view.homeless().size() == 1);
 }
 
+TEST_CASE("each endpoint's view is named, and one that is silent is dead", "[console]") {
+    Ownership world;
+    for (const auto* host : {"one", "two"}) {
+        cluster::ProcessRecord process;
+        process.role = "endpoint";
+        process.id = host;
+        process.name = host + std::string{":9091"};
+        process.view = {host == std::string{"one"} ? 200 : 40};
+        process.at = process.started = world.clock.wall();
+        world.write(encode(process));
+    }
+    ShiftedClock now{0s};
+    OwnershipView view{{1}, world.log, world.executor, now};
+    REQUIRE(world.wait([&] { return view.complete(); }));
+    const auto views = view.views("b.");
+    CHECK(views.group == "b.endpoint");
+    CHECK(views.next ==
+          std::map<std::string, std::vector<core::Offset>>{{"one", {200}}, {"two", {40}}});
+    CHECK(view.reader_of("endpoint/two", 0).name == "two");
+    now.by = 2h;
+    CHECK(view.views("b.").next.empty());
+}
+
 TEST_CASE("a silence of all processes is no death once the log was read long ago", "[console]") {
     Ownership world;
     ShiftedClock now{0s};

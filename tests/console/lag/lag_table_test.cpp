@@ -75,6 +75,26 @@ TEST_CASE("a delay topic has no time until it is drained", "[console]") {
     CHECK(row.drain == std::nullopt);
 }
 
+TEST_CASE("each endpoint has a position of its own, whatever their group has committed",
+          "[console]") {
+    const auto polled = [](Views views) {
+        LagTable table{{}, {}, [views] { return views; }};
+        log::GroupsSnapshot snapshot;
+        for (const auto* group : {"b.edge", "b.endpoint", "b.retry"}) {
+            snapshot.positions.push_back(
+                {.group = group, .where = {"subs", 1}, .position = 200, .ends = {0, 200}});
+        }
+        table.update(std::move(snapshot), at(0s));
+        std::map<std::string, core::Offset> lags;
+        for (const auto& row : table.rows()) lags[row.group] = row.lag();
+        return lags;
+    };
+    CHECK(polled({"b.endpoint", {{"one", {0, 200}}, {"two", {0, 40}}}}) ==
+          std::map<std::string, core::Offset>{
+              {"b.edge", 0}, {"b.endpoint/one", 0}, {"b.endpoint/two", 160}, {"b.retry", 0}});
+    CHECK(polled({"b.endpoint", {}}).contains("b.endpoint"));  // of builds that report none
+}
+
 TEST_CASE("an age from before the first poll is looked up in the log", "[console]") {
     Polls polls;
     CHECK_FALSE(polls.poll(0s, 100, 200).aged);
