@@ -162,6 +162,7 @@ std::unique_ptr<Producer::Client> Producer::make_client() {
                       {"message.timeout.ms", timeout},
                       {"message.max.bytes", std::to_string(kRecordBytesMax + kFramingBytes)}}});
     rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR);
+    give_way(conf.get());
     auto client = std::make_unique<Client>(events_);
     client->batch_bytes = std::min(batch_size_of(conf.get()), batch_bytes_max_);
     const auto batch_bytes = std::to_string(client->batch_bytes);
@@ -173,7 +174,6 @@ std::unique_ptr<Producer::Client> Producer::make_client() {
             return rd_kafka_interceptor_add_on_acknowledgement(handle, "beckon", on_report, opaque);
         },
         client.get());
-    give_way(conf.get());
     client->handle = kafka::make_client(RD_KAFKA_PRODUCER, std::move(conf));
     client->queue.reset(rd_kafka_queue_get_main(client->handle.get()));
     return client;

@@ -153,7 +153,7 @@ RoleRights rights_of(Reader role, const std::vector<std::chrono::seconds>& delay
     switch (role) {
         case Reader::endpoint:
             return {.reads = {Topic::kControl, Topic::kSubscriptions, Topic::kWebhooks,
-                              Topic::kEvents, Topic::kReliabilityTotals},
+                              Topic::kEvents, Topic::kReliabilityTotals, Topic::kOwnership},
                     .writes = {Topic::kControl, Topic::kNotifications, Topic::kSubscriptions,
                                Topic::kEvents, Topic::kWebhooks, Topic::kReliability,
                                Topic::kReliabilityTotals, Topic::kOwnership},
