@@ -106,7 +106,7 @@ def operator() -> Board:
     b = Board("beckon-operator", "Beckon: is push working?")
     b.stat("Canary", "1: the last push of the console's canary through each edge arrived; 0: push does not work through at least one.",
            "min(beckon_canary_success)", thresholds=steps(1, below=True))
-    b.stat("Alerts", "Alerts of beckon.rules.yml that fire now; docs/operations.md#alerts says what to do about each.",
+    b.stat("Alerts", "Alerts of beckon.rules.yml that fire now; docs/operations/monitoring.md#alerts says what to do about each.",
            or_zero('count(ALERTS{alertname=~"Beckon.*",alertstate="firing"})'), thresholds=steps(1), width=4)
     b.stat("Processes that do not answer", "Of all that Prometheus knows: their ops port is not reached.",
            or_zero('count(up{job=~".*beckon.*",role=~"$role",instance=~"$instance"} == 0)'), thresholds=steps(1), width=3)

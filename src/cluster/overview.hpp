@@ -61,7 +61,8 @@ struct PartitionOverview {
 };
 
 /// A partition is hot that gets at least so many records per second, and so many times as many as
-/// the others in the mean (docs/operations.md#a-hot-partition). Below that a shard has no work.
+/// the others in the mean (docs/operations/troubleshooting.md#a-hot-partition). Below that a shard
+/// has no work.
 inline constexpr std::uint64_t kHotLeast = 1'000;
 inline constexpr std::uint64_t kHotTimes = 3;
 

@@ -26,7 +26,7 @@ struct TopicSpec {
 
 /// Partitions of each topic keyed by UAID in a new log, unless configured: 2, 3, 4, 6 and 12 edges
 /// share them evenly, and each one costs a produce request
-/// (docs/operations.md#how-many-partitions).
+/// (docs/operations/sizing.md#how-many-partitions).
 inline constexpr core::Partition kDefaultPartitions = 12;
 
 struct LayoutOptions {

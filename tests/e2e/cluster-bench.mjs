@@ -5,7 +5,7 @@
 //   node cluster-bench.mjs [--only failover,restart,rolling,hop,restore,session] [--json FILE] [--quick]
 //
 // `--quick` only shows that it works: its figures are no measurements. Exits with 1 if a figure is above the promise of
-// docs/operations.md. Messages reach the clients through senders of this process, which also is all clients: its own
+// docs/operations/running.md. Messages reach the clients through senders of this process, which also is all clients: its own
 // share of a figure is some tenths of a millisecond, but for `hop`, which `beckon-bench` measures.
 import { spawn } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';

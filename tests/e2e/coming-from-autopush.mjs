@@ -58,7 +58,7 @@ before(async () => {
         else if (typeof value[0] === 'string') must(`redis-cli RPUSH '${key}' ${value.join(' ')}`);
         else must(`redis-cli ZADD '${key}' ${value.map(([member, score]) => `${score} '${member}'`).join(' ')}`);
     }
-    const install = blocksOf(join(ROOT, 'docs', 'operations.md')).find(({ heading }) => heading === 'As a service').text;
+    const install = blocksOf(join(ROOT, 'docs', 'operations', 'install.md')).find(({ heading }) => heading === 'As a service').text;
     must(install.replaceAll('build/release', dirname(BECKON)).replaceAll('packaging/', `${join(ROOT, 'packaging')}/`).replace('systemctl enable --now beckon', ''));
 });
 after(() => {

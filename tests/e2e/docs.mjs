@@ -1,4 +1,4 @@
-// Every command and config block of README.md and docs/operations.md, taken out of the files and run as it stands,
+// Every command and config block of README.md and docs/operations, taken out of the files and run as it stands,
 // in the order of a reader, on a host of its own; then the promises of the text are checked.
 //
 //   node docs.mjs
@@ -20,7 +20,7 @@ const host = enterOwnHost();
 const HERE = dirname(fileURLToPath(import.meta.url));
 const ROOT = join(HERE, '..', '..');
 const README = join(ROOT, 'README.md');
-const OPERATIONS = join(ROOT, 'docs', 'operations.md');
+const OPERATIONS = readdirSync(join(ROOT, 'docs', 'operations')).map((name) => join(ROOT, 'docs', 'operations', name));
 const OPS = 'http://127.0.0.1:9090';
 const WEBSOCKET = 'ws://127.0.0.1:8080/';
 
@@ -42,10 +42,10 @@ const env = {
 };
 delete env.BECKON;
 
-const blocks = new Map([README, OPERATIONS].map((file) => [file, blocksOf(file)]));
-/** The blocks below a heading, each given once. */
-function take(file, heading) {
-    const found = blocks.get(file).filter((block) => block.heading === heading && !block.notRun);
+const blocks = new Map([README, ...OPERATIONS].map((file) => [file, blocksOf(file)]));
+/** The blocks below a heading of one of the files, each given once. */
+function take(files, heading) {
+    const found = [files].flat().flatMap((file) => blocks.get(file)).filter((block) => block.heading === heading && !block.notRun);
     assert(found.length > 0, `no block below "${heading}"`);
     for (const block of found) block.taken = true;
     return found.map((block) => block.text);
@@ -242,7 +242,7 @@ test('README: on Kafka', async () => {
     for (const terminal of [listen, ...roles, kafka]) await terminal.stop();
 });
 
-// --- docs/operations.md
+// --- docs/operations
 
 const DATA = '/var/lib/beckon';
 const agent = new UserAgent(WEBSOCKET);
@@ -373,7 +373,7 @@ test('every block was run, or says why not', () => {
 
 test('every command and option that the text names exists', () => {
     const others = ['coming-from-autopush', 'coming-from-ntfy', 'unifiedpush-at-home'].map((name) => join(ROOT, 'docs', `${name}.md`));
-    for (const file of [README, OPERATIONS, ...others]) {
+    for (const file of [README, ...OPERATIONS, ...others]) {
         for (const command of inlineCommandsOf(file)) {
             const words = command.split(' ');
             const path = words.slice(1).filter((word) => /^[a-z]+$/.test(word));

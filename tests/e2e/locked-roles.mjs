@@ -1,4 +1,4 @@
-// The roles on a locked broker, each as a user with exactly the rights that docs/operations.md#rights-on-a-locked-kafka names for it.
+// The roles on a locked broker, each as a user with exactly the rights that docs/operations/rights.md#rights-on-a-locked-kafka names for it.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -7,14 +7,14 @@ import { BECKON, freePort, until } from './beckon.mjs';
 import { UserAgent, call, post } from './client.mjs';
 
 export const ROLES = ['endpoint', 'edge', 'retry', 'reliability', 'console'];
-const OPERATIONS = join(import.meta.dirname, '..', '..', 'docs', 'operations.md');
+const OPERATIONS = join(import.meta.dirname, '..', '..', 'docs', 'operations', 'rights.md');
 
 /** The commands of the page for a user, as arguments of kafka-acls. */
 export function commandsFor(user) {
     const text = readFileSync(OPERATIONS, 'utf8');
-    const section = text.slice(text.indexOf('### Rights on a locked Kafka'));
+    const section = text.slice(text.indexOf('## Rights on a locked Kafka'));
     const lines = section.replaceAll('\\\n', ' ').split('\n').filter((line) => line.includes('kafka-acls') && line.includes(`User:${user} `));
-    assert.ok(lines.length > 0, `docs/operations.md has no kafka-acls for ${user}`);
+    assert.ok(lines.length > 0, `docs/operations/rights.md has no kafka-acls for ${user}`);
     return lines.map((line) => {
         const words = line.trim().split(/\s+/).map((word) => word.replace(/^'|'$/g, ''));
         return words.slice(words.indexOf('--add'));

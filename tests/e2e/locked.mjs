@@ -1,6 +1,6 @@
 // Kafka as teams have it: SASL over TLS, and ACLs (a real broker with StandardAuthorizer). The first log line of a
 // refusal names topic, group and operation; a right that is granted later works without a restart; and each role works
-// with exactly the rights that docs/operations.md#rights-on-a-locked-kafka names for it.
+// with exactly the rights that docs/operations/rights.md#rights-on-a-locked-kafka names for it.
 //
 //   node --test locked.mjs
 import assert from 'node:assert/strict';

@@ -1,5 +1,5 @@
 // A real nginx passes TCP on to edge and endpoint and says in a PROXY header (version 1) who the client is: its part
-// of nginx.conf is the one of docs/operations.md. On a host of its own, since it has the ports of that document.
+// of nginx.conf is the one of docs/operations/proxies.md. On a host of its own, since it has the ports of that document.
 //
 //   node nginx-stream.mjs
 import assert from 'node:assert/strict';
@@ -17,7 +17,7 @@ import { blocksOf } from './doc-blocks.mjs';
 import { enterOwnHost } from './own-host/enter.mjs';
 
 enterOwnHost();
-const OPERATIONS = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs', 'operations.md');
+const OPERATIONS = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs', 'operations', 'proxies.md');
 const ENDPOINT_BEHIND_NGINX = 8443;
 const proxied = (role) => [`--${role}-trusted-proxies`, '127.0.0.1', `--${role}-proxy-protocol`, 'true'];
 

@@ -1,4 +1,4 @@
-// Upgrade and rollback, as docs/operations.md promises them: this build meets data of a newer or an older build, and
+// Upgrade and rollback, as docs/operations/data.md promises them: this build meets data of a newer or an older build, and
 // damaged files. Debian's ldb writes the other version into the stores and the log between a stop and a start.
 //
 //   node --test rollback.mjs

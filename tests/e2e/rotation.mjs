@@ -1,4 +1,4 @@
-// A rotation of the key ring while senders, clients and tools run: in the order of docs/operations.md, and nothing is refused at
+// A rotation of the key ring while senders, clients and tools run: in the order of docs/operations/keys.md, and nothing is refused at
 // any moment. On Kafka each role has a file of its own, as on hosts of its own, and two endpoints and two edges share the work.
 //
 //   LOG=embedded|kafka node --test rotation.mjs

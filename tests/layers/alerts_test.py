@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The alert rules of packaging/prometheus ask for metrics that exist, and docs/operations.md says what to do about each;
+"""The alert rules of packaging/prometheus ask for metrics that exist, and docs/operations/monitoring.md says what to do about each;
 promtool, where it is installed, finds no fault in them. Each has a test in which it fires and one in which it does not, and
 a panel of a dashboard shows each metric that it asks for."""
 
@@ -20,10 +20,10 @@ def faults():
     for name in sorted(set(re.findall(r"\b((?:beckon|process)_[a-z_]+)", rules))):
         if name not in NAMES and re.sub(r"_(bucket|sum|count)$", "", name) not in NAMES:
             yield f"the alert rules ask for {name}, which does not exist"
-    runbook = (ROOT / "docs/operations.md").read_text()
+    runbook = (ROOT / "docs/operations/monitoring.md").read_text()
     for alert in re.findall(r"- alert: (\w+)", rules):
         if f"\n| `{alert}` |" not in runbook:
-            yield f"docs/operations.md#alerts does not say what to do about {alert}"
+            yield f"docs/operations/monitoring.md#alerts does not say what to do about {alert}"
     tests = (RULES / "beckon.rules.test.yml").read_text()
     shown = "".join(path.read_text() for path in DASHBOARDS.glob("*.json"))
     for alert, rule in re.findall(r"- alert: (\w+)\n(.*?)(?=\n      - alert|\Z)", rules, re.S):

@@ -180,7 +180,7 @@ def indexes():
 
 
 def rights():
-    """What `beckon doctor --role` tries for a role against the commands of docs/operations.md."""
+    """What `beckon doctor --role` tries for a role against the commands of docs/operations/rights.md."""
     coded = set()
     for role, members in ROLE_RIGHTS.findall(text_of("src/tools/doctor/rights_check.cpp")):
         for member, value in RIGHTS_MEMBER.findall(members):
@@ -192,7 +192,7 @@ def rights():
             names += ["retry.*"] if "retry_topics" in value else []
             coded |= {f"{role}: {operation} on {name}" for name in names}
     documented = set()
-    for role, arguments in ACL_COMMAND.findall(text_of("docs/operations.md")):
+    for role, arguments in ACL_COMMAND.findall(text_of("docs/operations/rights.md")):
         topics = [name.removeprefix("beckon.") for name in re.findall(r"--topic (\S+)", arguments)]
         groups = [name.removeprefix("beckon.") for name in re.findall(r"--group (\S+)", arguments)]
         prefixed = "--resource-pattern-type prefixed --topic" in arguments
@@ -205,7 +205,7 @@ def rights():
     for every in [one for one in documented if one.endswith(" on *")]:
         documented |= {one for one in coded if one.startswith(every[:-1]) and " on groups " not in one}
         documented.remove(every)
-    yield from differences("docs/operations.md, rights on a locked Kafka", documented, coded)
+    yield from differences("docs/operations/rights.md, rights on a locked Kafka", documented, coded)
 
 
 def main() -> int:

@@ -70,7 +70,7 @@ constexpr const char* kLogFile = "CURRENT";
         " holds the log of an installation whose endpoint URLs only its own ring can read. Put "
         "keys.json back from a backup, or name it with --key-ring. If it is lost for good: `beckon "
         "keys generate --force`, then `beckon keys publish --force`; every endpoint URL that was "
-        "handed out is dead from then on (docs/operations.md, \"Lost keys\")");
+        "handed out is dead from then on (docs/operations/keys.md, \"Lost keys\")");
 }
 
 [[noreturn]] void refuse_new_log(const Config& config) {
@@ -98,7 +98,8 @@ std::string missing_ids(const core::KeyRing& ring) {
         ring.fingerprint() + ", but this log names " + *control.keyring_fingerprint +
         ", of which it lacks keys" + missing_ids(ring) +
         ": it is a copy of before a rotation, one with a key taken out, or another installation's. "
-        "Put the installation's newest keys.json there (docs/operations.md, \"Keys\"). If keys are "
+        "Put the installation's newest keys.json there (docs/operations/keys.md, \"Keys\"). If "
+        "keys are "
         "to go, `beckon keys publish --force`: every endpoint URL that they made is dead then");
 }
 

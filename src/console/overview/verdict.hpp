@@ -19,7 +19,7 @@ struct Finding {
     Level level = Level::warning;
     std::string what;     ///< one sentence, which says where
     std::string todo;     ///< what a person does now
-    std::string section;  ///< of docs/operations.md
+    std::string section;  ///< of docs/operations/troubleshooting.md
     std::string page;     ///< of the console, with what follows it in its address
     bool operator==(const Finding&) const = default;
 };

@@ -29,10 +29,10 @@ bool is_refused_for_size(rd_kafka_resp_err_t error) {
 }
 
 core::Error refusal(std::string_view operation, const std::string& resource) {
-    return {Fault::unauthorized, "the broker refuses " + std::string{operation} + " on " +
-                                     resource +
-                                     ": its ACLs must allow it to this user (docs/operations.md, "
-                                     "\"Rights on a locked Kafka\")"};
+    return {Fault::unauthorized,
+            "the broker refuses " + std::string{operation} + " on " + resource +
+                ": its ACLs must allow it to this user (docs/operations/rights.md, "
+                "\"Rights on a locked Kafka\")"};
 }
 
 core::Result<Appended> answer_of(const Report& report) {

@@ -82,7 +82,7 @@ std::string home_text(const PartitionOverview& row) {
     return "-";
 }
 
-/// docs/operations.md#a-hot-partition
+/// docs/operations/troubleshooting.md#a-hot-partition
 std::string hot_hint(core::Partition partition) {
     return "\nA hot partition gets several times the records of the others, most often for one "
            "client:\n"

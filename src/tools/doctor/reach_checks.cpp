@@ -172,7 +172,7 @@ Finding check_process(const app::Config& config, bool needed) {
                          ? core::json_text(page.at("faults"))
                          : std::to_string(reply->status);
     return {Verdict::bad, "process", "not ready: " + why,
-            "docs/operations.md explains each reason"};
+            "docs/operations/kubernetes.md explains each reason"};
 }
 
 Findings check_public_url(const std::string& origin, core::Timestamp now) {

@@ -201,8 +201,9 @@ Findings check_rights(const app::Config& config, const log::Control& control, Re
         findings.push_back(
             {Verdict::bad, "rights",
              refused ? "the broker refuses " + what : what + ": " + error->message,
-             refused ? "grant it: docs/operations.md#rights-on-a-locked-kafka has the commands"
-                     : "look at the brokers"});
+             refused
+                 ? "grant it: docs/operations/rights.md#rights-on-a-locked-kafka has the commands"
+                 : "look at the brokers"});
     }
     if (findings.empty()) {
         findings.push_back({.what = "rights",

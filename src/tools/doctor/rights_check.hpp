@@ -12,7 +12,7 @@
 /// The check of `beckon doctor --role` whether the brokers let this user do what a role does.
 namespace beckon::tools {
 
-/// What a role does with the log (docs/operations.md#rights-on-a-locked-kafka).
+/// What a role does with the log (docs/operations/rights.md#rights-on-a-locked-kafka).
 struct RoleRights {
     std::vector<log::Topic> reads;
     std::vector<log::Topic> writes;

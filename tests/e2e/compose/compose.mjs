@@ -197,8 +197,8 @@ describe('docker-compose.yml', { skip }, () => {
         await load.arrived();
     });
 
-    test('the key ring is rotated under load by the commands of docs/operations.md', async () => {
-        const [steps] = blocksOf(join(ROOT, 'docs', 'operations.md')).filter(({ heading, text }) => heading === 'Keys' && text.startsWith('docker compose'));
+    test('the key ring is rotated under load by the commands of docs/operations/keys.md', async () => {
+        const [steps] = blocksOf(join(ROOT, 'docs', 'operations', 'keys.md')).filter(({ heading, text }) => heading === 'Keys' && text.startsWith('docker compose'));
         const lines = steps.text.trim().split('\n').map((step) => step.replace('docker compose ', '').split(/ +/));
         for (const line of lines) run(...line);
         run(...lines.find(([command]) => command === 'kill')); // (or half a minute)

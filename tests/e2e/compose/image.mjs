@@ -1,4 +1,4 @@
-// The image: made by `./dev package` as it stands, on a base like debian:*-slim; its size; the commands of docs/operations.md#container;
+// The image: made by `./dev package` as it stands, on a base like debian:*-slim; its size; the commands of docs/operations/install.md#container;
 // compose.standalone.yml with Caddy. Needs a Docker engine.
 //
 //   node --test image.mjs
@@ -27,7 +27,7 @@ function shell(text, options = {}) {
     return stdout + stderr;
 }
 const steps = (file, heading) => blocksOf(join(ROOT, file)).filter((block) => block.heading === heading).map(({ text }) => text);
-const [run, compose] = steps('docs/operations.md', 'Container');
+const [run, compose] = steps('docs/operations/install.md', 'Container');
 const running = [];
 
 /** The base that no registry is reached for: what debootstrap makes, without what Debian's slim images leave out, and with their setting for apt. */

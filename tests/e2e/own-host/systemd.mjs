@@ -1,5 +1,5 @@
 // The Debian package under a real systemd: a machine of its own (machine.mjs) boots, apt installs the package there, and the units do what
-// docs/operations.md says of them: start, serve in their sandbox, are restarted after a crash and not after a fault of the
+// docs/operations/install.md says of them: start, serve in their sandbox, are restarted after a crash and not after a fault of the
 // configuration, come back after a reboot, are upgraded, and leave with the package.
 //
 //   node own-host/systemd.mjs      (as root, with a mirror of Debian in reach)

@@ -39,7 +39,7 @@ const withCode = (text) => text.split('`').map((part, i) => (i % 2 ? h('code', {
 function todo(findings) {
     const items = findings.map((one) => h('li', { 'data-level': one.level },
         h('div', {}, h('strong', {}, one.what), ' ', h('span', {}, ...withCode(one.todo))),
-        h('div', { class: 'bar' }, h('a', { href: `#/${one.page}`, 'data-key': `finding ${one.what}` }, 'Show where'), h('code', { class: 'quiet' }, `docs/operations.md#${one.section}`))));
+        h('div', { class: 'bar' }, h('a', { href: `#/${one.page}`, 'data-key': `finding ${one.what}` }, 'Show where'), h('code', { class: 'quiet' }, `docs/operations/troubleshooting.md#${one.section}`))));
     return h('section', { class: 'panel' }, h('div', { class: 'head' }, h('h2', {}, findings.length === 1 ? 'One thing is wrong' : `${count(findings.length)} things are wrong`)),
         h('ol', { class: 'findings' }, ...items));
 }
