@@ -35,7 +35,7 @@ async function run(args) {
 }
 
 const data = (name) => join(cluster.directory, `mistyped-${name}`);
-const role = (name, ...more) => [name, '--data', data(name), '--ops-port', '0', '--startup-timeout', '5s', '--replication-factor', '1', ...more];
+const role = (name, ...more) => [name, '--data', data(name), '--ops-port', '0', '--test-startup-timeout', '5s', '--replication-factor', '1', ...more];
 const tool = (...args) => [...args, '--data', data('tool')];
 
 const COMMANDS = [

@@ -66,6 +66,7 @@ async function startProxy() {
         for (const one of [to, socket]) one.on('error', () => {}).on('close', () => [to, socket].forEach((end) => end.destroy()));
     });
     const { host } = new URL(await receivers.listen(proxy));
+    fcm.account.token_uri = 'https://fcm.example/token';
     retry.push('--retry-proxy', `${SCHEME}://${PROXY_USER}@${host}`, '--retry-allowed-hosts', 'localhost', '--retry-ca-file', certificate,
         '--retry-fcm-credentials', `my-app=${file('account.json', JSON.stringify(fcm.account))}`, '--test-fcm-url', 'https://fcm.example',
         '--retry-apns-credentials', `release=${file('apns.json', JSON.stringify(apns.about))}`,

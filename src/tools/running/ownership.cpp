@@ -12,7 +12,7 @@ constexpr long kOk = 200;
 
 /// The report of the standalone, which does not stand in its log.
 std::optional<cluster::ProcessRecord> standalone(const app::Config& config) {
-    const auto reply = ask_ops_port(config.ops, "/process");
+    const auto reply = ask_ops_port(config.ops, "/process/now");
     if (reply.status != kOk) return std::nullopt;
     const auto value = core::json_text(reply.body);
     core::RecordView record;

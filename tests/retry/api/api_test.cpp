@@ -778,7 +778,7 @@ Json many_terms(int count) {
 }  // namespace
 
 TEST_CASE("an owner sees the memory of its webhooks, which is bounded", "[retry][api][bounds]") {
-    World world{{.guard = {}, .memory = {.per_owner = 2 << 20, .in_all = 6 << 20}}};
+    World world{{.guard = {}, .memory = {.per_owner = 2 << 20, .in_all = 9 << 20}}};
     world.start();
     const auto make = [&](const std::string& owner, int terms) {
         return world.ask(Verb::post, "/webhooks",
