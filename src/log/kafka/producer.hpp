@@ -26,7 +26,7 @@ struct Publishing {
 /// The process's one producer: idempotent, acks=all, one request in flight
 /// (docs/facts/kafka.md#the-rule-that-matters-most: with more, acknowledged records were lost).
 /// So a record is sent at once where no request is under way; those that come meanwhile are the
-/// next requests, one for each partition: they batch without waiting for company.
+/// next requests, one for each partition: they batch without a linger.
 /// Reports reach a publisher's executor from the librdkafka thread that has them
 /// (docs/decisions/0197-delivery-reports-on-librdkafkas-thread.md).
 ///
