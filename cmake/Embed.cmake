@@ -1,5 +1,5 @@
 # cmake -DFOLDER=… -DMODULES=a.js,b.js,… -DOUT=x.cpp -P Embed.cmake: makes one document of the console's app, so that a
-# browser sends one request, and writes it into a C++ source, which defines the function of console/web/app_page.hpp.
+# browser sends one request, and writes it into a C++ source, which defines the function of console/web/web_handler.hpp.
 #
 # index.html gets console.css, icon.svg and the modules in place of its links to them. Each module becomes a block of
 # its own in one script; its exports become members of the object `app`, and its imports are read from there. So all
@@ -95,7 +95,7 @@ file(READ ${OUT}.html hex HEX)
 string(LENGTH "${hex}" length)
 math(EXPR size "${length} / 2")
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
-file(WRITE ${OUT} "#include \"console/web/app_page.hpp\"
+file(WRITE ${OUT} "#include \"console/web/web_handler.hpp\"
 
 namespace beckon::console {
 

@@ -1,8 +1,8 @@
 # cmake -DFILES=name=file,… -DOUT=x.cpp -P EmbedDocuments.cmake: writes the OpenAPI documents into a C++ source, which
-# defines the functions of net/http/api_document.hpp.
+# defines the functions of net/http/http_message.hpp.
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" FILES "${FILES}")
-set(source "#include \"net/http/api_document.hpp\"\n\nnamespace beckon::net {\n\n")
+set(source "#include \"net/http/http_message.hpp\"\n\nnamespace beckon::net {\n\n")
 foreach(item IN LISTS FILES)
     string(REGEX REPLACE "=.*" "" name "${item}")
     string(REGEX REPLACE "[^=]*=" "" file "${item}")

@@ -1,19 +1,207 @@
 #include "client/ws_socket.hpp"
 
-#include "client/tcp_connection.hpp"
-
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
 #include <utility>
 
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/role.hpp>
 #include <boost/beast/websocket/stream.hpp>
 
 namespace beckon::client {
+
+/// A TCP connection with or without TLS: the layer below a WebSocket, which Beast calls an
+/// AsyncStream. It is one type for both, and all its callbacks have one type, so that Asio's
+/// and Beast's templates are made once. It calls back on the thread that runs `io`, and has to
+/// outlive each operation that it began.
+class TcpConnection {
+public:
+    using executor_type = boost::asio::io_context::executor_type;
+    using Error = boost::system::error_code;
+    using Done = std::function<void(Error)>;
+    using Transferred = std::function<void(Error, std::size_t)>;
+
+    explicit TcpConnection(boost::asio::io_context& io);
+    ~TcpConnection();
+    TcpConnection(const TcpConnection&) = delete;
+    TcpConnection& operator=(const TcpConnection&) = delete;
+
+    executor_type get_executor();
+
+    /// Looks up the addresses of a host, which connect() then tries in their order.
+    void resolve(const std::string& host, std::uint16_t port, Done done);
+    void connect(Done done);
+    /// Reads the trusted certificates for start_tls(), which then shakes hands and checks that the
+    /// peer's certificate belongs to `host`. `invalid`: the certificates cannot be read.
+    Result<void> prepare_tls(const TlsTrust& trust, const std::string& host);
+    void start_tls(Done done);
+    /// Closes the socket; operations that are under way end with an error.
+    void close();
+    /// Sends the end of the stream, and calls `done` when the peer has closed as well.
+    void end(const std::function<void()>& done);
+
+    template <class Buffers, class Handler>
+    void async_read_some(const Buffers& buffers, Handler&& handler) {
+        boost::asio::mutable_buffer first;
+        for (const boost::asio::mutable_buffer buffer : boost::beast::buffers_range_ref(buffers)) {
+            first = buffer;
+            if (first.size() != 0) break;
+        }
+        read(first, shared(std::forward<Handler>(handler)));
+    }
+
+    /// Copies: nobody sends much here, and a frame's head and body leave in one packet.
+    template <class Buffers, class Handler>
+    void async_write_some(const Buffers& buffers, Handler&& handler) {
+        std::string bytes;
+        for (const boost::asio::const_buffer buffer : boost::beast::buffers_range_ref(buffers)) {
+            bytes.append(static_cast<const char*>(buffer.data()), buffer.size());
+        }
+        write(std::move(bytes), shared(std::forward<Handler>(handler)));
+    }
+
+private:
+    template <class Handler>
+    static Transferred shared(Handler&& handler) {  // std::function copies; handlers only move
+        auto kept = std::make_shared<std::decay_t<Handler>>(std::forward<Handler>(handler));
+        return [kept](Error error, std::size_t size) { (*kept)(error, size); };
+    }
+
+    void read(boost::asio::mutable_buffer buffer, Transferred done);
+    void write(std::string bytes, Transferred done);
+
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Beast calls these two: at a time-out, and once both sides have sent their close frames.
+inline void beast_close_socket(TcpConnection& connection) { connection.close(); }
+
+template <class Handler>
+void async_teardown(boost::beast::role_type, TcpConnection& connection, Handler&& handler) {
+    auto kept = std::make_shared<std::decay_t<Handler>>(std::forward<Handler>(handler));
+    connection.end([kept] { (*kept)(TcpConnection::Error{}); });
+}
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+struct TcpConnection::Impl {
+    explicit Impl(asio::io_context& loop) : io(loop), resolver(loop), plain(loop) {}
+
+    void drain(const std::function<void()>& done) {
+        plain.async_read_some(asio::buffer(unread),
+                              Transferred{[this, done](Error error, std::size_t) {
+                                  if (error) return done();
+                                  drain(done);
+                              }});
+    }
+
+    asio::io_context& io;
+    tcp::resolver resolver;
+    tcp::resolver::results_type addresses;
+    tcp::socket plain;
+    std::optional<asio::ssl::context> context;
+    std::optional<asio::ssl::stream<tcp::socket&>> tls;
+    std::string unsent;  ///< of the one write that is under way
+    std::array<char, 4096> unread{};
+};
+
+TcpConnection::TcpConnection(asio::io_context& io) : impl_(std::make_unique<Impl>(io)) {}
+
+TcpConnection::~TcpConnection() = default;
+
+TcpConnection::executor_type TcpConnection::get_executor() { return impl_->io.get_executor(); }
+
+void TcpConnection::resolve(const std::string& host, std::uint16_t port, Done done) {
+    impl_->resolver.async_resolve(
+        host, std::to_string(port),
+        [this, done = std::move(done)](Error error, tcp::resolver::results_type found) {
+            if (!error) impl_->addresses = std::move(found);
+            done(error);
+        });
+}
+
+void TcpConnection::connect(Done done) {
+    asio::async_connect(impl_->plain, impl_->addresses,
+                        [this, done = std::move(done)](Error error, const tcp::endpoint&) {
+                            Error ignored;
+                            impl_->plain.set_option(tcp::no_delay{true}, ignored);
+                            done(error);
+                        });
+}
+
+Result<void> TcpConnection::prepare_tls(const TlsTrust& trust, const std::string& host) {
+    Error error;
+    auto& context = impl_->context.emplace(asio::ssl::context::tls_client);
+    if (trust.insecure) {
+        context.set_verify_mode(asio::ssl::verify_none);
+    } else {
+        context.set_verify_mode(asio::ssl::verify_peer);
+        context.set_verify_callback(asio::ssl::host_name_verification(host));
+        if (!trust.ca_file.empty()) {
+            context.load_verify_file(trust.ca_file.string(), error);
+        } else {
+            context.set_default_verify_paths(error);
+        }
+        if (error) {
+            return core::fail(core::Fault::invalid,
+                              "cannot read the trusted certificates: " + error.message());
+        }
+    }
+    auto& tls = impl_->tls.emplace(impl_->plain, context);
+    SSL_set_tlsext_host_name(tls.native_handle(), host.c_str());
+    return {};
+}
+
+void TcpConnection::start_tls(Done done) {
+    impl_->tls->async_handshake(asio::ssl::stream_base::client, std::move(done));
+}
+
+void TcpConnection::close() {
+    Error ignored;
+    impl_->resolver.cancel();
+    impl_->plain.close(ignored);
+}
+
+void TcpConnection::end(const std::function<void()>& done) {
+    Error ignored;
+    impl_->plain.shutdown(tcp::socket::shutdown_send, ignored);
+    impl_->drain(done);
+}
+
+void TcpConnection::read(asio::mutable_buffer buffer, Transferred done) {
+    if (impl_->tls) {
+        impl_->tls->async_read_some(buffer, std::move(done));
+    } else {
+        impl_->plain.async_read_some(buffer, std::move(done));
+    }
+}
+
+void TcpConnection::write(std::string bytes, Transferred done) {
+    impl_->unsent = std::move(bytes);
+    const auto unsent = asio::buffer(std::as_const(impl_->unsent));
+    if (impl_->tls) {
+        impl_->tls->async_write_some(unsent, std::move(done));
+    } else {
+        impl_->plain.async_write_some(unsent, std::move(done));
+    }
+}
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "core/backoff.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
-#include "fold/memory_state.hpp"
+#include "fold/state.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -9,6 +9,7 @@
 /// The values of an enum and their names, which are the identifiers of the source: `not_found` for
 /// Fault::not_found. For enums whose values are 0, 1, 2, …; each use is its own promise that the
 /// identifiers do not change, since logs, metrics, APIs and records show them.
+
 namespace beckon::core {
 
 namespace detail {
@@ -71,5 +72,19 @@ constexpr std::optional<Enum> value_named(std::string_view name) {
     }
     return std::nullopt;
 }
+
+/// One value for each value of an enum, in their order. For enums as core/enum_names.hpp has them.
+template <class Enum, class Value>
+struct ByEnum {
+    std::array<Value, kCountOf<Enum>> values{};
+
+    Value& operator[](Enum at) { return values[static_cast<std::size_t>(at)]; }
+    const Value& operator[](Enum at) const { return values[static_cast<std::size_t>(at)]; }
+    auto begin() { return values.begin(); }
+    auto begin() const { return values.begin(); }
+    auto end() { return values.end(); }
+    auto end() const { return values.end(); }
+    bool operator==(const ByEnum&) const = default;
+};
 
 }  // namespace beckon::core

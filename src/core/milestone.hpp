@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/by_enum.hpp"
 #include "core/clock.hpp"
+#include "core/enum_names.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -3,7 +3,6 @@
 #include "core/assert.hpp"
 #include "core/base64url.hpp"
 #include "core/handle.hpp"
-#include "core/receipt_tokens.hpp"
 
 #include <algorithm>
 #include <cstring>

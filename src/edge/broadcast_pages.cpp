@@ -1,7 +1,7 @@
 #include "edge/broadcast_pages.hpp"
 
 #include "core/json_text.hpp"
-#include "edge/broadcast/broadcast_token.hpp"
+#include "edge/broadcast/broadcast_fold.hpp"
 
 #include <string>
 #include <string_view>

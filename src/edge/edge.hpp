@@ -5,7 +5,6 @@
 #include "core/tokens.hpp"
 #include "edge/edge_config.hpp"
 #include "edge/home/client_now.hpp"
-#include "edge/home/delivery_now.hpp"
 #include "edge/protocol/broadcasts.hpp"
 #include "log/event_log.hpp"
 #include "ops/health.hpp"

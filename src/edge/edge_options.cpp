@@ -2,7 +2,7 @@
 
 #include "core/descriptors.hpp"
 #include "core/logger.hpp"
-#include "net/admission.hpp"
+#include "net/connection_limiter.hpp"
 
 #include <algorithm>
 #include <memory>

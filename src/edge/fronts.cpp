@@ -1,7 +1,7 @@
 #include "edge/fronts.hpp"
 
 #include "core/logger.hpp"
-#include "edge/switchboard/new_uaid.hpp"
+#include "edge/switchboard/switchboard.hpp"
 #include "net/listener.hpp"
 
 #include <algorithm>

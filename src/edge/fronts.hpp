@@ -6,7 +6,7 @@
 #include "edge/loop/shard_loop.hpp"
 #include "edge/switchboard/switchboard.hpp"
 #include "edge/ws/ws_server.hpp"
-#include "net/admission.hpp"
+#include "net/connection_limiter.hpp"
 
 #include <cstddef>
 #include <functional>

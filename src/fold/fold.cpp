@@ -1,25 +1,367 @@
 #include "fold/fold.hpp"
 
 #include "core/backoff.hpp"
+#include "core/checkpoint.hpp"
+#include "core/clock.hpp"
 #include "core/contain.hpp"
+#include "core/executor.hpp"
+#include "core/ids.hpp"
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
+#include "core/result.hpp"
 #include "fold/barrier_queries.hpp"
-#include "fold/catch_up.hpp"
-#include "fold/ends_watch.hpp"
-#include "fold/failures.hpp"
 #include "fold/input.hpp"
 #include "fold/intake.hpp"
 #include "fold/log_clock_publisher.hpp"
 #include "fold/offset_reports.hpp"
-#include "fold/opening.hpp"
+#include "fold/progress.hpp"
 #include "fold/stall_watch.hpp"
 #include "fold/trust.hpp"
+#include "log/event_log.hpp"
+#include "records/events.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace beckon::fold {
+
+/// Proves that a restoring fold has reached the log's end: no reader has a further record, and read
+/// barriers prove it.
+class CatchUp {
+public:
+    struct Context {
+        BarrierQueries& queries;
+        Failures& failures;
+        const core::Clock& clock;
+        bool barriers = true;  ///< else the ends that the log named are the proof
+    };
+    /// `name`: of the fold, in log lines. `proven` is called once for each begin(), unless the fold
+    /// begins again first.
+    CatchUp(Inputs& inputs, std::string_view folder, std::string name,
+            core::Duration delete_retention, const Context& context, std::function<void()> proven);
+
+    /// The fold reads from now on: from a checkpoint, or from the log's start.
+    void begin(bool from_start);
+    bool from_start() const { return from_start_; }
+    /// Drops the open query for read barriers.
+    void cancel() { asked_ = false; }
+
+    /// Call it after each commit while the fold restores. Error `out_of_range`: the restore took so
+    /// long that the log may have dropped tombstones meanwhile; its state is no better than an old
+    /// checkpoint.
+    core::Result<void> update();
+
+private:
+    bool first_barriers_do() const;
+    void caught_up();
+    core::Duration took() const { return context_.clock.mono() - began_; }
+
+    Inputs& inputs_;
+    const std::string_view folder_;
+    const std::string name_;
+    const core::Duration delete_retention_;
+    const Context context_;
+    const std::function<void()> proven_;
+    bool from_start_ = false;
+    core::MonoTime began_{};
+    bool asked_ = false;  ///< for read barriers
+};
+
+namespace {
+
+/// A fold that took so long to catch up logs it at info; the others only at debug, for there are
+/// many.
+constexpr core::Duration kWorthALine = std::chrono::seconds{5};
+
+}  // namespace
+
+CatchUp::CatchUp(Inputs& inputs, std::string_view folder, std::string name,
+                 core::Duration delete_retention, const Context& context,
+                 std::function<void()> proven)
+    : inputs_(inputs),
+      folder_(folder),
+      name_(std::move(name)),
+      delete_retention_(delete_retention),
+      context_(context),
+      proven_(std::move(proven)) {}
+
+void CatchUp::begin(bool from_start) {
+    from_start_ = from_start;
+    began_ = context_.clock.mono();
+    core::log_debug(folder_, "folding",
+                    {{"fold", name_}, {"from", from_start ? "the log's start" : "checkpoint"}});
+}
+
+core::Result<void> CatchUp::update() {
+    const bool drained = std::all_of(inputs_.begin(), inputs_.end(),
+                                     [](const auto& input) { return input->drained(); });
+    if (asked_ || !drained) return {};
+    if (!context_.barriers) {
+        const bool at_ends = std::all_of(inputs_.begin(), inputs_.end(),
+                                         [](const auto& input) { return input->at_end(); });
+        if (at_ends) caught_up();
+        return {};
+    }
+    if (from_start_ && took() > delete_retention_ / 2) {
+        return core::fail(
+            {core::Fault::out_of_range, "the restore took longer than tombstones are kept"});
+    }
+    if (first_barriers_do()) {
+        caught_up();
+        return {};
+    }
+    asked_ = true;
+    context_.queries.ask_barriers(indexes_of(inputs_), [this](const core::Result<void>& confirmed) {
+        asked_ = false;
+        if (confirmed) return caught_up();
+        context_.failures.failed(Need::barrier, 0,
+                                 confirmed.error());  // the next second tries again
+    });
+    return {};
+}
+
+/// True if the barriers that were published when this fold began are passed, and it began not long
+/// ago.
+bool CatchUp::first_barriers_do() const {
+    return took() < kAnswerTimeout &&
+           std::all_of(inputs_.begin(), inputs_.end(),
+                       [](const auto& input) { return input->passed_first_barrier(); });
+}
+
+void CatchUp::caught_up() {
+    context_.failures.worked(Need::barrier, 0);
+    core::log_line(took() < kWorthALine ? core::LogLevel::debug : core::LogLevel::info, folder_,
+                   "caught_up",
+                   {{"fold", name_},
+                    {"from", from_start_ ? "the log's start" : "checkpoint"},
+                    {"seconds", std::chrono::duration<double>(took()).count()}});
+    proven_();
+}
+
+/// Asks for the ends of all inputs now and then while they are read, so that progress knows how
+/// much is left, and whether each is still the partition that was read until now.
+class EndsWatch {
+public:
+    static constexpr core::Duration kEvery = std::chrono::seconds{10};
+
+    struct Context {
+        log::EventLog& log;
+        core::Executor& executor;
+        const core::Clock& clock;
+        Failures& failures;
+    };
+    /// `made_anew` is called once an input is another partition; it may call cancel().
+    EndsWatch(Inputs& inputs, const Context& context, std::function<void(InputIndex)> made_anew)
+        : inputs_(inputs),
+          context_(context),
+          made_anew_(std::move(made_anew)),
+          lifetime_(context.executor) {}
+
+    /// All inputs have just learned their ends.
+    void begin() { asked_ = context_.clock.mono(); }
+    /// Answers that are under way are void.
+    void cancel() { lifetime_.renew(); }
+    /// Call it every second.
+    void update();
+
+private:
+    void ask(InputIndex input);
+    void ask_identity(InputIndex input);
+    void confirmed(InputIndex input, const log::ReadUpTo& read);
+    void failed(InputIndex input, const core::Error& why);
+
+    Inputs& inputs_;
+    const Context context_;
+    const std::function<void(InputIndex)> made_anew_;
+    core::MonoTime asked_{};
+    core::Lifetime lifetime_;
+};
+
+void EndsWatch::update() {
+    const auto now = context_.clock.mono();
+    if (now - asked_ < kEvery) return;
+    asked_ = now;
+    for (InputIndex i = 0; i < inputs_.size(); ++i) ask(i);
+}
+
+void EndsWatch::ask(InputIndex i) {
+    core::ask_while(
+        lifetime_,
+        [&](core::Executor& executor, auto callback) {
+            context_.log.ends(inputs_[i]->where(), executor, std::move(callback));
+        },
+        [this, i](const core::Result<log::Ends>& ends) {
+            if (!ends) return failed(i, ends.error());
+            inputs_[i]->received_ends(*ends);
+            ask_identity(i);
+        });
+}
+
+void EndsWatch::ask_identity(InputIndex i) {
+    auto& input = *inputs_[i];
+    const auto read = input.read_up_to();  // before the answer, which vouches for it
+    if (input.confirmed().youngest == core::Timestamp{}) return confirmed(i, read);
+    core::ask_while(
+        lifetime_,
+        [&](core::Executor& executor, auto callback) {
+            context_.log.is_made_anew(input.where(), input.confirmed(), executor,
+                                      std::move(callback));
+        },
+        [this, i, read](const core::Result<bool>& made_anew) {
+            if (!made_anew) return failed(i, made_anew.error());
+            if (*made_anew) return made_anew_(i);
+            confirmed(i, read);
+        });
+}
+
+void EndsWatch::confirmed(InputIndex i, const log::ReadUpTo& read) {
+    context_.failures.worked(Need::ends, i);
+    inputs_[i]->confirm(read);
+}
+
+void EndsWatch::failed(InputIndex i, const core::Error& why) {
+    context_.failures.failed(Need::ends, i, why);
+    asked_ = {};  // again in a second
+}
+
+/// The queries of a fold before it reads: a first read barrier on every input, then every input's
+/// ends, and whether the input is still the partition of which its checkpoint was read. If one
+/// fails, that step is repeated after a pause.
+class Opening {
+public:
+    struct Context {
+        log::EventLog& log;
+        LogClockPublisher& publisher;
+        core::Executor& executor;
+        Failures& failures;
+        std::function<std::optional<core::Checkpoint>(InputIndex)> checkpoint;
+        bool barriers = true;  ///< else only the ends are asked for
+    };
+    /// `retry`: the pauses. `answered` is called once all inputs have their answers.
+    Opening(Inputs& inputs, core::NodeId node, Context context, core::Backoff retry,
+            std::function<void()> answered);
+
+    void begin();
+    /// Asks for the ends once more, since `need` of this input failed after they were known.
+    void ask_again(Need need, InputIndex input, const core::Error& why);
+    /// The fold reads now: the next pause is a short one again.
+    void succeeded() { retry_.worked(); }
+    /// Answers that are under way are void.
+    void cancel() { lifetime_.renew(); }
+
+private:
+    void first_barrier(InputIndex input);
+    void ask_ends();
+    void ask_ends(InputIndex input);
+    void ask_identity(InputIndex input);
+    void answered(InputIndex input);
+    void try_again(Need need, InputIndex input, const core::Error& why, void (Opening::*step)());
+
+    Inputs& inputs_;
+    const core::NodeId node_;
+    const Context context_;
+    const std::function<void()> answered_;
+    core::Backoff retry_;
+    std::size_t answers_missing_ = 0;  ///< of the step under way
+    core::Lifetime lifetime_;
+};
+
+Opening::Opening(Inputs& inputs, core::NodeId node, Context context, core::Backoff retry,
+                 std::function<void()> answered)
+    : inputs_(inputs),
+      node_(std::move(node)),
+      context_(context),
+      answered_(std::move(answered)),
+      retry_(retry),
+      lifetime_(context.executor) {}
+
+/// A first read barrier goes to every input before anything else is asked. Its report has the
+/// log's time there, by which trust in a checkpoint is judged; and a reader that has passed it has
+/// read all records that were there when this fold began.
+void Opening::begin() {
+    if (!context_.barriers) return ask_ends();
+    answers_missing_ = inputs_.size();
+    for (InputIndex i = 0; i < inputs_.size(); ++i) first_barrier(i);
+}
+
+void Opening::first_barrier(InputIndex i) {
+    context_.publisher.publish(inputs_[i]->where(), core::encode(core::BarrierRecord{node_.text}),
+                               lifetime_.guard([this, i](const core::Result<log::Appended>& at) {
+                                   if (!at) {
+                                       try_again(Need::log_time, i, at.error(), &Opening::begin);
+                                       return;
+                                   }
+                                   inputs_[i]->first_barrier(at->offset);
+                                   context_.failures.worked(Need::log_time, i);
+                                   if (--answers_missing_ == 0) ask_ends();
+                               }));
+}
+
+void Opening::ask_ends() {
+    answers_missing_ = inputs_.size();
+    for (InputIndex i = 0; i < inputs_.size(); ++i) ask_ends(i);
+}
+
+void Opening::ask_ends(InputIndex i) {
+    core::ask_while(
+        lifetime_,
+        [&](core::Executor& executor, auto callback) {
+            context_.log.ends(inputs_[i]->where(), executor, std::move(callback));
+        },
+        [this, i](const core::Result<log::Ends>& ends) {
+            if (!ends) {
+                try_again(Need::ends, i, ends.error(), &Opening::ask_ends);
+                return;
+            }
+            inputs_[i]->received_ends(*ends);
+            ask_identity(i);
+        });
+}
+
+/// The records below the checkpoint may be those of another topic that has the same name.
+void Opening::ask_identity(InputIndex i) {
+    inputs_[i]->received_identity(false);
+    const auto kept = context_.checkpoint(i);
+    if (!kept || kept->youngest == core::Timestamp{}) return answered(i);
+    core::ask_while(
+        lifetime_,
+        [&](core::Executor& executor, auto callback) {
+            context_.log.is_made_anew(inputs_[i]->where(), {kept->next, kept->youngest}, executor,
+                                      std::move(callback));
+        },
+        [this, i](const core::Result<bool>& made_anew) {
+            if (!made_anew) {
+                try_again(Need::ends, i, made_anew.error(), &Opening::ask_ends);
+                return;
+            }
+            inputs_[i]->received_identity(*made_anew);
+            answered(i);
+        });
+}
+
+void Opening::answered(InputIndex i) {
+    context_.failures.worked(Need::ends, i);
+    if (--answers_missing_ == 0) answered_();
+}
+
+void Opening::ask_again(Need need, InputIndex input, const core::Error& why) {
+    try_again(need, input, why, &Opening::ask_ends);
+}
+
+/// Every answer that is still under way is void: `step` asks all of it again.
+void Opening::try_again(Need need, InputIndex input, const core::Error& why,
+                        void (Opening::*step)()) {
+    context_.failures.failed(need, input, why);
+    lifetime_.renew();
+    context_.executor.post_after(retry_.pause(),
+                                 lifetime_.guard([this, step] { (this->*step)(); }));
+}
 
 using core::Error;
 using core::Fault;

@@ -5,8 +5,8 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/result.hpp"
-#include "fold/failures.hpp"
 #include "fold/input.hpp"
+#include "fold/progress.hpp"
 #include "fold/state.hpp"
 
 #include <cstddef>

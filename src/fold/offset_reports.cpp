@@ -1,6 +1,6 @@
 #include "fold/offset_reports.hpp"
 
-#include "core/lasting_executor.hpp"
+#include "core/lifetime.hpp"
 
 #include <utility>
 

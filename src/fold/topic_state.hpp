@@ -5,8 +5,8 @@
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "fold/fold.hpp"
-#include "fold/memory_state.hpp"
 #include "fold/progress.hpp"
+#include "fold/state.hpp"
 #include "log/event_log.hpp"
 
 #include <functional>

@@ -11,7 +11,7 @@
 #include "ingest/service.hpp"
 #include "ingest/view/edge_lag.hpp"
 #include "ingest/view/subscription_view.hpp"
-#include "net/admission.hpp"
+#include "net/connection_limiter.hpp"
 #include "net/http/http_server.hpp"
 #include "net/io_loop.hpp"
 #include "records/subscription_gone.hpp"

@@ -7,7 +7,7 @@
 #include "ingest/receipts/receipt_replies.hpp"
 #include "ingest/send/matrix_gateway.hpp"
 #include "log/checked_publisher.hpp"
-#include "net/http/api_document.hpp"
+#include "net/http/http_message.hpp"
 
 #include <algorithm>
 #include <string_view>

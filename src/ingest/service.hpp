@@ -2,7 +2,6 @@
 
 #include "core/executor.hpp"
 #include "core/milestone.hpp"
-#include "core/receipt_tokens.hpp"
 #include "core/tokens.hpp"
 #include "ingest/call/responder.hpp"
 #include "ingest/registration/registration.hpp"

@@ -2,9 +2,9 @@
 
 #include "core/executor.hpp"
 #include "core/ids.hpp"
-#include "core/missing_time.hpp"
 #include "core/record.hpp"
 #include "core/result.hpp"
+#include "core/time_guard.hpp"
 #include "log/topic.hpp"
 
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "log/log_watch.hpp"
 
-#include "core/lasting_executor.hpp"
+#include "core/lifetime.hpp"
 
 #include <memory>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "core/lasting_executor.hpp"
+#include "core/lifetime.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/groups.hpp"
 

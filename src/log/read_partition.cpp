@@ -1,7 +1,7 @@
 #include "log/read_partition.hpp"
 
 #include "core/clock.hpp"
-#include "core/lasting_executor.hpp"
+#include "core/lifetime.hpp"
 #include "log/blocking_executor.hpp"
 
 #include <algorithm>

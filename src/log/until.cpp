@@ -2,7 +2,7 @@
 
 #include "core/backoff.hpp"
 #include "core/contain.hpp"
-#include "core/lasting_executor.hpp"
+#include "core/lifetime.hpp"
 
 #include <memory>
 #include <utility>

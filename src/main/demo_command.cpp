@@ -8,7 +8,7 @@
 #include "core/handle.hpp"
 #include "core/logger.hpp"
 #include "main/commands.hpp"
-#include "tools/api/access.hpp"
+#include "tools/api/api_command.hpp"
 #include "tools/demo/demo.hpp"
 #include "tools/demo/webhook_demo.hpp"
 

@@ -1,5 +1,5 @@
 #include "app/command_line.hpp"
-#include "app/config/config_command.hpp"
+#include "app/config/config_text.hpp"
 #include "app/exit_codes.hpp"
 #include "app/process/process.hpp"
 #include "core/setup_error.hpp"

@@ -1,5 +1,5 @@
 #include "app/client_options.hpp"
-#include "app/command/own_command.hpp"
+#include "app/command/output.hpp"
 #include "app/command_line.hpp"
 #include "app/roles/roles.hpp"
 #include "main/commands.hpp"

@@ -7,9 +7,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <future>
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <utility>  // Boost 1.74's awaitable.hpp needs it and does not include it
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -161,6 +163,33 @@ void Watch::wait(Event event, std::function<void()> ready) {
 
 Descriptor Watch::release() {
     return Descriptor{impl_->stream.is_open() ? impl_->stream.release() : -1};
+}
+
+LoopThread::LoopThread(std::string name, const core::Clock& clock)
+    : name_(std::move(name)), clock_(clock), last_turn_(turns_.mono()) {}
+
+void LoopThread::start(std::function<void()> body) {
+    thread_ = std::thread{[this, body = std::move(body)] {
+        beat();
+        body ? body() : run();
+    }};
+}
+
+void LoopThread::stop() {
+    loop_.stop();
+    if (thread_.joinable()) thread_.join();
+}
+
+void LoopThread::run_there(const std::function<void()>& task) {
+    std::packaged_task<void()> packaged{task};
+    auto done = packaged.get_future();
+    loop_.post([&packaged] { packaged(); });
+    done.get();
+}
+
+void LoopThread::beat() {
+    last_turn_ = turns_.mono();
+    loop_.post_after(kTick, [this] { beat(); });
 }
 
 }  // namespace beckon::net

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/by_enum.hpp"
+#include "core/enum_names.hpp"
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 #include "ops/mounts.hpp"
 
 #include "core/percent.hpp"
-#include "net/http/query.hpp"
+#include "net/http/http_message.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include "core/contain.hpp"
 #include "core/json_text.hpp"
-#include "net/http/query.hpp"
+#include "net/http/http_message.hpp"
 #include "ops/metric_names.hpp"
 
 #include <optional>

@@ -3,8 +3,8 @@
 #include "core/enum_names.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
-#include "core/receipt_tokens.hpp"
 #include "core/record.hpp"
+#include "core/tokens.hpp"
 #include "records/message.hpp"
 #include "records/own_event.hpp"
 

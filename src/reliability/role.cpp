@@ -2,10 +2,10 @@
 
 #include "cluster/cluster.hpp"
 #include "fold/restored.hpp"
-#include "net/loop_thread.hpp"
+#include "net/io_loop.hpp"
 #include "ops/metric_names.hpp"
 #include "reliability/home/milestone_home.hpp"
-#include "reliability/home/milestone_store.hpp"
+#include "reliability/home/partition_rows.hpp"
 #include "reliability/home/report_maker.hpp"
 #include "reliability/totals/totals_view.hpp"
 

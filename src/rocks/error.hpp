@@ -4,9 +4,13 @@
 
 #include <string_view>
 
+#include <rocksdb/slice.h>
 #include <rocksdb/status.h>
 
 namespace beckon::rocks {
+
+inline rocksdb::Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+inline std::string_view view(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
 
 /// RocksDB's status as our Error; `what` names the operation and the path. Callers treat these
 /// faults differently:

@@ -1,24 +1,100 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "rocks/memory.hpp"
 #include "store/partition_store.hpp"
-#include "store/waiting_count.hpp"
+#include "store/rows/row_key.hpp"
+#include "store/types.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
-
-namespace rocksdb {
-class Env;
-}  // namespace rocksdb
 
 /// The edge's state (docs/design.md#the-store): a fold of `notifications` and `subscriptions`, in
 /// one RocksDB per process. Each partition belongs to one owner thread, which folds through its
 /// PartitionStore.
+
+namespace beckon::store {
+
+/// Kind and version of an edge store's rows (schema.hpp), and the layout of its message families.
+/// Count up with every change that an older build would read wrongly: such a store is set aside and
+/// rebuilt.
+std::string_view format_of(Rotation rotation);
+
+/// How the store in a directory that no process has open is laid out. Any thread. Errors, each with
+/// the path: corrupt (damaged, or not a store that this build reads), unavailable.
+core::Result<Rotation> stored_rotation(const std::filesystem::path& directory);
+
+}  // namespace beckon::store
+
+namespace rocksdb {
+
+class Iterator;
+
+}  // namespace rocksdb
+
+namespace beckon::store {
+
+class Database;
+class Months;
+struct KeyRow;
+
+/// Counts the messages that wait in one partition by walking its rows of `keys`, a piece at a time,
+/// beside the fold that changes them: the sum is right for rows that did not change meanwhile. It
+/// writes nothing. It sees only committed rows, so messages that have waited for longer than some
+/// 100 ms.
+///
+/// One thread at a time, but not a shard's: a piece reads from the disk. The store outlives it.
+class WaitingCount {
+public:
+    /// Messages that expire by `now` do not count.
+    WaitingCount(Database& database, const Months& months, core::Partition partition,
+                 core::Timestamp now);
+
+    /// Walks up to `rows_max` rows, including deleted ones that are not compacted yet, of which it
+    /// may step over as many again. True once it has seen all. Errors: corrupt, unavailable.
+    core::Result<bool> step(std::size_t rows_max);
+
+    /// So far.
+    std::uint64_t messages() const { return messages_; }
+    /// When the log took the oldest of them; nullopt if none waits, or if it has gone meanwhile.
+    /// Only after step() returned true. Errors: corrupt, unavailable.
+    core::Result<std::optional<core::Timestamp>> oldest() const;
+
+private:
+    struct Oldest {
+        core::Uaid uaid;
+        MessageOrder order;
+        core::Timestamp expiry;
+    };
+    core::Result<bool> go_on_behind_deleted(rocksdb::Iterator& row);
+    void count_row(std::string_view row_key, const KeyRow& row);
+
+    Database& database_;
+    const Months& months_;
+    const core::Partition partition_;
+    const core::Timestamp now_;
+    std::string next_;  ///< the key to go on with
+    std::uint64_t messages_ = 0;
+    std::optional<Oldest> oldest_;
+};
+
+}  // namespace beckon::store
+
+namespace rocksdb {
+
+class Env;
+
+}  // namespace rocksdb
+
 namespace beckon::store {
 
 struct EdgeStoreOptions {

@@ -2,7 +2,6 @@
 
 #include "rocks/error.hpp"
 #include "store/database.hpp"
-#include "store/open_stores_list.hpp"
 
 #include <cstdint>
 #include <limits>

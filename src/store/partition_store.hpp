@@ -5,7 +5,6 @@
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "records/events.hpp"
-#include "store/channel_limit.hpp"
 #include "store/rows/receipt_row.hpp"
 #include "store/types.hpp"
 

@@ -7,7 +7,6 @@
 #include "records/client_gone.hpp"
 #include "records/events.hpp"
 #include "rocks/memory.hpp"
-#include "store/channel_limit.hpp"
 #include "store/types.hpp"
 
 #include <filesystem>

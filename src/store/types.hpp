@@ -6,6 +6,7 @@
 #include "records/events.hpp"
 #include "records/expiry.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,27 @@
 #include <vector>
 
 /// The types of the stores' rows and results, which all other files of this folder use.
+
 namespace beckon::store {
+
+/// The rows of a client's channels.
+struct ChannelCount {
+    std::size_t living = 0;
+    std::size_t rows = 0;  ///< those of removed channels included, which are remembered for a day
+};
+
+/// How many channels a client may have, and how many more it may have removed within a day: whoever
+/// counts its channels or removes it reads all their rows.
+struct ChannelLimit {
+    std::size_t channels_max = 1'000;
+
+    std::size_t rows_max() const { return 2 * channels_max; }
+    /// How many may be added to those.
+    std::size_t left(const ChannelCount& count) const {
+        return std::min(channels_max - std::min(channels_max, count.living),
+                        rows_max() - std::min(rows_max(), count.rows));
+    }
+};
 
 /// A waiting message, as a drain passes it on; views end with the call.
 struct MessageView {

@@ -1,6 +1,5 @@
 #include "core/enum_names.hpp"
 
-#include "core/by_enum.hpp"
 #include "core/result.hpp"
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 #include "core/tokens.hpp"
 
 #include "core/base64url.hpp"
-#include "core/receipt_tokens.hpp"
 
 #include <numeric>
 #include <set>

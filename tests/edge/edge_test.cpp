@@ -1,7 +1,7 @@
 #include "edge/edge.hpp"
 
 #include "edge/installation.hpp"
-#include "edge/switchboard/new_uaid.hpp"
+#include "edge/switchboard/switchboard.hpp"
 #include "support/faulty_disk.hpp"
 #include "support/ws_client.hpp"
 

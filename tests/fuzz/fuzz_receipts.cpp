@@ -1,7 +1,7 @@
 // Requests that ask for receipts and poll for them: headers and queries of a sender are understood
 // or refused, and no token opens that was not sealed here. In the input "$R" is a receipt of this
 // installation.
-#include "core/receipt_tokens.hpp"
+#include "core/tokens.hpp"
 #include "fuzz/conversation.hpp"
 #include "ingest/api/router.hpp"
 #include "ingest/receipts/prefer.hpp"

@@ -2,8 +2,7 @@
 // JSON, and a secret that was not made here opens nothing.
 #include "fuzz/conversation.hpp"
 #include "ingest/api/router.hpp"
-#include "ingest/registration/registration_body.hpp"
-#include "ingest/registration/registration_secret.hpp"
+#include "ingest/registration/registration.hpp"
 
 #include <cstddef>
 #include <cstdint>

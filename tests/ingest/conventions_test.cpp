@@ -1,5 +1,5 @@
 #include "ingest/ingest_world.hpp"
-#include "ingest/registration/registration_secret.hpp"
+#include "ingest/registration/registration.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #include "core/log_names.hpp"
 #include "ingest/call/refused_sends.hpp"
 #include "ingest/ingest_world.hpp"
-#include "ingest/registration/registration_secret.hpp"
+#include "ingest/registration/registration.hpp"
 #include "support/captured_output.hpp"
 
 #include <catch2/catch.hpp>

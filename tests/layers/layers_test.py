@@ -113,7 +113,7 @@ MODULES = {
     "reliability/tracking": {"reliability/history/", "reliability/totals/"},
     "store/rows": {"store/types.hpp"},
     "store/tables": {"store/types.hpp", "store/database.hpp", "store/rows/"},
-    "store/folds": {"store/types.hpp", "store/channel_limit.hpp", "store/database.hpp",
+    "store/folds": {"store/types.hpp", "store/types.hpp", "store/database.hpp",
                     "store/partition_store.hpp", "store/rows/",
                     "store/tables/"},
     "console/canary": {"console/web/live_pages.hpp"},
@@ -163,7 +163,7 @@ JSON_TEXT = "core/json_text.cpp"
 PRINTS_JSON = re.compile(r"(\.|->)\s*dump\s*\(")
 PARSES_JSON = re.compile(r"[Jj]son::parse\s*\(")
 # Files that parse pieces of JSON themselves, or that are called during a parse.
-OTHER_PARSERS = {"core/json_parts.cpp", "ingest/registration/registration_body.cpp"}
+OTHER_PARSERS = {"core/json_parts.cpp", "ingest/registration/registration.cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 SYSTEM = re.compile(r"^(sys/|netinet/|arpa/|net/|linux/)?[a-z_0-9]+(\.h)?$")
 

@@ -1,7 +1,7 @@
 #include "net/listener.hpp"
 
 #include "core/descriptors.hpp"
-#include "net/own_descriptors.hpp"
+#include "net/descriptor.hpp"
 
 #include <cerrno>
 #include <utility>

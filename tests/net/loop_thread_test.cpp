@@ -1,5 +1,4 @@
-#include "net/loop_thread.hpp"
-
+#include "net/io_loop.hpp"
 #include "ops/loop_watch.hpp"
 
 #include <atomic>

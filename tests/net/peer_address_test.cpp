@@ -1,6 +1,6 @@
 #include "net/peer_address.hpp"
 
-#include "net/admission.hpp"
+#include "net/connection_limiter.hpp"
 #include "net/rate_limiter.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,5 @@
 #include "records/receipt.hpp"
 
-#include "core/receipt_tokens.hpp"
 #include "core/tokens.hpp"
 #include "records/events.hpp"
 #include "records/subscription_gone.hpp"

@@ -16,7 +16,7 @@
 #include "records/receipt.hpp"
 #include "records/subscription_gone.hpp"
 #include "reliability/history/milestone_codec.hpp"
-#include "reliability/totals/totals_codec.hpp"
+#include "reliability/totals/totals.hpp"
 #include "retry/event/event.hpp"
 #include "retry/webhook/webhook.hpp"
 #include "retry/webhook/webhooks_changed.hpp"

@@ -1,7 +1,7 @@
 #include "sim/sim_edge.hpp"
 
 #include "edge/edge_metrics.hpp"
-#include "edge/switchboard/new_uaid.hpp"
+#include "edge/switchboard/switchboard.hpp"
 
 #include <algorithm>
 #include <set>

@@ -2,7 +2,6 @@
 
 #include "core/clock.hpp"
 #include "edge/link/link_connection.hpp"
-#include "edge/link/link_outbox.hpp"
 #include "edge/link/links.hpp"
 #include "edge/switchboard/messages.hpp"
 #include "sim/sim_network.hpp"

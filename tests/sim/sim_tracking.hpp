@@ -3,9 +3,9 @@
 #include "cluster/cluster.hpp"
 #include "log/event_log.hpp"
 #include "reliability/home/milestone_home.hpp"
-#include "reliability/home/milestone_store.hpp"
+#include "reliability/home/partition_rows.hpp"
 #include "reliability/tracking/milestone_queue.hpp"
-#include "reliability/tracking/milestone_writer.hpp"
+#include "reliability/tracking/tracking.hpp"
 #include "sim/process_life.hpp"
 #include "support/test_executor.hpp"
 

@@ -1,5 +1,5 @@
 // What the threads of a database do for those that answer somebody.
-#include "rocks/background_yield.hpp"
+#include "rocks/options.hpp"
 
 #include <memory>
 #include <thread>

@@ -1,5 +1,5 @@
 // Rows that compaction may remove when the clocks of the two log topics' leaders differ, or step.
-#include "rocks/slice.hpp"
+#include "rocks/error.hpp"
 #include "store/edge_fixture.hpp"
 #include "store/rows/expiry_filter.hpp"
 #include "store/rows/schema.hpp"

@@ -2,7 +2,7 @@
 // runs it for the times that it prints.
 #include "store/edge_fixture.hpp"
 #include "store/edge_store.hpp"
-#include "store/rows/month.hpp"
+#include "store/rows/schema.hpp"
 #include "store/rows_touched.hpp"
 
 #include <chrono>

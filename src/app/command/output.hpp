@@ -3,12 +3,20 @@
 #include "core/result.hpp"
 
 #include <atomic>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <thread>
 
 namespace beckon::app {
+
+/// The command that runs `binary` again, as a person in `directory` types it: its name where the
+/// search path `path` (PATH) finds it first, else its path, relative where it is below `directory`.
+std::string command_for(const std::filesystem::path& binary, const std::filesystem::path& directory,
+                        std::string_view path);
+/// The command for this process's binary, in its working directory.
+std::string own_command();
 
 // Texts of others stand in what commands print, so all of it passes through core::terminal_text().
 

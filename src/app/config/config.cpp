@@ -1,6 +1,6 @@
 #include "app/config/config.hpp"
 
-#include "app/config/origin_setting.hpp"
+#include "app/config/setting.hpp"
 #include "fetch/url.hpp"
 
 namespace beckon::app {

@@ -1,7 +1,7 @@
 #include "app/config/config_faults.hpp"
 
-#include "app/config/origin_setting.hpp"
-#include "console/canary/canary_edges.hpp"
+#include "app/config/setting.hpp"
+#include "console/canary/canary.hpp"
 #include "core/authority.hpp"
 #include "ingest/endpoint.hpp"
 #include "net/http/caller.hpp"

@@ -14,6 +14,7 @@
 /// One option of the configuration: its name in the file (`edge.port`), hence its flag
 /// (`--edge-port`) and environment variable (`BECKON_EDGE_PORT`), its text form and its help. The
 /// reference in docs/configuration.md is generated from these.
+
 namespace beckon::app {
 
 struct Setting {
@@ -96,5 +97,14 @@ Setting duration_setting(std::string name, D& target, D least, D most, std::stri
         [&target](milliseconds value) { target = duration_cast<D>(value); },
         [&target] { return duration_cast<milliseconds>(target); }, std::move(help));
 }
+
+/// The one text of an origin (RFC 6454 section 6.1): lower case, without a slash at its end and
+/// without its scheme's own port. Errors (invalid) name the fault: no http or https URL, a path, a
+/// query, a name outside of ASCII (DNS and senders have its xn-- form), an address that cannot be
+/// connected to.
+core::Result<std::string> normalized_origin(std::string_view text);
+
+/// An origin as `https://push.example.org`, kept as normalized_origin() has it; empty: none.
+Setting origin_setting(std::string name, std::string& target, std::string help);
 
 }  // namespace beckon::app

@@ -33,7 +33,7 @@
 #include "log/control.hpp"
 #include "log/log_watch.hpp"
 #include "log/topics_admin.hpp"
-#include "net/loop_thread.hpp"
+#include "net/io_loop.hpp"
 #include "ops/metric_names.hpp"
 #include "ops/ops_server.hpp"
 #include "reliability/role.hpp"

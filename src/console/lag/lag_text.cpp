@@ -1,6 +1,6 @@
 #include "console/lag/lag_text.hpp"
 
-#include "core/by_enum.hpp"
+#include "core/enum_names.hpp"
 #include "core/json_text.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "console/overview/facts.hpp"
-#include "core/by_enum.hpp"
 #include "core/clock.hpp"
+#include "core/enum_names.hpp"
 
 #include <cstddef>
 #include <cstdint>

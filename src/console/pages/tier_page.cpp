@@ -1,7 +1,7 @@
 #include "console/pages/tier_page.hpp"
 
 #include "core/json_text.hpp"
-#include "core/lasting_executor.hpp"
+#include "core/lifetime.hpp"
 #include "log/read_partition.hpp"
 
 #include <algorithm>

@@ -1,14 +1,22 @@
 #pragma once
 
+#include "core/key_ring.hpp"
 #include "edge/protocol/broadcasts.hpp"
 #include "fold/fold.hpp"
-#include "fold/memory_state.hpp"
+#include "fold/state.hpp"
 #include "records/broadcast.hpp"
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 
 namespace beckon::edge {
+
+/// Its bearer may change broadcasts at the ops port of a process with this key ring. Made from the
+/// oldest key, so that nothing needs to be stored; one of a newer key of the ring is as good.
+std::string broadcast_token(const core::KeyRing& keys);
+bool is_broadcast_token(const core::KeyRing& keys, std::string_view token);
 
 /// The broadcasts of an installation: a fold of `broadcasts` in memory, and the way to change them.
 /// Everything happens on the thread of the executor, construction and destruction too.

@@ -1,9 +1,12 @@
 #include "edge/broadcast/broadcast_poller.hpp"
 
-#include "edge/broadcast/broadcast_page.hpp"
+#include "core/json_text.hpp"
+#include "fetch/transfer.hpp"
 
+#include <chrono>
 #include <utility>
 
+#include <nlohmann/json.hpp>
 #include <pthread.h>
 
 namespace beckon::edge {
@@ -38,6 +41,64 @@ void BroadcastPoller::run(const std::stop_token& stop) {
         changed_.wait_for(lock, stop, options_.interval, [this] { return !enabled_; });
         if (stop.stop_requested()) return;
     }
+}
+
+using core::Fault;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::chrono::seconds kFetchTimeout{5};
+constexpr long kRedirectsMax = 5;
+constexpr std::size_t kPageBytesMax = 1U << 20;
+
+int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) noexcept {
+    return static_cast<const std::stop_token*>(user)->stop_requested() ? 1 : 0;
+}
+
+tl::unexpected<core::Error> invalid(std::string why) {
+    return core::fail(Fault::invalid, std::move(why));
+}
+
+}  // namespace
+
+core::Result<std::vector<BroadcastSet>> parse_broadcasts(std::string_view body) {
+    const auto page = core::parse_json(body);
+    if (!page.is_object() || !page.contains("broadcasts") || !page["broadcasts"].is_object()) {
+        return invalid(R"(the page is not {"broadcasts": {id: version}} in JSON)");
+    }
+    std::vector<BroadcastSet> out;
+    for (const auto& [id, version] : page["broadcasts"].items()) {
+        if (!version.is_string())
+            return invalid("the version of broadcast '" + id + "' is no text");
+        BroadcastSet broadcast{.id = id, .version = version.get<std::string>()};
+        if (const auto good = check(broadcast); !good) return core::fail(good.error());
+        out.push_back(std::move(broadcast));
+    }
+    if (out.size() > kBroadcastsMax) {
+        return invalid("the page has " + std::to_string(out.size()) + " broadcasts; " +
+                       std::to_string(kBroadcastsMax) + " are allowed");
+    }
+    return out;
+}
+
+core::Result<std::string> fetch_page(const std::string& url, const std::stop_token& stop) {
+    const auto curl = fetch::make_easy();
+    curl_easy_setopt(curl.get(), CURLOPT_FOLLOWLOCATION, 1L);
+    curl_easy_setopt(curl.get(), CURLOPT_MAXREDIRS, kRedirectsMax);
+    curl_easy_setopt(curl.get(), CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl.get(), CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(curl.get(), CURLOPT_XFERINFODATA, &stop);
+    auto answer =
+        fetch::Transfer{curl.get(),
+                        {.url = url, .timeout = kFetchTimeout, .body_bytes_max = kPageBytesMax}}
+            .perform();
+    if (!answer) return core::fail(answer.error());
+    if (answer->status / 100 != 2) {
+        return core::fail(Fault::unavailable,
+                          "the answer has status " + std::to_string(answer->status));
+    }
+    return std::move(answer->body);
 }
 
 }  // namespace beckon::edge

@@ -4,7 +4,6 @@
 #include "core/ids.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/delivery/delivery.hpp"
-#include "edge/home/delivery/delivery_times.hpp"
 #include "edge/home/delivery/outcomes.hpp"
 #include "edge/home/delivery/tombstone_outbox.hpp"
 #include "edge/home/leadership.hpp"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "edge/loop/loop.hpp"
 #include "edge/switchboard/messages.hpp"
@@ -11,6 +12,10 @@
 #include <vector>
 
 namespace beckon::edge {
+
+/// A random UUIDv4 that hashes to `partition` of `partitions`: a client without a UAID gets one
+/// whose home is near (docs/design.md#shards). Takes about `partitions` hashes of 50 ns.
+core::Uaid new_uaid_in(core::Partition partition, core::Partition partitions);
 
 /// The way between fronts and homes (docs/design.md#shards). Partition p lives on shard p mod N of
 /// its node. On the same shard a message from a front waits for the end of the loop's turn, so that

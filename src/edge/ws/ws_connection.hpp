@@ -1,20 +1,89 @@
 #pragma once
 
+#include "core/clock.hpp"
+#include "core/largest_holder.hpp"
 #include "edge/front/sockets.hpp"
 #include "edge/loop/timing_wheel.hpp"
 #include "net/peer_address.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <deque>
 #include <list>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 struct lws;
 
 namespace beckon::edge {
+
+/// Notices that connections end again and again at the same age, which no client does by itself: a
+/// proxy or a firewall ends them (nginx after 60 s without a byte). One thread.
+class CutWatch {
+public:
+    /// If kSame of the last kSamples lost connections had the same age within a second, a timer has
+    /// cut them.
+    static constexpr std::size_t kSamples = 40;
+    static constexpr std::size_t kSame = 30;
+    /// Younger ones end for many reasons.
+    static constexpr core::Duration kYoungest = std::chrono::seconds{5};
+    static constexpr core::Duration kLogAgain = std::chrono::hours{1};
+
+    /// A connection was lost at this age. The age in question if it is time for a warning.
+    std::optional<std::chrono::seconds> lost(core::Duration age, core::MonoTime now) {
+        ages_[next_++ % kSamples] = age;
+        if (next_ < kSamples || age < kYoungest || (logged_ && now - *logged_ < kLogAgain))
+            return {};
+        const auto same = std::count_if(ages_.begin(), ages_.end(), [&](core::Duration other) {
+            return std::chrono::abs(other - age) <= std::chrono::seconds{1};
+        });
+        if (same < static_cast<std::ptrdiff_t>(kSame)) return {};
+        logged_ = now;
+        return std::chrono::round<std::chrono::seconds>(age);
+    }
+
+private:
+    std::array<core::Duration, kSamples> ages_{};
+    std::size_t next_ = 0;
+    std::optional<core::MonoTime> logged_;
+};
+
+struct Connection;
+
+/// The memory that the connections of a shard hold: frames that are not sent yet, and pieces of
+/// messages that are not complete. Where it is more than the bound, the connection with the most is
+/// to end, among those of the address that holds the most: nobody ends a client of an address that
+/// holds less than its own. One thread.
+class HeldMemory {
+public:
+    explicit HeldMemory(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+    void add(const net::PeerAddress& address, Connection& connection, std::size_t bytes) {
+        addresses_.add(address, bytes);
+        by_address_[address].add(&connection, bytes);
+    }
+    void remove(const net::PeerAddress& address, Connection& connection, std::size_t bytes) {
+        addresses_.remove(address, bytes);
+        const auto at = by_address_.find(address);
+        at->second.remove(&connection, bytes);
+        if (at->second.total() == 0) by_address_.erase(at);
+    }
+    /// Null: all connections together are within the bound.
+    Connection* excess() const {
+        if (addresses_.total() <= bytes_max_) return nullptr;
+        return by_address_.at(addresses_.largest()).largest();
+    }
+    std::size_t total() const { return addresses_.total(); }
+
+private:
+    const std::size_t bytes_max_;
+    core::LargestHolder<net::PeerAddress> addresses_;
+    std::map<net::PeerAddress, core::LargestHolder<Connection*>> by_address_;
+};
 
 /// The frames that wait to be written to one client. Idle it owns no memory, and one frame at a
 /// time costs no allocation of its own.

@@ -5,7 +5,7 @@
 #include "edge/loop/acceptor.hpp"
 #include "edge/loop/shard_loop.hpp"
 #include "edge/ws/monitor_routes.hpp"
-#include "net/admission.hpp"
+#include "net/connection_limiter.hpp"
 #include "net/descriptor.hpp"
 #include "net/peer_address.hpp"
 #include "net/proxy_header.hpp"

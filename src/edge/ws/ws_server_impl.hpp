@@ -1,11 +1,8 @@
 #pragma once
 
 #include "core/handle.hpp"
-#include "edge/ws/cut_watch.hpp"
 #include "edge/ws/handshake.hpp"
-#include "edge/ws/held_memory.hpp"
 #include "edge/ws/proxy_intake.hpp"
-#include "edge/ws/read_watch.hpp"
 #include "edge/ws/ws_connection.hpp"
 #include "edge/ws/ws_server.hpp"
 
@@ -27,9 +24,9 @@ namespace beckon::edge {
 /// instead of 5.3.
 inline constexpr std::size_t kReadBytes = 1'024;
 
-/// The inside of a WsServer, over five files: ws_server.cpp (life, routing of lws's callbacks),
-/// ws_head.cpp (heads before lws reads them), ws_upgrade.cpp (HTTP until the upgrade),
-/// ws_stream.cpp (frames, closes, deadlines), ws_fairness.cpp (whose frames are served when).
+/// The inside of a WsServer, over three files: ws_server.cpp (life, routing of lws's
+/// callbacks), ws_upgrade.cpp (heads before lws reads them, HTTP until the upgrade), ws_stream.cpp
+/// (frames, closes, deadlines, whose frames are served when).
 struct WsServer::Impl {
     Impl(WsServerOptions o, ShardLoop& l, net::Admission& a, WsServerMetrics m,
          std::function<MonitorStatus()> mon)

@@ -9,7 +9,7 @@
 #include "ingest/metrics/ingest_metrics.hpp"
 #include "ingest/receipts/receipt_polls.hpp"
 #include "ingest/vapid/es256.hpp"
-#include "ingest/vapid/failed_checks.hpp"
+#include "ingest/vapid/vapid.hpp"
 #include "ingest/view/edge_lag.hpp"
 #include "ingest/view/subscription_view.hpp"
 #include "log/log_watch.hpp"

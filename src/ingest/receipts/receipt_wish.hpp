@@ -1,6 +1,5 @@
 #pragma once
 
-#include "core/receipt_tokens.hpp"
 #include "core/tokens.hpp"
 #include "ingest/api/errors.hpp"
 #include "ingest/api/http.hpp"

@@ -3,7 +3,6 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/milestone.hpp"
-#include "core/receipt_tokens.hpp"
 #include "core/tokens.hpp"
 #include "ingest/call/responder.hpp"
 #include "ingest/send/send_message.hpp"

@@ -5,16 +5,117 @@
 #include "ingest/api/errors.hpp"
 #include "ingest/api/http.hpp"
 #include "ingest/vapid/es256.hpp"
-#include "ingest/vapid/vapid_cache.hpp"
+#include "net/peer_address.hpp"
+#include "net/rate_limiter.hpp"
 
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 /// VAPID (RFC 8292 and its predecessor) as docs/protocol/http-api.md#authorization-and-vapid has
 /// it.
+
 namespace beckon::ingest {
+
+/// Limits VAPID checks that cost a signature verification and fail. Tokens that are refused before
+/// their signature is checked (expired, for another audience) do not count, and the limit does not
+/// apply to tokens that were verified before. Thread-safe.
+class FailedChecks {
+public:
+    /// The peer against whom a failure counts.
+    struct Origin {
+        net::PeerAddress client;  ///< behind trusted proxies: the client's
+        /// The client that the peer claims to forward, if the peer looks like a proxy that the
+        /// configuration does not name (docs/configuration.md, endpoint.trusted_proxies).
+        std::optional<net::PeerAddress> claimed;
+    };
+
+    /// Each client behind an unnamed proxy has its own count, so that none stops the others.
+    /// Together they have so many times the limit, so that a peer that invents clients is stopped
+    /// all the same.
+    static constexpr std::size_t kClaimedClients = 20;
+
+    /// 0: no limit.
+    explicit FailedChecks(std::size_t per_minute);
+
+    /// nullopt: another check is allowed. Otherwise the time until the next one is.
+    std::optional<std::chrono::seconds> wait(const Origin& origin, core::MonoTime now) const;
+    /// Counts a failure.
+    void add(const Origin& origin, core::MonoTime now);
+
+private:
+    net::RateLimiter clients_;
+    net::RateLimiter unnamed_proxies_;
+};
+
+/// Verified (token, key) pairs, by a SHA-256 over both. The caller checks time on every use. One
+/// thread.
+///
+/// Bounded, in two segments, each in order of its last use: a pair is new until it is found for the
+/// first time, and proven from then on. New pairs make space first. Every client can make keys and
+/// sign tokens with them, so the pairs of a flood, each used once, evict each other and no pair of
+/// a sender that comes again.
+class VapidCache {
+public:
+    using Digest = std::array<std::uint8_t, 32>;
+
+    struct Verified {
+        std::int64_t exp_s = 0;
+        Digest key_sha256{};
+    };
+
+    explicit VapidCache(std::size_t entries_max)
+        : entries_max_(entries_max), proven_max_(entries_max - entries_max / 5) {}
+
+    std::optional<Verified> find(const Digest& digest);
+    void put(const Digest& digest, const Verified& verified);
+    void erase(const Digest& digest);
+    std::size_t size() const { return index_.size(); }
+
+private:
+    static constexpr std::uint32_t kNone = 0xffffffff;
+    struct Hash {
+        std::size_t operator()(const Digest& digest) const noexcept {
+            std::size_t h;
+            std::memcpy(&h, digest.data(), sizeof h);  // a digest is uniform already
+            return h;
+        }
+    };
+    enum Segment : std::uint8_t { kNew, kProven };
+    struct Entry {
+        Digest digest;
+        Verified verified;
+        std::uint32_t newer = kNone;
+        std::uint32_t older = kNone;
+        Segment segment = kNew;
+    };
+    struct List {
+        std::uint32_t newest = kNone;
+        std::uint32_t oldest = kNone;
+        std::size_t size = 0;
+    };
+
+    List& list_of(std::uint32_t at) { return lists_[entries_[at].segment]; }
+    void unlink(std::uint32_t at);
+    void push_newest(std::uint32_t at, Segment segment);
+    void make_capacity();
+    std::uint32_t free_slot();
+
+    const std::size_t entries_max_;
+    const std::size_t proven_max_;
+    std::unordered_map<Digest, std::uint32_t, Hash> index_;
+    std::vector<Entry> entries_;  ///< grows to entries_max_, slots are reused
+    std::vector<std::uint32_t> free_;
+    std::array<List, 2> lists_;
+};
 
 /// The credentials of `Authorization` (and `Crypto-Key`), not yet verified. Views into the request,
 /// except that blanks within the header are removed into `storage`.

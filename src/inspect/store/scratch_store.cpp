@@ -1,6 +1,6 @@
 #include "inspect/store/scratch_store.hpp"
 
-#include "store/edge_format.hpp"
+#include "store/edge_store.hpp"
 
 #include <cstdlib>
 #include <system_error>

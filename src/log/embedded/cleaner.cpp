@@ -2,7 +2,7 @@
 
 #include "core/logger.hpp"
 #include "core/time_guard.hpp"
-#include "log/embedded/meta_keys.hpp"
+#include "log/embedded/storage.hpp"
 #include "log/topics_admin.hpp"
 
 #include <algorithm>

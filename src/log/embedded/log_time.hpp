@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/missing_time.hpp"
+#include "core/time_guard.hpp"
 
 #include <cstddef>
 #include <functional>

@@ -9,7 +9,6 @@
 #include "rocks/directory.hpp"
 #include "rocks/error.hpp"
 #include "rocks/options.hpp"
-#include "rocks/slice.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -1,7 +1,7 @@
 #include "log/embedded/writer.hpp"
 
 #include "core/logger.hpp"
-#include "log/embedded/meta_keys.hpp"
+#include "log/embedded/storage.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,10 +1,11 @@
 #include "log/kafka/group_offsets.hpp"
 
-#include "log/kafka/closing.hpp"
 #include "log/kafka/handles.hpp"
 #include "log/kafka/report.hpp"
 
 #include <chrono>
+#include <future>
+#include <thread>
 #include <utility>
 
 namespace beckon::log::kafka {
@@ -120,6 +121,23 @@ core::Result<std::vector<GroupOffset>> GroupOffsets::committed(
         if (one.offset >= 0) found.push_back({partitions[i], one.offset});
     }
     return found;
+}
+
+namespace {
+
+constexpr std::chrono::milliseconds kCloseMax{200};
+
+}  // namespace
+
+void close_soon(std::vector<ClientHandle> clients, std::shared_ptr<KafkaEvents> events) {
+    std::promise<void> closed;
+    const auto end = closed.get_future();
+    std::thread{[clients = std::move(clients), events = std::move(events),
+                 closed = std::move(closed)]() mutable {
+        clients.clear();
+        closed.set_value();
+    }}.detach();
+    end.wait_for(kCloseMax);
 }
 
 }  // namespace beckon::log::kafka

@@ -3,6 +3,8 @@
 #include "core/result.hpp"
 #include "log/event_log.hpp"
 #include "log/kafka/client_conf.hpp"
+#include "log/kafka/handles.hpp"
+#include "log/kafka/kafka_events.hpp"
 #include "log/kafka/worker.hpp"
 
 #include <cstddef>
@@ -15,6 +17,11 @@
 #include <librdkafka/rdkafka.h>
 
 namespace beckon::log::kafka {
+
+/// Destroys consumers that are in no group. librdkafka does so only when their requests have an
+/// answer, and a broker that hangs gives none for a minute: after a moment it goes on without the
+/// caller. `events`: the KafkaEvents of the clients.
+void close_soon(std::vector<ClientHandle> clients, std::shared_ptr<KafkaEvents> events);
 
 /// Committed offsets of named groups, asked and set on a thread of their own (`log-groups`), so
 /// that a coordinator that is away delays no other query. Each group has a consumer here that

@@ -1,10 +1,9 @@
 #include "log/groups.hpp"
 #include "log/kafka/assignment.hpp"
 #include "log/kafka/client_conf.hpp"
-#include "log/kafka/closing.hpp"
+#include "log/kafka/group_offsets.hpp"
 #include "log/kafka/handles.hpp"
 #include "log/kafka/kafka_events.hpp"
-#include "log/kafka/leaders.hpp"
 #include "log/kafka/metadata.hpp"
 #include "log/kafka/report.hpp"
 

@@ -1,15 +1,15 @@
 #include "log/kafka/kafka_log.hpp"
 
 #include "log/clock_ahead.hpp"
-#include "log/kafka/ends.hpp"
 #include "log/kafka/group_offsets.hpp"
 #include "log/kafka/kafka_events.hpp"
 #include "log/kafka/member.hpp"
+#include "log/kafka/metadata.hpp"
 #include "log/kafka/producer.hpp"
-#include "log/kafka/query_thread.hpp"
 #include "log/kafka/reader.hpp"
 #include "log/kafka/reader_clients.hpp"
 #include "log/kafka/report.hpp"
+#include "log/kafka/worker.hpp"
 
 #include <mutex>
 #include <utility>

@@ -3,12 +3,13 @@
 #include "core/contain.hpp"
 #include "core/decimal.hpp"
 #include "core/logger.hpp"
-#include "log/kafka/priority.hpp"
 #include "log/kafka/report.hpp"
+#include "log/kafka/worker.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
+#include <utility>
 
 #include <pthread.h>
 
@@ -380,6 +381,30 @@ void Producer::finish() {
     serve_until_empty(kFinish);
     rd_kafka_purge(current_->handle.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     serve_until_empty(kPurge);
+}
+
+void AnswerRoute::answer(AppendDone done, core::Result<Appended> result) {
+    bool first = false;
+    {
+        const std::scoped_lock lock{mutex_};
+        first = answers_.empty();
+        answers_.push_back({std::move(done), std::move(result)});
+    }
+    if (first) publisher.post([this] { deliver(); });
+}
+
+void AnswerRoute::deliver() {
+    std::vector<Answer> answers;
+    {
+        const std::scoped_lock lock{mutex_};
+        answers.swap(answers_);
+    }
+    const auto term = lifetime.term();
+    for (const auto& answer : answers) {
+        --unanswered;
+        core::contain("log answers", [&] { answer.done(answer.result); });  // the others' follow
+        if (term.over()) return;
+    }
 }
 
 }  // namespace beckon::log::kafka

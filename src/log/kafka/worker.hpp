@@ -1,15 +1,30 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "log/kafka/client_conf.hpp"
 
 #include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <stop_token>
 #include <thread>
+#include <utility>
+
+#include <librdkafka/rdkafka.h>
 
 namespace beckon::log::kafka {
+
+/// The threads of a client that send and receive are so much nicer than the process. Where a
+/// processor is free that changes nothing. Where processors are short, those threads run after the
+/// ones that work on records that have come: so each request and each fetch has more of them, and
+/// costs less. Without it 64 senders that wait had 0.85, and 256 0.82 times the messages a second
+/// (docs/decisions/0198-messages-are-batched-under-load.md).
+inline constexpr int kNiceness = 10;
+
+/// Makes the threads of the client of `conf` do so.
+void give_way(rd_kafka_conf_t* conf);
 
 /// A thread for calls that may wait for a broker: one job after the other, in order of their times.
 /// Destroying it stops it.
@@ -40,6 +55,41 @@ private:
     std::multimap<core::MonoTime, Job> jobs_;  ///< under mutex_, as the next
     bool stopped_ = false;
     std::jthread thread_;  ///< last: it uses the others
+};
+
+/// The thread `log-queries` for queries to the cluster that wait for the answer, and the client
+/// that asks them. It is neither the readers', since a broker answers a connection in order and a
+/// fetch may wait for records, nor the producer's, which may be replaced.
+class QueryThread {
+public:
+    /// Queries that wait; more are answered `full`.
+    static constexpr std::size_t kQueriesMax = 10'000;
+
+    QueryThread(const KafkaConfig& config, KafkaEvents& events);
+
+    bool post(Worker::Job job) { return worker_.post(std::move(job)); }
+    bool post_after(core::Duration delay, Worker::Job job) {
+        return worker_.post_after(delay, std::move(job));
+    }
+    /// The job that runs gives up soon. From any thread.
+    void begin_stop() { stopping_.request_stop(); }
+    /// Waits for the job that runs and drops the others.
+    void stop() {
+        begin_stop();
+        worker_.stop();
+    }
+    /// For the calls of a job that may wait for long.
+    std::stop_token stopping() const { return stopping_.get_token(); }
+
+    /// Made at the first query. In jobs only. Errors: unavailable (out of threads, descriptors).
+    core::Result<rd_kafka_t*> client();
+
+private:
+    const KafkaConfig config_;
+    KafkaEvents& events_;
+    ClientHandle client_;
+    std::stop_source stopping_;
+    Worker worker_;  ///< last: its jobs use the others
 };
 
 }  // namespace beckon::log::kafka

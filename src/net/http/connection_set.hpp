@@ -1,9 +1,9 @@
 #pragma once
 
+#include "net/descriptor.hpp"
 #include "net/http/http_server.hpp"
 #include "net/http/request_parser.hpp"
 #include "net/io_loop.hpp"
-#include "net/own_descriptors.hpp"
 
 #include <array>
 #include <chrono>

@@ -1,9 +1,12 @@
 #include "net/http/http_message.hpp"
 
 #include "core/http_date.hpp"
+#include "core/percent.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <string>
+#include <utility>
 
 namespace beckon::net {
 
@@ -175,6 +178,38 @@ void append_reply(std::string& out, const HttpReply& reply, const ReplyForm& for
     }
     out += "\r\n";
     if (!form.head) out += reply.body;
+}
+
+Target split_target(std::string_view target) {
+    const auto path = target.substr(0, target.find('?'));
+    return {path, target.substr(std::min(path.size() + 1, target.size()))};
+}
+
+std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query) {
+    std::vector<std::pair<std::string, std::string>> pairs;
+    while (!query.empty()) {
+        const auto pair = query.substr(0, query.find('&'));
+        query.remove_prefix(std::min(pair.size() + 1, query.size()));
+        const auto name = pair.substr(0, pair.find('='));
+        const auto value = pair.substr(std::min(name.size() + 1, pair.size()));
+        if (!name.empty())
+            pairs.emplace_back(core::percent_decoded(name), core::percent_decoded(value));
+    }
+    return pairs;
+}
+
+std::map<std::string, std::string, std::less<>> query_by_name(std::string_view query) {
+    std::map<std::string, std::string, std::less<>> by_name;
+    for (auto& [name, value] : parse_query(query)) {
+        by_name.emplace(std::move(name), std::move(value));
+    }
+    return by_name;
+}
+
+HttpReply api_document_reply(std::string_view document) {
+    auto reply = reply_of(200, "application/yaml", std::string{document});  // RFC 9512
+    reply.add("Cache-Control", "no-cache");
+    return reply;
 }
 
 }  // namespace beckon::net

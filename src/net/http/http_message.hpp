@@ -5,14 +5,34 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+/// The OpenAPI documents of schemas/, which the binary contains: each port with an HTTP API serves
+/// its own, so that clients can be generated for the build that answers. Any thread.
+
+/// Targets of requests, taken apart. Pure functions, any thread.
+
 /// HTTP messages as plain values, so that everything behind the sockets is tested without them.
+
 namespace beckon::net {
+
+/// A target's path, as it was sent, and the query behind its '?'.
+struct Target {
+    std::string_view path;
+    std::string_view query;
+};
+Target split_target(std::string_view target);
+
+/// "a=1&b=%32": names and values, decoded, in their order; without those that have no name.
+std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query);
+/// The same by name, for pages that people open: of a repeated name the first value counts.
+std::map<std::string, std::string, std::less<>> query_by_name(std::string_view query);
 
 /// HEAD is GET: HttpRequest::head tells them apart.
 enum class Method : std::uint8_t { get, post, put, patch, del, options, other };
@@ -180,5 +200,14 @@ public:
     virtual void reply(HttpReply reply) = 0;
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
+
+/// The path of the document at every port, without a token.
+inline constexpr std::string_view kApiDocumentPath = "/openapi.yaml";
+
+std::string_view endpoint_api_document();
+std::string_view webhooks_api_document();
+std::string_view console_api_document();
+
+HttpReply api_document_reply(std::string_view document);
 
 }  // namespace beckon::net

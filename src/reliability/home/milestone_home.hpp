@@ -4,7 +4,7 @@
 #include "fold/fold.hpp"
 #include "reliability/home/partition_fold.hpp"
 #include "reliability/home/partition_rows.hpp"
-#include "reliability/totals/totals_codec.hpp"
+#include "reliability/totals/totals.hpp"
 
 #include <functional>
 #include <memory>

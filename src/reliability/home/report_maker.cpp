@@ -1,6 +1,6 @@
 #include "reliability/home/report_maker.hpp"
 
-#include "core/lasting_executor.hpp"
+#include "core/lifetime.hpp"
 
 #include <utility>
 

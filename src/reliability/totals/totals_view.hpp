@@ -1,8 +1,8 @@
 #pragma once
 
 #include "fold/fold.hpp"
-#include "fold/memory_state.hpp"
-#include "reliability/totals/totals_codec.hpp"
+#include "fold/state.hpp"
+#include "reliability/totals/totals.hpp"
 
 #include <map>
 #include <mutex>

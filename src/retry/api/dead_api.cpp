@@ -3,7 +3,7 @@
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
 #include "core/time_text.hpp"
-#include "net/http/query.hpp"
+#include "net/http/http_message.hpp"
 #include "retry/api/dead_query.hpp"
 #include "retry/api/dead_selection.hpp"
 #include "retry/api/problem.hpp"

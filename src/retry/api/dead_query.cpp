@@ -4,7 +4,7 @@
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "core/time_text.hpp"
-#include "net/http/query.hpp"
+#include "net/http/http_message.hpp"
 #include "retry/api/dead_api.hpp"
 #include "retry/api/list_query.hpp"
 #include "retry/filter/date.hpp"

@@ -2,7 +2,7 @@
 
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
-#include "net/http/query.hpp"
+#include "net/http/http_message.hpp"
 #include "retry/api/attempt_pages.hpp"
 #include "retry/api/problem.hpp"
 

@@ -1,6 +1,6 @@
 #include "retry/api/list_query.hpp"
 
-#include "net/http/query.hpp"
+#include "net/http/http_message.hpp"
 
 #include <charconv>
 #include <set>

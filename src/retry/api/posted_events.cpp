@@ -4,7 +4,7 @@
 #include "core/json_text.hpp"
 #include "core/media_type.hpp"
 #include "core/percent.hpp"
-#include "net/http/query.hpp"
+#include "net/http/http_message.hpp"
 #include "retry/api/route.hpp"
 #include "retry/event/event_parser.hpp"
 

@@ -1,7 +1,6 @@
 #include "retry/api/route.hpp"
 
-#include "net/http/api_document.hpp"
-#include "net/http/query.hpp"
+#include "net/http/http_message.hpp"
 #include "retry/api/problem.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "retry/node/tier_watch.hpp"
 
-#include "core/lasting_executor.hpp"
+#include "core/lifetime.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,9 +1,12 @@
 #pragma once
 
+#include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "store/folds/subscription_fold.hpp"
 
 #include <array>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -13,6 +16,19 @@
 #include <rocksdb/db.h>
 
 namespace beckon::store {
+
+/// A message by its client and key.
+struct KeyName {
+    core::Uaid uaid;
+    core::MessageKey key;
+    auto operator<=>(const KeyName&) const = default;
+};
+
+struct KeyHash {
+    std::size_t operator()(const KeyName& name) const noexcept {
+        return std::hash<core::MessageKey>{}(name.key) ^ std::hash<core::Uaid>{}(name.uaid);
+    }
+};
 
 /// A digest of a set of rows that does not depend on the order in which they are added: the sum of
 /// the rows' SHA-256.

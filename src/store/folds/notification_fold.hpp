@@ -1,13 +1,11 @@
 #pragma once
 
+#include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "core/partition.hpp"
 #include "records/events.hpp"
 #include "store/database.hpp"
-#include "store/folds/key_name.hpp"
-#include "store/folds/new_tombstones.hpp"
-#include "store/folds/postponed_acks.hpp"
-#include "store/folds/recently_finished.hpp"
+#include "store/folds/digest.hpp"
 #include "store/rows/schema.hpp"
 #include "store/tables/message_table.hpp"
 #include "store/tables/pending_tombstone_table.hpp"
@@ -15,15 +13,122 @@
 #include "store/types.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <rocksdb/write_batch.h>
 
 namespace beckon::store {
+
+/// Acknowledged messages whose changes commits leave out
+/// (docs/decisions/0201-an-ack-is-committed-with-its-tombstone.md): an overlay of the tables, which
+/// know nothing of it and have each of these messages as still pending. Reads look here first. One
+/// thread.
+class PostponedAcks {
+public:
+    struct Ack {
+        PendingTombstone pending;
+        core::Timestamp expiry{};
+        bool seen = false;  ///< it was here at the last due()
+    };
+
+    void add(const PendingTombstone& pending, core::Timestamp expiry);
+    /// Removes it, so that its changes are made in the tables; nullopt: it is not here.
+    std::optional<Ack> take(const KeyName& name);
+
+    /// nullptr: it is not here.
+    const Ack* find(const KeyName& name) const;
+    /// The message that was put at `offset` is here.
+    bool contains(core::Offset offset) const { return acks_.contains(offset); }
+    /// Adds those behind `after` to pending tombstones of a table, `max` in all, in their order.
+    void merge_into(std::vector<PendingTombstone>& found,
+                    const std::optional<PendingTombstone>& after, std::size_t max) const;
+
+    /// All, or those that the last call has seen.
+    std::vector<KeyName> due(bool all);
+    std::size_t size() const { return acks_.size(); }
+    void clear();
+
+private:
+    using Acks = std::map<core::Offset, Ack>;
+    Acks acks_;  ///< by the offset of the put
+    std::unordered_map<KeyName, Acks::iterator, KeyHash> by_name_;
+};
+
+/// The last few thousand finished messages of a partition, in memory: a producer's duplicate of
+/// such a put must not be pending again (docs/design.md#a-key-is-published-once). Older ones are
+/// forgotten one by one as newer ones take their places. One thread.
+class RecentlyFinished {
+public:
+    struct Entry {
+        core::MessageKey key;
+        core::Offset put_offset = -1;
+        core::Timestamp when{};  ///< log time
+    };
+
+    void remember(const core::MessageKey& key, core::Offset put_offset, core::Timestamp when) {
+        if (!places_) places_ = std::make_unique<std::array<Entry, kPlaces>>();
+        (*places_)[place_of(key)] = {key, put_offset, when};
+    }
+    /// nullptr: never finished, or forgotten.
+    const Entry* find(const core::MessageKey& key) const {
+        if (!places_) return nullptr;
+        const Entry& entry = (*places_)[place_of(key)];
+        return entry.put_offset >= 0 && entry.key == key ? &entry : nullptr;
+    }
+    void clear() { places_.reset(); }
+
+private:
+    static constexpr std::size_t kPlaces = 4096;  ///< 128 KB
+    static std::size_t place_of(const core::MessageKey& key) {
+        return (std::hash<core::MessageKey>{}(key)*0x9e3779b97f4a7c15ULL) >> 52;
+    }
+
+    std::unique_ptr<std::array<Entry, kPlaces>> places_;  ///< made when first needed
+};
+
+/// The pending tombstones that arose since they were last taken, a bounded number. One thread.
+class NewTombstones {
+public:
+    /// A home that restores or stands by takes none; with more than so many, all are left out.
+    static constexpr std::size_t kNewMax = 10'000;
+
+    void add(const PendingTombstone& pending) {
+        if (left_out_) return;
+        new_.insert_or_assign(new_.end(), {pending.put_offset, pending.key}, pending);
+        if (new_.size() <= kNewMax) return;
+        new_.clear();
+        left_out_ = true;
+    }
+    /// It is pending no more.
+    void erase(core::Offset put_offset, const core::MessageKey& key) {
+        new_.erase({put_offset, key});
+    }
+    NewPendingTombstones take() {
+        NewPendingTombstones taken{.pending_tombstones = {},
+                                   .left_out = std::exchange(left_out_, false)};
+        taken.pending_tombstones.reserve(new_.size());
+        for (auto& [place, pending] : new_) taken.pending_tombstones.push_back(std::move(pending));
+        new_.clear();
+        return taken;
+    }
+    void clear() {
+        new_.clear();
+        left_out_ = false;
+    }
+
+private:
+    std::map<std::pair<core::Offset, core::MessageKey>, PendingTombstone> new_;
+    bool left_out_ = false;
+};
 
 /// The fold of one partition of `notifications`, and a home's decisions about messages. Reads see
 /// changes since the last commit. One thread.

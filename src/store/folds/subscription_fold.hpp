@@ -4,7 +4,6 @@
 #include "core/partition.hpp"
 #include "records/client_gone.hpp"
 #include "records/events.hpp"
-#include "store/channel_limit.hpp"
 #include "store/database.hpp"
 #include "store/rows/schema.hpp"
 #include "store/types.hpp"

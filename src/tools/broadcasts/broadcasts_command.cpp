@@ -3,7 +3,7 @@
 #include "app/installation/installation.hpp"
 #include "app/installation/key_ring_guard.hpp"
 #include "core/percent.hpp"
-#include "edge/broadcast/broadcast_token.hpp"
+#include "edge/broadcast/broadcast_fold.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/read_partition.hpp"
 #include "records/broadcast.hpp"

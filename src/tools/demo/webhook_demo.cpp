@@ -4,7 +4,7 @@
 #include "app/exit_codes.hpp"
 #include "core/ids.hpp"
 #include "core/json_text.hpp"
-#include "tools/demo/demo_steps.hpp"
+#include "tools/demo/demo.hpp"
 #include "tools/webhooks/receiver.hpp"
 
 #include <condition_variable>

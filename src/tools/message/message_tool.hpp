@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/config/config.hpp"
-#include "edge/home/delivery_now.hpp"
+#include "edge/home/client_now.hpp"
 #include "inspect/trace/message_trace.hpp"
 
 #include <optional>

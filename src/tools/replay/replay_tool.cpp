@@ -1,12 +1,19 @@
 #include "tools/replay/replay_tool.hpp"
 
+#include "core/base64url.hpp"
 #include "core/json_text.hpp"
+#include "core/partition.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/read_partition.hpp"
 #include "records/events.hpp"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -171,6 +178,164 @@ std::string counts_json(const ReplayCounts& counts) {
     out["first"] = time(counts.first);
     out["last"] = time(counts.last);
     return core::json_text(out);
+}
+
+namespace {
+
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+void append_number(std::string& out, std::int64_t number) {
+    std::array<char, 24> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+    out.append(text.data(), end);
+}
+
+bool is_plain(unsigned char byte) {
+    return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
+void append_escaped(std::string& out, unsigned char byte) {
+    if (byte == '"' || byte == '\\') {
+        out.push_back('\\');
+        out.push_back(static_cast<char>(byte));
+        return;
+    }
+    out += "\\u00";
+    out.push_back(kHexDigits[byte >> 4]);
+    out.push_back(kHexDigits[byte & 15]);
+}
+
+void append_text(std::string& out, std::string_view text) {
+    out.push_back('"');
+    std::size_t plain = 0;  // the bytes that are not written yet begin here
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        if (is_plain(byte)) continue;
+        out.append(text, plain, i - plain);
+        append_escaped(out, byte);
+        plain = i + 1;
+    }
+    out.append(text, plain);
+    out.push_back('"');
+}
+
+}  // namespace
+
+void append_json(std::string& out, log::TopicPartition where, const core::RecordView& record,
+                 const RecordJsonOptions& options) {
+    out += "{\"topic\":";
+    append_text(out, where.topic.name());
+    out += ",\"partition\":";
+    append_number(out, where.partition);
+    out += ",\"offset\":";
+    append_number(out, record.offset);
+    out += ",\"time\":";
+    append_number(out, record.time.time_since_epoch().count());
+    out += ",\"key\":";
+    append_text(out, record.key);
+    out += ",\"bytes\":";
+    if (record.value) {
+        append_number(out, static_cast<std::int64_t>(record.value->size()));
+    } else {
+        out += "null";
+    }
+    out += ",\"headers\":{";
+    bool first = true;
+    for (const auto& header : record.headers) {
+        if (!first) out.push_back(',');
+        first = false;
+        append_text(out, header.name);
+        out.push_back(':');
+        append_text(out, header.value);
+    }
+    out.push_back('}');
+    if (options.values && record.value) {
+        out += ",\"value\":\"";
+        core::append_base64url(out, *record.value);
+        out.push_back('"');
+    }
+    out += "}\n";
+}
+
+using core::RecordView;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::size_t kHexSize = 32;
+
+}  // namespace
+
+std::vector<log::TopicPartition> partitions_of(const Selection& selection,
+                                               core::Partition partitions) {
+    std::vector<log::TopicPartition> out;
+    for (const auto topic : selection.topics) {
+        if (selection.partition) {
+            out.push_back({topic, *selection.partition});
+        } else if (selection.client) {
+            out.push_back({topic, core::partition_of(*selection.client, partitions)});
+        } else {
+            const auto all = log::all_of(topic, partitions);
+            out.insert(out.end(), all.begin(), all.end());
+        }
+    }
+    return out;
+}
+
+core::Result<std::vector<SelectedRange>> ranges_of(log::EventLog& log, const Selection& selection,
+                                                   core::Partition partitions,
+                                                   milliseconds timeout) {
+    const auto wanted = partitions_of(selection, partitions);
+    const auto ends = log::ends_of(log, wanted, timeout);
+    if (!ends) return core::fail(ends.error());
+    if (ends->empty()) {
+        return core::fail(core::Fault::not_found,
+                          "no such partition of the log topic " + wanted.front().topic.name());
+    }
+    std::vector<SelectedRange> out;
+    for (const auto& where : wanted) {
+        const auto found = ends->find(where);
+        if (found == ends->end()) continue;
+        const auto& at = found->second;
+        SelectedRange range{.where = where,
+                            .from = std::max(selection.from, at.start),
+                            .until = std::min(selection.until, at.end)};
+        if (selection.since) {
+            const auto from = log::offset_at(log, where, *selection.since, timeout);
+            if (!from) return core::fail(from.error());
+            range.from = std::max(range.from, *from);
+        }
+        if (range.from < range.until) out.push_back(range);
+    }
+    return out;
+}
+
+Filter::Filter(Selection selection)
+    : selection_(std::move(selection)),
+      client_(selection_.client ? core::to_hex(*selection_.client) : ""),
+      channel_(selection_.channel ? core::to_dashed(*selection_.channel) : ""),
+      message_(selection_.message ? core::to_hex(*selection_.message) : "") {}
+
+bool Filter::admits(const RecordView& record) {
+    if (selection_.since && record.time < *selection_.since) return false;
+    if (is_past(record)) return false;
+    if (!selection_.key.empty() && record.key != selection_.key) return false;
+    if (!client_.empty() && !record.key.starts_with(client_)) return false;
+    if (!message_.empty() &&
+        (record.key.size() != 2 * kHexSize + 1 || record.key.substr(kHexSize + 1) != message_)) {
+        return false;
+    }
+    return channel_.empty() || names_channel(record);
+}
+
+bool Filter::names_channel(const RecordView& record) {
+    // In `subscriptions`.
+    if (record.key.ends_with(channel_) || (!record.value && record.key == client_)) return true;
+    if (record.header(core::header::kSubject) == channel_) {
+        if (keys_.size() < kKeysMax) keys_.emplace(record.key);
+        return true;
+    }
+    return !record.value && keys_.erase(std::string{record.key}) > 0;
 }
 
 }  // namespace beckon::tools

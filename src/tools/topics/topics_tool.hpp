@@ -5,13 +5,27 @@
 #include "log/topics_admin.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 /// The tool `beckon topics create | describe | destroy`: text to `out`, the outcome as a Result.
 /// Blocking, main thread only.
+
 namespace beckon::tools {
+
+/// The forms in which others make topics from a repository.
+enum class TopicForm : std::uint8_t {
+    kafka_topics,  ///< commands of Kafka's own tool
+    strimzi,       ///< KafkaTopic resources of Kubernetes
+    terraform,     ///< kafka_topic resources of the provider Mongey/kafka
+};
+
+/// The topics in that form, whole. Pure.
+std::string print_topics(const std::vector<log::TopicSpec>& topics, const std::string& prefix,
+                         TopicForm form);
 
 struct TopicsToolOptions {
     std::string prefix;

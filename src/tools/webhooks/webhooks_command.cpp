@@ -1,17 +1,128 @@
 #include "app/client_options.hpp"
+#include "app/command/output.hpp"
 #include "app/command_line.hpp"
+#include "core/json_text.hpp"
 #include "tools/api/api_command.hpp"
 #include "tools/commands.hpp"
-#include "tools/webhooks/listen.hpp"
+#include "tools/webhooks/receiver.hpp"
 #include "tools/webhooks/webhooks_tool.hpp"
 
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
 #include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 namespace beckon::tools {
 
+struct WebhookListenOptions {
+    std::uint16_t port = 0;  ///< of 127.0.0.1; 0: any free one
+    std::string secret;      ///< empty: a webhook is made for this receiver, and deleted at the end
+    std::vector<std::string> types;
+    std::size_t count = 0;       ///< stop after so many different deliveries; 0: never
+    std::size_t fail_first = 0;  ///< so many requests are answered 500, to see them again
+    std::optional<std::chrono::milliseconds> timeout;
+};
+
+using Json = nlohmann::ordered_json;
+
 namespace {
+
+/// State of all requests; on the server's one thread, except wait().
+class Receiver {
+public:
+    Receiver(const WebhookListenOptions& options) : options_(options) {}
+
+    int receive(const WebhookReceiver::Received& request) {
+        if (!request.distrust.empty()) {
+            app::print_line("refused: " + request.distrust);
+            return 401;
+        }
+        const auto& id = request.id;
+        if (failed_ < options_.fail_first) {
+            ++failed_;
+            app::print_line(id + "  verified, answered 500 as asked for");
+            return 500;
+        }
+        const bool again = !seen_.insert(id).second;
+        app::print_line(id + (again ? "  again  " : "  verified  ") + text_of(request.body));
+        if (!again) note_one();
+        return 204;
+    }
+
+    void stop() {
+        const std::scoped_lock lock{mutex_};
+        stopped_ = true;
+        over_.notify_all();
+    }
+
+    /// False: the time-out came first.
+    bool wait() {
+        std::unique_lock lock{mutex_};
+        const auto done = [this] {
+            return stopped_ || (options_.count > 0 && received_ >= options_.count);
+        };
+        if (!options_.timeout) {
+            over_.wait(lock, done);
+            return true;
+        }
+        return over_.wait_for(lock, *options_.timeout, done);
+    }
+
+private:
+    static std::string text_of(const std::string& body) {
+        const auto event = core::parse_ordered_json(body);
+        if (!event.is_object()) return body;
+        return event.value("type", "") + "  " + core::json_text(event.value("data", Json{}));
+    }
+    void note_one() {
+        const std::scoped_lock lock{mutex_};
+        ++received_;
+        over_.notify_all();
+    }
+
+    const WebhookListenOptions& options_;
+    std::set<std::string> seen_;
+    std::size_t failed_ = 0;
+
+    std::mutex mutex_;
+    std::condition_variable over_;
+    std::size_t received_ = 0;  ///< under mutex_
+    bool stopped_ = false;      ///< under mutex_
+};
+
+}  // namespace
+
+namespace {
+
+/// A receiver of webhooks that checks the signature (Standard Webhooks) and prints each event. Exit
+/// code 0; 1 if the time-out came first.
+int run_webhook_listen(const app::Config& config, const ApiAccess& access,
+                       const WebhookListenOptions& options) {
+    Receiver receiver{options};
+    const app::StopSignals signals{[&receiver] { receiver.stop(); }};
+    WebhookReceiver server{options.port, [&receiver](const WebhookReceiver::Received& request) {
+                               return receiver.receive(request);
+                           }};
+    std::unique_ptr<client::ApiClient> api;
+    std::optional<OwnWebhook> webhook;
+    if (options.secret.empty()) {
+        api = open_api(config, access);
+        webhook.emplace(*api, CreateWebhook{.url = server.url(), .types = options.types});
+    }
+    server.start(webhook ? webhook->secret() : options.secret);
+    app::print_line("listening at " + server.url());
+    const bool in_time = receiver.wait();
+    webhook.reset();  // before the port is closed: nothing more comes
+    if (!in_time) app::print_error("beckon: the time-out came first");
+    return in_time ? signals.exit_code() : 1;
+}
 
 /// The options' values; they live as long as the process, since CLI11 keeps references.
 struct Options {

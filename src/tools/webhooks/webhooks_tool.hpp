@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tools/api/access.hpp"
+#include "tools/api/api_command.hpp"
 
 #include <optional>
 #include <string>

@@ -1,5 +1,4 @@
-#include "app/command/own_command.hpp"
-
+#include "app/command/output.hpp"
 #include "support/temp_dir.hpp"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "console/canary/canary_edges.hpp"
+#include "console/canary/canary.hpp"
 
 #include <stdexcept>
 

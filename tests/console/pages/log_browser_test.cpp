@@ -1,6 +1,6 @@
 #include "console/pages/log_browser.hpp"
 
-#include "console/pages/waiting_deliveries.hpp"
+#include "console/pages/webhook_queries.hpp"
 #include "core/log_names.hpp"
 #include "log/blocking_executor.hpp"
 #include "records/done.hpp"

@@ -1,4 +1,4 @@
-#include "console/web/app_page.hpp"
+#include "console/web/web_handler.hpp"
 
 #include <stdexcept>
 #include <string>

@@ -1,4 +1,4 @@
-#include "console/web/live_stream.hpp"
+#include "console/web/live_pages.hpp"
 
 #include <string>
 #include <utility>

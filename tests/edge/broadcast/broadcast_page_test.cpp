@@ -1,4 +1,3 @@
-#include "edge/broadcast/broadcast_page.hpp"
 
 #include "edge/broadcast/broadcast_poller.hpp"
 

@@ -1,4 +1,4 @@
-#include "store/rows/month.hpp"
+#include "store/rows/schema.hpp"
 #include "support/home_world.hpp"
 
 #include <set>

@@ -1,7 +1,6 @@
 #include "edge/switchboard/switchboard.hpp"
 
 #include "edge/loop/shard_loop.hpp"
-#include "edge/switchboard/new_uaid.hpp"
 
 #include <atomic>
 #include <future>

@@ -1,4 +1,4 @@
-#include "edge/ws/cut_watch.hpp"
+#include "edge/ws/ws_connection.hpp"
 
 #include <catch2/catch.hpp>
 

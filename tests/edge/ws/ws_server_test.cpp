@@ -1,8 +1,7 @@
 #include "edge/ws/ws_server.hpp"
 
-#include "edge/ws/held_memory.hpp"
 #include "edge/ws/ws_connection.hpp"
-#include "net/admission.hpp"
+#include "net/connection_limiter.hpp"
 #include "support/front_world.hpp"
 
 #include <algorithm>

@@ -1,7 +1,6 @@
-#include "core/receipt_tokens.hpp"
+#include "core/tokens.hpp"
 #include "ingest/ingest_world.hpp"
 #include "ingest/receipts/prefer.hpp"
-#include "ingest/receipts/receipt_index.hpp"
 #include "ingest/receipts/receipt_polls.hpp"
 #include "records/receipt.hpp"
 

@@ -1,5 +1,6 @@
+#include "ingest/registration/registration.hpp"
+
 #include "ingest/ingest_world.hpp"
-#include "ingest/registration/registration_secret.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,4 @@
-#include "log/kafka/clock_difference.hpp"
-
+#include "log/kafka/kafka_events.hpp"
 #include "support/shared_clock.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,8 +1,8 @@
 // Where a partition ends, asked while its leader changes or no broker is connected yet: on
 // librdkafka's mock brokers, whose leader a test chooses.
 #include "log/kafka/kafka_log.hpp"
+#include "log/kafka/metadata.hpp"
 #include "log/kafka/mock_cluster.hpp"
-#include "log/kafka/patience.hpp"
 #include "support/captured_output.hpp"
 #include "support/manual_clock.hpp"
 #include "support/test_executor.hpp"

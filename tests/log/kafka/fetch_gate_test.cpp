@@ -1,5 +1,5 @@
 // The answer to a fetch waits for the readers that earlier answers called; no broker is asked.
-#include "log/kafka/fetch_gate.hpp"
+#include "log/kafka/reader_clients.hpp"
 
 #include <chrono>
 #include <future>

@@ -1,7 +1,6 @@
 // Threads of librdkafka that send and receive give way to those that work on what has come.
-#include "log/kafka/priority.hpp"
-
 #include "log/kafka/kafka_log.hpp"
+#include "log/kafka/worker.hpp"
 #include "support/test_executor.hpp"
 
 #include <algorithm>

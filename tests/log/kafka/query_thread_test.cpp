@@ -1,7 +1,6 @@
 // How many queries to a cluster may wait; no broker is asked.
-#include "log/kafka/query_thread.hpp"
-
 #include "log/kafka/group_offsets.hpp"
+#include "log/kafka/worker.hpp"
 
 #include <atomic>
 #include <chrono>

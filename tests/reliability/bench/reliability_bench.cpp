@@ -3,7 +3,7 @@
 // store of the role and committed as it does. Says the rate, and fails below the one promised.
 #include "core/clock.hpp"
 #include "reliability/home/milestone_home.hpp"
-#include "reliability/home/milestone_store.hpp"
+#include "reliability/home/partition_rows.hpp"
 #include "support/cpu_time.hpp"
 #include "support/record_view.hpp"
 

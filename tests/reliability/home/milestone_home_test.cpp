@@ -1,6 +1,6 @@
 #include "reliability/home/milestone_home.hpp"
 
-#include "reliability/home/milestone_store.hpp"
+#include "reliability/home/partition_rows.hpp"
 #include "reliability/milestone_texts.hpp"
 #include "reliability/random_lives.hpp"
 #include "reliability/totals/pages.hpp"

@@ -1,7 +1,6 @@
-#include "reliability/totals/totals_codec.hpp"
-
 #include "reliability/milestone_texts.hpp"
 #include "reliability/random_lives.hpp"
+#include "reliability/totals/totals.hpp"
 #include "support/record_view.hpp"
 
 #include <catch2/catch.hpp>

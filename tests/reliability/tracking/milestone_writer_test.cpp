@@ -1,8 +1,7 @@
-#include "reliability/tracking/milestone_writer.hpp"
-
 #include "reliability/milestone_texts.hpp"
 #include "reliability/random_lives.hpp"
 #include "reliability/tracking/milestone_queue.hpp"
+#include "reliability/tracking/tracking.hpp"
 #include "support/memory_log.hpp"
 #include "support/record_view.hpp"
 #include "support/test_executor.hpp"

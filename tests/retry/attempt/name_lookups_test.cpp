@@ -1,6 +1,6 @@
 #include "retry/attempt/name_lookups.hpp"
 
-#include "net/loop_thread.hpp"
+#include "net/io_loop.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/attempt/scripted_server.hpp"
 

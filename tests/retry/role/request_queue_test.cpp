@@ -1,6 +1,6 @@
 #include "retry/role/request_queue.hpp"
 
-#include "net/loop_thread.hpp"
+#include "net/io_loop.hpp"
 #include "support/manual_clock.hpp"
 #include "support/test_executor.hpp"
 

@@ -1,4 +1,4 @@
-#include "store/folds/postponed_acks.hpp"
+#include "store/folds/notification_fold.hpp"
 
 #include <cstdint>
 #include <vector>

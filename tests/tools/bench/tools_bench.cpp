@@ -10,7 +10,7 @@
 #include "records/events.hpp"
 #include "support/temp_dir.hpp"
 #include "tools/replay/replay_tool.hpp"
-#include "tools/running/running_log.hpp"
+#include "tools/running/tool_log.hpp"
 
 #include <algorithm>
 #include <atomic>

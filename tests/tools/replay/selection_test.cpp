@@ -1,10 +1,8 @@
-#include "tools/replay/selection.hpp"
 
 #include "log/blocking_executor.hpp"
 #include "records/events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
-#include "tools/replay/record_json.hpp"
 #include "tools/replay/replay_tool.hpp"
 
 #include <string>

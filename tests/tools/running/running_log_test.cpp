@@ -1,10 +1,9 @@
-#include "tools/running/running_log.hpp"
-
 #include "inspect/log/log_service.hpp"
 #include "log/blocking_executor.hpp"
 #include "log/embedded/embedded_log.hpp"
 #include "log/read_partition.hpp"
 #include "support/temp_dir.hpp"
+#include "tools/running/tool_log.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "tools/topics/topic_forms.hpp"
+#include "tools/topics/topics_tool.hpp"
 
 #include <chrono>
 #include <string>

@@ -1,9 +1,8 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/missing_time.hpp"
 #include "core/record.hpp"
-#include "edge/home/delivery/delivery_times.hpp"
+#include "core/time_guard.hpp"
 #include "edge/home/session/outbox.hpp"
 #include "edge/home/session/sessions.hpp"
 #include "records/events.hpp"
@@ -18,7 +17,21 @@
 #include <unordered_set>
 #include <utility>
 
+namespace prometheus {
+
+class Histogram;
+
+}  // namespace prometheus
+
 namespace beckon::edge {
+
+/// How late deliveries are. Null: not measured.
+struct DeliveryTimes {
+    /// From the log's append, which is a moment before the 201, to the frame, where the client was
+    /// attached.
+    prometheus::Histogram* append_to_frame = nullptr;
+    prometheus::Histogram* frame_to_ack = nullptr;
+};
 
 /// Delivers messages to the attached clients of one partition: messages that are folded while a
 /// client is attached, and messages that wait in the store.

@@ -1,7 +1,7 @@
 #include "edge/home/registration/hellos.hpp"
 
 #include "edge/home/registration/registrations.hpp"
-#include "edge/switchboard/new_uaid.hpp"
+#include "edge/switchboard/switchboard.hpp"
 
 #include <utility>
 

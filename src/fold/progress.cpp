@@ -1,4 +1,4 @@
-#include "fold/failures.hpp"
+#include "fold/progress.hpp"
 
 #include "core/logger.hpp"
 

@@ -1,4 +1,4 @@
-#include "net/own_descriptors.hpp"
+#include "net/descriptor.hpp"
 
 #include "core/descriptors.hpp"
 
