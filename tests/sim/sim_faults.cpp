@@ -42,7 +42,7 @@ void SimWorld::happen(const Step& step) {
         case Act::lose_reports:
         case Act::log_away:
         case Act::hold_reader: return fault_of_log(step.act);
-        case Act::compact: return compact();
+        case Act::compact: return compact_some();
         case Act::cut_link:
         case Act::reset_link:
         case Act::slow_links: return fault_of_links(step.act);
@@ -151,17 +151,9 @@ void SimWorld::fault_of_log(Act act) {
     }
 }
 
-void SimWorld::compact() {
+void SimWorld::compact_some() {
     remember_messages();
-    for (core::Partition p = 0; p < kPartitions; ++p) {
-        for (const auto topic : {log::Topic::kNotifications, log::Topic::kSubscriptions}) {
-            const auto& records = log_->records({topic, p});
-            if (records.empty()) continue;
-            const auto before = records.back().offset - static_cast<core::Offset>(below(20));
-            log_->compact({topic, p}, before, false);
-        }
-    }
-    log_->compact({log::Topic::kOwnership, 0}, 1'000'000, false);
+    compact(*log_, {log::Topic::kNotifications, log::Topic::kSubscriptions}, kPartitions);
 }
 
 void SimWorld::fault_of_links(Act act) {

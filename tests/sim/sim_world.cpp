@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iomanip>
-#include <sstream>
 #include <utility>
 
 namespace beckon::sim {
@@ -32,14 +30,11 @@ store::Rotation some_rotation(std::uint64_t seed) {
 }  // namespace
 
 SimWorld::SimWorld(std::uint64_t seed, Clocks clocks, bool prints)
-    : prints_(prints),
-      hostile_(clocks == Clocks::hostile),
+    : SimFrame(seed, clocks, prints),
       clients_return_(seed % 3 != 0),
       tracks_(!hostile_ && seed % 4 == 2),
       rotation_(hostile_ ? some_rotation(seed) : store::Rotation::off),
       buffers_(seed % 16 == 7 ? Buffers::scarce : Buffers::ample),
-      random_(seed),
-      time_(clock_, seed),
       keenness_(seed % 2 == 0 ? 80 : 100),
       tracking_dice_(seed) {
     seed_openssl_random(seed);
@@ -96,14 +91,6 @@ SimWorld::SimWorld(std::uint64_t seed, Clocks clocks, bool prints)
 
 SimWorld::~SimWorld() = default;
 
-/// One ring for all runs: nothing that is checked depends on it.
-std::shared_ptr<const core::KeyRing> SimWorld::keys() {
-    static const auto ring = std::make_shared<const core::KeyRing>(
-        std::vector<core::KeyRing::Key>{{0, core::Secret32{1, 2, 3}, "2026-01-01T00:00:00Z"}},
-        std::vector<std::string>{}, std::vector<std::string>{"auth"});
-    return ring;
-}
-
 core::Bytes16 SimWorld::random_id() {
     core::Bytes16 out;
     for (std::size_t half = 0; half < 16; half += 8) {
@@ -113,35 +100,9 @@ core::Bytes16 SimWorld::random_id() {
     return out;
 }
 
-void SimWorld::fail(const std::string& what) {
-    broken.push_back(what);
-    report("BROKEN: " + what);
-}
-
-void SimWorld::report(const std::string& what) {
-    if (!prints_) return;
-    std::ostringstream line;
-    const std::chrono::duration<double> at = clock_.mono().time_since_epoch() - 1000s;
-    line << std::fixed << std::setprecision(3) << std::setw(10) << at.count() << " s  " << what;
-    diary.push_back(line.str());
-}
-
 std::uint64_t SimWorld::fingerprint() const {
-    std::uint64_t hash = 0xcbf29ce484222325ULL;
-    const auto mix = [&hash](std::string_view bytes) {
-        for (const char c : bytes) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100000001b3ULL;
-    };
-    for (const auto topic : {log::Topic::kNotifications, log::Topic::kSubscriptions}) {
-        for (core::Partition p = 0; p < kPartitions; ++p) {
-            for (const auto& stored : log_->records({topic, p})) {
-                mix(std::to_string(stored.offset));
-                mix(std::to_string(stored.time.time_since_epoch().count()));
-                mix(stored.record.key);
-                mix(stored.record.value.value_or("-"));
-            }
-        }
-    }
-    return hash;
+    return fingerprint_of(*log_, {log::Topic::kNotifications, log::Topic::kSubscriptions},
+                          kPartitions);
 }
 
 // ---------------------------------------------------------------------------------- processes
@@ -274,19 +235,13 @@ void SimWorld::notice_moves() {
 // ---------------------------------------------------------------------------------- the story
 
 void SimWorld::live(const Story& story) {
-    for (const auto& step : story) play(step);
+    for (const auto& step : story) {
+        play(step, [this](const Step& now) { happen(now); });
+        notice_moves();
+    }
     calm_down();
     if (clients_return_) bring_clients_back();
     check();
-}
-
-void SimWorld::play(const Step& step) {
-    std::mt19937_64 own{step.dice};
-    dice_ = &own;
-    happen(step);
-    dice_ = &random_;
-    executor_.run_for(step.then);
-    notice_moves();
 }
 
 void SimWorld::calm_down() {

@@ -1,15 +1,11 @@
 #pragma once
 
 #include "sim/host_log.hpp"
-#include "sim/hostile_time.hpp"
 #include "sim/sim_edge.hpp"
 #include "sim/sim_endpoint.hpp"
+#include "sim/sim_frame.hpp"
 #include "sim/sim_tracking.hpp"
-#include "sim/story.hpp"
-#include "support/manual_clock.hpp"
-#include "support/memory_log.hpp"
 #include "support/temp_dir.hpp"
-#include "support/test_executor.hpp"
 
 #include <array>
 #include <cstdint>
@@ -74,7 +70,7 @@ struct SimClient {
 ///
 /// In some worlds with right clocks all messages are tracked, and processes with the role
 /// reliability, which are killed too, count their milestones.
-class SimWorld final : private ClientSide {
+class SimWorld final : public SimFrame, private ClientSide {
 public:
     explicit SimWorld(std::uint64_t seed, Clocks clocks = Clocks::right, bool prints = false);
     ~SimWorld() override;
@@ -82,10 +78,6 @@ public:
     /// Plays the story. Then all faults end, all processes run, clients come back (in two worlds of
     /// three), and the final state is checked.
     void live(const Story& story);
-
-    std::vector<std::string> broken;
-    /// The events with their times, for a developer; empty unless it `prints`.
-    std::vector<std::string> diary;
 
     /// Counts of the run's events, so that a run that does nothing is noticed.
     struct Tally {
@@ -136,17 +128,9 @@ private:
         core::MonoTime to_client_due{};
     };
 
-    // --- dice
-    bool chance(std::uint64_t percent) { return below(100) < percent; }
-    std::uint64_t below(std::uint64_t limit) { return (*dice_)() % limit; }
-    core::Duration up_to(core::Duration most) {
-        return core::Duration{
-            static_cast<core::Duration::rep>(below(static_cast<std::uint64_t>(most.count()) + 1))};
-    }
     core::Bytes16 random_id();
 
     // --- processes
-    static std::shared_ptr<const core::KeyRing> keys();
     std::unique_ptr<HostClock> some_clock();
     void start(EdgeSlot& slot);
     void start(EndpointSlot& slot);
@@ -187,7 +171,6 @@ private:
     SimEndpoint* some_endpoint();
 
     // --- the story
-    void play(const Step& step);
     void happen(const Step& step);
     void fault_of_edge(Act act);
     void fault_of_endpoint(Act act);
@@ -197,13 +180,11 @@ private:
     void step_some_clock();
     void lose_time();
     void silence();
-    void compact();
+    void compact_some();
     std::chrono::milliseconds some_step();
     void calm_down();
     bool connect_all();
     void bring_clients_back();
-    void fail(const std::string& what);
-    void report(const std::string& what);
 
     // --- milestones
     static core::Sha256 tracked_key_sha256();
@@ -237,18 +218,11 @@ private:
     bool is_quiet(core::Partition p);
     void wait_until_quiet();
 
-    const bool prints_;
-    const bool hostile_;
     const bool clients_return_;
     const bool tracks_;  ///< all messages are tracked
     const store::Rotation rotation_;
     const Buffers buffers_;
-    std::mt19937_64 random_;
-    std::mt19937_64* dice_ = &random_;  ///< a step has its own
     test::TempDir dir_{test::TempDir::in_memory()};
-    test::ManualClock clock_;  ///< the true time
-    HostileTime time_;
-    test::SimExecutor executor_{clock_};
     std::unique_ptr<log::MemoryLog> log_;
     std::unique_ptr<SimNetwork> network_;
     SimEdge::Options edge_options_;

@@ -1,7 +1,6 @@
 #include "sim/story.hpp"
 
 #include <array>
-#include <random>
 
 namespace beckon::sim {
 
@@ -19,45 +18,22 @@ constexpr std::array kFaults = {
     Act::reset_link,  Act::slow_links,   Act::edge_without_log, Act::endpoint_without_log,
     Act::reject_link};
 
-class Narrator {
-public:
-    Narrator(std::uint64_t seed, Clocks clocks)
-        : random_(seed), hostile_(clocks == Clocks::hostile) {}
-
-    Story report() {
-        for (int round = 0; round < kRounds; ++round) print_round();
-        return std::move(story_);
-    }
-
-private:
-    void print_round() {
-        if (hostile_ && chance(2)) add(Act::step_clock, {});
-        if (hostile_ && chance(2)) add(Act::silence, {});
-        add(Act::client, {});
-        if (chance(70)) add(Act::send, {});
-        if (chance(4)) add(Act::take_back, {});
-        if (chance(hostile_ ? 10 : 20)) {
-            add(some_fault(), up_to(1s));
-            if (chance(40)) add(some_fault(), {});  // seldom alone
-        }
-        story_.back().then += up_to(chance(10) ? core::Duration{3s} : core::Duration{300ms});
-    }
-    void add(Act act, core::Duration then) { story_.push_back({act, random_(), then}); }
-    Act some_fault() { return kFaults[random_() % kFaults.size()]; }
-    bool chance(std::uint64_t percent) { return random_() % 100 < percent; }
-    core::Duration up_to(core::Duration most) {
-        return core::Duration{static_cast<core::Duration::rep>(
-            random_() % (static_cast<std::uint64_t>(most.count()) + 1))};
-    }
-
-    std::mt19937_64 random_;
-    const bool hostile_;
-    Story story_;
-};
-
 }  // namespace
 
-Story story_of(std::uint64_t seed, Clocks clocks) { return Narrator{seed, clocks}.report(); }
+Story story_of(std::uint64_t seed, Clocks clocks) {
+    const bool hostile = clocks == Clocks::hostile;
+    StoryWriter<Act> story{seed};
+    for (int round = 0; round < kRounds; ++round) {
+        if (hostile && story.chance(2)) story.add(Act::step_clock);
+        if (hostile && story.chance(2)) story.add(Act::silence);
+        story.add(Act::client);
+        if (story.chance(70)) story.add(Act::send);
+        if (story.chance(4)) story.add(Act::take_back);
+        if (story.chance(hostile ? 10 : 20)) story.add_faults(kFaults);
+        story.wait(story.up_to(story.chance(10) ? core::Duration{3s} : core::Duration{300ms}));
+    }
+    return story.take();
+}
 
 std::string_view to_string(Act act) {
     constexpr std::array<std::string_view, kActs> kNames = {

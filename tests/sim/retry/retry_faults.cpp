@@ -42,7 +42,8 @@ void RetryWorld::happen(const RetryStep& step) {
         case RetryAct::lose_reports:
         case RetryAct::log_away:
         case RetryAct::hold_reader: return fault_of_log(step.act);
-        case RetryAct::compact: return compact();
+        case RetryAct::compact:
+            return compact(*log_, {Topic::kWebhooks, Topic::kRetryDone}, node_options_.partitions);
         case RetryAct::step_clock: return step_some_clock();
         case RetryAct::silence: return executor_.run_for(up_to(kSilenceMost));
     }
@@ -121,18 +122,6 @@ void RetryWorld::fault_of_log(RetryAct act) {
         }
         default: return;
     }
-}
-
-void RetryWorld::compact() {
-    for (core::Partition p = 0; p < node_options_.partitions; ++p) {
-        for (const auto topic : {Topic::kWebhooks, Topic::kRetryDone}) {
-            const auto& records = log_->records({topic, p});
-            if (records.empty()) continue;
-            const auto before = records.back().offset - static_cast<core::Offset>(below(20));
-            log_->compact({topic, p}, before, false);
-        }
-    }
-    log_->compact({Topic::kOwnership, 0}, 1'000'000, false);
 }
 
 void RetryWorld::disturbed(core::Duration how_long, const std::string& stop_of) {

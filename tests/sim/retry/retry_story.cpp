@@ -1,8 +1,6 @@
 #include "sim/retry/retry_story.hpp"
 
 #include <array>
-#include <random>
-#include <utility>
 
 namespace beckon::sim {
 
@@ -18,47 +16,21 @@ constexpr std::array kRetryFaults = {
     RetryAct::without_log, RetryAct::fail_publishes, RetryAct::lose_reports, RetryAct::lose_reports,
     RetryAct::log_away,    RetryAct::hold_reader,    RetryAct::hold_reader,  RetryAct::compact};
 
-class RetryNarrator {
-public:
-    RetryNarrator(std::uint64_t seed, Clocks clocks)
-        : random_(seed), hostile_(clocks == Clocks::hostile) {}
-
-    RetryStory tell_all() {
-        for (int round = 0; round < kRetryRounds; ++round) next_round();
-        return std::move(story_);
-    }
-
-private:
-    void next_round() {
-        if (hostile_ && chance(3)) add(RetryAct::step_clock, {});
-        if (chance(3)) add(RetryAct::silence, {});
-        add(RetryAct::post, {});
-        if (chance(15)) add(RetryAct::change_mood, {});
-        if (chance(5)) add(RetryAct::enable, {});
-        if (chance(8)) add(RetryAct::redrive, {});
-        if (chance(18)) {
-            add(some_fault(), up_to(1s));
-            if (chance(40)) add(some_fault(), {});  // seldom alone
-        }
-        story_.back().then += up_to(chance(20) ? core::Duration{5s} : core::Duration{500ms});
-    }
-    void add(RetryAct act, core::Duration then) { story_.push_back({act, random_(), then}); }
-    RetryAct some_fault() { return kRetryFaults[random_() % kRetryFaults.size()]; }
-    bool chance(std::uint64_t percent) { return random_() % 100 < percent; }
-    core::Duration up_to(core::Duration most) {
-        return core::Duration{static_cast<core::Duration::rep>(
-            random_() % (static_cast<std::uint64_t>(most.count()) + 1))};
-    }
-
-    std::mt19937_64 random_;
-    const bool hostile_;
-    RetryStory story_;
-};
-
 }  // namespace
 
 RetryStory retry_story_of(std::uint64_t seed, Clocks clocks) {
-    return RetryNarrator{seed, clocks}.tell_all();
+    StoryWriter<RetryAct> story{seed};
+    for (int round = 0; round < kRetryRounds; ++round) {
+        if (clocks == Clocks::hostile && story.chance(3)) story.add(RetryAct::step_clock);
+        if (story.chance(3)) story.add(RetryAct::silence);
+        story.add(RetryAct::post);
+        if (story.chance(15)) story.add(RetryAct::change_mood);
+        if (story.chance(5)) story.add(RetryAct::enable);
+        if (story.chance(8)) story.add(RetryAct::redrive);
+        if (story.chance(18)) story.add_faults(kRetryFaults);
+        story.wait(story.up_to(story.chance(20) ? core::Duration{5s} : core::Duration{500ms}));
+    }
+    return story.take();
 }
 
 std::string_view to_string(RetryAct act) {

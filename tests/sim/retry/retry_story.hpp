@@ -1,6 +1,5 @@
 #pragma once
 
-#include "core/clock.hpp"
 #include "sim/story.hpp"
 
 #include <cstddef>
@@ -35,12 +34,7 @@ inline constexpr std::size_t kRetryActs = 17;
 std::string_view to_string(RetryAct act);
 constexpr bool is_fault(RetryAct act) { return act >= RetryAct::kill; }
 
-/// As Step: with dice of its own.
-struct RetryStep {
-    RetryAct act = RetryAct::post;
-    std::uint64_t dice = 0;
-    core::Duration then{};  ///< time until the next one
-};
+using RetryStep = StepOf<RetryAct>;
 using RetryStory = std::vector<RetryStep>;
 
 /// The story of a seed. Pure.

@@ -4,8 +4,6 @@
 #include "sim/seeded_random.hpp"
 
 #include <algorithm>
-#include <iomanip>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -31,22 +29,12 @@ constexpr std::array kCrowd = {"bank-01", "bank-02", "bank-03", "bank-04", "bank
                                "bank-07", "bank-08", "bank-09", "bank-10", "bank-11", "bank-12",
                                "bank-13", "bank-14", "bank-15", "bank-16", "bank-17", "bank-18"};
 
-std::shared_ptr<const core::KeyRing> retry_keys() {
-    static const auto ring = std::make_shared<const core::KeyRing>(
-        std::vector<core::KeyRing::Key>{{0, core::Secret32{1, 2, 3}, "2026-01-01T00:00:00Z"}},
-        std::vector<std::string>{}, std::vector<std::string>{"auth"});
-    return ring;
-}
-
 }  // namespace
 
 RetryWorld::RetryWorld(std::uint64_t seed, Clocks clocks, bool prints)
-    : prints_(prints),
-      hostile_(clocks == Clocks::hostile),
+    : SimFrame(seed, clocks, prints),
       narrow_(seed % 4 == 1),
       crowded_(seed % 4 == 2),
-      random_(seed),
-      time_(clock_, seed),
       append_delay_max_(up_to(60ms)),
       read_delay_max_(up_to(60ms)),
       late_by_max_(chance(50) ? up_to(5ms) : core::Duration{}),
@@ -114,37 +102,10 @@ RetryWorld::RetryWorld(std::uint64_t seed, Clocks clocks, bool prints)
 
 RetryWorld::~RetryWorld() = default;
 
-void RetryWorld::fail(const std::string& what) {
-    broken.push_back(what);
-    report("BROKEN: " + what);
-}
-
-void RetryWorld::report(const std::string& what) {
-    if (!prints_) return;
-    std::ostringstream line;
-    const std::chrono::duration<double> at = clock_.mono().time_since_epoch() - 1000s;
-    line << std::fixed << std::setprecision(3) << std::setw(10) << at.count() << " s  " << what;
-    diary.push_back(line.str());
-}
-
 std::uint64_t RetryWorld::fingerprint() const {
-    std::uint64_t hash = 0xcbf29ce484222325ULL;
-    const auto mix = [&hash](std::string_view bytes) {
-        for (const char c : bytes) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100000001b3ULL;
-    };
     std::vector<Topic> topics{Topic::kEvents, Topic::kRetryDead, Topic::kRetryDone};
     for (const int tier : table_.tiers()) topics.push_back(Topic::retry(tier));
-    for (const auto topic : topics) {
-        for (core::Partition p = 0; p < kRetryPartitions; ++p) {
-            for (const auto& stored : log_->records({topic, p})) {
-                mix(std::to_string(stored.offset));
-                mix(std::to_string(stored.time.time_since_epoch().count()));
-                mix(stored.record.key);
-                mix(stored.record.value.value_or("-"));
-            }
-        }
-    }
-    return hash;
+    return fingerprint_of(*log_, topics, kRetryPartitions);
 }
 
 // ---------------------------------------------------------------------------------- processes
@@ -169,7 +130,7 @@ void RetryWorld::start(Slot& slot) {
                                .true_time = clock_,
                                .clock = *slot.clock,
                                .receivers = receivers_,
-                               .keys = retry_keys(),
+                               .keys = keys(),
                                .seed = (*dice_)()},
         SimRetry::Options{
             .node = std::move(options), .threads = threads_, .late_by_max = late_by_max_});
@@ -356,7 +317,9 @@ void RetryWorld::redrive(SimRetry& by, std::size_t most) {
 
 void RetryWorld::live(const RetryStory& story) {
     if (!broken.empty()) return;
-    for (const auto& step : story) play(step);
+    for (const auto& step : story) {
+        play(step, [this](const RetryStep& now) { happen(now); });
+    }
     calm_down();
     check_promptness_beside_failing();
     for (const auto& [host, hook] : hooks_) set_mood(host, Mood::accepts);
@@ -365,14 +328,6 @@ void RetryWorld::live(const RetryStory& story) {
     check_letters();
     check_redrive();
     tally.events = ledger_.events().size();
-}
-
-void RetryWorld::play(const RetryStep& step) {
-    std::mt19937_64 own{step.dice};
-    dice_ = &own;
-    happen(step);
-    dice_ = &random_;
-    executor_.run_for(step.then);
 }
 
 /// Keeps the ledger and the homes up to date while no attempt is made.

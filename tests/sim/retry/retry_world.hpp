@@ -1,14 +1,11 @@
 #pragma once
 
 #include "sim/host_log.hpp"
-#include "sim/hostile_time.hpp"
 #include "sim/retry/delivery_ledger.hpp"
 #include "sim/retry/retry_story.hpp"
 #include "sim/retry/sim_receivers.hpp"
 #include "sim/retry/sim_retry.hpp"
-#include "support/manual_clock.hpp"
-#include "support/memory_log.hpp"
-#include "support/test_executor.hpp"
+#include "sim/sim_frame.hpp"
 
 #include <array>
 #include <cstdint>
@@ -44,19 +41,13 @@ namespace beckon::sim {
 /// * A healthy webhook waits: with nothing disturbed its first attempt begins within a bound,
 ///   though others, of its owner too, hang, refuse and are not there.
 /// * Dead letters are not counted once each, at every process; a redriven one does not end again.
-class RetryWorld {
+class RetryWorld final : public SimFrame {
 public:
     explicit RetryWorld(std::uint64_t seed, Clocks clocks = Clocks::right, bool prints = false);
     ~RetryWorld();
-    RetryWorld(const RetryWorld&) = delete;
-    RetryWorld& operator=(const RetryWorld&) = delete;
 
     /// Runs the faults. Then they end, and the rest is checked.
     void live(const RetryStory& story);
-
-    std::vector<std::string> broken;
-    /// The events of the run with their times, for debugging; empty unless it `prints`.
-    std::vector<std::string> diary;
 
     /// Counts of the run, so that a run that does nothing is noticed.
     struct Tally {
@@ -92,14 +83,6 @@ private:
         bool stopped_after = false;  ///< that process has stopped in order since
     };
 
-    // --- dice
-    bool chance(std::uint64_t percent) { return below(100) < percent; }
-    std::uint64_t below(std::uint64_t limit) { return (*dice_)() % limit; }
-    core::Duration up_to(core::Duration most) {
-        return core::Duration{
-            static_cast<core::Duration::rep>(below(static_cast<std::uint64_t>(most.count()) + 1))};
-    }
-
     // --- processes
     void start(Slot& slot);
     void start_later(Slot& slot);
@@ -120,17 +103,13 @@ private:
     void redrive(SimRetry& by, std::size_t most);
 
     // --- the story
-    void play(const RetryStep& step);
     void happen(const RetryStep& step);
     void fault_of_process(RetryAct act);
     void fault_of_log(RetryAct act);
     void disturbed(core::Duration how_long, const std::string& stop_of = "");
     void step_some_clock();
-    void compact();
     void watch();
     void calm_down();
-    void fail(const std::string& what);
-    void report(const std::string& what);
 
     // --- what must hold meanwhile
     void began(const SimAttempt& attempt);
@@ -173,16 +152,9 @@ private:
     void check_letters();
     core::Duration longest_wait() const;
 
-    const bool prints_;
-    const bool hostile_;
     const bool narrow_;
     const bool crowded_;
-    std::mt19937_64 random_;
-    std::mt19937_64* dice_ = &random_;  ///< a step has its own
-    test::ManualClock clock_;           ///< the true time
-    HostileTime time_;
     core::Timestamp newest_stamp_{};
-    test::SimExecutor executor_{clock_};
     std::map<log::TopicPartition, std::vector<core::MonoTime>> appended_at_;
     core::Duration append_delay_max_;
     core::Duration read_delay_max_;
