@@ -128,20 +128,3 @@ TEST_CASE("an application server is notified of no more than it is allowed, whoe
     CHECK(world.reported() <= most);
     CHECK(world.reported() >= GoneEvents::kOfOwner.at_once);
 }
-
-TEST_CASE("token buckets know a bounded number of names, and forget those that are full again",
-          "[edge][home][bounds]") {
-    edge::TokenBuckets buckets{{.at_once = 2, .each = 1s}};
-    core::MonoTime now{1'000s};
-    CHECK(buckets.take("a", now));
-    CHECK(buckets.take("a", now));
-    CHECK_FALSE(buckets.take("a", now));
-    CHECK(buckets.take("a", now + 1s));
-    for (std::size_t i = 0; i < edge::TokenBuckets::kNamesMax + 10; ++i) {
-        buckets.take(std::to_string(i), now);
-    }
-    CHECK(buckets.names() == edge::TokenBuckets::kNamesMax);
-    CHECK_FALSE(buckets.take("late", now));
-    CHECK(buckets.take("late", now + 10s));
-    CHECK(buckets.names() == 1);
-}

@@ -20,10 +20,10 @@ void GoneEvents::report(core::SubscriptionGone gone) {
 bool GoneEvents::is_allowed(const core::SubscriptionGone& gone) {
     const auto now = context_.clock.mono();
     if (gone.reason == core::GoneReason::unregistered &&
-        !of_client_.take(core::to_hex(gone.uaid), now)) {
+        !of_client_.try_take(core::to_hex(gone.uaid), now)) {
         return false;
     }
-    return of_owner_.take(gone.owner, now);
+    return of_owner_.try_take(gone.owner, now);
 }
 
 void GoneEvents::stop() {

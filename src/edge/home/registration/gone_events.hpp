@@ -4,58 +4,18 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/partition.hpp"
+#include "core/token_buckets.hpp"
 #include "log/event_log.hpp"
 #include "records/subscription_gone.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 
 namespace beckon::edge {
-
-/// Token buckets by name: each name may do something so often at once, and once more each time that
-/// `each` has passed. Bounded in names: those whose bucket is full again are forgotten, and where
-/// there are too many others, a new name may do nothing. One thread.
-class TokenBuckets {
-public:
-    static constexpr std::size_t kNamesMax = 65'536;
-    static constexpr core::Duration kSweepEvery = std::chrono::seconds{10};  ///< of all names
-
-    struct Options {
-        std::size_t at_once = 1;
-        core::Duration each{};
-    };
-    explicit TokenBuckets(Options options) : options_(options) {}
-
-    /// False: it may not now.
-    bool take(std::string_view name, core::MonoTime now) {
-        auto found = full_at_.find(name);
-        if (found == full_at_.end()) {
-            if (now - swept_ >= kSweepEvery) {
-                swept_ = now;
-                std::erase_if(full_at_, [now](const auto& one) { return one.second <= now; });
-            }
-            if (full_at_.size() >= kNamesMax) return false;
-            found = full_at_.emplace(name, now).first;
-        }
-        const auto after = std::max(found->second, now) + options_.each;
-        if (after - now > options_.each * options_.at_once) return false;
-        found->second = after;
-        return true;
-    }
-    std::size_t names() const { return full_at_.size(); }
-
-private:
-    const Options options_;
-    /// When the bucket of a name will be full: that is the more ahead the more has been taken.
-    std::map<std::string, core::MonoTime, std::less<>> full_at_;
-    core::MonoTime swept_{};
-};
 
 /// Notifies application servers of the end of their subscriptions
 /// (docs/webhooks.md#beckons-own-events), where an owner has a webhook for that.
@@ -74,11 +34,10 @@ public:
     static constexpr std::size_t kWaitingMax = 10'000;
     /// Unregisters of one client that are published: as many as a browser ends when its user clears
     /// all sites, and ten a minute.
-    static constexpr TokenBuckets::Options kOfClient{.at_once = 100,
-                                                     .each = std::chrono::seconds{6}};
+    static constexpr core::TokenRate kOfClient{.at_once = 100, .each = std::chrono::seconds{6}};
     /// Ends of one application server's subscriptions, in this partition.
-    static constexpr TokenBuckets::Options kOfOwner{.at_once = kWaitingMax,
-                                                    .each = std::chrono::milliseconds{20}};
+    static constexpr core::TokenRate kOfOwner{.at_once = kWaitingMax,
+                                              .each = std::chrono::milliseconds{20}};
 
     struct Context {
         log::Publisher& publisher;
@@ -104,8 +63,8 @@ private:
 
     const core::Partition partitions_;
     const Context context_;
-    TokenBuckets of_client_{kOfClient};
-    TokenBuckets of_owner_{kOfOwner};
+    core::TokenBuckets<std::string> of_client_{kOfClient};
+    core::TokenBuckets<std::string> of_owner_{kOfOwner};
     std::deque<core::SubscriptionGone> waiting_;
     std::size_t in_flight_ = 0;
     std::size_t left_out_ = 0;  ///< found no space since something last waited

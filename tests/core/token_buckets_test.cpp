@@ -1,0 +1,27 @@
+#include "core/token_buckets.hpp"
+
+#include <string>
+
+#include <catch2/catch.hpp>
+
+using namespace beckon;
+using namespace std::chrono_literals;
+
+TEST_CASE("token buckets know a bounded number of names, and forget those that are full again",
+          "[core][bounds]") {
+    using Buckets = core::TokenBuckets<std::string>;
+    Buckets buckets{{.at_once = 2, .each = 1s}};
+    core::MonoTime now{1'000s};
+    CHECK(buckets.try_take("a", now));
+    CHECK(buckets.try_take("a", now));
+    CHECK_FALSE(buckets.try_take("a", now));
+    CHECK(buckets.wait("a", now) == 1s);
+    CHECK(buckets.try_take("a", now + 1s));
+    for (std::size_t i = 0; i < Buckets::kNamesMax + 10; ++i) {
+        buckets.take(std::to_string(i), now);
+    }
+    CHECK(buckets.names() == Buckets::kNamesMax + 1);  // those that came too late share one
+    CHECK_FALSE(buckets.try_take("late", now));
+    CHECK(buckets.try_take("late", now + 10s));
+    CHECK(buckets.names() == 1);
+}
