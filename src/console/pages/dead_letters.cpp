@@ -16,9 +16,6 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr int kOk = 200;
-constexpr int kBadRequest = 400;
-constexpr int kUnavailable = 503;
 /// Within a stop's time: a thread waits for the API as long.
 constexpr std::chrono::milliseconds kAnswerWithin{8'000};
 constexpr const char* kRedrive = "/dead/redrive";

@@ -21,11 +21,8 @@ namespace beckon::console {
 
 namespace {
 
-using FinderJson = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-constexpr int kFinderBadRequest = 400;
-constexpr int kNotFound = 404;
-constexpr int kFinderUnavailable = 503;
 constexpr std::size_t kTextMax = 2'048;
 constexpr std::chrono::seconds kBeforeFirst{1};
 
@@ -42,7 +39,7 @@ std::optional<core::Timestamp> time_of(const std::string& text) {
     return ms ? std::optional{core::Timestamp{std::chrono::milliseconds{*ms}}} : std::nullopt;
 }
 
-FinderJson fact(const char* name, std::string value) {
+OrderedJson fact(const char* name, std::string value) {
     return {{"name", name}, {"value", std::move(value)}};
 }
 
@@ -55,8 +52,8 @@ const char* kind_text(inspect::NameKind kind) {
     return "UAID";
 }
 
-FinderJson facts_of(const inspect::Named& named, core::Partition partitions) {
-    auto facts = FinderJson::array();
+OrderedJson facts_of(const inspect::Named& named, core::Partition partitions) {
+    auto facts = OrderedJson::array();
     if (named.message)
         facts.push_back(fact("message in log lines", core::log_name(*named.message)));
     if (named.channel) facts.push_back(fact("channel", core::to_dashed(*named.channel)));
@@ -134,7 +131,7 @@ const char* why_nothing(const std::string& text) {
 }
 
 /// The life of a message or client as JSON, or the reason why the log was not read.
-using Found = core::Result<FinderJson>;
+using Found = core::Result<OrderedJson>;
 
 Found life_of_message(log::EventLog& log, const inspect::Named& named,
                       const inspect::TraceOptions& options) {
@@ -150,16 +147,16 @@ Found life_of_client(log::EventLog& log, const inspect::Named& named,
     return core::must_parse_ordered_json(inspect::trace_json(*trace));
 }
 
-FinderJson connection_json(const Presence& presence) {
+OrderedJson connection_json(const Presence& presence) {
     return {{"connected", presence.connected},
-            {"since", presence.since_ms ? FinderJson(*presence.since_ms) : FinderJson()},
+            {"since", presence.since_ms ? OrderedJson(*presence.since_ms) : OrderedJson()},
             {"edge", presence.edge},
             {"unanswered", presence.unanswered},
             {"problem", presence.problem}};
 }
 
 /// From when on a slider makes sense: a little before the first step, within the window.
-core::Timestamp first_moment(const FinderJson& trace, core::Timestamp window_begins) {
+core::Timestamp first_moment(const OrderedJson& trace, core::Timestamp window_begins) {
     if (trace.is_null() || trace["steps"].empty()) return window_begins;
     const core::Timestamp first{
         std::chrono::milliseconds{trace["steps"].front()["at"].get<std::int64_t>()}};
@@ -219,9 +216,9 @@ console::Answer Finder::found(const std::string& text, const inspect::Named& nam
     const auto life = named.kind == inspect::NameKind::message
                           ? life_of_message(context_.log, named, options)
                           : life_of_client(context_.log, named, options, window_begins);
-    FinderJson page{{"kind", kind_text(named.kind)},
-                    {"facts", facts_of(named, options_.partitions)}};
-    page["trace"] = life ? *life : FinderJson(nullptr);
+    OrderedJson page{{"kind", kind_text(named.kind)},
+                     {"facts", facts_of(named, options_.partitions)}};
+    page["trace"] = life ? *life : OrderedJson(nullptr);
     page["problem"] = life ? "" : life.error().message;
     if (named.kind != inspect::NameKind::message && context_.presence) {
         page["connection"] = connection_json(context_.presence(named.client));
@@ -239,7 +236,7 @@ console::Answer Finder::found(const std::string& text, const inspect::Named& nam
 console::Answer Finder::find(const console::Parameters& asked) {
     const auto limit = limits();
     const auto what = named(text_of(asked, "q"), limit);
-    if (!what) return refused(kFinderUnavailable, what.error().message);
+    if (!what) return refused(kUnavailable, what.error().message);
     if (*what && (*what)->nobody) return refused(kNotFound, kNobody);
     if (*what) return found(text_of(asked, "q"), **what, limit);
     return refused(kNotFound, why_nothing(text_of(asked, "q")));
@@ -247,17 +244,17 @@ console::Answer Finder::find(const console::Parameters& asked) {
 
 console::Answer Finder::state(const console::Parameters& asked) {
     const auto at = time_of(text_of(asked, "at"));
-    if (!at) return refused(kFinderBadRequest, "at must be a time in Unix milliseconds");
+    if (!at) return refused(kBadRequest, "at must be a time in Unix milliseconds");
     const auto limit = limits();
     const auto what = named(text_of(asked, "q"), limit);
-    if (!what) return refused(kFinderUnavailable, what.error().message);
+    if (!what) return refused(kUnavailable, what.error().message);
     if (!*what || (*what)->nobody) {
         return refused(kNotFound, "nothing of this installation has this name");
     }
     const auto client = (*what)->client;
     const auto state =
         inspect::state_of_client(context_.log, client, *at, options_.partitions, limit);
-    if (!state) return refused(kFinderUnavailable, state.error().message);
+    if (!state) return refused(kUnavailable, state.error().message);
     return {200, inspect::state_json(client, *state)};
 }
 

@@ -146,7 +146,7 @@ std::string_view withheld(log::TopicPartition where, const core::RecordView& rec
     return {};
 }
 
-using LogJson = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// How far before an offset its page is looked for, as compaction leaves gaps: more each time.
 constexpr core::Offset kWiderEachTime = 16;
@@ -187,9 +187,9 @@ std::string cut(std::string text) {
     return text;
 }
 
-LogJson record_json(log::TopicPartition where, const core::RecordView& record) {
+OrderedJson record_json(log::TopicPartition where, const core::RecordView& record) {
     const auto shown = shown_record(where, record);
-    auto headers = LogJson::array();
+    auto headers = OrderedJson::array();
     for (const auto& header : record.headers) {
         headers.push_back({{"name", header.name}, {"value", cut(shown_header(where, header))}});
     }
@@ -197,7 +197,7 @@ LogJson record_json(log::TopicPartition where, const core::RecordView& record) {
             {"time", record.time.time_since_epoch().count()},
             {"type", std::string{record.header(core::header::kType).value_or("")}},
             {"key", cut(shown.key)},
-            {"bytes", record.value ? LogJson(record.value->size()) : LogJson()},
+            {"bytes", record.value ? OrderedJson(record.value->size()) : OrderedJson()},
             {"headers", std::move(headers)},
             {"words", shown.words},
             {"message", shown.message},
@@ -206,7 +206,7 @@ LogJson record_json(log::TopicPartition where, const core::RecordView& record) {
 
 /// One page of records.
 struct RecordsPage {
-    std::deque<LogJson> records;
+    std::deque<OrderedJson> records;
     core::Offset next = 0;
 };
 
@@ -261,11 +261,11 @@ core::Timestamp LogBrowser::history_begins() const {
 }
 
 Answer LogBrowser::topics(const Parameters& asked) const {
-    auto names = LogJson::array();
+    auto names = OrderedJson::array();
     for (int i = 0; i < log::Topic::kFixed + static_cast<int>(options_.tiers); ++i) {
         names.push_back(log::Topic::from_index(i).name());
     }
-    auto partitions = LogJson::array();
+    auto partitions = OrderedJson::array();
     if (asked.contains("topic")) {
         const auto topic = topic_in(asked);
         if (!topic) return bad_query("there is no such log topic");
@@ -278,9 +278,9 @@ Answer LogBrowser::topics(const Parameters& asked) const {
         }
     }
     return {200, core::json_text(
-                     LogJson{{"topics", std::move(names)},
-                             {"partitions", std::move(partitions)},
-                             {"history_begins", history_begins().time_since_epoch().count()}})};
+                     OrderedJson{{"topics", std::move(names)},
+                                 {"partitions", std::move(partitions)},
+                                 {"history_begins", history_begins().time_since_epoch().count()}})};
 }
 
 Answer LogBrowser::records(const Parameters& asked) const {
@@ -301,21 +301,21 @@ Answer LogBrowser::records(const Parameters& asked) const {
         from ? page_from(context_.log, *where, std::min(*from, ends->end), ends->end, limit)
              : page_before(context_.log, *where, *ends, before, limit);
     if (!page) return failed(page.error());
-    return {200,
-            core::json_text(LogJson{{"topic", where->topic.name()},
-                                    {"partition", where->partition},
-                                    {"start", ends->start},
-                                    {"end", ends->end},
-                                    {"history_begins", history_begins().time_since_epoch().count()},
-                                    {"records", page->records},
-                                    {"next", page->next}})};
+    return {200, core::json_text(
+                     OrderedJson{{"topic", where->topic.name()},
+                                 {"partition", where->partition},
+                                 {"start", ends->start},
+                                 {"end", ends->end},
+                                 {"history_begins", history_begins().time_since_epoch().count()},
+                                 {"records", page->records},
+                                 {"next", page->next}})};
 }
 
 Answer LogBrowser::record(const Parameters& asked) const {
     const auto where = partition_in(asked);
     const auto offset = number_in(asked, "offset");
     if (!where || !offset) return bad_query("topic, partition and offset must name a record");
-    LogJson found;
+    OrderedJson found;
     const auto sink = [&](const core::RecordView& record) {
         if (record.offset != *offset) return log::Next::stop;
         const auto why = withheld(*where, record);

@@ -1,5 +1,6 @@
 #include "console/pages/retry_api.hpp"
 
+#include "console/web/answer.hpp"
 #include "retry/api/owner_token.hpp"
 #include "retry/api/problem.hpp"
 
@@ -10,12 +11,11 @@ namespace beckon::console {
 namespace {
 
 constexpr std::chrono::milliseconds kCallWithin{5'000};
-constexpr int kNotNow = 503;
 
 /// The process has not got the webhook's partition; another one may have.
 bool is_elsewhere(const client::ApiAnswer& answer) {
     const std::string code{to_string(retry::Problem::served_elsewhere)};
-    return answer.status == kNotNow && answer.body.find(code) != std::string::npos;
+    return answer.status == kUnavailable && answer.body.find(code) != std::string::npos;
 }
 
 core::Result<client::ApiAnswer> nobody_known() {
@@ -69,7 +69,7 @@ core::Result<client::ApiAnswer> RetryApi::ask_any(const client::ApiClient::Query
     std::string why;
     for (const auto& origin : options_.origins) {
         auto answer = ask_at(origin, query, timeout);
-        if (answer && answer->status != kNotNow) return answer;
+        if (answer && answer->status != kUnavailable) return answer;
         if (!answer && answer.error().fault == core::Fault::timed_out) return answer;
         if (!why.empty()) why += "; ";
         why += answer ? origin + ": the dead letters are still being read" : answer.error().message;

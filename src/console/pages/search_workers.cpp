@@ -12,8 +12,6 @@ namespace beckon::console {
 
 namespace {
 
-constexpr int kOthersSearch = 503;
-
 /// A search that fails (no memory) ends alone.
 console::Answer answer_of(const SearchWorkers::Search& search, const console::Parameters& asked) {
     try {
@@ -49,7 +47,7 @@ console::Ask SearchWorkers::ask(Search search) {
             return [reply, answer = answer_of(search, asked)] { reply(answer); };
         });
         if (begun) return;
-        reply(refused(kOthersSearch, "others search; try again in a moment"));
+        reply(refused(kUnavailable, "others search; try again in a moment"));
     };
 }
 

@@ -19,12 +19,8 @@ namespace beckon::console {
 
 namespace {
 
-using WebhookJson = nlohmann::json;
+using Json = nlohmann::json;
 
-constexpr int kGood = 200;
-constexpr int kBadQuery = 400;
-constexpr int kConflict = 409;
-constexpr int kBadGateway = 502;
 constexpr std::chrono::seconds kReadingTime{20};
 constexpr std::size_t kNameMax = 128;
 
@@ -47,7 +43,7 @@ Answer refusal(const core::Result<client::ApiAnswer>& answer) {
 }
 
 /// The webhook without the members that only its owner may know.
-WebhookJson shown(WebhookJson webhook) {
+Json shown(Json webhook) {
     const auto url = client::parse_url(core::text_member(webhook, "url"));
     webhook["origin"] = url ? url->origin() : std::string{};
     webhook.erase("url");
@@ -55,16 +51,16 @@ WebhookJson shown(WebhookJson webhook) {
     return webhook;
 }
 
-WebhookJson waiting_json(const WaitingDelivery& one) {
+Json waiting_json(const WaitingDelivery& one) {
     return {{"delivery", one.id},
             {"offset", one.offset},
             {"attempts", one.attempts},
-            {"last", one.last ? WebhookJson(std::string{to_string(*one.last)}) : WebhookJson()},
+            {"last", one.last ? Json(std::string{to_string(*one.last)}) : Json()},
             {"due", one.due.time_since_epoch().count()}};
 }
 
-WebhookJson waiting_json(const WaitingTier& tier) {
-    auto first = WebhookJson::array();
+Json waiting_json(const WaitingTier& tier) {
+    auto first = Json::array();
     for (const auto& one : tier.first) first.push_back(waiting_json(one));
     return {{"topic", log::Topic::retry(tier.tier).name()},
             {"delay_seconds", tier.delay.count()},
@@ -80,15 +76,15 @@ struct WebhookQueries::Deed {
     const char* path;  ///< behind /webhooks/ID
     const char* body;  ///< of the request
     const char* done;  ///< a sentence
-    std::vector<std::string> (*plan)(const WebhookJson& webhook, const std::string& origin);
-    bool (*possible)(const WebhookJson& webhook);
+    std::vector<std::string> (*plan)(const Json& webhook, const std::string& origin);
+    bool (*possible)(const Json& webhook);
 };
 
 namespace {
 
-bool is_enabled(const WebhookJson& webhook) { return webhook.value("enabled", true); }
+bool is_enabled(const Json& webhook) { return webhook.value("enabled", true); }
 
-std::vector<std::string> plan_test(const WebhookJson& webhook, const std::string& origin) {
+std::vector<std::string> plan_test(const Json& webhook, const std::string& origin) {
     if (!is_enabled(webhook)) {
         return {"The webhook is disabled, so a test would become a dead letter. Enable it first."};
     }
@@ -98,7 +94,7 @@ std::vector<std::string> plan_test(const WebhookJson& webhook, const std::string
             "other delivery is."};
 }
 
-std::vector<std::string> plan_disable(const WebhookJson& webhook, const std::string& origin) {
+std::vector<std::string> plan_disable(const Json& webhook, const std::string& origin) {
     if (!is_enabled(webhook)) return {"The webhook is disabled already. Nothing would change."};
     return {"Requests to " + origin +
                 " end. While it is disabled, new events are not kept for it and "
@@ -108,14 +104,14 @@ std::vector<std::string> plan_disable(const WebhookJson& webhook, const std::str
             "The reason that its owner sees is \"by an operator\"."};
 }
 
-std::vector<std::string> plan_enable(const WebhookJson& webhook, const std::string& origin) {
+std::vector<std::string> plan_enable(const Json& webhook, const std::string& origin) {
     if (is_enabled(webhook)) return {"The webhook is enabled already. Nothing would change."};
     return {"New events go to " + origin + " again, and so do deliveries that still wait.",
             "Its dead letters stay until somebody redrives them. Failures before now no longer "
             "count."};
 }
 
-std::vector<std::string> plan_rotate(const WebhookJson& webhook, const std::string& /*origin*/) {
+std::vector<std::string> plan_rotate(const Json& webhook, const std::string& /*origin*/) {
     std::vector<std::string> does{
         "A new secret is made. It is shown here once, and never again: the receiver needs it.",
         "Requests are signed with the new and the present secret until the next rotation, so the "
@@ -130,8 +126,8 @@ std::vector<std::string> plan_rotate(const WebhookJson& webhook, const std::stri
     return does;
 }
 
-bool always(const WebhookJson& /*webhook*/) { return true; }
-bool if_disabled(const WebhookJson& webhook) { return !is_enabled(webhook); }
+bool always(const Json& /*webhook*/) { return true; }
+bool if_disabled(const Json& webhook) { return !is_enabled(webhook); }
 
 }  // namespace
 
@@ -141,13 +137,14 @@ WebhookQueries::WebhookQueries(Options options, Context context, RetryApi api)
 Answer WebhookQueries::webhook(const Parameters& asked) const {
     const auto id = name_in(asked, "id");
     const auto owner = name_in(asked, "owner");
-    if (!id || !owner) return refused(kBadQuery, "id and owner must name a webhook and its owner");
+    if (!id || !owner)
+        return refused(kBadRequest, "id and owner must name a webhook and its owner");
     const auto settings = api_.ask(*owner, {.path = "/webhooks/" + *id});
     if (!settings || !settings->good()) return refusal(settings);
-    WebhookJson page{{"webhook", shown(core::parse_json(settings->body))},
-                     {"attempts", nullptr},
-                     {"hours", nullptr},
-                     {"problem", ""}};
+    Json page{{"webhook", shown(core::parse_json(settings->body))},
+              {"attempts", nullptr},
+              {"hours", nullptr},
+              {"problem", ""}};
     const auto attempts = api_.ask(*owner, {.path = "/webhooks/" + *id + "/attempts"});
     if (attempts && attempts->good()) {
         const auto reported = core::parse_json(attempts->body);
@@ -157,12 +154,12 @@ Answer WebhookQueries::webhook(const Parameters& asked) const {
     } else {
         page["problem"] = core::text_member(core::parse_json(refusal(attempts).json), "error");
     }
-    return {kGood, core::json_text(page)};
+    return {kOk, core::json_text(page)};
 }
 
 Answer WebhookQueries::waiting(const Parameters& asked) const {
     const auto id = name_in(asked, "id");
-    if (!id) return refused(kBadQuery, "id must be that of a webhook");
+    if (!id) return refused(kBadRequest, "id must be that of a webhook");
     const inspect::ScanLimits limits{
         .given_up = [this, until = context_.clock.mono() + kReadingTime] {
             return stopped_ || context_.clock.mono() > until;
@@ -170,32 +167,32 @@ Answer WebhookQueries::waiting(const Parameters& asked) const {
     const auto found =
         waiting_deliveries(context_.log, *id, options_.tiers, options_.partitions, limits);
     if (!found) return refused(503, found.error().message);
-    auto tiers = WebhookJson::array();
+    auto tiers = Json::array();
     for (const auto& tier : found->tiers) tiers.push_back(waiting_json(tier));
-    return {kGood, core::json_text(WebhookJson{{"partition", found->partition},
-                                               {"complete", found->complete},
-                                               {"tiers", std::move(tiers)}})};
+    return {kOk, core::json_text(Json{{"partition", found->partition},
+                                      {"complete", found->complete},
+                                      {"tiers", std::move(tiers)}})};
 }
 
 Answer WebhookQueries::letter(const Parameters& asked) const {
     const auto delivery = name_in(asked, "delivery");
     const auto owner = name_in(asked, "owner");
     if (!delivery || !owner) {
-        return refused(kBadQuery, "delivery and owner must name a dead letter and its owner");
+        return refused(kBadRequest, "delivery and owner must name a dead letter and its owner");
     }
     const auto letter = api_.ask(*owner, {.path = "/dead/" + *delivery});
     if (!letter || !letter->good()) return refusal(letter);
-    return {kGood, letter->body};
+    return {kOk, letter->body};
 }
 
 Answer WebhookQueries::plan(const Deed& deed, const Parameters& of) const {
     const auto settings = api_.ask(of.at("owner"), {.path = "/webhooks/" + of.at("webhook")});
     if (!settings || !settings->good()) return refusal(settings);
     const auto webhook = shown(core::parse_json(settings->body));
-    return {kGood, core::json_text(WebhookJson{{"webhook", of.at("webhook")},
-                                               {"origin", webhook["origin"]},
-                                               {"does", deed.plan(webhook, webhook["origin"])},
-                                               {"possible", deed.possible(webhook)}})};
+    return {kOk, core::json_text(Json{{"webhook", of.at("webhook")},
+                                      {"origin", webhook["origin"]},
+                                      {"does", deed.plan(webhook, webhook["origin"])},
+                                      {"possible", deed.possible(webhook)}})};
 }
 
 Answer WebhookQueries::run(const Deed& deed, const Parameters& of) const {
@@ -210,12 +207,12 @@ Answer WebhookQueries::run(const Deed& deed, const Parameters& of) const {
                     {"owner", of.at("owner")},
                     {"status", answer ? answer->status : 0}});
     if (!good) return refusal(answer);
-    WebhookJson page{{"done", deed.done}};
+    Json page{{"done", deed.done}};
     const auto said = core::parse_json(answer->body);
     for (const auto* name : {"delivery", "secret"}) {
         if (auto text = core::text_member(said, name); !text.empty()) page[name] = std::move(text);
     }
-    return {kGood, core::json_text(page)};
+    return {kOk, core::json_text(page)};
 }
 
 namespace {
@@ -252,15 +249,14 @@ Act WebhookQueries::act(const Deed& deed, SearchWorkers& workers) {
     const auto check = [planned, name = std::string{deed.name}](
                            const std::string& wanted, const std::function<void(Plan)>& then) {
         const auto of = members_in(wanted, {"webhook", "owner"});
-        if (!of) return then({refused(kBadQuery, R"($ must be {"webhook": …, "owner": …})")});
-        const auto order =
-            core::json_text(WebhookJson{{"act", name},
-                                        {"webhook", of->at("webhook")},
-                                        {"owner", of->at("owner")},
-                                        {"once", core::to_hex(core::random_uuid4())}});
+        if (!of) return then({refused(kBadRequest, R"($ must be {"webhook": …, "owner": …})")});
+        const auto order = core::json_text(Json{{"act", name},
+                                                {"webhook", of->at("webhook")},
+                                                {"owner", of->at("owner")},
+                                                {"once", core::to_hex(core::random_uuid4())}});
         planned(*of, [then, order](Answer answer) {
             const auto plan = core::parse_json(answer.json);
-            const bool possible = answer.status == kGood && plan.value("possible", false);
+            const bool possible = answer.status == kOk && plan.value("possible", false);
             then({std::move(answer), possible ? std::optional{order} : std::nullopt});
         });
     };

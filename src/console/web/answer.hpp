@@ -9,9 +9,17 @@
 
 namespace beckon::console {
 
-/// The answer to a query of the app; `status` is HTTP's.
+/// Statuses of answers (RFC 9110 §15).
+inline constexpr int kOk = 200;
+inline constexpr int kBadRequest = 400;
+inline constexpr int kNotFound = 404;
+inline constexpr int kConflict = 409;
+inline constexpr int kBadGateway = 502;
+inline constexpr int kUnavailable = 503;
+
+/// The answer to a query of the app.
 struct Answer {
-    int status = 200;
+    int status = kOk;
     std::string json;
 };
 /// The answer {"error": `why`}.

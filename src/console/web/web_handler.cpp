@@ -36,8 +36,6 @@ constexpr std::string_view kPages = "/api/pages/";
 constexpr std::string_view kLive = "/api/live";
 constexpr std::string_view kActs = "/api/acts/";
 constexpr std::string_view kCheck = "/check";
-constexpr int kOk = 200;
-constexpr int kUnavailable = 503;
 
 /// The pages of the API, whether anything is known of them yet or not.
 constexpr std::array<std::string_view, 11> kPageNames{"status",     "overview", "nodes", "lag",
