@@ -240,10 +240,8 @@ ServiceConfig Endpoint::Impl::service_config() const {
     service.node = config.node;
     service.partitions = config.partitions;
     service.ttl_max_s = config.ttl_max_s;
-    service.channels_per_client_max = config.channels_per_client_max;
     service.vapid_cache_entries =
         std::max<std::size_t>(1, kVapidCacheEntries / static_cast<std::size_t>(threads_of(config)));
-    service.log_requests = config.log_requests;
     service.matrix_gateway = config.matrix_gateway;
     service.endpoint_origins = config.former_origins;
     service.endpoint_origins.push_back(origin);

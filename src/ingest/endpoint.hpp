@@ -44,7 +44,6 @@ struct EndpointConfig {
 
     std::size_t data_bytes_max = 5'630;
     std::uint32_t ttl_max_s = 2'592'000;
-    std::size_t channels_per_client_max = 1'000;  ///< of bridged clients
     /// From a request's first byte to its reply: a message of the longest body takes less on any
     /// line.
     std::chrono::milliseconds request_deadline{30'000};
@@ -60,7 +59,6 @@ struct EndpointConfig {
 
     /// Answers POST /_matrix/push/v1/notify: homeservers push to UnifiedPush apps without a proxy.
     bool matrix_gateway = false;
-    bool log_requests = false;  ///< one line per request at info instead of debug
     /// Of this endpoint, for the report of its process.
     std::shared_ptr<RefusedSends> refused = std::make_shared<RefusedSends>();
     std::vector<std::string> fcm_app_ids;    ///< that registrations may name

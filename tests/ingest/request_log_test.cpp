@@ -35,7 +35,6 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 TEST_CASE("a request's log line has the request and its outcome", "[log]") {
     IngestWorld world;
-    world.shared_->config.log_requests = true;
     const auto target = world.subscribed();
     const auto text = logged([&] { world.ask(IngestWorld::post_data(target.path)); });
     REQUIRE(count(text, "\n") == 2);
@@ -55,7 +54,6 @@ TEST_CASE("a request's log line has the request and its outcome", "[log]") {
 TEST_CASE("a refused POST is logged with its client and the problem, and found by its URL",
           "[log]") {
     IngestWorld world;
-    world.shared_->config.log_requests = true;
     const auto target = world.subscribed(true);  // bound to a VAPID key
     const auto text = logged([&] { world.ask(IngestWorld::post_data(target.path)); });
     const auto line = json::parse(text);
@@ -96,7 +94,6 @@ TEST_CASE("a sender that causes many refusals displaces those of few others", "[
 
 TEST_CASE("no log line of any route, good or refused, holds a secret", "[log]") {
     IngestWorld world{{.failed_vapid_per_minute = 2, .bridged_delivery = true}};
-    world.shared_->config.log_requests = true;
     const auto target = world.subscribed();
     const auto bound = world.subscribed(true);
     const auto unknown = world.new_target();

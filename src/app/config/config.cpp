@@ -110,9 +110,6 @@ std::vector<Setting> process_settings(Config& c) {
                        "Threads of the HTTP API, and of the WebSocket port, each of which has its "
                        "share of partitions and clients; 0: one for each core. Set it where a "
                        "container has less processor time than the host has cores."),
-        number_setting("channels_per_client_max", c.edge.channels_per_client_max, {1, 100'000},
-                       "Channels of one client, and as many more that it has removed within a day; "
-                       "a registration beyond gets 409."),
     };
 }
 
@@ -197,8 +194,6 @@ std::vector<Setting> endpoint_settings(Config& c) {
             "endpoint.matrix_gateway", c.endpoint.matrix_gateway,
             "Answer Matrix homeservers at /_matrix/push/v1/notify: they push to UnifiedPush "
             "apps of this service without a gateway elsewhere."),
-        bool_setting("endpoint.log_requests", c.endpoint.log_requests,
-                     "One line per request at info instead of debug; never a token or a body."),
     };
 }
 

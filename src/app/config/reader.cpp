@@ -23,8 +23,6 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"stop_timeout", kRoles},
     {"cache_bytes", kRoles},
     {"threads", bit(Reader::standalone) | bit(Reader::endpoint) | bit(Reader::edge)},
-    {"channels_per_client_max",
-     bit(Reader::standalone) | bit(Reader::endpoint) | bit(Reader::edge)},
     {"certificate_names", kRoles},
     {"kafka.", kOnKafka | kTools | bit(Reader::lag)},
     {"partitions", bit(Reader::standalone) | kTools},

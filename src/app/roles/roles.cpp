@@ -154,7 +154,6 @@ void adopt(Config& config, const log::Control& control, const Process& process) 
     config.endpoint.version = version_text();
     config.endpoint.commit = commit_text();
     config.endpoint.threads = config.edge.shards;
-    config.endpoint.channels_per_client_max = config.edge.channels_per_client_max;
     config.endpoint.view_directory = config.data / "endpoint";
     config.edge.store_directory = config.data / "edge";
     config.retry.directory = config.data;

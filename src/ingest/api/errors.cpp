@@ -29,8 +29,7 @@ Wire wire(Problem problem) {
             return {410, 106, "No such subscription: it has ended, do not send to it again."};
         case Problem::too_many_channels:
             return {409, 0,
-                    "This client has, or has removed within a day, as many channels as it may "
-                    "(channels_per_client_max)."};
+                    "This client has, or has removed within a day, as many channels as it may."};
         case Problem::unknown_app_id:
             return {400, 106, "The application id is not configured here."};
         case Problem::unknown_channel:

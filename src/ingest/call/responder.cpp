@@ -118,17 +118,16 @@ void Responder::refuse(const CallPtr& call, const Failure& failure) {
 
 /// Never the target or a header: a reader with an endpoint URL or a token can send.
 void Responder::log_request(const Call& call, int status, double seconds) const {
-    const auto level = shared_.config.log_requests ? core::LogLevel::info : core::LogLevel::debug;
-    if (!core::log_enabled(level)) return;
-    core::log_line(level, "ingest", "request",
-                   {{"method", call.request().head ? "HEAD" : to_string(call.request().method)},
-                    {"route", to_string(call.route.name)},
-                    {"status", status},
-                    {"us", static_cast<std::int64_t>(seconds * 1e6)},
-                    {"body_bytes", call.request().body.size()},
-                    {"peer", to_string(call.peer)},
-                    {"client", call.client ? core::log_name(*call.client) : std::string{"-"}},
-                    {"problem", call.problem ? to_string(*call.problem) : "-"}});
+    if (!core::log_enabled(core::LogLevel::debug)) return;
+    core::log_debug("ingest", "request",
+                    {{"method", call.request().head ? "HEAD" : to_string(call.request().method)},
+                     {"route", to_string(call.route.name)},
+                     {"status", status},
+                     {"us", static_cast<std::int64_t>(seconds * 1e6)},
+                     {"body_bytes", call.request().body.size()},
+                     {"peer", to_string(call.peer)},
+                     {"client", call.client ? core::log_name(*call.client) : std::string{"-"}},
+                     {"problem", call.problem ? to_string(*call.problem) : "-"}});
 }
 
 }  // namespace beckon::ingest

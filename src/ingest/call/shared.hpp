@@ -38,7 +38,6 @@ struct ServiceConfig {
     std::uint32_t ttl_max_s = 2'592'000;
     std::size_t channels_per_client_max = 1'000;
     std::size_t vapid_cache_entries = 0;  ///< of each service
-    bool log_requests = false;            ///< at info instead of debug
     bool matrix_gateway = false;
     std::vector<std::string> endpoint_origins;  ///< of endpoint URLs, former ones too
     /// The bridges for which a retry role delivers messages from the log. Messages for the others
