@@ -35,7 +35,7 @@ struct GroupPosition {
     NamedPartition where;
     core::Offset position = 0;  ///< of the next record to read
     Ends ends;
-    std::string owner;  ///< the member that reads it, as a person names it; empty: none is known
+    std::string owner{};  ///< the member that reads it, as a person names it; empty: none is known
     bool operator==(const GroupPosition&) const = default;
 };
 

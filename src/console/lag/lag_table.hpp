@@ -45,8 +45,8 @@ bool same_news(const LagRow& a, const LagRow& b);
 
 /// The reader of a partition of a group whose members do not name it.
 struct Reader {
-    bool dead = false;  ///< it is known that no living process reads it
-    std::string name;   ///< empty: none is known
+    bool dead = false;   ///< it is known that no living process reads it
+    std::string name{};  ///< empty: none is known
 };
 using ReaderOf = std::function<Reader(const std::string& group, const log::NamedPartition&)>;
 

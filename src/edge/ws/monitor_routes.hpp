@@ -13,7 +13,7 @@ namespace beckon::edge {
 struct MonitorStatus {
     std::string version;
     std::string commit{};  ///< of the build; empty: not known
-    std::string why;       ///< the parts that are not ready; empty: all are
+    std::string why{};     ///< the parts that are not ready; empty: all are
     std::size_t connections = 0;
 };
 

@@ -58,9 +58,9 @@ public:
         Text value;
     };
 
-    HeaderCollector(const RequestLimits& limits, std::string& head, std::string& body,
+    HeaderCollector(const RequestLimits& limits, std::string& head_bytes, std::string& body,
                     std::vector<Field>& fields, std::vector<Extra>& extra)
-        : limits_(limits), head_(head), body_(body), fields_(fields), extra_(extra) {
+        : limits_(limits), head_(head_bytes), body_(body), fields_(fields), extra_(extra) {
         head_.clear();
         body_.clear();
         fields_.clear();

@@ -19,8 +19,8 @@ enum class Method : std::uint8_t { post, put };
 struct HttpRequest {
     std::string url;
     Method method = Method::post;
-    std::vector<std::string> headers;  ///< "Name: value"
-    std::string body;
+    std::vector<std::string> headers{};  ///< "Name: value"
+    std::string body{};
     core::Duration timeout = std::chrono::seconds{15};  ///< from start to the answer's last byte
     /// Path and query of the request line, where they were signed; empty: as libcurl has them of
     /// the URL.

@@ -29,8 +29,8 @@ public:
     struct Entry {
         Webhook webhook;  ///< its filter is empty where it is only compiled
         WebhookState state;
-        std::string host;
-        std::string filter_digest;
+        std::string host{};
+        std::string filter_digest{};
         std::size_t memory_bytes = 0;  ///< as memory_of() has it
         /// The last event that was too costly for the present filter.
         std::optional<CostlyFilter> costly{};

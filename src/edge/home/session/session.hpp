@@ -43,13 +43,13 @@ struct Effects {
         std::optional<std::uint16_t> code{};               ///< of an ack, unless it is 100
         bool operator==(const Answered&) const = default;
     };
-    std::vector<Frame> frames;     ///< to the client, in this order
-    std::vector<Answered> acked;   ///< their tombstones are pending
-    std::vector<Answered> nacked;  ///< they stay pending
-    std::vector<ChannelChange> changes;
-    std::vector<std::size_t> codes;      ///< that the client gave: places in kAnswerCodes
-    std::optional<std::size_t> command;  ///< a frame came: its place in kCommands
-    std::optional<Closing> close;        ///< the session is over
+    std::vector<Frame> frames{};     ///< to the client, in this order
+    std::vector<Answered> acked{};   ///< their tombstones are pending
+    std::vector<Answered> nacked{};  ///< they stay pending
+    std::vector<ChannelChange> changes{};
+    std::vector<std::size_t> codes{};      ///< that the client gave: places in kAnswerCodes
+    std::optional<std::size_t> command{};  ///< a frame came: its place in kCommands
+    std::optional<Closing> close{};        ///< the session is over
     bool operator==(const Effects&) const = default;
 };
 
