@@ -2,6 +2,7 @@
 
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
+#include "edge/switchboard/switchboard.hpp"
 
 #include <chrono>
 #include <string>
@@ -11,24 +12,100 @@
 
 namespace beckon::edge {
 
+namespace {
+
+/// Bridged clients are reached by the HTTP API and its secrets; a WebSocket with such a UAID is as
+/// good as one with an unknown UAID.
+bool may_attach(const std::optional<store::StoredClient>& client) {
+    return client && client->router_type == core::RouterType::webpush;
+}
+
+}  // namespace
+
 void Clients::attach(const Attach& message) {
     if (overloaded()) return send_away(message.session);
     if (!message.again) ++counts_.commands[kHelloCommand];
-    const Hellos::Offer offer{
-        .uaid = message.uaid, .by_client = message.offered, .again = message.again};
-    if (context_.leadership.serving()) return context_.hellos.answer(message.session, offer);
-    const bool soon =
-        context_.leadership.wanted() || context_.fold.phase() != fold::Phase::following;
+    const Offer offer{.uaid = message.uaid, .by_client = message.offered, .again = message.again};
+    if (parts_.leadership.serving()) return answer(message.session, offer);
+    const bool soon = parts_.leadership.wanted() || context_.fold.phase() != fold::Phase::following;
     if (!soon) return context_.outbox.release(message.session, closing::kNotServing);
-    context_.hellos.keep(message.session, offer);
+    keep(message.session, offer);
 }
 
-void Clients::identify(const SessionId& id, const Hellos::Offer& offer, const core::Uaid& uaid,
+void Clients::answer(const SessionId& id, const Offer& offer) {
+    const bool is_new = !offer.by_client && !offer.again;
+    if (is_new) return identify(id, offer, offer.uaid, false);
+    if (!context_.fold.suspect() && may_attach(context_.store.client(offer.uaid))) {
+        return identify(id, offer, offer.uaid, true);
+    }
+    // A client without a record is known to this session alone, so no proof of its absence is
+    // needed.
+    const bool adopted = offer.again && !offer.again->persisted;
+    if (adopted) return identify(id, offer, offer.uaid, false);
+    wait_for_barrier(id, offer);
+}
+
+void Clients::wait_for_barrier(const SessionId& id, const Offer& offer) {
+    if (hellos_.size() >= kHellosMax) return context_.outbox.close(id, closing::kOverloaded);
+    hellos_.emplace(id, Hello{offer});
+    context_.fold.confirm(kSubscriptionsInput,
+                          lifetime_.guard([this, id](const core::Result<void>& result) {
+                              confirmed(id, result);
+                              context_.home.flush_or_turn();
+                          }));
+}
+
+/// A read that failed proves nothing either.
+void Clients::confirmed(const SessionId& id, const core::Result<void>& result) {
+    const auto node = hellos_.extract(id);
+    if (node.empty()) return;  // the client has gone
+    const auto& offer = node.mapped().offer;
+    const auto client = context_.store.client(offer.uaid);
+    if (!result || context_.store.broken()) {
+        return context_.outbox.close(id, closing::kUnproven);
+    }
+    const bool known = may_attach(client);
+    if (!known && offer.again) return context_.outbox.close(id, closing::kRemoved);
+    identify(id, offer, known ? offer.uaid : new_uaid_in(context_.partition, context_.partitions),
+             known);
+}
+
+void Clients::keep(const SessionId& id, const Offer& offer) {
+    if (hellos_.size() >= kHellosMax) return context_.outbox.close(id, closing::kOverloaded);
+    const auto place = ++last_place_;
+    if (hellos_.emplace(id, Hello{offer, place}).second) kept_.emplace(place, id);
+}
+
+bool Clients::turn() {
+    for (std::size_t budget = kHellosBudget; budget > 0 && !kept_.empty(); --budget) {
+        const auto node = hellos_.extract(kept_.begin()->second);
+        kept_.erase(kept_.begin());
+        answer(node.key(), node.mapped().offer);
+    }
+    return !kept_.empty();
+}
+
+bool Clients::forget_hello(const SessionId& id) {
+    const auto node = hellos_.extract(id);
+    if (node.empty()) return false;
+    kept_.erase(node.mapped().place);
+    return true;
+}
+
+void Clients::release_hellos(Closing closing) {
+    lifetime_.renew();
+    kept_.clear();
+    for (const auto& [id, waiting] : std::exchange(hellos_, {}))
+        context_.outbox.release(id, closing);
+}
+
+/// A session begins. Of two connections with one UAID the later hello wins.
+void Clients::identify(const SessionId& id, const Offer& offer, const core::Uaid& uaid,
                        bool known) {
     auto& outbox = context_.outbox;
-    if (context_.removals.holds(uaid)) return outbox.close(id, closing::kRemoved);
+    if (parts_.removals.holds(uaid)) return outbox.close(id, closing::kRemoved);
     const auto stamp = offer.again ? offer.again->stamp
-                                   : SessionStamp{context_.leadership.epoch(), ++answered_hellos_};
+                                   : SessionStamp{parts_.leadership.epoch(), ++answered_hellos_};
     if (auto* other = context_.sessions.of(uaid)) {
         if (other->stamp > stamp) return outbox.close(id, closing::kReplaced);
         end(*other, closing::kReplaced);  // the later hello wins
@@ -37,10 +114,10 @@ void Clients::identify(const SessionId& id, const Hellos::Offer& offer, const co
     session.stamp = stamp;
     session.persisted = known;
     session.attached = context_.clock.mono();
-    context_.registrations.attached(session);
+    parts_.registrations.attached(session);
     outbox.attached({.session = id, .uaid = uaid, .stamp = stamp, .persisted = known});
     if (!known) return;
-    context_.delivery.attached(session);
+    parts_.delivery.attached(session);
     context_.fold.request_turn();
 }
 
@@ -49,7 +126,7 @@ void Clients::receive(const FromClient& message) {
         apply(*session, session->on(message.command, context_.tokens, context_.clock.mono()));
         return;
     }
-    if (context_.hellos.forget(message.session)) {
+    if (forget_hello(message.session)) {
         context_.outbox.close(message.session, closing::kOutOfPlace);
     } else if (overloaded()) {
         send_away(message.session);
@@ -62,17 +139,21 @@ void Clients::receive(const FromClient& message) {
 /// that wait there for the client find no session at its front any more.
 void Clients::send_away(const SessionId& session) {
     constexpr auto kWhy = closing::kOverloaded;
-    context_.fronts.to_front(
+    parts_.fronts.to_front(
         CloseClient{.session = session, .code = kWhy.code, .reason = std::string{kWhy.reason}});
 }
 
 void Clients::detach(const Detach& message) {
-    context_.hellos.forget(message.session);
+    forget_hello(message.session);
     if (auto* session = context_.sessions.find(message.session, message.uaid)) forget(*session);
 }
 
 void Clients::front_lost(const core::NodeId& front) {
-    context_.hellos.forget_front(front);
+    std::erase_if(hellos_, [&](const auto& entry) {
+        if (entry.first.front != front) return false;
+        kept_.erase(entry.second.place);
+        return true;
+    });
     for (const auto& uaid : context_.sessions.of_front(front)) forget(*context_.sessions.of(uaid));
 }
 
@@ -83,7 +164,7 @@ void Clients::apply(Session& session, Effects effects) {
     finish_acked(session, effects);
     report_nacked(session, effects);
     observe_acks(session);
-    for (const auto& change : effects.changes) context_.registrations.change(session, change);
+    for (const auto& change : effects.changes) parts_.registrations.change(session, change);
     if (effects.close) {
         ++counts_.refused_frames;
         return end(session, *effects.close);
@@ -92,7 +173,7 @@ void Clients::apply(Session& session, Effects effects) {
         send_away(session.id);
         return forget(session);
     }
-    if (context_.delivery.made_capacity(session)) context_.fold.request_turn();
+    if (parts_.delivery.made_capacity(session)) context_.fold.request_turn();
 }
 
 void Clients::count(const Effects& effects) {
@@ -104,12 +185,12 @@ void Clients::finish_acked(Session& session, const Effects& effects) {
     for (const auto& [message, as, code] : effects.acked) {
         if (!context_.store.add_acked_tombstone(session.uaid, message, as)) {
             context_.sessions.acknowledged(message);
-            context_.delivery.acknowledged(message, as);
-            context_.outcomes.acknowledged(message);
+            parts_.delivery.acknowledged(message, as);
+            parts_.tombstone_outbox.outcomes().acknowledged(message);
             continue;
         }
         session.add_pending_tombstone(message);
-        if (code) context_.tombstone_outbox.acked_with(message, *code);
+        if (code) parts_.tombstone_outbox.acked_with(message, *code);
         ++counts_.acked;
         if (!core::log_enabled(core::LogLevel::debug)) continue;
         core::log_debug(
@@ -129,9 +210,9 @@ void Clients::report_nacked(const Session& session, const Effects& effects) {
 
 void Clients::observe_acks(Session& session) {
     for (const auto sent : session.take_acked()) {
-        if (!context_.times.frame_to_ack) break;
+        if (!parts_.times.frame_to_ack) break;
         const std::chrono::duration<double> waited = context_.clock.mono() - sent;
-        context_.times.frame_to_ack->Observe(waited.count());
+        parts_.times.frame_to_ack->Observe(waited.count());
     }
 }
 
@@ -141,7 +222,7 @@ void Clients::end(Session& session, Closing closing) {
 }
 
 void Clients::forget(const Session& session) {
-    context_.registrations.detached(session);
+    parts_.registrations.detached(session);
     context_.sessions.erase(core::Uaid{session.uaid});  // the session goes, its uaid with it
 }
 

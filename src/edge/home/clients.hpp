@@ -2,55 +2,55 @@
 
 #include "core/clock.hpp"
 #include "core/ids.hpp"
-#include "core/tokens.hpp"
+#include "core/lifetime.hpp"
+#include "core/result.hpp"
 #include "edge/home/delivery/delivery.hpp"
-#include "edge/home/delivery/outcomes.hpp"
 #include "edge/home/delivery/tombstone_outbox.hpp"
 #include "edge/home/leadership.hpp"
-#include "edge/home/registration/hellos.hpp"
+#include "edge/home/part_context.hpp"
 #include "edge/home/registration/registrations.hpp"
 #include "edge/home/registration/removals.hpp"
-#include "edge/home/session/outbox.hpp"
-#include "edge/home/session/sessions.hpp"
 #include "edge/protocol/protocol.hpp"
 #include "edge/switchboard/messages.hpp"
-#include "fold/fold.hpp"
-#include "store/edge_store.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 
 namespace beckon::edge {
 
-/// The clients of one home, from their attaching to their end. The one place that applies the
-/// effects of a client's frame: decisions go into the store's next batch, and the frames that
-/// answer the client wait in the outbox for the end of the turn.
+/// The clients of one home, from their hello to their end. The one place that applies the effects
+/// of a client's frame: decisions go into the store's next batch, and the frames that answer the
+/// client wait in the outbox for the end of the turn.
+///
+/// A hello gives a client its UAID. A known one is answered at once, an unknown one only after a
+/// read barrier: a new UAID in place of the offered one makes Firefox drop every subscription.
+/// Hellos wait while the home does not serve yet, and while they need a read barrier. A client has
+/// no reason to send more meanwhile; its front keeps frames that come early.
 class Clients {
 public:
+    /// Clients whose hello waits.
+    static constexpr std::size_t kHellosMax = 10'000;
+    /// Hellos answered in one turn, after a take-over.
+    static constexpr std::size_t kHellosBudget = 512;
     /// The most memory of frames that wait for a write of the store that fails. Above it clients
     /// that send a frame, and clients that come, are closed at once.
     static constexpr std::size_t kOutboxBytesMax = 64U << 20;
 
     /// All of it outlives this.
-    struct Context {
-        store::PartitionStore& store;
-        fold::Fold& fold;
-        core::Tokens& tokens;
-        const core::Clock& clock;
+    struct Parts {
         const Leadership& leadership;
-        Hellos& hellos;
-        Sessions& sessions;
         Delivery& delivery;
-        Outcomes& outcomes;
         TombstoneOutbox& tombstone_outbox;
         Registrations& registrations;
         const Removals& removals;
-        Outbox& outbox;
         FrontTransport& fronts;
         DeliveryTimes times{};
     };
-    explicit Clients(const Context& context) : context_(context) {}
+    Clients(const PartContext& context, const Parts& parts)
+        : context_(context), parts_(parts), lifetime_(context.executor) {}
 
     // --- from the fronts
     void attach(const Attach& message);
@@ -60,10 +60,10 @@ public:
 
     /// The home serves from now on.
     void began() { answered_hellos_ = 0; }
-    /// The home has decided which UAID a client has: a session begins. Of two connections with one
-    /// UAID the later hello wins.
-    void identify(const SessionId& id, const Hellos::Offer& offer, const core::Uaid& uaid,
-                  bool known);
+    /// Answers kept hellos; true if there are more.
+    bool turn();
+    /// The home does not serve: releases all hellos to other homes.
+    void release_hellos(Closing closing);
     void end(Session& session, Closing closing);
 
     /// Since the home was made.
@@ -76,6 +76,24 @@ public:
     const Counts& counts() const { return counts_; }
 
 private:
+    /// The UAID that a client offers, or that its front proposes for it.
+    struct Offer {
+        core::Uaid uaid;
+        bool by_client = false;
+        /// Another home has answered the hello, and the client has the UAID already.
+        std::optional<Attach::Again> again = std::nullopt;
+    };
+    struct Hello {
+        Offer offer;
+        std::uint64_t place = 0;  ///< in kept_; 0: it waits for a read barrier
+    };
+
+    void answer(const SessionId& id, const Offer& offer);
+    void keep(const SessionId& id, const Offer& offer);
+    void wait_for_barrier(const SessionId& id, const Offer& offer);
+    void confirmed(const SessionId& id, const core::Result<void>& result);
+    bool forget_hello(const SessionId& id);
+    void identify(const SessionId& id, const Offer& offer, const core::Uaid& uaid, bool known);
     void send_away(const SessionId& session);
     bool overloaded() const { return context_.outbox.bytes() > kOutboxBytesMax; }
     void apply(Session& session, Effects effects);
@@ -85,9 +103,14 @@ private:
     void count(const Effects& effects);
     void forget(const Session& session);
 
-    const Context context_;
+    const PartContext& context_;
+    const Parts parts_;
     Counts counts_;
+    std::map<SessionId, Hello> hellos_;        ///< that wait
+    std::map<std::uint64_t, SessionId> kept_;  ///< of those, in the order in which they came
+    std::uint64_t last_place_ = 0;
     std::uint64_t answered_hellos_ = 0;  ///< of the leadership
+    core::Lifetime lifetime_;            ///< renewed by release_hellos()
 };
 
 }  // namespace beckon::edge

@@ -7,10 +7,8 @@
 #include "edge/home/clients.hpp"
 #include "edge/home/delivery/delivery.hpp"
 #include "edge/home/delivery/pending_limit.hpp"
-#include "edge/home/delivery/purges.hpp"
 #include "edge/home/delivery/tombstone_outbox.hpp"
 #include "edge/home/leadership.hpp"
-#include "edge/home/registration/hellos.hpp"
 #include "edge/home/registration/registrations.hpp"
 #include "edge/home/session/outbox.hpp"
 #include "edge/home/session/sessions.hpp"
@@ -27,132 +25,6 @@
 
 namespace beckon::edge {
 
-/// Folds the records of a partition's two log topics: each goes to the part of the home that it
-/// concerns. A standby folds like a serving home, but only a serving home counts the ends of
-/// messages.
-class Replay {
-public:
-    /// All of it outlives this.
-    struct Context {
-        store::PartitionStore& store;
-        Delivery& delivery;
-        TombstoneOutbox& tombstone_outbox;
-        PendingLimit& pending;
-        Registrations& registrations;
-        Leadership& leadership;
-    };
-    Replay(core::Partition partition, const Context& context)
-        : partition_(partition), context_(context) {}
-
-    /// A record of `notifications`.
-    void notification(const core::RecordView& record);
-    /// A record of `subscriptions`.
-    void subscription(const core::RecordView& record);
-
-    /// Since the home was made.
-    struct Counts {
-        std::uint64_t unknown = 0;  ///< of a type or key form that this build does not know
-        /// Tombstones read while this home served.
-        core::ByEnum<core::FinishReason, std::uint64_t> finished{};
-    };
-    const Counts& counts() const { return counts_; }
-
-private:
-    void folded(bool won) {
-        if (!won) context_.registrations.repair_is_due();
-    }
-    bool is_repeated(const core::NotificationFinished& done);
-    void count_finished(const core::NotificationFinished& done);
-    void unknown(log::Topic topic, core::Offset offset, const core::Unknown& record);
-
-    const core::Partition partition_;
-    const Context context_;
-    core::DecodeScratch scratch_;
-    Counts counts_;
-};
-
-void Replay::notification(const core::RecordView& record) {
-    std::visit(core::Overloaded{[&](const core::NotificationAccepted& message) {
-                                    const bool waits = context_.delivery.fold(record, message);
-                                    if (waits && context_.leadership.serving()) {
-                                        context_.pending.waits(message.uaid, record.offset);
-                                    }
-                                },
-                                [&](const core::NotificationFinished& done) {
-                                    if (!is_repeated(done)) count_finished(done);
-                                    context_.store.finish(done, record.time);
-                                    if (!is_repeated(done)) {
-                                        context_.tombstone_outbox.read_back(done.key);
-                                    }
-                                    context_.delivery.finished(done.uaid, done.key, done.reason);
-                                },
-                                [](const core::BarrierRecord&) {},
-                                [&](const core::Lease& seen) {
-                                    context_.leadership.read(log::Topic::kNotifications,
-                                                             record.offset, seen);
-                                },
-                                [&](const core::Unknown& what) {
-                                    unknown(log::Topic::kNotifications, record.offset, what);
-                                }},
-               core::decode_notification(record, scratch_));
-}
-
-/// A deleted message with a pending tombstone: that one is counted, and read back.
-bool Replay::is_repeated(const core::NotificationFinished& done) {
-    return done.reason == core::FinishReason::deleted &&
-           context_.store.tombstone_pending(done.uaid, done.key);
-}
-
-/// Each node with a copy of the partition reads the tombstone; the one that serves counts it.
-void Replay::count_finished(const core::NotificationFinished& done) {
-    if (!context_.leadership.serving()) return;
-    ++counts_.finished[done.reason];
-    if (!core::log_enabled(core::LogLevel::debug)) return;
-    core::log_debug("edge", "message_finished",
-                    {{"message", core::log_name(done.key)},
-                     {"client", core::log_name(done.uaid)},
-                     {"reason", core::to_string(done.reason)}});
-}
-
-/// A record that lost was written by a former home. Own records never lose: they come in order.
-void Replay::subscription(const core::RecordView& record) {
-    if (core::decode_client_gone(record)) return;  // of a bridged client: the endpoints' concern
-    auto& store = context_.store;
-    std::visit(
-        core::Overloaded{
-            [&](const core::ClientRecorded& e) {
-                context_.registrations.saw(e.stamp);
-                folded(store.put_client(e));
-            },
-            [&](const core::ClientRemoved& e) {
-                folded(store.remove_client(e, record.time));
-                // The records of its channels are in the log still.
-                context_.registrations.repair_is_due();
-            },
-            [&](const core::ChannelRecorded& e) {
-                context_.registrations.saw(e.stamp);
-                folded(store.put_channel(e));
-            },
-            [&](const core::ChannelRemoved& e) { folded(store.remove_channel(e, record.time)); },
-            [](const core::BarrierRecord&) {},
-            [&](const core::Lease& seen) {
-                context_.leadership.read(log::Topic::kSubscriptions, record.offset, seen);
-            },
-            [&](const core::Unknown& what) {
-                unknown(log::Topic::kSubscriptions, record.offset, what);
-            }},
-        core::decode_subscription(record, scratch_));
-}
-
-void Replay::unknown(log::Topic topic, core::Offset offset, const core::Unknown& record) {
-    ++counts_.unknown;
-    core::log_sparsely(core::LogLevel::warn, "edge", "unknown_record",
-                       {{"topic", topic.name()},
-                        {"partition", partition_},
-                        {"offset", offset},
-                        {"why", record.why}});
-}
-
 namespace {
 
 constexpr core::Duration kTick = std::chrono::seconds{1};
@@ -168,9 +40,6 @@ core::Duration commit_after(core::Partition partition) {
     constexpr auto kSteps = kCommitSpread / std::chrono::milliseconds{1};
     return kCommitAfter - std::chrono::milliseconds{partition * 37 % kSteps};
 }
-
-/// In the order of Options::inputs.
-constexpr fold::InputIndex kNotificationsInput = 0;
 
 fold::Options fold_options(const HomeOptions& options) {
     return {.folder = "edge",
@@ -191,7 +60,7 @@ store::Source source_of(fold::InputIndex input) {
 }  // namespace
 
 /// Puts the parts together, and calls them at a turn of the fold and at a change of leadership.
-struct Home::Impl final : fold::State {
+struct Home::Impl final : fold::State, HomeCalls {
     Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore> s);
 
     // --- fold::State
@@ -212,14 +81,26 @@ struct Home::Impl final : fold::State {
     void caught_up() override;
     void restarted(std::string_view) override { leadership.restarted(); }
 
-    // --- serving
-    void began();
-    void ended(Closing closing);
-    void tick();
-    void flush_or_turn();
+    // --- HomeCalls
+    void began() override;
+    void ended(Closing closing) override;
+    void flush_or_turn() override;
+    void end(Session& session, Closing closing) override { clients.end(session, closing); }
+    void reset(const core::Uaid& client) override {
+        removals.remove(client, Removals::Why::max_pending);
+    }
 
-    core::Timestamp log_now() const { return fold.log_clock(kNotificationsInput).now(); }
-    core::Offset position() const { return fold.position(kNotificationsInput); }
+    void tick();
+
+    // --- records: a standby folds like a serving home, which alone counts the ends of messages
+    void notification(const core::RecordView& record);
+    void subscription(const core::RecordView& record);
+    void folded(bool won) {
+        if (!won) registrations.repair_is_due();
+    }
+    bool is_repeated(const core::NotificationFinished& done) const;
+    void count_finished(const core::NotificationFinished& done);
+    void unknown(log::Topic topic, core::Offset offset, const core::Unknown& record);
 
     const HomeOptions options;
     Context context;
@@ -229,20 +110,21 @@ struct Home::Impl final : fold::State {
     /// When the changes are written; set at the end of the turn that made the first of them.
     std::optional<core::MonoTime> commit_at{};
 
+    core::DecodeScratch scratch;
+    std::uint64_t unknown_records = 0;
+    core::ByEnum<core::FinishReason, std::uint64_t> finished{};
+
     fold::Fold fold;
     Outbox outbox;
     Sessions sessions;
+    const PartContext parts;
     Delivery delivery;
-    Outcomes outcomes;
     TombstoneOutbox tombstone_outbox;
-    Purges purges;
     Registrations registrations;
     Removals removals;
     PendingLimit pending;
-    Hellos hellos;
     Leadership leadership;
     Clients clients;
-    Replay records;
     core::Lifetime lifetime;
 };
 
@@ -254,105 +136,42 @@ Home::Impl::Impl(HomeOptions o, Context p, std::unique_ptr<store::PartitionStore
            *this),
       outbox(context.milestones),
       sessions({.window = options.window, .ping_interval_min = options.ping_interval_min}),
-      delivery({.store = *store,
-                .sessions = sessions,
-                .outbox = outbox,
-                .clock = context.clock,
-                .log_now = [this] { return log_now(); },
-                .position = [this] { return position(); },
-                .times = context.times,
-                .missing = [log = &context.log] { return log->missing_time(); }}),
-      outcomes({options.partition, options.partitions}, {.store = *store,
-                                                         .publisher = fold.publisher(),
-                                                         .executor = context.executor,
-                                                         .in_flight = context.outcomes}),
-      tombstone_outbox(options.partition,
-                       {.store = *store,
-                        .publisher = fold.publisher(),
-                        .executor = context.executor,
-                        .in_flight = context.tombstones,
-                        .milestones = context.milestones,
-                        .outcomes = outcomes,
-                        .sessions = sessions,
-                        .durable =
-                            [this](const store::PendingTombstone& pending_tombstone) {
-                                auto* session = sessions.of(pending_tombstone.uaid);
-                                if (!session) return;
-                                session->durable(pending_tombstone.key);
-                                if (delivery.made_capacity(*session)) fold.request_turn();
-                            }}),
-      purges(*store, delivery),
-      registrations({log::Topic::kSubscriptions, options.partition},
-                    {.endpoint_url = options.endpoint_url,
-                     .partitions = options.partitions,
-                     .channels_max = options.channels_per_client},
-                    {.store = *store,
-                     .fold = fold,
-                     .executor = context.executor,
-                     .clock = context.clock,
-                     .tokens = context.tokens,
-                     .sessions = sessions,
-                     .outbox = outbox,
-                     .purges = purges,
-                     .log_now = [this] { return log_now(); },
-                     .flush_or_turn = [this] { flush_or_turn(); },
-                     .gone_wanted = context.gone_wanted}),
-      removals(options.client_ttl,
-               {.store = *store,
-                .fold = fold,
-                .executor = context.executor,
-                .clock = context.clock,
-                .sessions = sessions,
-                .registrations = registrations,
-                .purges = purges,
-                .log_now = [this] { return log_now(); },
-                .end = [this](Session& session, Closing closing) { clients.end(session, closing); },
-                .flush_or_turn = [this] { flush_or_turn(); }}),
-      pending(options.pending, {.store = *store,
-                                .delivery = delivery,
-                                .reset =
-                                    [this](const core::Uaid& client) {
-                                        removals.remove(client, Removals::Why::max_pending);
-                                    }}),
-      hellos(options.partition, options.partitions,
-             {.store = *store,
-              .fold = fold,
-              .executor = context.executor,
-              .outbox = outbox,
-              .adopted = [this](const auto& id, const auto& offer, const auto& uaid,
-                                bool known) { clients.identify(id, offer, uaid, known); },
-              .flush_or_turn = [this] { flush_or_turn(); }}),
-      leadership(
-          options.partition, options.node, fold.publisher(), context.executor, fold,
-          {.began = [this] { began(); }, .ended = [this](Closing closing) { ended(closing); }}),
-      clients({.store = *store,
-               .fold = fold,
-               .tokens = context.tokens,
-               .clock = context.clock,
-               .leadership = leadership,
-               .hellos = hellos,
-               .sessions = sessions,
-               .delivery = delivery,
-               .outcomes = outcomes,
-               .tombstone_outbox = tombstone_outbox,
-               .registrations = registrations,
-               .removals = removals,
-               .outbox = outbox,
-               .fronts = context.fronts,
-               .times = context.times}),
-      records(options.partition, {.store = *store,
-                                  .delivery = delivery,
-                                  .tombstone_outbox = tombstone_outbox,
-                                  .pending = pending,
-                                  .registrations = registrations,
-                                  .leadership = leadership}),
+      parts{.partition = options.partition,
+            .partitions = options.partitions,
+            .store = *store,
+            .fold = fold,
+            .executor = context.executor,
+            .clock = context.clock,
+            .tokens = context.tokens,
+            .sessions = sessions,
+            .outbox = outbox,
+            .home = *this},
+      delivery(parts, context.log, context.times),
+      tombstone_outbox(parts, delivery,
+                       {.tombstones = context.tombstones,
+                        .outcomes = context.outcomes,
+                        .milestones = context.milestones}),
+      registrations({.endpoint_url = options.endpoint_url,
+                     .channels_max = options.channels_per_client,
+                     .gone_wanted = context.gone_wanted},
+                    parts, delivery),
+      removals(options.client_ttl, parts, registrations),
+      pending(options.pending, parts, delivery),
+      leadership(options.node, parts),
+      clients(parts, {.leadership = leadership,
+                      .delivery = delivery,
+                      .tombstone_outbox = tombstone_outbox,
+                      .registrations = registrations,
+                      .removals = removals,
+                      .fronts = context.fronts,
+                      .times = context.times}),
       lifetime(context.executor) {
     BECKON_ASSERT(options.partition >= 0 && options.partition < options.partitions,
                   "a partition is below their number");
 }
 
 void Home::Impl::replay(fold::InputIndex input, const core::RecordView& record) {
-    input == kNotificationsInput ? records.notification(record) : records.subscription(record);
+    input == kNotificationsInput ? notification(record) : subscription(record);
 }
 
 /// Nothing that leaves depends on its rows being written: a home that is killed folds the last
@@ -372,6 +191,87 @@ core::Result<void> Home::Impl::commit() {
     return written;
 }
 
+void Home::Impl::notification(const core::RecordView& record) {
+    std::visit(core::Overloaded{[&](const core::NotificationAccepted& message) {
+                                    const bool waits = delivery.fold(record, message);
+                                    if (waits && leadership.serving()) {
+                                        pending.waits(message.uaid, record.offset);
+                                    }
+                                },
+                                [&](const core::NotificationFinished& done) {
+                                    if (!is_repeated(done)) count_finished(done);
+                                    store->finish(done, record.time);
+                                    if (!is_repeated(done)) {
+                                        tombstone_outbox.read_back(done.key);
+                                    }
+                                    delivery.finished(done.uaid, done.key, done.reason);
+                                },
+                                [](const core::BarrierRecord&) {},
+                                [&](const core::Lease& seen) {
+                                    leadership.read(log::Topic::kNotifications, record.offset,
+                                                    seen);
+                                },
+                                [&](const core::Unknown& what) {
+                                    unknown(log::Topic::kNotifications, record.offset, what);
+                                }},
+               core::decode_notification(record, scratch));
+}
+
+/// A deleted message with a pending tombstone: that one is counted, and read back.
+bool Home::Impl::is_repeated(const core::NotificationFinished& done) const {
+    return done.reason == core::FinishReason::deleted &&
+           store->tombstone_pending(done.uaid, done.key);
+}
+
+/// Each node with a copy of the partition reads the tombstone; the one that serves counts it.
+void Home::Impl::count_finished(const core::NotificationFinished& done) {
+    if (!leadership.serving()) return;
+    ++finished[done.reason];
+    if (!core::log_enabled(core::LogLevel::debug)) return;
+    core::log_debug("edge", "message_finished",
+                    {{"message", core::log_name(done.key)},
+                     {"client", core::log_name(done.uaid)},
+                     {"reason", core::to_string(done.reason)}});
+}
+
+/// A record that lost was written by a former home. Own records never lose: they come in order.
+void Home::Impl::subscription(const core::RecordView& record) {
+    if (core::decode_client_gone(record)) return;  // of a bridged client: the endpoints' concern
+    std::visit(
+        core::Overloaded{
+            [&](const core::ClientRecorded& e) {
+                registrations.saw(e.stamp);
+                folded(store->put_client(e));
+            },
+            [&](const core::ClientRemoved& e) {
+                folded(store->remove_client(e, record.time));
+                // The records of its channels are in the log still.
+                registrations.repair_is_due();
+            },
+            [&](const core::ChannelRecorded& e) {
+                registrations.saw(e.stamp);
+                folded(store->put_channel(e));
+            },
+            [&](const core::ChannelRemoved& e) { folded(store->remove_channel(e, record.time)); },
+            [](const core::BarrierRecord&) {},
+            [&](const core::Lease& seen) {
+                leadership.read(log::Topic::kSubscriptions, record.offset, seen);
+            },
+            [&](const core::Unknown& what) {
+                unknown(log::Topic::kSubscriptions, record.offset, what);
+            }},
+        core::decode_subscription(record, scratch));
+}
+
+void Home::Impl::unknown(log::Topic topic, core::Offset offset, const core::Unknown& record) {
+    ++unknown_records;
+    core::log_sparsely(core::LogLevel::warn, "edge", "unknown_record",
+                       {{"topic", topic.name()},
+                        {"partition", options.partition},
+                        {"offset", offset},
+                        {"why", record.why}});
+}
+
 // --- turns
 
 /// What follows from the records and decisions of the turn leaves now: frames and records.
@@ -383,11 +283,10 @@ void Home::Impl::turn_ended() {
         commit_at = context.clock.mono() + commit_after(options.partition);
     if (!leadership.serving()) return;
     tombstone_outbox.take_new();
-    bool more = hellos.turn();
-    more |= purges.turn(log_now(), position());
-    more |= pending.turn(log_now(), position());
+    bool more = clients.turn();
+    more |= registrations.turn();
+    more |= pending.turn();
     more |= delivery.turn();
-    more |= registrations.repair_stale_writes();
     flush_or_turn();
     if (more) fold.request_turn();
 }
@@ -402,7 +301,7 @@ void Home::Impl::flush_or_turn() {
 }
 
 void Home::Impl::caught_up() {
-    if (!leadership.wanted()) hellos.release_all(closing::kNotServing);
+    if (!leadership.wanted()) clients.release_hellos(closing::kNotServing);
     leadership.caught_up();
 }
 
@@ -423,11 +322,10 @@ void Home::Impl::ended(Closing closing) {
     fold.request_turn();
     registrations.stop();
     removals.stop();
-    purges.clear();
     pending.clear();
     delivery.stop();
     outbox.drop_frames();
-    hellos.release_all(closing);
+    clients.release_hellos(closing);
     for (const auto& [uaid, session] : sessions) outbox.release(session.id, closing);
     sessions.clear();
     outbox.flush(context.fronts);  // these follow from no record
@@ -441,7 +339,7 @@ void Home::Impl::tick() {
         registrations.tick();
         removals.tick();
         delivery.tick();
-        if (!fold.suspect()) outcomes.expire(log_now());
+        if (!fold.suspect()) tombstone_outbox.outcomes().expire();
         store->write_postponed(false);
     }
     fold.request_turn();
@@ -530,9 +428,8 @@ Home::Status Home::status() const {
     out.refused_frames = clients.refused_frames;
     out.codes = clients.codes;
     out.commands = clients.commands;
-    const auto& records = impl_->records.counts();
-    out.unknown_records = records.unknown;
-    out.finished = records.finished;
+    out.unknown_records = impl_->unknown_records;
+    out.finished = impl_->finished;
     return out;
 }
 

@@ -50,10 +50,10 @@ struct HomeOptions {
 /// Knows no sockets and no loop: it lives on its shard's executor and speaks in
 /// edge/switchboard/messages.hpp.
 ///
-/// Its parts: fold (the runtime), replay (records to the parts), leadership (does it serve?),
-/// clients (frames to the parts), hellos, sessions (the protocol), delivery, registrations,
-/// removals, purges, pending limit, outcomes (receipts), pending tombstones, outbox. All their
-/// decisions leave in one place, at the end of a turn.
+/// Its parts: fold (the runtime), leadership (does it serve?), clients (hellos, and frames to the
+/// parts), sessions (the protocol), delivery, registrations (with purges), removals, pending limit,
+/// pending tombstones (with outcomes, for receipts), outbox. They share a PartContext, and ask the
+/// home by HomeCalls. All their decisions leave in one place, at the end of a turn.
 class Home {
 public:
     /// The dependencies of a home; all of them outlive it and belong to the same thread.

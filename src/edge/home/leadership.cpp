@@ -15,18 +15,13 @@ constexpr core::Duration kReclaimAfter = std::chrono::seconds{1};
 
 }  // namespace
 
-Leadership::Leadership(core::Partition partition, const core::NodeId& node,
-                       log::Publisher& publisher, core::Executor& executor, fold::Fold& fold,
-                       Events events)
-    : partition_(partition),
-      executor_(executor),
-      fold_(fold),
-      events_(std::move(events)),
+Leadership::Leadership(const core::NodeId& node, const PartContext& context)
+    : context_(context),
       random_(static_cast<unsigned>(std::hash<std::string>{}(node.text) +
-                                    static_cast<std::size_t>(partition))),
-      lifetime_(executor),
+                                    static_cast<std::size_t>(context.partition))),
+      lifetime_(context.executor),
       lease_(
-          partition, node, "edge", publisher,
+          context.partition, node, "edge", context.fold.publisher(),
           cluster::PartitionLease::Events{.serving = [this](core::Epoch) { won_ = true; },
                                           .lost = [this](const core::Error& why) { lost(why); }}) {}
 
@@ -60,7 +55,7 @@ void Leadership::restarted() {
 void Leadership::claim() {
     if (state_ != State::standby || !caught_up_) return;
     state_ = State::claiming;
-    fold_.confirm(lifetime_.guard([this](const core::Result<void>& confirmed) {
+    context_.fold.confirm(lifetime_.guard([this](const core::Result<void>& confirmed) {
         if (state_ != State::claiming) return;
         if (!confirmed) {
             state_ = State::standby;
@@ -73,7 +68,7 @@ void Leadership::claim() {
 
 void Leadership::claim_later() {
     const auto jitter = kReclaimAfter * static_cast<int>(random_() % 1000) / 1000;
-    executor_.post_after(kReclaimAfter + jitter, lifetime_.guard([this] {
+    context_.executor.post_after(kReclaimAfter + jitter, lifetime_.guard([this] {
         if (wanted_) claim();
     }));
 }
@@ -85,14 +80,16 @@ void Leadership::read(log::Topic topic, core::Offset offset, const core::Lease& 
 void Leadership::turn_ended() {
     if (!std::exchange(won_, false)) return;
     state_ = State::serving;
-    core::log_debug("edge", "serving", {{"partition", partition_}, {"epoch", lease_.epoch()}});
-    events_.began();
+    core::log_debug("edge", "serving",
+                    {{"partition", context_.partition}, {"epoch", lease_.epoch()}});
+    context_.home.began();
 }
 
 void Leadership::lost(const core::Error& why) {
-    core::log_warn(
-        "edge", "lease_lost",
-        {{"partition", partition_}, {"fault", core::to_string(why.fault)}, {"why", why.message}});
+    core::log_warn("edge", "lease_lost",
+                   {{"partition", context_.partition},
+                    {"fault", core::to_string(why.fault)},
+                    {"why", why.message}});
     end(wanted_ ? closing::kLeaseLost : closing::kMoved);
     if (wanted_) claim_later();
 }
@@ -101,7 +98,7 @@ void Leadership::end(Closing closing) {
     lifetime_.renew();
     won_ = false;
     state_ = State::standby;
-    events_.ended(closing);
+    context_.home.ended(closing);
 }
 
 }  // namespace beckon::edge

@@ -4,10 +4,9 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/partition.hpp"
+#include "edge/home/part_context.hpp"
 #include "edge/protocol/closings.hpp"
-#include "fold/fold.hpp"
 
-#include <functional>
 #include <random>
 
 namespace beckon::edge {
@@ -22,16 +21,8 @@ public:
         serving,
     };
 
-    struct Events {
-        /// The lease is read back: serve. Within turn_ended().
-        std::function<void()> began;
-        /// From here on nothing is decided, published or answered: another home may do so. May come
-        /// while records are replayed.
-        std::function<void(Closing)> ended;
-    };
-
-    Leadership(core::Partition partition, const core::NodeId& node, log::Publisher& publisher,
-               core::Executor& executor, fold::Fold& fold, Events events);
+    /// Tells the home when serving begins and ends (HomeCalls).
+    Leadership(const core::NodeId& node, const PartContext& context);
 
     /// The controller placed the partition here. `floor`: the highest epoch seen in `ownership`.
     void placed_here(core::Epoch floor);
@@ -57,10 +48,7 @@ private:
     void lost(const core::Error& why);
     void end(Closing closing);
 
-    const core::Partition partition_;
-    core::Executor& executor_;
-    fold::Fold& fold_;
-    const Events events_;
+    const PartContext& context_;
     std::minstd_rand random_;  ///< jitter only
 
     State state_ = State::standby;

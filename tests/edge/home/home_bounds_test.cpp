@@ -1,6 +1,6 @@
 #include "edge/home/check_bounds.hpp"
+#include "edge/home/clients.hpp"
 #include "edge/home/delivery/delivery.hpp"
-#include "edge/home/registration/hellos.hpp"
 #include "edge/home/registration/removals.hpp"
 #include "edge/protocol/frames.hpp"
 #include "support/home_world.hpp"
@@ -17,6 +17,7 @@ using log::Topic;
 using test::check_sessions;
 using test::HomeWorld;
 using test::Received;
+using test::ServingHome;
 
 // Each bound of a home is filled and exceeded: the home keeps nothing above it, serves everything
 // within it, and has space again afterwards.
@@ -32,14 +33,13 @@ core::Uaid new_uaid() { return core::Uaid{core::random_uuid4()}; }
 TEST_CASE(
     "hellos that wait for a read barrier are bounded: more are sent away, and the others answered",
     "[home][bounds]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [known, channel] = world.subscribed();
     constexpr std::size_t kTooMany = 10;
     for (int round = 0; round < 2; ++round) {  // the second finds as much space as the first
         world.log->hold_readers(kSubscriptions, true);
         std::vector<std::uint64_t> waiting;
-        for (std::size_t i = 0; i < edge::Hellos::kWaitingMax + kTooMany; ++i) {
+        for (std::size_t i = 0; i < edge::Clients::kHellosMax + kTooMany; ++i) {
             waiting.push_back(world.hello(new_uaid()));
         }
         world.run(10ms);
@@ -54,7 +54,7 @@ TEST_CASE(
         world.hang_up(lucky);
         world.log->hold_readers(kSubscriptions, false);
         world.run(1s);
-        CHECK(world.home->status().sessions == edge::Hellos::kWaitingMax);
+        CHECK(world.home->status().sessions == edge::Clients::kHellosMax);
         for (const auto client : waiting) world.hang_up(client);
         world.run(10ms);
         CHECK(world.home->status().sessions == 0);
@@ -64,8 +64,7 @@ TEST_CASE(
 
 TEST_CASE("beyond the bound of messages with TTL 0 that are held after a take-over the oldest go",
           "[home][bounds]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto [other, its_channel] = world.subscribed();
     world.crash();
@@ -93,8 +92,7 @@ TEST_CASE("a client has a bounded number of acknowledged messages without a tomb
     constexpr std::size_t kWindow = 100;
     constexpr auto kMost = edge::WindowLimits{}.acked_not_durable;
     constexpr std::size_t kMessages = 3 * kMost;
-    HomeWorld world{{.delivery_window = kWindow}};
-    world.serve();
+    ServingHome world{{.delivery_window = kWindow}};
     const auto [uaid, channel] = world.subscribed();
     for (std::size_t i = 0; i < kMessages; ++i) world.push(uaid, channel);
     world.run();
@@ -133,8 +131,7 @@ TEST_CASE("a bounded number of clients is being removed at a time, and in the en
           "[home][bounds]") {
     HomeWorld::Options options;
     options.client_ttl = 2h;
-    HomeWorld world{options};
-    world.serve();
+    ServingHome world{options};
     constexpr std::size_t kClients = 2 * edge::Removals::kUnderWayMax + 10;
     std::vector<std::uint64_t> clients;
     for (std::size_t i = 0; i < kClients; ++i) {

@@ -86,10 +86,10 @@ bool Delivery::fold(const core::RecordView& record, const core::NotificationAcce
         return false;
     }
     auto effects = session->on(message, record.offset, context_.clock.mono());
-    if (context_.times.append_to_frame && !effects.frames.empty()) {
+    if (times_.append_to_frame && !effects.frames.empty()) {
         const std::chrono::duration<double> late =
             core::shown_now(context_.log_now(), context_.clock.wall()) - record.time;
-        context_.times.append_to_frame->Observe(std::max(late.count(), 0.0));  // clocks differ
+        times_.append_to_frame->Observe(std::max(late.count(), 0.0));  // clocks differ
     }
     if (effects.frames.empty()) report(tracked, core::Milestone::stored);
     if (ttl_zero) {
@@ -270,7 +270,7 @@ std::size_t Delivery::read_once(Session& session, std::size_t at_most) {
 
 /// A message that is in flight already is not sent twice: its session knows it.
 void Delivery::release_withheld() {
-    missing_ = context_.missing();
+    missing_ = log_.missing_time();
     bool lower = false;
     auto most = missing_;
     for (std::size_t i = 0; i < withheld_by_.parts.size(); ++i) {

@@ -3,15 +3,14 @@
 #include "core/clock.hpp"
 #include "core/record.hpp"
 #include "core/time_guard.hpp"
-#include "edge/home/session/outbox.hpp"
-#include "edge/home/session/sessions.hpp"
+#include "edge/home/part_context.hpp"
+#include "log/event_log.hpp"
 #include "records/events.hpp"
 #include "store/edge_store.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -47,22 +46,9 @@ public:
     /// Tracked TTL-0 messages that were sent and whose acks are awaited.
     static constexpr std::size_t kAwaitingAckMax = 1'024;
 
-    /// All of it outlives this.
-    struct Context {
-        store::PartitionStore& store;
-        Sessions& sessions;
-        Outbox& outbox;
-        const core::Clock& clock;
-        /// The log's time in the partition.
-        std::function<core::Timestamp()> log_now;
-        /// Everything of `notifications` below it is folded.
-        std::function<core::Offset()> position;
-        DeliveryTimes times{};
-        /// By how much messages may be older than by the log's time.
-        std::function<core::MissingTime()> missing = [] { return core::MissingTime{}; };
-    };
-    explicit Delivery(Context context)
-        : context_(std::move(context)), missing_(context_.missing()) {}
+    /// `log`: by how much messages may be older than by the log's time.
+    Delivery(const PartContext& context, const log::EventLog& log, const DeliveryTimes& times)
+        : context_(context), log_(log), times_(times), missing_(log.missing_time()) {}
 
     /// Folds a message, and sends it if its client is attached and can take it; otherwise it waits
     /// in the store. True if the message is pending, sent or not.
@@ -82,7 +68,7 @@ public:
     /// From now on clients may attach.
     void serve() {
         serving_since_ = context_.clock.mono();
-        missing_ = withheld_by_ = context_.missing();
+        missing_ = withheld_by_ = log_.missing_time();
     }
     /// No client is attached any more.
     void stop();
@@ -139,7 +125,9 @@ private:
     std::size_t read(Session& session, std::size_t budget);
     std::size_t read_once(Session& session, std::size_t at_most);
 
-    Context context_;
+    const PartContext& context_;
+    const log::EventLog& log_;
+    const DeliveryTimes times_;
     std::optional<core::MonoTime> serving_since_;
     /// These may name clients that have gone meanwhile.
     std::unordered_set<core::Uaid> due_;       ///< something waits, and there is space

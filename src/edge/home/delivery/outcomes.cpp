@@ -9,8 +9,8 @@
 
 namespace beckon::edge {
 
-Outcomes::Outcomes(const Options& options, const Context& context)
-    : options_(options), context_(context), lifetime_(context.executor) {}
+Outcomes::Outcomes(const PartContext& context, OutcomesInFlight& in_flight)
+    : context_(context), all_in_flight_(in_flight), lifetime_(context.executor) {}
 
 void Outcomes::stop() {
     lifetime_.renew();
@@ -18,7 +18,7 @@ void Outcomes::stop() {
     waiting_.clear();
     removed_.clear();
     awaiting_ = 0;
-    context_.in_flight.count -= std::exchange(in_flight_, 0);
+    all_in_flight_.count -= std::exchange(in_flight_, 0);
 }
 
 /// A reference that does not decode names no receiver, and holds nothing up.
@@ -54,8 +54,8 @@ void Outcomes::acknowledged(const core::MessageKey& message) {
 
 /// The outcome of a message whose tombstone is pending is reported with that. If no home served for
 /// an hour after a message's end, the store has dropped the message, and only its receipt is left.
-void Outcomes::expire(core::Timestamp now) {
-    const auto due = context_.store.receipts_due(now, kExpireMax);
+void Outcomes::expire() {
+    const auto due = context_.store.receipts_due(context_.log_now(), kExpireMax);
     std::erase_if(removed_, [&](const auto& message) {
         return std::find(due.begin(), due.end(), message) == due.end();  // read back
     });
@@ -79,8 +79,8 @@ void Outcomes::expire(core::Timestamp now) {
 /// tries again.
 void Outcomes::remove(const core::Uaid& client, const core::MessageKey& message) {
     removed_.insert(message);
-    context_.publisher.publish(
-        {log::Topic::kNotifications, options_.partition},
+    context_.fold.publisher().publish(
+        {log::Topic::kNotifications, context_.partition},
         core::encode(core::NotificationFinished{
             .uaid = client, .key = message, .reason = core::FinishReason::expired, .source = {}}),
         lifetime_.guard([this, message](const core::Result<log::Appended>& at) {
@@ -100,7 +100,7 @@ void Outcomes::enqueue(const core::MessageKey& message) {
 void Outcomes::pump() {
     while (!waiting_.empty() && in_flight_ < kInFlightMax) {
         // A home that has none under way always gets one, so that no other can starve it.
-        if (context_.in_flight.count >= OutcomesInFlight::kMax && in_flight_ > 0) return;
+        if (all_in_flight_.count >= OutcomesInFlight::kMax && in_flight_ > 0) return;
         const auto message = waiting_.front();
         publish(message, notifying_.at(message).what);
         waiting_.pop_front();
@@ -109,16 +109,16 @@ void Outcomes::pump() {
 
 void Outcomes::publish(const core::MessageKey& message, const core::ReceiptOutcome& what) {
     log::until_written(
-        {lifetime_, context_.executor}, context_.publisher,
-        {log::Topic::kEvents, core::partition_of(what.to.id, options_.partitions)},
+        {lifetime_, context_.executor}, context_.fold.publisher(),
+        {log::Topic::kEvents, core::partition_of(what.to.id, context_.partitions)},
         [what] { return core::encode(what); }, [this, message](const auto&) { written(message); });
     ++in_flight_;
-    ++context_.in_flight.count;
+    ++all_in_flight_.count;
 }
 
 void Outcomes::written(const core::MessageKey& message) {
     --in_flight_;
-    --context_.in_flight.count;
+    --all_in_flight_.count;
     const auto reported = std::move(notifying_.extract(message).mapped().reported);
     reported();
     pump();

@@ -46,17 +46,7 @@ public:
     /// Messages that expire in one tick.
     static constexpr std::size_t kExpireMax = 1'000;
 
-    struct Options {
-        core::Partition partition = 0;  ///< of the home
-        core::Partition partitions = 1;
-    };
-    struct Context {
-        store::PartitionStore& store;
-        log::Publisher& publisher;
-        core::Executor& executor;
-        OutcomesInFlight& in_flight;
-    };
-    Outcomes(const Options& options, const Context& context);
+    Outcomes(const PartContext& context, OutcomesInFlight& in_flight);
     ~Outcomes() { stop(); }
 
     /// The sender receives this message's outcome; true also if the store's read failed. Then it
@@ -71,7 +61,7 @@ public:
     /// The client has the message, although its pending tombstone has another reason.
     void acknowledged(const core::MessageKey& message);
     /// Call it about once a second: finishes expired messages with a receipt.
-    void expire(core::Timestamp now);
+    void expire();
     void stop();
 
 private:
@@ -88,8 +78,8 @@ private:
     void written(const core::MessageKey& message);
     void remove(const core::Uaid& client, const core::MessageKey& message);
 
-    const Options options_;
-    Context context_;
+    const PartContext& context_;
+    OutcomesInFlight& all_in_flight_;
     /// Tombstones of messages that the store has forgotten, not read back yet; none that the log
     /// did not take.
     std::set<core::MessageKey> removed_;

@@ -12,8 +12,8 @@ std::size_t step_of(std::size_t limit) { return std::max<std::size_t>(limit / 10
 
 }  // namespace
 
-PendingLimit::PendingLimit(const Options& options, Context context)
-    : options_(options), step_(step_of(options.messages)), context_(std::move(context)) {}
+PendingLimit::PendingLimit(const Options& options, const PartContext& context, Delivery& delivery)
+    : options_(options), step_(step_of(options.messages)), context_(context), delivery_(delivery) {}
 
 void PendingLimit::waits(const core::Uaid& client, core::Offset offset) {
     if (until_count_.size() >= kWatchedMax && !until_count_.contains(client)) until_count_.clear();
@@ -33,26 +33,26 @@ void PendingLimit::clear() {
     dropping_.clear();
 }
 
-bool PendingLimit::turn(core::Timestamp now, core::Offset position) {
+bool PendingLimit::turn() {
     if (!client_) {
         if (due_.empty()) return false;
-        start_next(position);
+        start_next();
     }
-    dropping_.empty() ? check(now) : drop_some();
+    dropping_.empty() ? check() : drop_some();
     return client_ || !due_.empty();
 }
 
-void PendingLimit::start_next(core::Offset position) {
+void PendingLimit::start_next() {
     client_ = due_.front();
     due_.pop_front();
     is_due_.erase(*client_);  // messages from here on are read again
-    cursor_ = {.topics = true, .after = -1, .until = position};
+    cursor_ = {.topics = true, .after = -1, .until = context_.position()};
     seen_.clear();
 }
 
-void PendingLimit::check(core::Timestamp now) {
+void PendingLimit::check() {
     const auto read = context_.store.read_pending(
-        *client_, cursor_, kBudget, now, [this](const store::MessageView& message) {
+        *client_, cursor_, kBudget, context_.log_now(), [this](const store::MessageView& message) {
             seen_.emplace_back(message.offset, message.key);
         });
     context_.store.expire(*client_, read.expired);
@@ -69,7 +69,7 @@ void PendingLimit::decide(bool all_seen) {
     }
     if (options_.policy == Policy::reset) {
         client_.reset();
-        return context_.reset(client);
+        return context_.home.reset(client);
     }
     const auto excess = static_cast<std::ptrdiff_t>(seen_.size() - options_.messages);
     std::nth_element(seen_.begin(), seen_.begin() + excess - 1, seen_.end());
@@ -83,7 +83,7 @@ void PendingLimit::drop_some() {
         const auto key = dropping_.back().second;
         dropping_.pop_back();
         context_.store.add_tombstone(*client_, key, core::FinishReason::dropped);
-        context_.delivery.finished(*client_, key, core::FinishReason::dropped);
+        delivery_.finished(*client_, key, core::FinishReason::dropped);
     }
     if (dropping_.empty()) client_.reset();
 }

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <deque>
-#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -34,31 +33,26 @@ public:
     /// Messages of one client beyond the limit that are read before some are dropped.
     static constexpr std::size_t kBeyondMax = 4'096;
 
-    struct Context {
-        store::PartitionStore& store;
-        Delivery& delivery;
-        /// The client has too many, and the policy is `reset`.
-        std::function<void(const core::Uaid&)> reset;
-    };
-    PendingLimit(const Options& options, Context context);
+    PendingLimit(const Options& options, const PartContext& context, Delivery& delivery);
 
     /// A message that was folded at `offset` waits from now on.
     void waits(const core::Uaid& client, core::Offset offset);
-    /// True if there is more to do. `now`: log time. `position`: everything below is folded.
-    bool turn(core::Timestamp now, core::Offset position);
+    /// True if there is more to do.
+    bool turn();
     void clear();
 
 private:
     using Message = std::pair<core::Offset, core::MessageKey>;
 
-    void start_next(core::Offset position);
-    void check(core::Timestamp now);
+    void start_next();
+    void check();
     void decide(bool all_seen);
     void drop_some();
 
     const Options options_;
     const std::size_t step_;  ///< messages between two counts
-    Context context_;
+    const PartContext& context_;
+    Delivery& delivery_;
     std::unordered_map<core::Uaid, std::size_t> until_count_;  ///< messages
     std::deque<core::Uaid> due_;
     std::unordered_set<core::Uaid> is_due_;  ///< the clients in due_

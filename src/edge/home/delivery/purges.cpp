@@ -28,34 +28,34 @@ void Purges::clear() {
     running_ = {};
 }
 
-void Purges::start_next(core::Offset position) {
+void Purges::start_next() {
     client_ = order_.front();
     order_.pop_front();
     running_ = std::move(waiting_.extract(client_).mapped());
-    cursor_ = {.topics = true, .after = -1, .until = position};
+    cursor_ = {.topics = true, .after = -1, .until = context_.position()};
 }
 
-bool Purges::turn(core::Timestamp now, core::Offset position) {
+bool Purges::turn() {
     if (running_.done.empty()) {
         if (order_.empty()) return false;
-        start_next(position);
+        start_next();
     }
-    if (!read_piece(now)) return true;
+    if (!read_piece()) return true;
     for (const auto& done : std::exchange(running_, {}).done) done();
     return !order_.empty();
 }
 
 /// True if it was the last one.
-bool Purges::read_piece(core::Timestamp now) {
+bool Purges::read_piece() {
     std::vector<core::MessageKey> found;
-    const auto read =
-        store_.read_pending(client_, cursor_, kBudget, now, [&](const store::MessageView& message) {
+    const auto read = context_.store.read_pending(
+        client_, cursor_, kBudget, context_.log_now(), [&](const store::MessageView& message) {
             const bool goes = running_.all || running_.channels.contains(message.channel);
             if (goes) found.push_back(message.key);
         });
-    store_.expire(client_, read.expired);
+    context_.store.expire(client_, read.expired);
     for (const auto& message : found) {
-        store_.add_tombstone(client_, message, core::FinishReason::unregistered);
+        context_.store.add_tombstone(client_, message, core::FinishReason::unregistered);
         delivery_.finished(client_, message, core::FinishReason::unregistered);
     }
     return read.done;

@@ -23,15 +23,16 @@ public:
 
     using Done = std::function<void()>;
 
-    Purges(store::PartitionStore& store, Delivery& delivery) : store_(store), delivery_(delivery) {}
+    Purges(const PartContext& context, Delivery& delivery)
+        : context_(context), delivery_(delivery) {}
 
     /// `done` runs when all messages that waited at the call are finished. Channels of one client
     /// that are added before its turn share one read.
     void begin(const core::Uaid& client, const core::ChannelId& channel, Done done);
     /// Purges all channels of a client that is gone.
     void begin_all(const core::Uaid& client, Done done);
-    /// True if there is more to do. `now`: log time. `position`: everything below is folded.
-    bool turn(core::Timestamp now, core::Offset position);
+    /// True if there is more to do.
+    bool turn();
     void clear();
 
 private:
@@ -41,10 +42,10 @@ private:
         std::vector<Done> done;
     };
     Job& job_of(const core::Uaid& client);
-    void start_next(core::Offset position);
-    bool read_piece(core::Timestamp now);
+    void start_next();
+    bool read_piece();
 
-    store::PartitionStore& store_;
+    const PartContext& context_;
     Delivery& delivery_;
     std::deque<core::Uaid> order_;  ///< of waiting_
     std::unordered_map<core::Uaid, Job> waiting_;

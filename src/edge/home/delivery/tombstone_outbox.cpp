@@ -16,9 +16,13 @@ constexpr std::size_t kReadBatch = 1'024;
 
 }  // namespace
 
-TombstoneOutbox::TombstoneOutbox(core::Partition partition, Context context)
-    : partition_(partition),
-      context_(std::move(context)),
+TombstoneOutbox::TombstoneOutbox(const PartContext& context, Delivery& delivery,
+                                 const Shared& shared)
+    : context_(context),
+      delivery_(delivery),
+      in_flight_(shared.tombstones),
+      milestones_(shared.milestones),
+      outcomes_(context, shared.outcomes),
       retry_{kRetryFirst, kRetryMax},
       lifetime_(context_.executor) {}
 
@@ -34,8 +38,8 @@ void TombstoneOutbox::begin() {
 /// store.
 void TombstoneOutbox::stop() {
     lifetime_.renew();
-    context_.outcomes.stop();
-    context_.in_flight.count -= std::exchange(mine_in_flight_, 0);
+    outcomes_.stop();
+    in_flight_.count -= std::exchange(mine_in_flight_, 0);
     publishing_ = false;
     held_.clear();
     codes_.clear();
@@ -89,14 +93,14 @@ void TombstoneOutbox::add(const store::PendingTombstone& pending) {
 }
 
 bool TombstoneOutbox::is_reported(const store::PendingTombstone& pending) const {
-    return (pending.milestone() && context_.milestones) || context_.outcomes.wanted(pending.key);
+    return (pending.milestone() && milestones_) || outcomes_.wanted(pending.key);
 }
 
 void TombstoneOutbox::report(const store::PendingTombstone& pending) {
     const auto milestone = pending.milestone();
-    if (!milestone || !context_.milestones) return notify_sender(pending);
+    if (!milestone || !milestones_) return notify_sender(pending);
     const auto& message = pending.end->message;
-    context_.milestones->reached_then(
+    milestones_->reached_then(
         message.id, message.expires, *milestone,
         [back = lifetime_.remote(), then = lifetime_.guard([this, key = pending.key] {
             milestone_reported(key);
@@ -111,8 +115,8 @@ void TombstoneOutbox::milestone_reported(const core::MessageKey& key) {
 }
 
 void TombstoneOutbox::notify_sender(const store::PendingTombstone& pending) {
-    const bool wanted = context_.outcomes.publish_outcome(
-        pending.key, pending.reason, [this, key = pending.key] { reported(key); });
+    const bool wanted = outcomes_.publish_outcome(pending.key, pending.reason,
+                                                  [this, key = pending.key] { reported(key); });
     if (!wanted && !context_.store.broken()) reported(pending.key);
 }
 
@@ -144,8 +148,7 @@ void TombstoneOutbox::flush() {
     pump_later_ = false;
     std::vector<core::MessageKey> reporting;
     for (const auto& [key, entry] : held_) {
-        const bool waits =
-            entry.pending.milestone() && context_.milestones && !entry.milestone_reported;
+        const bool waits = entry.pending.milestone() && milestones_ && !entry.milestone_reported;
         if (entry.stage == Stage::reporting && waits) reporting.push_back(key);
     }
     for (const auto& key : reporting) milestone_reported(key);
@@ -155,7 +158,7 @@ void TombstoneOutbox::flush() {
 void TombstoneOutbox::pump() {
     if (pump_later_) return;
     for (auto it = waiting_.begin(); it != waiting_.end();) {
-        if (context_.in_flight.count >= TombstonesInFlight::kMax) {
+        if (in_flight_.count >= TombstonesInFlight::kMax) {
             if (mine_in_flight_ == 0) pump_after(kWaitForOthers);
             return;
         }
@@ -188,19 +191,19 @@ void TombstoneOutbox::publish(Entry& entry) {
                  std::string{sent->acked ? core::kSentAcked : core::kSentUnanswered}});
         }
     }
-    context_.publisher.publish(
-        {log::Topic::kNotifications, partition_}, std::move(tombstone),
+    context_.fold.publisher().publish(
+        {log::Topic::kNotifications, context_.partition}, std::move(tombstone),
         lifetime_.guard([this, key = pending.key](const core::Result<log::Appended>& result) {
             answered(key, result.has_value());
         }));
     // Behind what may throw: then the entry waits as before.
     entry.stage = Stage::in_flight;
-    ++context_.in_flight.count;
+    ++in_flight_.count;
     ++mine_in_flight_;
 }
 
 void TombstoneOutbox::answered(const core::MessageKey& key, bool ok) {
-    --context_.in_flight.count;
+    --in_flight_.count;
     --mine_in_flight_;
     const auto it = held_.find(key);
     // If it is gone, it was published and read back, and needs no report.
@@ -230,7 +233,10 @@ void TombstoneOutbox::made_durable(const store::PendingTombstone& pending) {
         of_client->second.erase(pending.put_offset);
         if (of_client->second.empty()) replaced_.erase(of_client);
     }
-    context_.durable(pending);
+    auto* session = context_.sessions.of(pending.uaid);
+    if (!session) return;
+    session->durable(pending.key);
+    if (delivery_.made_capacity(*session)) context_.fold.request_turn();
 }
 
 void TombstoneOutbox::back_off() {

@@ -6,8 +6,9 @@
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
 #include "core/partition.hpp"
+#include "edge/home/delivery/delivery.hpp"
 #include "edge/home/delivery/outcomes.hpp"
-#include "edge/home/session/sessions.hpp"
+#include "edge/home/part_context.hpp"
 #include "log/event_log.hpp"
 #include "records/events.hpp"
 #include "store/edge_store.hpp"
@@ -15,7 +16,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -52,19 +52,13 @@ public:
     /// With so many waiting, they go at once.
     static constexpr std::size_t kFullBatch = 256;
 
-    struct Context {
-        store::PartitionStore& store;
-        log::Publisher& publisher;
-        core::Executor& executor;
-        TombstonesInFlight& in_flight;
-        /// Receives the milestones of tracked messages; null: none.
+    /// The shard's counts; and the receiver of the milestones of tracked messages; null: none.
+    struct Shared {
+        TombstonesInFlight& tombstones;
+        OutcomesInFlight& outcomes;
         core::MilestoneSink* milestones;
-        Outcomes& outcomes;  ///< reports how messages with a receipt ended
-        Sessions& sessions;  ///< know whether an expired message was sent
-        /// The log has the tombstone (called once per pending tombstone).
-        std::function<void(const store::PendingTombstone&)> durable;
     };
-    TombstoneOutbox(core::Partition partition, Context context);
+    TombstoneOutbox(const PartContext& context, Delivery& delivery, const Shared& shared);
     ~TombstoneOutbox();
 
     /// From now on, until stop(), the pending tombstones of this store are published from here.
@@ -82,6 +76,8 @@ public:
     void take_new();
     /// The tombstone was read: it is no longer pending.
     void read_back(const core::MessageKey& key);
+    /// Reports how messages with a receipt ended.
+    Outcomes& outcomes() { return outcomes_; }
 
 private:
     /// reporting: the tombstone waits until the log has the outcome. A home that is killed before
@@ -109,8 +105,11 @@ private:
     void back_off();
     void pump_after(core::Duration delay);
 
-    const core::Partition partition_;
-    Context context_;
+    const PartContext& context_;
+    Delivery& delivery_;
+    TombstonesInFlight& in_flight_;
+    core::MilestoneSink* const milestones_;
+    Outcomes outcomes_;
     bool publishing_ = false;
     std::unordered_map<core::MessageKey, Entry> held_;
     std::set<std::pair<core::Offset, core::MessageKey>> waiting_;  ///< in the order of the puts

@@ -28,14 +28,15 @@ std::optional<core::Sha256> parse_sha256(std::string_view hex) {
 
 }  // namespace
 
-Registrations::Registrations(log::TopicPartition where, Options options, Context context)
-    : where_(where),
+Registrations::Registrations(Options options, const PartContext& context, Delivery& delivery)
+    : where_{log::Topic::kSubscriptions, context.partition},
       options_(std::move(options)),
-      context_(std::move(context)),
-      gone_events_(options_.partitions, {.publisher = context_.fold.publisher(),
-                                         .executor = context_.executor,
-                                         .clock = context_.clock,
-                                         .wanted = context_.gone_wanted}),
+      context_(context),
+      purges_(context, delivery),
+      gone_events_(context.partitions, {.publisher = context.fold.publisher(),
+                                        .executor = context.executor,
+                                        .clock = context.clock,
+                                        .wanted = options_.gone_wanted}),
       lifetime_(context_.executor) {}
 
 void Registrations::begin(core::Epoch epoch) {
@@ -50,7 +51,13 @@ void Registrations::stop() {
     seen_due_.clear();
     changing_.clear();
     registering_.clear();
+    purges_.clear();
     gone_events_.stop();
+}
+
+bool Registrations::turn() {
+    const bool purging = purges_.turn();
+    return repair_stale_writes() || purging;
 }
 
 /// Whether the client may not add the channel. Its channels are counted when it has added as many
@@ -162,7 +169,7 @@ void Registrations::reported(const ChangePtr& change, const core::Result<log::Ap
     if (--change->reports_missing > 0) return;
     if (change->failed) {
         answer(*change);
-        context_.flush_or_turn();
+        context_.home.flush_or_turn();
         return;
     }
     context_.fold.when_folded(kSubscriptionsInput, change->last,
@@ -178,13 +185,13 @@ void Registrations::folded(const ChangePtr& change) {
         if (change->removed) {
             publish_gone(change->client, *change->removed, core::GoneReason::unregistered);
         }
-        context_.purges.begin(change->client, change->request.channel,
-                              lifetime_.guard([this, change] { answer(*change); }));
+        purges_.begin(change->client, change->request.channel,
+                      lifetime_.guard([this, change] { answer(*change); }));
         context_.fold.request_turn();
         return;
     }
     answer(*change);
-    context_.flush_or_turn();
+    context_.home.flush_or_turn();
 }
 
 /// Notifies the application server that the subscription was bound to. This home publishes the end

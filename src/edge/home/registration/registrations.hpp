@@ -5,10 +5,8 @@
 #include "core/lifetime.hpp"
 #include "core/tokens.hpp"
 #include "edge/home/delivery/purges.hpp"
+#include "edge/home/part_context.hpp"
 #include "edge/home/registration/gone_events.hpp"
-#include "edge/home/session/outbox.hpp"
-#include "edge/home/session/sessions.hpp"
-#include "fold/fold.hpp"
 #include "records/events.hpp"
 #include "records/subscription_gone.hpp"
 #include "store/edge_store.hpp"
@@ -26,9 +24,6 @@
 
 namespace beckon::edge {
 
-/// The log topic `subscriptions` among the inputs of a home's fold.
-inline constexpr fold::InputIndex kSubscriptionsInput = 1;
-
 /// The records that a serving home publishes to `subscriptions`: registers, unregisters, times at
 /// which clients were last seen, and read repairs of stale writes of a former home. A client's
 /// answer follows the fold: this home has read back from the log what the answer confirms.
@@ -43,28 +38,14 @@ public:
     /// `last_seen` records written in one tick.
     static constexpr std::size_t kSeenBudget = 1'000;
 
-    struct Context {
-        store::PartitionStore& store;
-        fold::Fold& fold;
-        core::Executor& executor;
-        const core::Clock& clock;
-        core::Tokens& tokens;
-        Sessions& sessions;
-        Outbox& outbox;
-        Purges& purges;
-        std::function<core::Timestamp()> log_now;
-        /// Something was put into the outbox outside of a turn.
-        std::function<void()> flush_or_turn;
+    struct Options {
+        std::string endpoint_url;
+        std::size_t channels_max = 1'000;  ///< of one client
         /// Whether an owner may have a webhook for the end of its subscriptions; empty: every
         /// owner.
         std::function<bool(std::string_view owner)> gone_wanted{};
     };
-    struct Options {
-        std::string endpoint_url;
-        core::Partition partitions = 1;
-        std::size_t channels_max = 1'000;  ///< of one client
-    };
-    Registrations(log::TopicPartition where, Options options, Context context);
+    Registrations(Options options, const PartContext& context, Delivery& delivery);
 
     /// Serving begins, with a lease of that epoch.
     void begin(core::Epoch epoch);
@@ -75,6 +56,10 @@ public:
     /// Writes the tombstone of a client; `done` gets whether it is folded. Its channels go with
     /// it.
     void remove_client(const core::Uaid& client, std::function<void(bool)> done);
+    /// Finishes all messages that wait for a client that is gone.
+    void purge(const core::Uaid& client, Purges::Done done) {
+        purges_.begin_all(client, std::move(done));
+    }
     /// The client is there: writes `last_seen` if it is a day old, and again every day while it
     /// stays. A failure is no harm: the next connect writes it.
     void attached(Session& session);
@@ -89,12 +74,13 @@ public:
     }
     /// A stale write was folded: repair_stale_writes() will find it.
     void repair_is_due() { repair_due_ = true; }
-    /// Read repair, at the end of a turn: publishes the stored value over a former home's write
-    /// that lost by its epoch, so that compaction keeps the stored value. This home or one before
-    /// it has read that write. True if there is more to do.
-    bool repair_stale_writes();
+    /// Left-over work at the end of a turn; true if there is more to do. Purges; and read repair:
+    /// publishes the stored value over a former home's write that lost by its epoch, so that
+    /// compaction keeps the stored value. This home or one before it has read that write.
+    bool turn();
 
 private:
+    bool repair_stale_writes();
     void repair(const core::Uaid& client);
     void repair(const core::Uaid& client, const core::ChannelId& channel);
 
@@ -130,7 +116,8 @@ private:
 
     const log::TopicPartition where_;
     const Options options_;
-    Context context_;
+    const PartContext& context_;
+    Purges purges_;
     core::Epoch epoch_ = 0;
     std::uint64_t sequence_ = 0;
     std::set<std::pair<core::MonoTime, core::Uaid>> seen_due_;

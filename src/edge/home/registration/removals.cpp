@@ -8,8 +8,12 @@
 
 namespace beckon::edge {
 
-Removals::Removals(core::Duration client_ttl, Context context)
-    : client_ttl_(client_ttl), context_(std::move(context)), lifetime_(context_.executor) {}
+Removals::Removals(core::Duration client_ttl, const PartContext& context,
+                   Registrations& registrations)
+    : client_ttl_(client_ttl),
+      context_(context),
+      registrations_(registrations),
+      lifetime_(context.executor) {}
 
 void Removals::begin() {
     searched_.reset();
@@ -47,7 +51,7 @@ void Removals::remove(const core::Uaid& client, Why why) {
     context_.fold.confirm(kSubscriptionsInput,
                           lifetime_.guard([this, client](const core::Result<void>& result) {
                               confirmed(client, result);
-                              context_.flush_or_turn();
+                              context_.home.flush_or_turn();
                           }));
 }
 
@@ -59,7 +63,7 @@ void Removals::confirmed(const core::Uaid& client, const core::Result<void>& res
         under_way_.erase(client);
         return;
     }
-    context_.registrations.remove_client(
+    registrations_.remove_client(
         client, lifetime_.guard([this, client](bool is_folded) { folded(client, is_folded); }));
 }
 
@@ -67,17 +71,16 @@ void Removals::confirmed(const core::Uaid& client, const core::Result<void>& res
 void Removals::folded(const core::Uaid& client, bool is_folded) {
     const auto why = under_way_.at(client);
     if (auto* session = context_.sessions.of(client)) {
-        context_.end(*session, is_folded ? closing::kReset : closing::kRemoved);
+        context_.home.end(*session, is_folded ? closing::kReset : closing::kRemoved);
     }
     if (!is_folded) {
         under_way_.erase(client);
-        return context_.flush_or_turn();
+        return context_.home.flush_or_turn();
     }
     ++removed_[why];
     core::log_info("edge", "client_removed",
                    {{"client", core::log_name(client)}, {"why", to_string(why)}});
-    context_.purges.begin_all(client,
-                              lifetime_.guard([this, client] { under_way_.erase(client); }));
+    registrations_.purge(client, lifetime_.guard([this, client] { under_way_.erase(client); }));
     context_.fold.request_turn();
 }
 

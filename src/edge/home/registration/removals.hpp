@@ -4,15 +4,12 @@
 #include "core/enum_names.hpp"
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
-#include "edge/home/delivery/purges.hpp"
+#include "edge/home/part_context.hpp"
 #include "edge/home/registration/registrations.hpp"
-#include "edge/home/session/sessions.hpp"
-#include "fold/fold.hpp"
 #include "store/edge_store.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -42,21 +39,7 @@ public:
     /// From the end of one search to the next.
     static constexpr core::Duration kSearchEvery = std::chrono::hours{1};
 
-    struct Context {
-        store::PartitionStore& store;
-        fold::Fold& fold;
-        core::Executor& executor;
-        const core::Clock& clock;
-        Sessions& sessions;
-        Registrations& registrations;
-        Purges& purges;
-        std::function<core::Timestamp()> log_now;
-        /// Ends the client's session.
-        std::function<void(Session&, Closing)> end;
-        /// A decision was made outside of a turn.
-        std::function<void()> flush_or_turn;
-    };
-    Removals(core::Duration client_ttl, Context context);
+    Removals(core::Duration client_ttl, const PartContext& context, Registrations& registrations);
 
     /// Serving begins, or ends.
     void begin();
@@ -78,7 +61,8 @@ private:
     void folded(const core::Uaid& client, bool is_folded);
 
     const core::Duration client_ttl_;
-    Context context_;
+    const PartContext& context_;
+    Registrations& registrations_;
     std::map<core::Uaid, Why> under_way_;
     std::optional<core::Uaid> searched_;  ///< up to here
     core::MonoTime search_again_{};
