@@ -359,4 +359,11 @@ public:
     std::unique_ptr<edge::Home> home;
 };
 
+/// A world whose home serves.
+class ServingHome : public HomeWorld {
+public:
+    ServingHome() : ServingHome(Options{}) {}
+    explicit ServingHome(const Options& options) : HomeWorld(options) { serve(); }
+};
+
 }  // namespace beckon::test

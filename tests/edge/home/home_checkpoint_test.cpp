@@ -10,6 +10,7 @@ using edge::Home;
 using log::Topic;
 using test::HomeWorld;
 using test::Received;
+using test::ServingHome;
 using Versions = std::vector<std::string>;
 
 namespace {
@@ -20,8 +21,7 @@ const log::TopicPartition kSubscriptions{Topic::kSubscriptions, 0};
 }  // namespace
 
 TEST_CASE("a home goes on from a trusted checkpoint, and reads no folded record again", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto version = world.push(uaid, channel);
     world.run();
@@ -35,8 +35,7 @@ TEST_CASE("a home goes on from a trusted checkpoint, and reads no folded record 
 
 // Verified to fail when begin_folding() trusts every checkpoint.
 TEST_CASE("a checkpoint from before a compaction is not trusted", "[home][hole]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto version = world.push(uaid, channel, {.ttl_s = 30 * 24 * 3600});
     world.run();
@@ -56,8 +55,7 @@ TEST_CASE("a checkpoint from before a compaction is not trusted", "[home][hole]"
 // Two checks guard this: verified to fail when begin_folding() trusts every checkpoint and take()
 // does not heed out_of_range.
 TEST_CASE("a checkpoint above the log's end is not trusted", "[home][hole]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [lost, lost_channel] = world.subscribed();
     for (int i = 0; i < 20; ++i) world.push(lost, lost_channel);
     world.run();
@@ -75,8 +73,7 @@ TEST_CASE("a checkpoint above the log's end is not trusted", "[home][hole]") {
 
 // Verified to fail when the store does not compare log ids (here: when both logs have one id).
 TEST_CASE("a checkpoint of another log is not trusted", "[home][hole]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [lost, lost_channel] = world.subscribed();
     world.push(lost, lost_channel);
     world.run();
@@ -111,8 +108,7 @@ TEST_CASE("a home starts while the log is away, and serves when it is back", "[h
 }
 
 TEST_CASE("a home whose log is away is stuck and says why, until the log is back", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     CHECK_FALSE(world.home->stuck());
     world.log->set_away(true);
     world.executor.run_for(std::chrono::seconds{20});

@@ -12,6 +12,7 @@
 using namespace std::chrono_literals;
 using namespace beckon;
 using test::HomeWorld;
+using test::ServingHome;
 
 namespace {
 
@@ -24,8 +25,7 @@ double cpu_us() {
 // Hidden: run it by its tag, with `perf record` for where the time goes. The number holds all of
 // the thread: memory log, real store, home and this client.
 TEST_CASE("the cost of a delivered and acknowledged message", "[.][cost]") {
-    HomeWorld world{{.delivery_window = 50, .write_buffer_bytes = 256U << 20}};
-    world.serve();
+    ServingHome world{{.delivery_window = 50, .write_buffer_bytes = 256U << 20}};
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     world.take(client);

@@ -11,6 +11,7 @@ using namespace beckon;
 using log::Topic;
 using test::HomeWorld;
 using test::Received;
+using test::ServingHome;
 using Versions = std::vector<std::string>;
 using Push = HomeWorld::Push;
 
@@ -21,8 +22,7 @@ const log::TopicPartition kNotifications{Topic::kNotifications, 0};
 }  // namespace
 
 TEST_CASE("a message for an attached client is sent at once, and an ack erases it", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     world.take(client);
@@ -40,8 +40,7 @@ TEST_CASE("a message for an attached client is sent at once, and an ack erases i
 
 TEST_CASE("a message waits for its client through a crash and the loss of the store", "[home]") {
     const bool lose_store = GENERATE(false, true);
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto version = world.push(uaid, channel);
     world.run();
@@ -54,8 +53,7 @@ TEST_CASE("a message waits for its client through a crash and the loss of the st
 TEST_CASE(
     "an unacknowledged message comes again with the same version, an acknowledged one does not",
     "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     const auto first = world.push(uaid, channel);
@@ -69,8 +67,7 @@ TEST_CASE(
 }
 
 TEST_CASE("an ack of an earlier connection's message counts, another client's does not", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto [other, other_channel] = world.subscribed();
     const auto version = world.push(uaid, channel);
@@ -89,8 +86,7 @@ TEST_CASE("an ack of an earlier connection's message counts, another client's do
 }
 
 TEST_CASE("at most a window of messages is under way, and acks make space", "[home]") {
-    HomeWorld world{{.delivery_window = 3}};
-    world.serve();
+    ServingHome world{{.delivery_window = 3}};
     const auto [uaid, channel] = world.subscribed();
     const bool attached_before = GENERATE(true, false);
     std::uint64_t client = 0;
@@ -118,8 +114,7 @@ TEST_CASE("at most a window of messages is under way, and acks make space", "[ho
 }
 
 TEST_CASE("messages that come during a drain are neither lost nor sent twice", "[home]") {
-    HomeWorld world{{.delivery_window = 2}};
-    world.serve();
+    ServingHome world{{.delivery_window = 2}};
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     Versions sent;
@@ -152,8 +147,7 @@ TEST_CASE("messages that come during a drain are neither lost nor sent twice", "
 
 TEST_CASE("a message unacknowledged for a minute gives its place free, up to a hard cap",
           "[home]") {
-    HomeWorld world{{.delivery_window = 2}};
-    world.serve();
+    ServingHome world{{.delivery_window = 2}};
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     for (int i = 0; i < 40; ++i) world.push(uaid, channel);
@@ -168,8 +162,7 @@ TEST_CASE("a message unacknowledged for a minute gives its place free, up to a h
 }
 
 TEST_CASE("a nack frees its place, and the message comes again at the next hello", "[home]") {
-    HomeWorld world{{.delivery_window = 1}};
-    world.serve();
+    ServingHome world{{.delivery_window = 1}};
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     const auto first = world.push(uaid, channel);
@@ -187,8 +180,7 @@ TEST_CASE("a nack frees its place, and the message comes again at the next hello
 // Verified to fail when a nacked message stays in the window: after ten windows nothing came.
 TEST_CASE("a client that refuses everything gets each message once, on each of its sessions",
           "[home]") {
-    HomeWorld world{{.delivery_window = 2}};
-    world.serve();
+    ServingHome world{{.delivery_window = 2}};
     const auto [uaid, channel] = world.subscribed();
     Versions sent;
     const auto push = [&, client_uaid = uaid, at = channel](int count) {
@@ -223,8 +215,7 @@ TEST_CASE("a client that refuses everything gets each message once, on each of i
 
 TEST_CASE("a TTL-0 message is sent now or never, and its tombstone is written either way",
           "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.run(10s);
     world.push(uaid, channel, Push{.ttl_s = 0});
@@ -241,8 +232,7 @@ TEST_CASE("a TTL-0 message is sent now or never, and its tombstone is written ei
 }
 
 TEST_CASE("the tombstone of a TTL-0 message says whether it was sent and acknowledged", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.push(uaid, channel, Push{.ttl_s = 0});  // nobody is connected
     world.run(1s);
@@ -259,8 +249,7 @@ TEST_CASE("the tombstone of a TTL-0 message says whether it was sent and acknowl
 }
 
 TEST_CASE("a message that expires says whether a connection got it", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     world.push(uaid, channel, Push{.ttl_s = 5});
@@ -275,8 +264,7 @@ TEST_CASE("a message that expires says whether a connection got it", "[home]") {
 }
 
 TEST_CASE("after a take-over a TTL-0 message waits five seconds for its client", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.crash();
     const auto version = world.push(uaid, channel, Push{.ttl_s = 0});
@@ -291,8 +279,7 @@ TEST_CASE("after a take-over a TTL-0 message waits five seconds for its client",
 
 // Verified to fail when Delivery::finished() keeps held messages.
 TEST_CASE("a TTL-0 message that its sender deleted is not held for its client", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.crash();
     const auto deleted = world.push(uaid, channel, Push{.ttl_s = 0});
@@ -309,8 +296,7 @@ TEST_CASE("a TTL-0 message that its sender deleted is not held for its client", 
 // Verified to fail when Delivery::finished() keeps held messages that a former home finished as
 // expired.
 TEST_CASE("a TTL-0 message that a former home has sent is not sent by the next one", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     const auto version = world.push(uaid, channel, Push{.ttl_s = 0});
@@ -325,8 +311,7 @@ TEST_CASE("a TTL-0 message that a former home has sent is not sent by the next o
 // Verified to fail without Delivery::replace_awaiting().
 TEST_CASE("a newer message of its Topic replaces a TTL-0 message that is held", "[home]") {
     const std::uint32_t ttl_s = GENERATE(0, 3600);
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.crash();
     world.push(uaid, channel, Push{.ttl_s = 0, .topic = "weather"});
@@ -340,8 +325,7 @@ TEST_CASE("a newer message of its Topic replaces a TTL-0 message that is held", 
 // Verified to fail when Delivery::finished() withdraws nothing from the outbox.
 TEST_CASE("a message and its end that are read in one turn are not sent", "[home]") {
     const std::uint32_t ttl_s = GENERATE(0, 3600);
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     world.take(client);
@@ -357,8 +341,7 @@ TEST_CASE("a message and its end that are read in one turn are not sent", "[home
 
 // Verified to fail when Delivery::fold() does not finish the message that a Topic message replaced.
 TEST_CASE("a replaced Topic message gives its place in the window to the newer one", "[home]") {
-    HomeWorld world{{.delivery_window = 1}};
-    world.serve();
+    ServingHome world{{.delivery_window = 1}};
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     const auto older = world.push(uaid, channel, Push{.topic = "weather"});
@@ -372,8 +355,7 @@ TEST_CASE("a replaced Topic message gives its place in the window to the newer o
 
 // Verified to fail when read_once() reads without heeding has_bytes_for().
 TEST_CASE("the messages under way to a client never exceed its bytes", "[home]") {
-    HomeWorld world{{.delivery_window = 1'000, .delivery_window_bytes = 20'000}};
-    world.serve();
+    ServingHome world{{.delivery_window = 1'000, .delivery_window_bytes = 20'000}};
     const auto [uaid, channel] = world.subscribed();
     const bool attached_before = GENERATE(true, false);
     std::uint64_t client = attached_before ? world.connect(uaid) : 0;
@@ -400,8 +382,7 @@ TEST_CASE("the messages under way to a client never exceed its bytes", "[home]")
 
 TEST_CASE("a newer message of a channel's Topic replaces the older, whose tombstone goes first",
           "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto other = world.push(uaid, channel);
     world.push(uaid, channel, Push{.topic = "weather"});
@@ -423,8 +404,7 @@ TEST_CASE(
     "[home][hole]") {
     const auto seed = GENERATE(range(0U, 10U));
     CAPTURE(seed);
-    HomeWorld world{{.seed = seed, .append_delay_max = 200ms}};
-    world.serve();
+    ServingHome world{{.seed = seed, .append_delay_max = 200ms}};
     world.run(2s);
     const auto client = world.connect();
     const core::ChannelId channel{core::random_uuid4()};
@@ -442,8 +422,7 @@ TEST_CASE(
 }
 
 TEST_CASE("messages expire by the log's time, whatever the host's clock says", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.push(uaid, channel, Push{.ttl_s = 60});
     const auto stays = world.push(uaid, channel, Push{.ttl_s = 3600});
@@ -455,8 +434,7 @@ TEST_CASE("messages expire by the log's time, whatever the host's clock says", "
 }
 
 TEST_CASE("a deleted message is not sent, and frees its place if it was", "[home]") {
-    HomeWorld world{{.delivery_window = 1}};
-    world.serve();
+    ServingHome world{{.delivery_window = 1}};
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     const auto first = world.push(uaid, channel);
@@ -476,8 +454,7 @@ TEST_CASE("a deleted message is not sent, and frees its place if it was", "[home
 }
 
 TEST_CASE("a tombstone is published again until it is read back", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     const auto version = world.push(uaid, channel);
@@ -496,8 +473,7 @@ TEST_CASE("a tombstone is published again until it is read back", "[home]") {
 }
 
 TEST_CASE("a pending tombstone outlives a crash: the next home publishes it", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     const auto version = world.push(uaid, channel);
@@ -514,8 +490,7 @@ TEST_CASE("a pending tombstone outlives a crash: the next home publishes it", "[
 }
 
 TEST_CASE("a crash right behind an ack costs a second delivery, and no message", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     const auto first = world.push(uaid, channel);
@@ -539,8 +514,7 @@ TEST_CASE("a crash right behind an ack costs a second delivery, and no message",
 
 // Verified to fail when flush() does not write postponed changes.
 TEST_CASE("a stop leaves the acks that the log does not have in the store", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     const auto version = world.push(uaid, channel);
@@ -559,8 +533,7 @@ TEST_CASE("a stop leaves the acks that the log does not have in the store", "[ho
 // Verified to fail when ended() does not write postponed changes.
 TEST_CASE("a home that hands over leaves its store with the acks that the log does not have",
           "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     const auto version = world.push(uaid, channel);
@@ -581,8 +554,7 @@ TEST_CASE("a home that hands over leaves its store with the acks that the log do
 
 // Verified to fail when flush_or_turn() flushes although the commit failed.
 TEST_CASE("while the store cannot be written nothing leaves that follows from the fold", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     world.run(2s);  // all of that is written
@@ -610,8 +582,7 @@ TEST_CASE("while the store cannot be written nothing leaves that follows from th
 // Verified to fail when dirty() asks the store alone, and when it counts no rows.
 TEST_CASE("a message that is acknowledged within a second is never written to the store",
           "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     world.run(2s);
@@ -637,8 +608,7 @@ TEST_CASE("a message that is acknowledged within a second is never written to th
 TEST_CASE(
     "pending tombstones beyond the bound of memory go out in portions and leave space for others",
     "[home]") {
-    HomeWorld world{{.append_delay_max = 100ms}};
-    world.serve();
+    ServingHome world{{.append_delay_max = 100ms}};
     world.run(2s);
     const core::Uaid uaid{core::random_uuid4()};
     const core::ChannelId channel{core::random_uuid4()};
@@ -665,8 +635,7 @@ TEST_CASE(
 }
 
 TEST_CASE("while the log is away attached clients stay and get what is pending", "[home]") {
-    HomeWorld world{{.delivery_window = 1}};
-    world.serve();
+    ServingHome world{{.delivery_window = 1}};
     const auto [uaid, channel] = world.subscribed();
     const auto first = world.push(uaid, channel);
     const auto second = world.push(uaid, channel);
@@ -685,8 +654,7 @@ TEST_CASE("while the log is away attached clients stay and get what is pending",
 }
 
 TEST_CASE("tombstones wait a moment for others, and a home that ends sends them first", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     const auto first = world.push(uaid, channel);
@@ -714,8 +682,7 @@ TEST_CASE("tombstones wait a moment for others, and a home that ends sends them 
 
 TEST_CASE("a home that ends publishes tombstones again that the log refused a moment ago",
           "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     const auto version = world.push(uaid, channel);
@@ -734,8 +701,7 @@ TEST_CASE("a home that ends publishes tombstones again that the log refused a mo
 }
 
 TEST_CASE("a full batch of tombstones is published at once", "[home]") {
-    HomeWorld world{{.delivery_window = edge::TombstoneOutbox::kFullBatch}};
-    world.serve();
+    ServingHome world{{.delivery_window = edge::TombstoneOutbox::kFullBatch}};
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     Versions pushed;
@@ -820,8 +786,7 @@ TEST_CASE("a home knows whether a client is connected, since when, and what is o
 
 TEST_CASE("what may have expired while the host was down waits undelivered, and is not finished",
           "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto hour = world.push(uaid, channel, Push{.ttl_s = 3'600});
     const auto day = world.push(uaid, channel, Push{.ttl_s = 86'400});
@@ -871,8 +836,7 @@ TEST_CASE("what may have expired while the host was down waits undelivered, and 
 
 TEST_CASE("a message with TTL 0 of before the host was down does not wait for its client",
           "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.crash();
     const bool was_down = GENERATE(true, false);

@@ -14,6 +14,7 @@ using edge::Home;
 using log::Topic;
 using test::HomeWorld;
 using test::Received;
+using test::ServingHome;
 
 namespace {
 
@@ -24,8 +25,7 @@ const log::TopicPartition kSubscriptions{Topic::kSubscriptions, HomeWorld::kPart
 // A deliberate fault: if the home did not check the store again, the client would get a new UAID;
 // only the outbox would hold that answer back.
 TEST_CASE("a read that fails behind the read barrier denies nothing", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.run(1s);
     world.crash();  // what was in memory is in files from here on

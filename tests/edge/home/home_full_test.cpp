@@ -20,6 +20,7 @@ using log::Topic;
 using test::check_sessions;
 using test::HomeWorld;
 using test::Received;
+using test::ServingHome;
 using Push = HomeWorld::Push;
 
 // As home_bounds_test.cpp: bounds of a home that are about memory.
@@ -53,8 +54,7 @@ TEST_CASE(
     "frames that wait for a commit are bounded in memory, and clients beyond the bound are closed",
     "[home][bounds]") {
     constexpr std::size_t kEntryLeast = 100;  // bytes that the least of frames takes
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto [other, its_channel] = world.subscribed();
     for (int round = 0; round < 2; ++round) {  // the second finds as much space as the first
@@ -93,8 +93,7 @@ TEST_CASE(
 TEST_CASE("clients that come and go while nothing can be committed take no memory without a bound",
           "[home][bounds]") {
     constexpr std::size_t kHelloLeast = 200;
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto message = world.push(uaid, channel, {.topic = "weather"});
     const auto client = world.connect(uaid);
@@ -120,8 +119,7 @@ TEST_CASE("clients that come and go while nothing can be committed take no memor
 
 TEST_CASE("the awaited acks of messages with TTL 0 and a receipt are bounded, and all are reported",
           "[home][bounds]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     const core::ReceiptRef receipt{.id = {core::random_uuid4()},
@@ -191,8 +189,7 @@ TEST_CASE("beyond the bound of watched clients too many messages are still notic
           "[home][bounds]") {
     HomeWorld::Options options;
     options.pending.messages = 20;
-    HomeWorld world{options};
-    world.serve();
+    ServingHome world{options};
     const auto [uaid, channel] = world.subscribed();
     const auto push_to_uaid = [&, uaid = uaid, channel = channel](int count) {
         for (int i = 0; i < count; ++i) world.push(uaid, channel);

@@ -8,6 +8,7 @@ using namespace beckon;
 using namespace std::chrono_literals;
 using edge::PendingLimit;
 using test::HomeWorld;
+using test::ServingHome;
 
 // Limits of one client: waiting messages, and channels.
 
@@ -33,8 +34,7 @@ void check_held(HomeWorld& world, const std::vector<std::string>& pushed, std::s
 }  // namespace
 
 TEST_CASE("of a client that has too many messages the oldest go", "[edge][home][limit]") {
-    HomeWorld world{limited()};
-    world.serve();
+    ServingHome world{limited()};
     const auto [uaid, channel] = world.subscribed();
     std::vector<std::string> pushed;
     for (int i = 0; i < 100; ++i) {
@@ -49,8 +49,7 @@ TEST_CASE("of a client that has too many messages the oldest go", "[edge][home][
 
 TEST_CASE("many messages that come at once are dropped in pieces", "[edge][home][limit]") {
     constexpr std::size_t kMany = PendingLimit::kBeyondMax + 2 * PendingLimit::kBudget;
-    HomeWorld world{limited()};
-    world.serve();
+    ServingHome world{limited()};
     const auto [uaid, channel] = world.subscribed();
     std::vector<std::string> pushed;
     for (std::size_t i = 0; i < kMany; ++i) pushed.push_back(world.push(uaid, channel));
@@ -62,8 +61,7 @@ TEST_CASE("many messages that come at once are dropped in pieces", "[edge][home]
 }
 
 TEST_CASE("Topic messages count, and go by age as all others", "[edge][home][limit]") {
-    HomeWorld world{limited()};
-    world.serve();
+    ServingHome world{limited()};
     const auto [uaid, channel] = world.subscribed();
     const auto oldest = world.push(uaid, channel, {.topic = "old"});
     for (std::size_t i = 0; i < 2 * kMax; ++i) {
@@ -79,8 +77,7 @@ TEST_CASE("Topic messages count, and go by age as all others", "[edge][home][lim
 }
 
 TEST_CASE("a client that takes its messages loses none", "[edge][home][limit]") {
-    HomeWorld world{limited()};
-    world.serve();
+    ServingHome world{limited()};
     const auto number = world.connect();
     const core::ChannelId channel{core::random_uuid4()};
     world.register_channel(number, channel);
@@ -98,8 +95,7 @@ TEST_CASE("a client that takes its messages loses none", "[edge][home][limit]") 
 TEST_CASE("a crash in the middle of dropping drops the rest afterwards", "[edge][home][limit]") {
     const auto steps = GENERATE(range(0, 12));
     CAPTURE(steps);
-    HomeWorld world{limited()};
-    world.serve();
+    ServingHome world{limited()};
     const auto [uaid, channel] = world.subscribed();
     std::vector<std::string> pushed;
     for (int i = 0; i < 60; ++i) pushed.push_back(world.push(uaid, channel));
@@ -118,8 +114,7 @@ TEST_CASE("a crash in the middle of dropping drops the rest afterwards", "[edge]
 
 TEST_CASE("with the policy reset the client is removed and gets a new UAID",
           "[edge][home][limit]") {
-    HomeWorld world{limited(PendingLimit::Policy::reset)};
-    world.serve();
+    ServingHome world{limited(PendingLimit::Policy::reset)};
     const auto [uaid, channel] = world.subscribed();
     for (std::size_t i = 0; i < 2 * kMax; ++i) world.push(uaid, channel);
     world.run(5s);
@@ -131,8 +126,7 @@ TEST_CASE("with the policy reset the client is removed and gets a new UAID",
 
 TEST_CASE("a client that is reset while it is attached is closed with 1000",
           "[edge][home][limit]") {
-    HomeWorld world{limited(PendingLimit::Policy::reset)};
-    world.serve();
+    ServingHome world{limited(PendingLimit::Policy::reset)};
     const auto number = world.connect();
     const core::ChannelId channel{core::random_uuid4()};
     world.register_channel(number, channel);
@@ -144,8 +138,7 @@ TEST_CASE("a client that is reset while it is attached is closed with 1000",
 TEST_CASE("a register beyond the limit of channels gets 409", "[edge][home][limit]") {
     HomeWorld::Options options;
     options.channels_per_client = 2;
-    HomeWorld world{options};
-    world.serve();
+    ServingHome world{options};
     const auto number = world.connect();
     const core::ChannelId one{core::random_uuid4()};
     const core::ChannelId two{core::random_uuid4()};
@@ -174,8 +167,7 @@ TEST_CASE("of the channels that a client has removed within a day some count",
           "[edge][home][limit]") {
     HomeWorld::Options options;
     options.channels_per_client = 3;
-    HomeWorld world{options};
-    world.serve();
+    ServingHome world{options};
     const auto number = world.connect();
     const auto is_taken = [&](const core::ChannelId& channel) {
         world.take(number);
@@ -217,8 +209,7 @@ TEST_CASE("channels that a client does not have leave no rows, however it asks f
           "[edge][home][limit]") {
     HomeWorld::Options options;
     options.channels_per_client = 3;
-    HomeWorld world{options};
-    world.serve();
+    ServingHome world{options};
     const auto number = world.connect();
     const core::ChannelId own{core::random_uuid4()};
     const auto send = [&](const char* type, const core::ChannelId& channel) {

@@ -7,8 +7,8 @@
 
 using namespace beckon;
 using test::frame;
-using test::HomeWorld;
 using test::Received;
+using test::ServingHome;
 using test::with_channel;
 
 // Every command of the protocol with its members, as a client sees it: what it sends, and all that
@@ -45,8 +45,7 @@ struct Row {
 }  // namespace
 
 TEST_CASE("every command, and all that the client receives", "[edge][home][protocol]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const std::string bad_key =
         channel_frame("register", 400, R"(,"pushEndpoint":"Failed to generate endpoint")");
     const std::vector<Row> rows = {

@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 using namespace beckon;
 using test::HomeWorld;
 using test::Received;
+using test::ServingHome;
 using Push = HomeWorld::Push;
 
 namespace {
@@ -211,8 +212,7 @@ TEST_CASE("a message that its sender deletes is not reported", "[home][receipts]
 
 TEST_CASE("the end of a subscription reaches the owner that its VAPID key names",
           "[home][events]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto session = world.connect();
     const auto key = core::base64url(std::string(1, '\4') + std::string(64, 'k'));
     const auto add = [&](const std::string& with) {

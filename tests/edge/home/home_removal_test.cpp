@@ -12,6 +12,7 @@ using namespace beckon;
 using namespace std::chrono_literals;
 using log::Topic;
 using test::HomeWorld;
+using test::ServingHome;
 
 // Clients that stay away are removed, and nothing of them stays in the log.
 
@@ -93,8 +94,7 @@ std::vector<core::WriteStamp> stamps_of(const HomeWorld& world, const std::strin
 
 TEST_CASE("compaction leaves no record in any topic that mentions a removed client",
           "[edge][home][removal]") {
-    HomeWorld world{short_lived()};
-    world.serve();
+    ServingHome world{short_lived()};
     const auto number = world.connect();
     const auto uaid = world.uaid(number);
     const core::ChannelId channel{core::random_uuid4()};
@@ -124,8 +124,7 @@ TEST_CASE("compaction leaves no record in any topic that mentions a removed clie
 }
 
 TEST_CASE("nothing of a client that stayed away is left in any topic", "[edge][home][removal]") {
-    HomeWorld world{short_lived()};
-    world.serve();
+    ServingHome world{short_lived()};
     const auto number = world.connect();
     const auto uaid = world.uaid(number);
     const core::ChannelId channel{core::random_uuid4()};
@@ -144,8 +143,7 @@ TEST_CASE("nothing of a client that stayed away is left in any topic", "[edge][h
 }
 
 TEST_CASE("a removed client lives again by an import above its removal", "[edge][home][removal]") {
-    HomeWorld world{short_lived()};
-    world.serve();
+    ServingHome world{short_lived()};
     const auto number = world.connect();
     const auto uaid = world.uaid(number);
     const core::ChannelId channel{core::random_uuid4()};
@@ -185,8 +183,7 @@ TEST_CASE("a removed client lives again by an import above its removal", "[edge]
 }
 
 TEST_CASE("a client that is attached, or was lately, is not removed", "[edge][home][removal]") {
-    HomeWorld world{short_lived()};
-    world.serve();
+    ServingHome world{short_lived()};
     const auto [away, channel] = world.subscribed();
     const auto number = world.connect();
     world.register_channel(number, core::ChannelId{core::random_uuid4()});
@@ -202,8 +199,7 @@ TEST_CASE("a client that is attached, or was lately, is not removed", "[edge][ho
 }
 
 TEST_CASE("a bridged client is never taken for absent", "[edge][home][removal]") {
-    HomeWorld world{short_lived()};
-    world.serve();
+    ServingHome world{short_lived()};
     const core::Uaid uaid{core::random_uuid4()};
     core::ClientRecorded client;
     client.uaid = uaid;
@@ -216,8 +212,7 @@ TEST_CASE("a bridged client is never taken for absent", "[edge][home][removal]")
 }
 
 TEST_CASE("a log that does not answer removes nobody, and later it does", "[edge][home][removal]") {
-    HomeWorld world{short_lived()};
-    world.serve();
+    ServingHome world{short_lived()};
     const auto [uaid, channel] = world.subscribed();
     world.run(2h + 30min);
     world.log->set_away(true);
@@ -229,8 +224,7 @@ TEST_CASE("a log that does not answer removes nobody, and later it does", "[edge
 
 TEST_CASE("a home does not remove a client whose return it has not read yet",
           "[edge][home][removal]") {
-    HomeWorld world{short_lived()};
-    world.serve();
+    ServingHome world{short_lived()};
     const auto [uaid, channel] = world.subscribed();
     world.run(2h + 30min);
     world.log->hold_readers({Topic::kSubscriptions, HomeWorld::kPartition}, true);
@@ -248,8 +242,7 @@ TEST_CASE("a home does not remove a client whose return it has not read yet",
 
 TEST_CASE("the channels of a removed client get their tombstones from the next home",
           "[edge][home][removal]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.crash();
     const bool store_lost = GENERATE(false, true);
@@ -271,8 +264,7 @@ TEST_CASE("a crash at any step of a removal leaves a client that is there or gon
     HomeWorld::Options options = short_lived();
     options.append_delay_max = 20ms;
     options.read_delay_max = 20ms;
-    HomeWorld world{options};
-    world.serve();
+    ServingHome world{options};
     const auto [uaid, channel] = world.subscribed();
     world.push(uaid, channel, {.ttl_s = 1'000'000});
     world.run(3h);

@@ -14,6 +14,7 @@ using edge::Home;
 using log::Topic;
 using test::HomeWorld;
 using test::Received;
+using test::ServingHome;
 using Versions = std::vector<std::string>;
 using Push = HomeWorld::Push;
 
@@ -36,8 +37,7 @@ std::string registered(HomeWorld& world, const core::Uaid& uaid, const core::Cha
 
 TEST_CASE("a client without a uaid keeps the one that its front chose, and nothing is written",
           "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto before = world.log->records(kSubscriptions).size();
     const auto client = world.connect();
     CHECK(world.take(client) == Received{edge::hello_frame(world.uaid(client))});
@@ -46,8 +46,7 @@ TEST_CASE("a client without a uaid keeps the one that its front chose, and nothi
 
 TEST_CASE("a known uaid is answered as it is, also after a crash and without the store", "[home]") {
     const bool lose_store = GENERATE(false, true);
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.crash();
     if (lose_store) world.lose_store();
@@ -58,8 +57,7 @@ TEST_CASE("a known uaid is answered as it is, also after a crash and without the
 
 TEST_CASE("an unknown uaid gets another one of the same partition, after a read barrier",
           "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const core::Uaid offered{core::random_uuid4()};
     const auto barriers = world.records_in(Topic::kSubscriptions, "!barrier/");
     const auto client = world.connect(offered);
@@ -71,8 +69,7 @@ TEST_CASE("an unknown uaid gets another one of the same partition, after a read 
 // Hole. Verified to fail when answer_hello() asks no read barrier (the client gets another
 // uaid).
 TEST_CASE("a home that lags never denies a uaid", "[home][hole]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     world.log->hold_readers(kSubscriptions, true);
     const core::Uaid uaid{core::random_uuid4()};
     world.publish(Topic::kSubscriptions, core::encode(core::ClientRecorded{.uaid = uaid}));
@@ -89,16 +86,14 @@ TEST_CASE("a home that lags never denies a uaid", "[home][hole]") {
 
 TEST_CASE("a read barrier that cannot be published closes the unknown client without an answer",
           "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     world.log->fail_next_publishes(1);
     const auto client = world.connect(core::Uaid{core::random_uuid4()});
     CHECK(world.take(client) == Received{"closed 1013 Unproven"});
 }
 
 TEST_CASE("a home whose loop stalled trusts nothing before a read barrier", "[home][hole]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.log->hold_readers(kSubscriptions, true);
     world.clock.advance(10s);  // a SIGSTOP, a suspended machine
@@ -110,8 +105,7 @@ TEST_CASE("a home whose loop stalled trusts nothing before a read barrier", "[ho
 }
 
 TEST_CASE("of two connections with one uaid the later one wins", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto first = world.connect(uaid);
     const auto second = world.connect(uaid);
@@ -161,8 +155,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a client whose session its home does not have is released", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto client = world.connect();
     world.take(client);
     world.hang_up(client);
@@ -185,8 +178,7 @@ TEST_CASE("a client that says more before its hello is answered is closed", "[ho
 
 // Verified to fail when confirmed() does not ask whether the store is broken.
 TEST_CASE("after a failed read no client is answered as unknown", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     world.run(1s);
     world.crash();  // what was in memory is in files from here on
@@ -208,8 +200,7 @@ TEST_CASE("after a failed read no client is answered as unknown", "[home]") {
 // Verified to fail when the home does not say that its store has dropped a batch: the ack is lost
 // and the message stays in the session, never to be sent again.
 TEST_CASE("decisions on a failed read are void, and clients come again", "[home]") {
-    HomeWorld world{{.cache_bytes = 0}};
-    world.serve();
+    ServingHome world{{.cache_bytes = 0}};
     const auto [uaid, channel] = world.subscribed();
     const auto [other, its_channel] = world.subscribed();
     world.run(1s);
@@ -234,8 +225,7 @@ TEST_CASE("decisions on a failed read are void, and clients come again", "[home]
 
 // Verified to fail when a client of any router type may attach.
 TEST_CASE("the UAID of a bridged client is as good as an unknown one", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const core::Uaid bridged{core::random_uuid4()};
     world.publish(Topic::kSubscriptions,
                   core::encode(core::ClientRecorded{.uaid = bridged,
@@ -251,8 +241,7 @@ TEST_CASE("the UAID of a bridged client is as good as an unknown one", "[home]")
 
 TEST_CASE("a home that is placed elsewhere serves until it reads the next lease, then releases",
           "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto client = world.connect(uaid);
     world.take(client);
@@ -275,8 +264,7 @@ TEST_CASE("a home that is placed elsewhere serves until it reads the next lease,
 
 TEST_CASE("a client that is attached again gets its waiting messages and no second hello",
           "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto before = world.connect(uaid);
     const auto version = world.push(uaid, channel);
@@ -294,8 +282,7 @@ TEST_CASE("a client that is attached again gets its waiting messages and no seco
 }
 
 TEST_CASE("a client without a record is adopted by the next home", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto before = world.connect();
     CHECK_FALSE(world.attached.at(before).persisted);
     world.crash();
@@ -310,8 +297,7 @@ TEST_CASE("a client without a record is adopted by the next home", "[home]") {
 
 TEST_CASE("a front is notified that a client is persisted before the client's first channel",
           "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto client = world.connect();
     CHECK_FALSE(world.attached.at(client).persisted);
     world.register_channel(client, new_channel());
@@ -322,8 +308,7 @@ TEST_CASE("a front is notified that a client is persisted before the client's fi
 
 TEST_CASE("a persisted client that the next home does not know is closed after a read barrier",
           "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const core::Uaid uaid{core::random_uuid4()};
     world.log->hold_readers(kSubscriptions, true);
     const auto client = world.attach_again(uaid, {.stamp = {1, 1}, .persisted = true});
@@ -335,8 +320,7 @@ TEST_CASE("a persisted client that the next home does not know is closed after a
 }
 
 TEST_CASE("of two sessions that are attached again the one with the later hello wins", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const edge::Attach::Again older{.stamp = {1, 7}, .persisted = true};
     const edge::Attach::Again newer{.stamp = {1, 8}, .persisted = true};
@@ -350,8 +334,7 @@ TEST_CASE("of two sessions that are attached again the one with the later hello 
 }
 
 TEST_CASE("a hello at the next home wins over a session that is attached again", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto before = world.connect(uaid);
     world.crash();
@@ -364,8 +347,7 @@ TEST_CASE("a hello at the next home wins over a session that is attached again",
 }
 
 TEST_CASE("a home forgets the sessions of a front whose link is lost", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto client = world.connect();
     world.take(client);
     world.home->front_lost({"another"});
@@ -376,8 +358,7 @@ TEST_CASE("a home forgets the sessions of a front whose link is lost", "[home]")
 }
 
 TEST_CASE("a ping is answered", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto client = world.connect();
     world.take(client);
     world.send_frame(client, " {} ");
@@ -385,8 +366,7 @@ TEST_CASE("a ping is answered", "[home]") {
 }
 
 TEST_CASE("last_seen is written at most once a day, also while the client stays", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto [uaid, channel] = world.subscribed();
     const auto records = [&, id = uaid] {
         return world.records_in(Topic::kSubscriptions, core::to_hex(id)) - 1;  // less the channel
@@ -408,8 +388,7 @@ TEST_CASE("last_seen is written at most once a day, also while the client stays"
 // ---------------------------------------------------------------------------- register
 
 TEST_CASE("register writes client before channel and answers with an endpoint", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto client = world.connect();
     world.take(client);
     const auto channel = new_channel();
@@ -426,8 +405,7 @@ TEST_CASE("register writes client before channel and answers with an endpoint", 
 }
 
 TEST_CASE("a register with a key binds the endpoint to it, a bad key is refused", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto client = world.connect();
     world.take(client);
     const auto channel = new_channel();
@@ -448,8 +426,7 @@ TEST_CASE("a register with a key binds the endpoint to it, a bad key is refused"
 }
 
 TEST_CASE("register answers only when durable and folded", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto client = world.connect();
     world.take(client);
     world.log->hold_readers(kSubscriptions, true);
@@ -462,8 +439,7 @@ TEST_CASE("register answers only when durable and folded", "[home]") {
 }
 
 TEST_CASE("register and unregister answer 500 when the log fails, and work again later", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto client = world.connect();
     world.take(client);
     const auto channel = new_channel();
@@ -487,8 +463,7 @@ TEST_CASE("register and unregister answer 500 when the log fails, and work again
 }
 
 TEST_CASE("many registers in one breath are all answered", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto client = world.connect();
     world.take(client);
     Received expected;
@@ -503,8 +478,7 @@ TEST_CASE("many registers in one breath are all answered", "[home]") {
 }
 
 TEST_CASE("unregister finishes the waiting messages of that channel and of no other", "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto client = world.connect();
     const auto gone = new_channel();
     const auto kept = new_channel();
@@ -529,8 +503,7 @@ TEST_CASE("unregister finishes the waiting messages of that channel and of no ot
 // Verified to fail when a whole purge runs at once, and when each channel has its own.
 TEST_CASE("unregisters of a client with many waiting messages take a bounded piece of each turn",
           "[home]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto client = world.connect();
     std::vector<core::ChannelId> channels;
     for (int i = 0; i < 50; ++i) {
@@ -568,8 +541,7 @@ TEST_CASE("unregisters of a client with many waiting messages take a bounded pie
 
 // Hole. Verified to fail when read_lease() ignores what it reads (the register is answered 200).
 TEST_CASE("a home that loses its lease while it answers sends nothing", "[home][hole]") {
-    HomeWorld world;
-    world.serve();
+    ServingHome world;
     const auto client = world.connect();
     world.take(client);
     world.log->hold_readers(kSubscriptions, true);
