@@ -235,30 +235,19 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
 
 ServiceConfig Endpoint::Impl::service_config() const {
     ServiceConfig service;
+    static_cast<ServiceSettings&>(service) = config;
     service.origin = origin;
     service.audiences = audiences_of(config, origin, server.port());
-    service.node = config.node;
-    service.partitions = config.partitions;
-    service.ttl_max_s = config.ttl_max_s;
     service.vapid_cache_entries =
         std::max<std::size_t>(1, kVapidCacheEntries / static_cast<std::size_t>(threads_of(config)));
-    service.matrix_gateway = config.matrix_gateway;
     service.endpoint_origins = config.former_origins;
     service.endpoint_origins.push_back(origin);
-    service.bridges = {.fcm = config.fcm_delivered, .apns = config.apns_delivered};
-    service.fcm_app_ids = config.fcm_app_ids;
-    service.apns_channels = config.apns_channels;
     for (const auto& point : tracked_points(config.tracking_keys)) {
         service.tracked.push_back(core::sha256(point));
         service.tracked_names.push_back(core::base64url(point).substr(0, kTrackedNameSize));
     }
-    service.milestones = config.milestones;
-    service.milestone_counts = config.milestone_counts;
     service.receipt_wait = std::min<std::chrono::milliseconds>(
         service.receipt_wait, std::chrono::milliseconds{config.request_deadline} * 4 / 5);
-    service.version = config.version;
-    service.commit = config.commit;
-    service.source = config.source;
     return service;
 }
 

@@ -2,10 +2,9 @@
 
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
-#include "core/milestone.hpp"
-#include "core/partition.hpp"
 #include "core/result.hpp"
 #include "ingest/call/refused_sends.hpp"
+#include "ingest/call/service_settings.hpp"
 #include "log/event_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
@@ -22,7 +21,7 @@
 
 namespace beckon::ingest {
 
-struct EndpointConfig {
+struct EndpointConfig : ServiceSettings {
     std::string host = "127.0.0.1";
     std::uint16_t port = 8082;  ///< 0: any free one
     /// Origin, as senders see it. Empty: scheme://host:port as listened on (`localhost` where all
@@ -31,19 +30,13 @@ struct EndpointConfig {
     std::vector<std::string> extra_audiences;
     /// Origins that endpoint URLs of this installation began with before: good audiences still.
     std::vector<std::string> former_origins;
-    /// A retry role delivers messages to clients of this bridge; else sends to them are 503.
-    bool fcm_delivered = false;
-    bool apns_delivered = false;
-    core::NodeId node;
     int threads = 0;                                       ///< 0: one per core
     std::optional<std::filesystem::path> tls_certificate;  ///< PEM chain; with tls_key
     std::optional<std::filesystem::path> tls_key;
     std::filesystem::path view_directory;
     std::string log_id;
-    core::Partition partitions = 16;
 
     std::size_t data_bytes_max = 5'630;
-    std::uint32_t ttl_max_s = 2'592'000;
     /// From a request's first byte to its reply: a message of the longest body takes less on any
     /// line.
     std::chrono::milliseconds request_deadline{30'000};
@@ -57,24 +50,13 @@ struct EndpointConfig {
     /// The process's shared cache and write buffers; null: of its own.
     std::shared_ptr<rocks::Memory> store_memory;
 
-    /// Answers POST /_matrix/push/v1/notify: homeservers push to UnifiedPush apps without a proxy.
-    bool matrix_gateway = false;
     /// Of this endpoint, for the report of its process.
     std::shared_ptr<RefusedSends> refused = std::make_shared<RefusedSends>();
-    std::vector<std::string> fcm_app_ids;    ///< that registrations may name
-    std::vector<std::string> apns_channels;  ///< the same
     std::vector<std::string> tracking_keys;  ///< VAPID public keys, base64 of the raw point
-    /// Where milestones of tracked messages are reported, and where their counts are read; they
-    /// outlive the endpoint. Null: nowhere.
-    core::MilestoneSink* milestones = nullptr;
-    const core::MilestoneCountsSource* milestone_counts = nullptr;
     /// The time of running requests at a stop; requests still under way are then answered 503.
     std::chrono::milliseconds drain{4'000};
     /// Readiness is off when the log has failed for so long.
     std::chrono::milliseconds log_grace{3'000};
-    std::string version;  ///< of the build; shown by /__version__, /status and /health
-    std::string commit;
-    std::string source;
 };
 
 /// One of `tracking_keys`, the raw point: 65 bytes. Also in the notation of autopush, of which a

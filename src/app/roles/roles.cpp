@@ -185,16 +185,16 @@ std::vector<std::string> apps_of(const std::vector<std::string>& credentials) {
 
 /// In one process the endpoint knows which bridges its messages have.
 void join_bridges(ingest::EndpointConfig& endpoint, const retry::RoleConfig& retry) {
-    endpoint.fcm_delivered = !retry.fcm_credentials.empty();
-    endpoint.apns_delivered = !retry.apns_credentials.empty();
+    endpoint.bridges.fcm = !retry.fcm_credentials.empty();
+    endpoint.bridges.apns = !retry.apns_credentials.empty();
     if (endpoint.fcm_app_ids.empty()) endpoint.fcm_app_ids = apps_of(retry.fcm_credentials);
     if (endpoint.apns_channels.empty()) endpoint.apns_channels = apps_of(retry.apns_credentials);
 }
 
 /// On Kafka the operator names the apps for this.
 void trust_bridges(ingest::EndpointConfig& endpoint) {
-    endpoint.fcm_delivered = !endpoint.fcm_app_ids.empty();
-    endpoint.apns_delivered = !endpoint.apns_channels.empty();
+    endpoint.bridges.fcm = !endpoint.fcm_app_ids.empty();
+    endpoint.bridges.apns = !endpoint.apns_channels.empty();
 }
 
 enum class Shows : std::uint8_t { nothing, counts };

@@ -6,6 +6,7 @@
 #include "core/milestone.hpp"
 #include "core/partition.hpp"
 #include "ingest/call/refused_sends.hpp"
+#include "ingest/call/service_settings.hpp"
 #include "ingest/metrics/ingest_metrics.hpp"
 #include "ingest/receipts/receipt_polls.hpp"
 #include "ingest/vapid/es256.hpp"
@@ -30,37 +31,19 @@
 
 namespace beckon::ingest {
 
-struct ServiceConfig {
+struct ServiceConfig : ServiceSettings {
     std::string origin;  ///< public, without a trailing slash
     std::vector<std::string> audiences;
-    core::NodeId node;
-    core::Partition partitions = 0;
-    std::uint32_t ttl_max_s = 2'592'000;
     std::size_t channels_per_client_max = 1'000;
-    std::size_t vapid_cache_entries = 0;  ///< of each service
-    bool matrix_gateway = false;
+    std::size_t vapid_cache_entries = 0;        ///< of each service
     std::vector<std::string> endpoint_origins;  ///< of endpoint URLs, former ones too
-    /// The bridges for which a retry role delivers messages from the log. Messages for the others
-    /// are refused: no role could keep the promise of a 201.
-    struct Bridges {
-        bool fcm = false;
-        bool apns = false;
-    };
-    Bridges bridges;
-    std::vector<std::string> fcm_app_ids;
-    std::vector<std::string> apns_channels;
     /// SHA-256 of the VAPID keys whose messages are tracked.
     std::vector<Es256::Digest> tracked;
     std::vector<std::string>
         tracked_names;  ///< the beginning of each of them in base64url, for /health
-    core::MilestoneSink* milestones = nullptr;                      ///< null: nothing is reported
-    const core::MilestoneCountsSource* milestone_counts = nullptr;  ///< null: they are not known
     /// How long a poll waits for an outcome: at most, and where the request names no time; within
     /// its deadline.
     std::chrono::milliseconds receipt_wait{25'000};
-    std::string version;
-    std::string commit;
-    std::string source;
 };
 
 /// Bounds the bytes and the number of records that wait for the log's report, over all loops of an
