@@ -9,7 +9,6 @@
 /// The values of an enum and their names, which are the identifiers of the source: `not_found` for
 /// Fault::not_found. For enums whose values are 0, 1, 2, …; each use is its own promise that the
 /// identifiers do not change, since logs, metrics, APIs and records show them.
-
 namespace beckon::core {
 
 namespace detail {
@@ -73,7 +72,7 @@ constexpr std::optional<Enum> value_named(std::string_view name) {
     return std::nullopt;
 }
 
-/// One value for each value of an enum, in their order. For enums as core/enum_names.hpp has them.
+/// One value for each value of an enum, in their order. For enums as above.
 template <class Enum, class Value>
 struct ByEnum {
     std::array<Value, kCountOf<Enum>> values{};

@@ -8,7 +8,6 @@
 #include <vector>
 
 /// The one test of whether something is over, for all code that destroys data.
-
 namespace beckon::core {
 
 /// How much older records of a log may be than its times say: nobody counted what passed while the

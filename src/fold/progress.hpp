@@ -16,7 +16,6 @@
 #include <vector>
 
 /// How far a fold has come.
-
 namespace beckon::fold {
 
 enum class Phase : std::uint8_t {

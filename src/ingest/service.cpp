@@ -3,7 +3,6 @@
 #include "bridge/message.hpp"
 #include "core/logger.hpp"
 #include "ingest/monitoring.hpp"
-#include "ingest/receipts/prefer.hpp"
 #include "ingest/receipts/receipt_replies.hpp"
 #include "ingest/send/matrix_gateway.hpp"
 #include "log/checked_publisher.hpp"

@@ -21,7 +21,6 @@
 /// The edge's state (docs/design.md#the-store): a fold of `notifications` and `subscriptions`, in
 /// one RocksDB per process. Each partition belongs to one owner thread, which folds through its
 /// PartitionStore.
-
 namespace beckon::store {
 
 /// Kind and version of an edge store's rows (schema.hpp), and the layout of its message families.

@@ -4,9 +4,7 @@
 #include "core/tokens.hpp"
 #include "fuzz/conversation.hpp"
 #include "ingest/api/router.hpp"
-#include "ingest/receipts/prefer.hpp"
 #include "ingest/receipts/receipt_replies.hpp"
-#include "ingest/receipts/receipt_wish.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -14,7 +14,6 @@
 /// One option of the configuration: its name in the file (`edge.port`), hence its flag
 /// (`--edge-port`) and environment variable (`BECKON_EDGE_PORT`), its text form and its help. The
 /// reference in docs/configuration.md is generated from these.
-
 namespace beckon::app {
 
 struct Setting {

@@ -12,10 +12,9 @@
 #include <string>
 #include <vector>
 
-/// The edges that the canary tries, and the origin to which it POSTs. Pure functions.
-
 namespace beckon::console {
 
+/// The edges that the canary tries, and the origin to which it POSTs.
 struct CanaryTargets {
     /// WebSocket URLs; with `*` as its host (`ws://*:8080/`) one stands for every edge that the
     /// cluster has.

@@ -24,11 +24,10 @@
 
 #include <nlohmann/json.hpp>
 
-/// A record of the log as the console shows it: without names that let a reader act for a client
-/// (UAIDs, message ids), and without values that hold tokens, URLs or secrets. Pure.
-
 namespace beckon::console {
 
+/// A record of the log as the console shows it: without names that let a reader act for a client
+/// (UAIDs, message ids), and without values that hold tokens, URLs or secrets.
 struct ShownRecord {
     std::string key;       ///< clients by their names in log lines
     std::string words;     ///< a sentence; empty: none is known

@@ -21,11 +21,9 @@
 #include <string>
 #include <vector>
 
-/// The deliveries that wait for one webhook. Blocking.
-
 namespace beckon::console {
 
-/// A delivery in a delay topic.
+/// A delivery that waits for a webhook, in a delay topic.
 struct WaitingDelivery {
     std::string id;
     core::Offset offset = 0;

@@ -13,12 +13,10 @@
 #include <thread>
 #include <vector>
 
-/// The page with the versions of broadcasts (docs/protocol/client-protocol.md#broadcasts). Any
-/// thread.
-
 namespace beckon::edge {
 
-/// `{"broadcasts": {id: version}}`. Errors: invalid (naming the fault); a page with one fault
+/// The page with the versions of broadcasts (docs/protocol/client-protocol.md#broadcasts):
+/// `{"broadcasts": {id: version}}`. Any thread. Errors: invalid (naming the fault); a page with one fault
 /// counts in no part.
 core::Result<std::vector<BroadcastSet>> parse_broadcasts(std::string_view body);
 

@@ -16,8 +16,6 @@
 #include <variant>
 #include <vector>
 
-/// The parts of the switchboard; only its own two sources include this.
-
 namespace beckon::edge {
 
 /// The messages of one turn of a shard for another shard.

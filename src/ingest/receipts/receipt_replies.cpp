@@ -1,8 +1,13 @@
 #include "ingest/receipts/receipt_replies.hpp"
 
+#include "core/ascii.hpp"
 #include "core/json_text.hpp"
+#include "fetch/url.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -71,6 +76,98 @@ HttpReply outcomes_reply(std::string_view origin, std::string_view token,
     reply.body =
         core::json_text(Json{{"receipts", list}, {"next", next}, {"complete", page.complete}});
     return reply;
+}
+
+namespace {
+
+std::optional<std::chrono::seconds> seconds_of(std::string_view text) {
+    std::uint32_t number = 0;
+    const auto* const end = text.data() + text.size();
+    const auto [at, fault] = std::from_chars(text.data(), end, number);
+    if (fault != std::errc{} || at != end) return std::nullopt;
+    return std::chrono::seconds{number};
+}
+
+/// One preference, without its parameters.
+void add(std::string_view one, Preferences& out) {
+    one = one.substr(0, one.find(';'));
+    const auto equals = one.find('=');
+    const auto name = core::trimmed(one.substr(0, equals));
+    if (core::equals_ignoring_case(name, "respond-async")) out.respond_async = true;
+    if (equals == std::string_view::npos || !core::equals_ignoring_case(name, "wait")) return;
+    if (!out.wait) out.wait = seconds_of(core::trimmed(one.substr(equals + 1)));
+}
+
+}  // namespace
+
+std::optional<std::string_view> push_receipt(const HttpRequest& request) {
+    for (const auto& [name, value] : request.extra) {
+        if (core::equals_ignoring_case(name, "push-receipt")) return value;
+    }
+    return std::nullopt;
+}
+
+Preferences preferences(const HttpRequest& request) {
+    Preferences out;
+    for (const auto& [name, value] : request.extra) {
+        if (!core::equals_ignoring_case(name, "prefer")) continue;
+        for (auto rest = value; !rest.empty();) {
+            const auto end = std::min(rest.find(','), rest.size());
+            add(rest.substr(0, end), out);
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
+    }
+    return out;
+}
+
+namespace {
+
+constexpr std::string_view kPath = "/r/";
+
+/// With the port that the scheme implies, so that two spellings of an origin are equal.
+std::string whole_origin(const fetch::Url& url) {
+    return core::lower(url.scheme() + "://" + url.host() + ":" +
+                       url.part(CURLUPART_PORT, CURLU_DEFAULT_PORT).value_or(""));
+}
+
+bool is_of(const fetch::Url& url, const std::vector<std::string>& origins) {
+    return std::any_of(origins.begin(), origins.end(), [&](const auto& text) {
+        const auto origin = fetch::Url::parse(text);
+        return origin && whole_origin(*origin) == whole_origin(url);
+    });
+}
+
+/// The token behind `/r/` in a URL of one of these origins, or in a path.
+std::string token_of(std::string_view reference, const std::vector<std::string>& origins) {
+    const bool is_path = reference.starts_with('/');
+    const auto url = fetch::Url::parse(is_path ? "http://localhost" + std::string{reference}
+                                               : std::string{reference});
+    if (!url || (!is_path && !is_of(*url, origins))) return "";
+    const auto path = url->part(CURLUPART_PATH).value_or("");
+    return path.starts_with(kPath) ? path.substr(kPath.size()) : "";
+}
+
+core::ReceiptRef new_receipt(const std::optional<core::Sha256>& sender_sha256) {
+    core::ReceiptRef receipt{.id = {core::random_uuid4()}, .sender = std::nullopt};
+    if (!sender_sha256) return receipt;
+    auto& sender = receipt.sender.emplace();
+    std::copy_n(sender_sha256->begin(), sender.bytes.size(), sender.bytes.begin());
+    return receipt;
+}
+
+}  // namespace
+
+Checked<std::optional<core::ReceiptRef>> check_receipt(
+    const HttpRequest& request, core::ReceiptTokens& tokens,
+    const std::vector<std::string>& origins, const std::optional<core::Sha256>& sender_sha256) {
+    if (request.extra.empty()) return std::optional<core::ReceiptRef>{};
+    if (const auto named = push_receipt(request)) {
+        const auto receipt = tokens.open(token_of(*named, origins));
+        if (!receipt) return fail(Problem::bad_receipt);
+        return std::optional{*receipt};
+    }
+    if (!preferences(request).respond_async) return std::optional<core::ReceiptRef>{};
+    return std::optional{new_receipt(sender_sha256)};
 }
 
 }  // namespace beckon::ingest

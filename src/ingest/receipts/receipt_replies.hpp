@@ -1,14 +1,42 @@
 #pragma once
 
+#include "core/tokens.hpp"
 #include "ingest/api/errors.hpp"
 #include "ingest/api/http.hpp"
 #include "ingest/receipts/receipt_polls.hpp"
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// The words of receipts on the wire (docs/protocol/receipts.md). Pure functions.
 namespace beckon::ingest {
+
+/// Whether a POST asks for a receipt (`Prefer: respond-async`, or a `Push-Receipt`), and for which
+/// receipt subscription. That is the subscription of `Push-Receipt`, or else a new one, which
+/// belongs to the sender whose VAPID key has this SHA-256 (if any). `origins`: of this service,
+/// whose URLs `Push-Receipt` may name. Failure: bad_receipt.
+Checked<std::optional<core::ReceiptRef>> check_receipt(
+    const HttpRequest& request, core::ReceiptTokens& tokens,
+    const std::vector<std::string>& origins, const std::optional<core::Sha256>& sender_sha256);
+
+/// HeaderName has none of the headers that this module reads: the port keeps headers with this
+/// prefix.
+inline constexpr std::string_view kReceiptHeaders = "p";
+
+/// `Push-Receipt` of RFC 8030 §5.1.
+std::optional<std::string_view> push_receipt(const HttpRequest& request);
+
+/// The preferences of `Prefer` (RFC 7240) that concern receipts. Others and malformed ones are
+/// ignored, as RFC 7240 allows.
+struct Preferences {
+    bool respond_async = false;
+    std::optional<std::chrono::seconds> wait;
+    bool operator==(const Preferences&) const = default;
+};
+Preferences preferences(const HttpRequest& request);
 
 inline constexpr std::string_view kReceiptRelation = "urn:ietf:params:push:receipt";
 

@@ -8,7 +8,6 @@
 #include "ingest/api/errors.hpp"
 #include "ingest/call/shared.hpp"
 #include "ingest/receipts/receipt_replies.hpp"
-#include "ingest/receipts/receipt_wish.hpp"
 #include "records/events.hpp"
 #include "records/subscription_gone.hpp"
 

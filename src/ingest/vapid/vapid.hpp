@@ -22,7 +22,6 @@
 
 /// VAPID (RFC 8292 and its predecessor) as docs/protocol/http-api.md#authorization-and-vapid has
 /// it.
-
 namespace beckon::ingest {
 
 /// Limits VAPID checks that cost a signature verification and fail. Tokens that are refused before

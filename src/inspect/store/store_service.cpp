@@ -4,7 +4,7 @@
 #include "core/logger.hpp"
 #include "inspect/log/log_service.hpp"
 #include "inspect/pages/page_thread.hpp"
-#include "store/open_stores.hpp"
+#include "store/database.hpp"
 
 #include <optional>
 #include <string>

@@ -28,13 +28,11 @@
 ///   time                the clock reading of the newest records (log_time.hpp)
 ///   time_gaps           reboots whose length that time does not count (log_time.hpp)
 ///   b ‖ partition       the end of the block of offsets that is reserved
-///   e ‖ partition       the exact end, while `clean` is there; else where it stood when the log
-///   was
-///                       opened, or when the cleaner last took tombstones away
+///   e ‖ partition       the exact end, while `clean` is there; else where it stood when
+///                       the log was opened, or the cleaner last took tombstones away
 ///   s ‖ partition       the log's start
 ///   c ‖ partition       how far the cleaner came: indexed to ‖ tombstones dropped to
 ///   g ‖ group ‖ 0 ‖ partition    a group's offset
-
 namespace beckon::log::embedded::meta {
 
 inline constexpr std::string_view kLayout = "layout";
@@ -70,9 +68,9 @@ inline std::string after(std::string prefix) {
 namespace beckon::log::embedded {
 
 /// The families of the embedded log's RocksDB.
-///   meta     layout, reserved blocks, log starts, cleaner positions, group offsets (namespace
-///   meta) records  every record (record_format.hpp); one put each, never written twice latest   of
-///   compacted topics, as far as the cleaner came: partition ‖ record key → offset
+///   meta     layout, reserved blocks, log starts, cleaner positions, group offsets (see meta)
+///   records  every record (record_format.hpp); one put each, never written twice
+///   latest   of compacted topics, as far as the cleaner came: partition ‖ record key → offset
 enum class Family : std::uint8_t { meta, records, latest };
 inline constexpr std::size_t kFamilies = 3;
 

@@ -13,13 +13,7 @@
 #include <utility>
 #include <vector>
 
-/// The OpenAPI documents of schemas/, which the binary contains: each port with an HTTP API serves
-/// its own, so that clients can be generated for the build that answers. Any thread.
-
-/// Targets of requests, taken apart. Pure functions, any thread.
-
 /// HTTP messages as plain values, so that everything behind the sockets is tested without them.
-
 namespace beckon::net {
 
 /// A target's path, as it was sent, and the query behind its '?'.
@@ -200,6 +194,9 @@ public:
     virtual void reply(HttpReply reply) = 0;
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
+
+/// The OpenAPI documents of schemas/, which the binary contains: each port with an HTTP API serves
+/// its own, so that clients can be generated for the build that answers. Any thread.
 
 /// The path of the document at every port, without a token.
 inline constexpr std::string_view kApiDocumentPath = "/openapi.yaml";

@@ -19,7 +19,6 @@
 
 /// The events of the log topic `reliability.totals`, by which the homes of the role publish
 /// their counts. Pure.
-
 namespace beckon::reliability {
 
 /// Milestones that went through a fold, by outcome.

@@ -19,7 +19,6 @@
 ///
 /// Each value begins with one byte that names form and version, and eight bytes of time in
 /// milliseconds: when the row may be dropped (0: never). Numbers are big endian.
-
 namespace beckon::store {
 
 /// Years times twelve plus month: months in a row have numbers in a row.

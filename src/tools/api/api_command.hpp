@@ -12,7 +12,6 @@
 /// How a command comes to the API of the role `retry`.
 
 /// The common part of the commands that ask the API of the role `retry`.
-
 namespace beckon::tools {
 
 struct ApiAccess {

@@ -26,8 +26,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-/// The checks of `beckon doctor` on this host. Each changes nothing.
-
 namespace beckon::tools {
 
 /// A certificate and its key, as PEM files.

@@ -33,7 +33,6 @@
 #include <vector>
 
 /// The check of `beckon doctor --role` whether the brokers let this user do what a role does.
-
 namespace beckon::tools {
 
 /// What a role does with the log (docs/operations/rights.md#rights-on-a-locked-kafka).

@@ -21,7 +21,6 @@
 #include <vector>
 
 /// The tool `beckon replay`. It only reads. Blocking, main thread only.
-
 namespace beckon::tools {
 
 /// A selection of the records of some log topics. A member that is not given does not restrict it.

@@ -13,7 +13,6 @@
 
 /// The tool `beckon topics create | describe | destroy`: text to `out`, the outcome as a Result.
 /// Blocking, main thread only.
-
 namespace beckon::tools {
 
 /// The forms in which others make topics from a repository.

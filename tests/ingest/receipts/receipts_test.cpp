@@ -1,7 +1,7 @@
 #include "core/tokens.hpp"
 #include "ingest/ingest_world.hpp"
-#include "ingest/receipts/prefer.hpp"
 #include "ingest/receipts/receipt_polls.hpp"
+#include "ingest/receipts/receipt_replies.hpp"
 #include "records/receipt.hpp"
 
 #include <catch2/catch.hpp>
