@@ -32,8 +32,9 @@
 #include <string>
 #include <vector>
 
-/// The check of `beckon doctor --role` whether the brokers let this user do what a role does.
 namespace beckon::tools {
+
+namespace {
 
 /// What a role does with the log (docs/operations/rights.md#rights-on-a-locked-kafka).
 struct RoleRights {
@@ -41,15 +42,6 @@ struct RoleRights {
     std::vector<log::Topic> writes;
     std::string groups;  ///< the beginning of the names of its groups, without prefix; empty: none
 };
-/// `delays`: those of the installation (Control::tiers).
-RoleRights rights_of(app::Reader role, const std::vector<std::chrono::seconds>& delays);
-
-/// Tries each of them: reads at the end of a topic, writes a read barrier, which every reader
-/// passes over, and joins a group of its own for a moment. One finding for each topic or group that
-/// is refused, with the operation; one that all is well otherwise. Blocks for some seconds.
-Findings check_rights(const app::Config& config, const log::Control& control, app::Reader role);
-
-namespace {
 
 using app::Reader;
 using core::Fault;
@@ -181,8 +173,7 @@ private:
     std::unique_ptr<log::Member> member_;
 };
 
-}  // namespace
-
+/// `delays`: those of the installation (Control::tiers).
 RoleRights rights_of(Reader role, const std::vector<std::chrono::seconds>& delays) {
     switch (role) {
         case Reader::endpoint:
@@ -225,6 +216,9 @@ RoleRights rights_of(Reader role, const std::vector<std::chrono::seconds>& delay
     }
 }
 
+/// Tries each of them: reads at the end of a topic, writes a read barrier, which every reader
+/// passes over, and joins a group of its own for a moment. One finding for each topic or group that
+/// is refused, with the operation; one that all is well otherwise. Blocks for some seconds.
 Findings check_rights(const app::Config& config, const log::Control& control, Reader role) {
     Trial trial{config, rights_of(role, control.tiers)};
     Findings findings;
@@ -246,8 +240,6 @@ Findings check_rights(const app::Config& config, const log::Control& control, Re
     }
     return findings;
 }
-
-namespace {
 
 constexpr std::chrono::seconds kTimeout{10};
 constexpr std::size_t kReplyBytesMax = 64U << 10;
