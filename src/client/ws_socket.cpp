@@ -25,23 +25,28 @@
 
 namespace beckon::client {
 
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace websocket = boost::beast::websocket;
+using asio::ip::tcp;
+using std::chrono::steady_clock;
+
 /// A TCP connection with or without TLS: the layer below a WebSocket, which Beast calls an
 /// AsyncStream. It is one type for both, and all its callbacks have one type, so that Asio's
 /// and Beast's templates are made once. It calls back on the thread that runs `io`, and has to
 /// outlive each operation that it began.
 class TcpConnection {
 public:
-    using executor_type = boost::asio::io_context::executor_type;
+    using executor_type = asio::io_context::executor_type;
     using Error = boost::system::error_code;
     using Done = std::function<void(Error)>;
     using Transferred = std::function<void(Error, std::size_t)>;
 
-    explicit TcpConnection(boost::asio::io_context& io);
-    ~TcpConnection();
+    explicit TcpConnection(asio::io_context& io) : io_(io), resolver_(io), plain_(io) {}
     TcpConnection(const TcpConnection&) = delete;
     TcpConnection& operator=(const TcpConnection&) = delete;
 
-    executor_type get_executor();
+    executor_type get_executor() { return io_.get_executor(); }
 
     /// Looks up the addresses of a host, which connect() then tries in their order.
     void resolve(const std::string& host, std::uint16_t port, Done done);
@@ -57,8 +62,8 @@ public:
 
     template <class Buffers, class Handler>
     void async_read_some(const Buffers& buffers, Handler&& handler) {
-        boost::asio::mutable_buffer first;
-        for (const boost::asio::mutable_buffer buffer : boost::beast::buffers_range_ref(buffers)) {
+        asio::mutable_buffer first;
+        for (const asio::mutable_buffer buffer : beast::buffers_range_ref(buffers)) {
             first = buffer;
             if (first.size() != 0) break;
         }
@@ -69,7 +74,7 @@ public:
     template <class Buffers, class Handler>
     void async_write_some(const Buffers& buffers, Handler&& handler) {
         std::string bytes;
-        for (const boost::asio::const_buffer buffer : boost::beast::buffers_range_ref(buffers)) {
+        for (const asio::const_buffer buffer : beast::buffers_range_ref(buffers)) {
             bytes.append(static_cast<const char*>(buffer.data()), buffer.size());
         }
         write(std::move(bytes), shared(std::forward<Handler>(handler)));
@@ -82,73 +87,50 @@ private:
         return [kept](Error error, std::size_t size) { (*kept)(error, size); };
     }
 
-    void read(boost::asio::mutable_buffer buffer, Transferred done);
+    void read(asio::mutable_buffer buffer, Transferred done);
     void write(std::string bytes, Transferred done);
+    void drain(const std::function<void()>& done);
 
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    asio::io_context& io_;
+    tcp::resolver resolver_;
+    tcp::resolver::results_type addresses_;
+    tcp::socket plain_;
+    std::optional<asio::ssl::context> context_;
+    std::optional<asio::ssl::stream<tcp::socket&>> tls_;
+    std::string unsent_;  ///< of the one write that is under way
+    std::array<char, 4096> unread_{};
 };
 
 /// Beast calls these two: at a time-out, and once both sides have sent their close frames.
 inline void beast_close_socket(TcpConnection& connection) { connection.close(); }
 
 template <class Handler>
-void async_teardown(boost::beast::role_type, TcpConnection& connection, Handler&& handler) {
+void async_teardown(beast::role_type, TcpConnection& connection, Handler&& handler) {
     auto kept = std::make_shared<std::decay_t<Handler>>(std::forward<Handler>(handler));
     connection.end([kept] { (*kept)(TcpConnection::Error{}); });
 }
 
-namespace asio = boost::asio;
-using asio::ip::tcp;
-
-struct TcpConnection::Impl {
-    explicit Impl(asio::io_context& loop) : io(loop), resolver(loop), plain(loop) {}
-
-    void drain(const std::function<void()>& done) {
-        plain.async_read_some(asio::buffer(unread),
-                              Transferred{[this, done](Error error, std::size_t) {
-                                  if (error) return done();
-                                  drain(done);
-                              }});
-    }
-
-    asio::io_context& io;
-    tcp::resolver resolver;
-    tcp::resolver::results_type addresses;
-    tcp::socket plain;
-    std::optional<asio::ssl::context> context;
-    std::optional<asio::ssl::stream<tcp::socket&>> tls;
-    std::string unsent;  ///< of the one write that is under way
-    std::array<char, 4096> unread{};
-};
-
-TcpConnection::TcpConnection(asio::io_context& io) : impl_(std::make_unique<Impl>(io)) {}
-
-TcpConnection::~TcpConnection() = default;
-
-TcpConnection::executor_type TcpConnection::get_executor() { return impl_->io.get_executor(); }
-
 void TcpConnection::resolve(const std::string& host, std::uint16_t port, Done done) {
-    impl_->resolver.async_resolve(
+    resolver_.async_resolve(
         host, std::to_string(port),
         [this, done = std::move(done)](Error error, tcp::resolver::results_type found) {
-            if (!error) impl_->addresses = std::move(found);
+            if (!error) addresses_ = std::move(found);
             done(error);
         });
 }
 
 void TcpConnection::connect(Done done) {
-    asio::async_connect(impl_->plain, impl_->addresses,
+    asio::async_connect(plain_, addresses_,
                         [this, done = std::move(done)](Error error, const tcp::endpoint&) {
                             Error ignored;
-                            impl_->plain.set_option(tcp::no_delay{true}, ignored);
+                            plain_.set_option(tcp::no_delay{true}, ignored);
                             done(error);
                         });
 }
 
 Result<void> TcpConnection::prepare_tls(const TlsTrust& trust, const std::string& host) {
     Error error;
-    auto& context = impl_->context.emplace(asio::ssl::context::tls_client);
+    auto& context = context_.emplace(asio::ssl::context::tls_client);
     if (trust.insecure) {
         context.set_verify_mode(asio::ssl::verify_none);
     } else {
@@ -164,51 +146,54 @@ Result<void> TcpConnection::prepare_tls(const TlsTrust& trust, const std::string
                               "cannot read the trusted certificates: " + error.message());
         }
     }
-    auto& tls = impl_->tls.emplace(impl_->plain, context);
+    auto& tls = tls_.emplace(plain_, context);
     SSL_set_tlsext_host_name(tls.native_handle(), host.c_str());
     return {};
 }
 
 void TcpConnection::start_tls(Done done) {
-    impl_->tls->async_handshake(asio::ssl::stream_base::client, std::move(done));
+    tls_->async_handshake(asio::ssl::stream_base::client, std::move(done));
 }
 
 void TcpConnection::close() {
     Error ignored;
-    impl_->resolver.cancel();
-    impl_->plain.close(ignored);
+    resolver_.cancel();
+    plain_.close(ignored);
 }
 
 void TcpConnection::end(const std::function<void()>& done) {
     Error ignored;
-    impl_->plain.shutdown(tcp::socket::shutdown_send, ignored);
-    impl_->drain(done);
+    plain_.shutdown(tcp::socket::shutdown_send, ignored);
+    drain(done);
+}
+
+void TcpConnection::drain(const std::function<void()>& done) {
+    plain_.async_read_some(asio::buffer(unread_),
+                           Transferred{[this, done](Error error, std::size_t) {
+                               if (error) return done();
+                               drain(done);
+                           }});
 }
 
 void TcpConnection::read(asio::mutable_buffer buffer, Transferred done) {
-    if (impl_->tls) {
-        impl_->tls->async_read_some(buffer, std::move(done));
+    if (tls_) {
+        tls_->async_read_some(buffer, std::move(done));
     } else {
-        impl_->plain.async_read_some(buffer, std::move(done));
+        plain_.async_read_some(buffer, std::move(done));
     }
 }
 
 void TcpConnection::write(std::string bytes, Transferred done) {
-    impl_->unsent = std::move(bytes);
-    const auto unsent = asio::buffer(std::as_const(impl_->unsent));
-    if (impl_->tls) {
-        impl_->tls->async_write_some(unsent, std::move(done));
+    unsent_ = std::move(bytes);
+    const auto unsent = asio::buffer(std::as_const(unsent_));
+    if (tls_) {
+        tls_->async_write_some(unsent, std::move(done));
     } else {
-        impl_->plain.async_write_some(unsent, std::move(done));
+        plain_.async_write_some(unsent, std::move(done));
     }
 }
 
 namespace {
-
-namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace websocket = boost::beast::websocket;
-using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kCloseTimeout{500};
 
