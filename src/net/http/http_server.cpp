@@ -129,9 +129,8 @@ Descriptor HttpWorker::room() {
 }
 
 ConnectionLimiter::Admission HttpWorker::admit(const Peer& peer) {
-    using Admission = ConnectionLimiter::Admission;
     const auto admission = shared_.connections.admit(peer);
-    const bool replace = admission == Admission::total_reached &&
+    const bool replace = admission == ConnectionLimiter::Admission::total_reached &&
                          shared_.options.when_full == WhenFull::replace_oldest;
     return replace && set_.close_oldest() ? shared_.connections.admit(peer) : admission;
 }
