@@ -1,10 +1,9 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
-#include "core/partition.hpp"
+#include "edge/home/part_context.hpp"
 #include "log/event_log.hpp"
 #include "records/events.hpp"
 #include "records/receipt.hpp"
@@ -51,7 +50,7 @@ public:
 
     /// The sender receives this message's outcome; true also if the store's read failed. Then it
     /// cannot commit either, and the fold starts anew.
-    bool wanted(const core::MessageKey& message) {
+    bool wanted(const core::MessageKey& message) const {
         return context_.store.receipt(message).has_value() || context_.store.broken();
     }
     /// `reported`: the log has it. False: there is no receiver, or the store's read failed
