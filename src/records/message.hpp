@@ -1,12 +1,9 @@
 #pragma once
 
-#include "core/clock.hpp"
 #include "core/enum_names.hpp"
 #include "core/ids.hpp"
 #include "core/record.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -17,14 +14,6 @@
 /// Text members are views: of the request or state they are published from, or of the RecordView
 /// they were decoded from. An event therefore lives no longer than the call that gets it.
 namespace beckon::core {
-
-/// No message waits longer, even if its record says so.
-inline constexpr std::chrono::hours kTtlMax{24 * 366};
-
-/// When a message that was appended then expires: for all who ask, the same moment.
-inline Timestamp expiry_of(Timestamp appended, std::uint32_t ttl_s) {
-    return appended + std::min<std::chrono::seconds>(std::chrono::seconds{ttl_s}, kTtlMax);
-}
 
 /// RFC 8030 §5.3.
 enum class Urgency : std::uint8_t { very_low, low, normal, high };

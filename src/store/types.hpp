@@ -4,7 +4,7 @@
 #include "core/ids.hpp"
 #include "core/milestone.hpp"
 #include "records/events.hpp"
-#include "records/message.hpp"
+#include "records/expiry.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -17,6 +17,7 @@
 #include <vector>
 
 /// The types of the stores' rows and results, which all other files of this folder use.
+
 namespace beckon::store {
 
 /// The rows of a client's channels.

@@ -5,7 +5,7 @@
 #include "core/logger.hpp"
 #include "log/until.hpp"
 #include "records/client_gone.hpp"
-#include "records/message.hpp"
+#include "records/expiry.hpp"
 #include "retry/schedule/breaker.hpp"
 #include "retry/schedule/requeues.hpp"
 

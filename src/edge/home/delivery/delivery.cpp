@@ -4,7 +4,7 @@
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
 #include "edge/protocol/frames.hpp"
-#include "records/message.hpp"
+#include "records/expiry.hpp"
 #include "records/receipt.hpp"
 
 #include <algorithm>
