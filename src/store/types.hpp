@@ -17,7 +17,6 @@
 #include <vector>
 
 /// The types of the stores' rows and results, which all other files of this folder use.
-
 namespace beckon::store {
 
 /// The rows of a client's channels.

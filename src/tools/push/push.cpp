@@ -26,7 +26,6 @@ namespace {
 
 using core::Fault;
 using core::Result;
-using nlohmann::json;
 
 std::string standard_input() {
     return {std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}};
@@ -123,13 +122,14 @@ client::PushMessage message_of(const PushOptions& options) {
 void show(const PushOptions& options, const client::PushReply& reply, const std::string& location) {
     const double ms = std::chrono::duration<double, std::milli>{reply.took}.count();
     if (options.json) {
-        json line{{"status", reply.status},
-                  {"ms", ms},
-                  {"location", location},
-                  {"headers", reply.headers},
-                  {"explanation", client::explain(reply)}};
+        nlohmann::json line{{"status", reply.status},
+                            {"ms", ms},
+                            {"location", location},
+                            {"headers", reply.headers},
+                            {"explanation", client::explain(reply)}};
         if (reply.error) {
-            line["error"] = {{"errno", reply.error->number ? json(*reply.error->number) : json{}},
+            line["error"] = {{"errno", reply.error->number ? nlohmann::json(*reply.error->number)
+                                                           : nlohmann::json{}},
                              {"message", reply.error->message}};
         }
         app::print_line(core::json_text(line));

@@ -52,7 +52,6 @@ const log::Control& ToolLog::control() {
 
 using core::Fault;
 using core::Offset;
-using nlohmann::json;
 
 namespace {
 
@@ -260,7 +259,7 @@ public:
     }
 
 private:
-    core::Result<json> ask(const std::string& target) {
+    core::Result<nlohmann::json> ask(const std::string& target) {
         const auto body = body_of(connection_, target);
         if (!body) return core::fail(body.error());
         auto parsed = core::parse_json(*body);

@@ -20,7 +20,6 @@ using Push = HomeWorld::Push;
 
 namespace {
 
-const log::TopicPartition kNotifications{Topic::kNotifications, 0};
 const log::TopicPartition kSubscriptions{Topic::kSubscriptions, 0};
 
 core::ChannelId new_channel() { return {core::random_uuid4()}; }
