@@ -10,7 +10,7 @@
 #include <string_view>
 
 /// The milestones of tracked messages: their names, and how services report and read them. The
-/// allowed transitions are in `reliability/history/diagram.hpp`.
+/// allowed transitions are in `reliability/history/history.hpp`.
 namespace beckon::core {
 
 /// How far a message got. The order is that of reports and of numbers in stores, so new ones come

@@ -12,7 +12,22 @@
 #include <rocksdb/options.h>
 #include <rocksdb/table_properties.h>
 
+namespace rocksdb {
+
+class Env;
+class FileSystem;
+
+}  // namespace rocksdb
+
 namespace beckon::rocks {
+
+/// The files as RocksDB reaches them by default, but for one error: a file that cannot be opened
+/// since the process or the system has no descriptor left (EMFILE, ENFILE) may be tried again.
+/// RocksDB takes most errors while it makes a file for final: then nothing is written until the
+/// database is opened again (docs/facts/rocksdb.md#traps). Any thread.
+std::shared_ptr<rocksdb::FileSystem> default_files();
+/// An Env with them, which lives as long as the process.
+rocksdb::Env* default_env();
 
 /// How often threads that work in the background may let others have their processor: each once in
 /// `every`, and no more while what they have waited for that, together, is `share` of the time.
@@ -54,7 +69,7 @@ struct Setup {
     std::string_view folder;  ///< the folder of its log lines: "store", "log"
     std::filesystem::path directory;
     std::shared_ptr<Memory> memory;  ///< not null
-    /// How it reaches its files; null: rocks/default_files.hpp. Tests put faults here.
+    /// How it reaches its files; null: rocks/options.hpp. Tests put faults here.
     rocksdb::Env* env = nullptr;
 };
 

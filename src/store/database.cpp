@@ -3,7 +3,6 @@
 #include "core/assert.hpp"
 #include "core/contain.hpp"
 #include "core/descriptors.hpp"
-#include "rocks/default_files.hpp"
 #include "rocks/directory.hpp"
 #include "rocks/error.hpp"
 #include "rocks/options.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "reliability/history/diagram.hpp"
 #include "reliability/history/history.hpp"
 
 #include <algorithm>

@@ -5,7 +5,6 @@
 #include "log/disk_full.hpp"
 #include "log/embedded/damage.hpp"
 #include "log/embedded/record_format.hpp"
-#include "rocks/default_files.hpp"
 #include "rocks/directory.hpp"
 #include "rocks/error.hpp"
 #include "rocks/options.hpp"

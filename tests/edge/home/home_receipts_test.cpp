@@ -274,15 +274,15 @@ TEST_CASE("a home has one outcome under way while other homes fill what its shar
     const auto session = world.connect(world.client);
     world.send();
     world.send();
-    world.outcomes.count = edge::OutcomesInFlight::kMax;
+    world.outcomes.count = edge::OutcomesInFlight::kOutcomesMax;
     world.log->set_away(true);
     for (const auto& one : world.take_versions(session)) world.ack(session, one);
     world.run(1s);
-    CHECK(world.outcomes.count == edge::OutcomesInFlight::kMax + 1);
+    CHECK(world.outcomes.count == edge::OutcomesInFlight::kOutcomesMax + 1);
     world.log->set_away(false);
     world.run(20s);
     CHECK(world.reported() == Received{"a acknowledged acked", "b acknowledged acked"});
-    CHECK(world.outcomes.count == edge::OutcomesInFlight::kMax);
+    CHECK(world.outcomes.count == edge::OutcomesInFlight::kOutcomesMax);
 }
 
 TEST_CASE("a home that ends frees its places among the outcomes of its shard", "[home][receipts]") {

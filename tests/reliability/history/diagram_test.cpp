@@ -1,5 +1,4 @@
-#include "reliability/history/diagram.hpp"
-
+#include "reliability/history/history.hpp"
 #include "reliability/milestone_texts.hpp"
 
 #include <fstream>
