@@ -168,9 +168,9 @@ public:
 
     /// Whether the partition is another one than that of which `read` was read: somebody has
     /// deleted its topic and made it anew, so that the same offsets have other records. True only
-    /// if a record below `read.next` is younger than `read.youngest`; that the partition ends below
-    /// `read.next` is for the caller to see (ends()). A log that belongs to this process alone
-    /// answers false. Errors: as ends().
+    /// if a record below `read.next` is younger than `read.youngest`, or the embedded log has lost
+    /// records that were read (somebody has put back an earlier copy of it); that the partition
+    /// ends below `read.next` is for the caller to see (ends()). Errors: as ends().
     virtual void is_made_anew(TopicPartition where, ReadUpTo read, core::Executor& executor,
                               std::function<void(core::Result<bool>)> done);
 

@@ -15,6 +15,8 @@ const cluster = new Cluster(log, {
     tiers: '0s,5s,1min',
 });
 const receivers = new Receivers();
+/** The time-out of an attempt. */
+const ATTEMPT_MS = 15_000;
 let api;
 
 /** From the 202 of each event to its first attempt, in ms, sorted. */
@@ -42,8 +44,6 @@ test('receivers that hang cost their owner its share, and nobody else anything',
     const healthy = api.token('healthy');
     const receiver = await receivers.quick();
     await api.webhook(healthy, receiver.url, ['tick']);
-    const alone = await waits(healthy, 'tick', receiver.came, 100);
-
     // One owner with 300 webhooks that hang, and one of its own that answers.
     const hostile = api.token('hostile');
     const own = await receivers.quick();
@@ -76,14 +76,11 @@ test('receivers that hang cost their owner its share, and nobody else anything',
     flooding = false;
     await flood;
 
-    const text = `alone p50 ${percentile(alone, 0.5).toFixed(1)} p99 ${percentile(alone, 0.99).toFixed(1)} ms, beside ` +
-        `p50 ${percentile(beside, 0.5).toFixed(1)} p99 ${percentile(beside, 0.99).toFixed(1)} ms, same owner ` +
-        `p99 ${percentile(ownBeside, 0.99).toFixed(1)} ms; hanging ${receivers.hanging.size}`;
+    const text = `beside p99 ${percentile(beside, 0.99).toFixed(1)} ms, same owner p99 ${percentile(ownBeside, 0.99).toFixed(1)} ms; hanging ${receivers.hanging.size}`;
     console.log(text);
-    // The machine has other work too: the limit is wide, since the fault that this test looks for costs seconds.
-    const bound = Math.max(50, 3 * percentile(alone, 0.99));
-    assert(percentile(beside, 0.95) <= bound, text);
-    assert(percentile(ownBeside, 0.95) <= Math.max(250, bound), text);
+    // How soon is for `./dev bench --only retry`; here nothing waits for the end of an attempt that hangs.
+    assert(beside.at(-1) < ATTEMPT_MS / 2, text);
+    assert(ownBeside.at(-1) < ATTEMPT_MS / 2, text);
     assert(usage.under_way >= 50 && usage.under_way <= 300, `the owner's share: ${JSON.stringify(usage)}`);
     assert(usage.attempts > 0 && usage.sent_bytes > 0 && usage.attempt_ms > 0, JSON.stringify(usage));
     const listed = spawnSync(BECKON, ['webhooks', 'list', '--url', api.url, '--token', hostile], { encoding: 'utf8' });
@@ -130,6 +127,5 @@ test('the API answers, and the probes say that all loops turn, while deliveries 
     await flood;
     const text = `GET p50 ${percentile(took, 0.5).toFixed(1)} p95 ${percentile(took, 0.95).toFixed(1)} max ${took.at(-1).toFixed(1)} ms; hanging ${receivers.hanging.size}`;
     console.log(text);
-    // The machine has other work too: the limit is wide, since the fault that this test looks for costs seconds.
-    assert(percentile(took, 0.95) <= 1000, text);
+    assert(took.at(-1) < ATTEMPT_MS / 2, text);
 });

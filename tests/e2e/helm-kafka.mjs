@@ -121,8 +121,8 @@ test('sasl: a wrong password in the Secret ends the start with a sentence', asyn
     assert.match(pod.output, /the broker refuses the login/);
 });
 
-test('the commands of docs/operations/keys.md rotate the keys of a pod', async () => {
-    const documented = readFileSync(join(ROOT, 'docs', 'operations', 'keys.md'), 'utf8').match(/^ {4}kubectl exec deployment\/beckon-endpoint -- bash -c '(.*)' > keys\.json\n/m);
+test('the commands of docs/operations/kubernetes.md rotate the keys of a pod', async () => {
+    const documented = readFileSync(join(ROOT, 'docs', 'operations', 'kubernetes.md'), 'utf8').match(/^ {4}kubectl exec deployment\/beckon-endpoint -- bash -c '(.*)' > keys\.json\n/m);
     const { ring, ...secrets } = secretsOf('rotated');
     const made = render({ file: fileOf('kafka-plain'), more: { kafka: { prefix: 'rotated.', partitions: 4 } } });
     const start = (workload) => new Pod(made, workload, { name: 'pod', secrets, volumes: '/var/lib/claims-rotated' });

@@ -442,6 +442,9 @@ std::string head_of(const Installation& facts, const Findings& findings) {
         const auto of =
             std::to_string(well) + " of " + counted(facts.canary->edges.size(), "edge", "edges");
         if (tried == 0) return "The canary makes its first push.";
+        // A POST that gets to no endpoint says nothing, unless none is alive.
+        const bool nobody_takes = facts.log_problem.empty() && !alive(facts, "endpoint");
+        if (well == 0 && nobody_takes) return "Push does not work.";
         if (well == 0) return head_of_failures(*facts.canary);
         return (well == tried ? "Push works: " : "Push works in part: ") + of +
                (well == 1 ? " answers in " : " answer in ") + milliseconds(slowest) + ".";

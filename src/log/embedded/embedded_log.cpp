@@ -568,14 +568,15 @@ private:
                                     }));
         const auto start = number(meta::kStart, *where).value_or(0);
         const auto end = number(meta::kEnd, *where);
+        const auto known_end = std::max({end.value_or(0), behind_last, start});
         partition->next_offset = partition->reserved_end;
         if (end && clean) partition->next_offset = *end;
         if (end && !clean && same_boot_) {
-            partition->next_offset =
-                std::clamp(std::max({*end, behind_last, start, committed_[*where]}), Offset{0},
-                           partition->reserved_end);
+            partition->next_offset = std::clamp(std::max(known_end, committed_[*where]), Offset{0},
+                                                partition->reserved_end);
         }
-        partition->restore({start, partition->next_offset});
+        partition->restore({start, partition->next_offset},
+                           clean || same_boot_ ? partition->next_offset : known_end);
     }
 
     std::optional<Offset> number(char kind, TopicPartition where) {
@@ -667,6 +668,13 @@ public:
         const auto* const partition = partitions_.find(where);
         Result<Ends> answer = core::fail(Fault::not_found, "no such partition");
         if (partition) answer = partition->ends();
+        executor.post([done = std::move(done), answer = std::move(answer)] { done(answer); });
+    }
+    void is_made_anew(TopicPartition where, ReadUpTo read, core::Executor& executor,
+                      std::function<void(Result<bool>)> done) override {
+        const auto* const partition = partitions_.find(where);
+        Result<bool> answer = core::fail(Fault::not_found, "no such partition");
+        if (partition) answer = partition->has_lost(read.next);
         executor.post([done = std::move(done), answer = std::move(answer)] { done(answer); });
     }
     void commit(std::string group, std::vector<GroupOffset> offsets, core::Executor& executor,

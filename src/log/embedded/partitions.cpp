@@ -66,10 +66,12 @@ void Partition::wake_readers() {
     }
 }
 
-void Partition::restore(Ends ends) {
+void Partition::restore(Ends ends, core::Offset known_end) {
     const std::scoped_lock lock{mutex_};
     start_ = ends.start;
     visible_end_ = ends.end;
+    opened_end_ = ends.end;
+    known_end_ = known_end;
 }
 
 void Partition::show(ChunkPtr chunk, core::Offset end) {

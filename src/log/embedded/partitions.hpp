@@ -151,6 +151,13 @@ public:
         return {start_, visible_end_};
     }
 
+    /// Whether somebody has read records that the log has lost: up to `next`, which was no
+    /// offset of a record when the log was opened, and is none of the offsets given out since.
+    bool has_lost(core::Offset next) const {
+        const std::scoped_lock lock{mutex_};
+        return next > known_end_ && next < opened_end_;
+    }
+
     /// Where a reader that stands at `position` goes on.
     struct Next {
         ChunkPtr chunk;           ///< from memory; null: see below
@@ -178,8 +185,9 @@ public:
     core::Timestamp newest{};
     std::vector<std::uint32_t> batch;  ///< its records of the batch being written, by index
 
-    /// Sets the ends that were read from the disk at the start.
-    void restore(Ends ends);
+    /// Sets what was read from the disk at the start. `known_end`: at or above it there was no
+    /// record before, but for those that the log has lost.
+    void restore(Ends ends, core::Offset known_end);
 
     /// Makes a durable chunk visible, then calls the readers that wait.
     void show(ChunkPtr chunk, core::Offset end);
@@ -195,6 +203,8 @@ private:
     mutable std::mutex mutex_;
     core::Offset start_ = 0;
     core::Offset visible_end_ = 0;
+    core::Offset known_end_ = 0;  ///< this and the next: as restore() set them
+    core::Offset opened_end_ = 0;
     TailCache tail_;
     std::vector<std::shared_ptr<Waiter>> readers_;
 };

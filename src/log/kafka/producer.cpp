@@ -163,7 +163,6 @@ std::unique_ptr<Producer::Client> Producer::make_client() {
                       {"message.timeout.ms", timeout},
                       {"message.max.bytes", std::to_string(kRecordBytesMax + kFramingBytes)}}});
     rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR);
-    give_way(conf.get());
     auto client = std::make_unique<Client>(events_);
     client->batch_bytes = std::min(batch_size_of(conf.get()), batch_bytes_max_);
     const auto batch_bytes = std::to_string(client->batch_bytes);

@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "core/logger.hpp"
+#include "log/kafka/fetch_pace.hpp"
 #include "log/kafka/metadata.hpp"
 #include "log/kafka/report.hpp"
 #include "log/kafka/worker.hpp"
@@ -90,7 +91,7 @@ void Reading::call() {
         if (assignment == 0 || !early.exchange(false)) return;
     }
     if (called.exchange(true)) return;
-    reader.post([this, ran = gate ? gate->called() : nullptr] {
+    reader.post([this] {
         called = false;
         const auto run = ready;  // it may destroy the reader, and with it this
         run();
@@ -128,9 +129,7 @@ std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) {
                       {"auto.offset.reset", "error"},
                       {"enable.partition.eof", "true"},
                       {"queued.max.messages.kbytes", std::to_string(prefetch.bytes_each / 1024)}}});
-    auto gate = std::make_shared<FetchGate>(prefetch.bytes_each);
-    wait_at(conf.get(), *gate);
-    give_way(conf.get());
+    pace_fetches(conf.get(), prefetch.bytes_each);
     rd_kafka_conf_set_error_cb(
         conf.get(), [](rd_kafka_t*, int code, const char* why, void* opaque) {
             const auto error = static_cast<rd_kafka_resp_err_t>(code);
@@ -140,8 +139,8 @@ std::unique_ptr<ReaderClient> ReaderClients::make_reader(std::size_t index) {
                 static_cast<KafkaEvents*>(opaque)->error(error, why);
             }
         });
-    return std::make_unique<ReaderClient>(ReaderClient{
-        std::move(gate), make_client(RD_KAFKA_CONSUMER, std::move(conf)), prefetch, {}, {}});
+    return std::make_unique<ReaderClient>(
+        ReaderClient{make_client(RD_KAFKA_CONSUMER, std::move(conf)), prefetch, {}, {}});
 }
 
 /// Errors that concern no partition wait in the clients' main queues.
@@ -200,7 +199,6 @@ ReaderClient& ReaderClients::client_for(TopicPartition where) {
 /// Takes a client for the reading, and the partition's queue from it.
 void ReaderClients::open_queue(Reading& reading) {
     reading.client = &client_for(reading.where);
-    reading.gate = reading.client->gate;
     // Asks where the topic is at once; otherwise librdkafka looks for it once a second.
     auto& topic = reading.client->topics[reading.where.topic];
     if (!topic) {
@@ -286,54 +284,6 @@ void ReaderClients::take_ends(Shared reading, core::Offset position, std::uint64
     }
     if (position < ends->start) return do_start(reading, ends->start, number);
     start_later(kStartAgain, reading, position, number);
-}
-
-namespace {
-
-constexpr std::int16_t kFetch = 1;  // Kafka's API key
-
-/// On the thread of the connection, before the records of the answer are passed to their readers.
-rd_kafka_resp_err_t on_response(rd_kafka_t*, int, const char*, std::int32_t, std::int16_t api,
-                                std::int16_t, std::int32_t, std::size_t bytes, std::int64_t,
-                                rd_kafka_resp_err_t error, void* opaque) noexcept {
-    if (api == kFetch && error == RD_KAFKA_RESP_ERR_NO_ERROR) {
-        static_cast<FetchGate*>(opaque)->wait(bytes);
-    }
-    return RD_KAFKA_RESP_ERR_NO_ERROR;
-}
-
-/// Called by rd_kafka_new().
-rd_kafka_resp_err_t add_gate(rd_kafka_t* client, const rd_kafka_conf_t*, void* opaque, char*,
-                             std::size_t) noexcept {
-    return rd_kafka_interceptor_add_on_response_received(client, "gate", on_response, opaque);
-}
-
-}  // namespace
-
-FetchGate::FetchGate(std::size_t partition_bytes_max)
-    : full_bytes_(std::min(kFullBytes, partition_bytes_max)) {}
-
-std::shared_ptr<void> FetchGate::called() {
-    {
-        const std::scoped_lock lock{mutex_};
-        ++called_;
-    }
-    return {nullptr, [gate = shared_from_this()](void*) { gate->ran(); }};
-}
-
-void FetchGate::ran() {
-    const std::scoped_lock lock{mutex_};
-    if (--called_ == 0) none_.notify_all();
-}
-
-void FetchGate::wait(std::size_t bytes) {
-    if (bytes >= full_bytes_) return;
-    std::unique_lock lock{mutex_};
-    none_.wait_for(lock, kWaitMax, [this] { return called_ == 0; });
-}
-
-void wait_at(rd_kafka_conf_t* conf, FetchGate& gate) {
-    rd_kafka_conf_interceptor_add_on_new(conf, "gate", add_gate, &gate);
 }
 
 }  // namespace beckon::log::kafka

@@ -79,6 +79,11 @@ TEST_CASE("no endpoint: nobody can send, and the sentence begins with that", "[c
     CHECK(found.level == Level::bad);
     CHECK(found.what ==
           "No endpoint is alive: nobody can send (it was endpoint-1 and endpoint-2).");
+    for (auto& edge : all.canary->edges) {
+        edge.state = CanaryFacts::State::failing;
+        edge.failed_at = CanaryStep::post;
+    }
+    CHECK(judge(all).sentence.starts_with("Push does not work. No endpoint is alive"));
     all.canary.reset();
     CHECK(judge(all).sentence.starts_with("Push does not work. No endpoint is alive"));
     std::erase_if(all.processes, [](const auto& one) { return one.role == "endpoint"; });

@@ -206,6 +206,37 @@ TEST_CASE("after a kill a partition goes on behind its last record, in the same 
     }
 }
 
+// A snapshot of the disk that was put back, say, beside a store that is newer.
+TEST_CASE("a log that was put back has lost what was read of it since, and nothing else",
+          "[embedded]") {
+    EmbeddedUnderTest log{[](log::EmbeddedConfig& c) { c.boot_id = "boot 1"; }};
+    append(log, kWhere, numbered("key", 7));
+    const auto snapshot = log.directory / "snapshot";
+    copy_as_killed(log.config.directory, snapshot);
+    append(log, kWhere, numbered("later", 3));
+    log.close();
+    EmbeddedUnderTest again{[&](log::EmbeddedConfig& c) {
+        std::filesystem::copy(snapshot, c.directory, std::filesystem::copy_options::recursive);
+        c.boot_id = "boot 2";
+    }};
+    const auto is_made_anew = [&](core::Offset next) {
+        std::optional<core::Result<bool>> answer;
+        again.log().is_made_anew(kWhere, {next, core::Timestamp{std::chrono::milliseconds{1}}},
+                                 again.executor(),
+                                 [&](core::Result<bool> r) { answer = std::move(r); });
+        REQUIRE(again.wait_until([&] { return answer.has_value(); }));
+        return answer->value();
+    };
+    CHECK_FALSE(is_made_anew(5));
+    CHECK_FALSE(is_made_anew(7));
+    CHECK(is_made_anew(8));
+    CHECK(is_made_anew(10));
+    CHECK_FALSE(is_made_anew(kBlock));  // who has read up to here since the start
+    append(again, kWhere, {record("new")});
+    CHECK_FALSE(is_made_anew(kBlock + 1));
+    CHECK(is_made_anew(10));
+}
+
 // A disk that was taken away and came back may have lost records and not the group's offset.
 TEST_CASE("after a kill no group has come further than the end of a partition", "[embedded]") {
     EmbeddedUnderTest log{[](log::EmbeddedConfig& c) { c.boot_id = "boot 1"; }};
