@@ -28,6 +28,8 @@ constexpr hours kDay{24};
 constexpr hours kDeleteRetention = 7 * kDay;
 constexpr hours kRetryRetention = 14 * kDay;
 constexpr hours kDeadRetention = 30 * kDay;
+/// A dead letter may name its event, which was posted up to seven days before (retry.age_max).
+constexpr hours kEventsRetention = kDeadRetention + 7 * kDay;
 constexpr hours kReliabilityRetention = 60 * kDay;
 /// Finished messages are gone at the latest so long after the history window.
 constexpr hours kCompactionSlack{1};
@@ -197,7 +199,7 @@ std::vector<TopicSpec> topic_table(const LayoutOptions& options) {
         {Topic::kSubscriptions, p, rf, with_history(compacted(options, hours{1}), options)},
         {Topic::kRetryDead, p, rf, deleted(options, kDeadRetention)},
         {Topic::kRetryDone, p, rf, state},
-        {Topic::kEvents, p, rf, deleted(options, kRetryRetention)},
+        {Topic::kEvents, p, rf, deleted(options, kEventsRetention)},
         {Topic::kWebhooks, p, rf, slow_state},
         {Topic::kReliability, p, rf, deleted(options, kReliabilityRetention)},
         {Topic::kReliabilityTotals, 1, rf, state},

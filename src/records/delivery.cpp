@@ -26,6 +26,8 @@ constexpr std::string_view kAttempts = "ce_attempts";
 constexpr std::string_view kStep = "ce_step";
 constexpr std::string_view kAccepted = "ce_accepted";
 constexpr std::string_view kHistory = "ce_history";
+constexpr std::string_view kEvent = "ce_event";
+constexpr std::string_view kEventType = "ce_eventtype";
 
 /// The most bytes of a record that cannot be read: as base64, a record of the log has space for
 /// them.
@@ -81,6 +83,34 @@ std::optional<std::vector<PastDeadLetter>> history_in(const core::RecordView& re
     return history;
 }
 
+/// `<partition> <offset> <bytes> <name>`
+std::string text_in(const EventPlace& place) {
+    auto text = std::to_string(place.partition);
+    text.append(1, ' ').append(std::to_string(place.offset));
+    text.append(1, ' ').append(std::to_string(place.bytes));
+    return text.append(1, ' ').append(place.name);
+}
+
+std::optional<EventPlace> parse_place(std::string_view text, std::string_view type) {
+    const auto next = [&text] {
+        const auto blank = text.find(' ');
+        const auto part = text.substr(0, blank);
+        text.remove_prefix(blank == std::string_view::npos ? text.size() : blank + 1);
+        return part;
+    };
+    const auto partition = core::parse_decimal<core::Partition>(next());
+    const auto offset = core::parse_decimal<core::Offset>(next());
+    const auto bytes = core::parse_decimal<std::size_t>(next());
+    if (!partition || *partition < 0 || !offset || *offset < 0 || !bytes || text.empty()) {
+        return std::nullopt;
+    }
+    return EventPlace{.partition = *partition,
+                      .offset = *offset,
+                      .name = std::string{text},
+                      .bytes = *bytes,
+                      .type = std::string{type.substr(0, kEventTypeShown)}};
+}
+
 core::Record encode_as(const Delivery& delivery, std::string_view type) {
     core::Record record{.key = delivery.webhook, .value = delivery.event, .headers = {}};
     const auto add = [&](std::string_view name, std::string value) {
@@ -89,7 +119,12 @@ core::Record encode_as(const Delivery& delivery, std::string_view type) {
     add(core::header::kSpecVersion, "1.0");
     add(core::header::kType, std::string{type});
     add(core::header::kId, delivery.id);
-    add(core::header::kContentType, std::string{kJson});
+    if (delivery.place) {
+        add(kEvent, text_in(*delivery.place));
+        add(kEventType, delivery.place->type);
+    } else {
+        add(core::header::kContentType, std::string{kJson});
+    }
     if (delivery.hop == 0) return record;
     add(kHop, std::to_string(delivery.hop));
     add(kAttempts, std::to_string(delivery.attempts));
@@ -102,14 +137,22 @@ core::Record encode_as(const Delivery& delivery, std::string_view type) {
     return record;
 }
 
+std::string id_from(std::string_view text) {
+    const auto hash = core::sha256(text);
+    return core::base64url({reinterpret_cast<const char*>(hash.data()), kIdBytes});
+}
+
 }  // namespace
+
+std::string event_name(std::string_view scope, std::string_view event_id) {
+    return id_from(std::string{scope}.append(1, '\0').append(event_id));
+}
 
 std::string delivery_id(std::string_view event_source, std::string_view event_id,
                         std::string_view webhook) {
     std::string all{event_source};
     all.append(1, '\0').append(event_id).append(1, '\0').append(webhook);
-    const auto hash = core::sha256(all);
-    return "dlv_" + core::base64url({reinterpret_cast<const char*>(hash.data()), kIdBytes});
+    return "dlv_" + id_from(all);
 }
 
 Delivery unreadable(std::string_view topic, core::Partition partition,
@@ -159,12 +202,18 @@ core::Result<Delivery> decode_delivery(const core::RecordView& record) {
     if (!hop || !attempts || !step || *step < 0 || !accepted) {
         return core::fail(Fault::corrupt, "a delivery with a header that is no number");
     }
+    std::optional<EventPlace> place;
+    if (const auto named = record.header(kEvent)) {
+        place = parse_place(*named, record.header(kEventType).value_or(""));
+        if (!place) return core::fail(Fault::corrupt, "a delivery whose event has no place");
+    }
     auto history = history_in(record);
     if (!history) return core::fail(Fault::corrupt, "a delivery with a history that is none");
     const auto reason = record.header(core::header::kReason);
     return Delivery{.id = std::string{*id},
                     .webhook = std::string{record.key},
                     .event = std::string{*record.value},
+                    .place = std::move(place),
                     .hop = *hop,
                     .attempts = *attempts,
                     .step = *step,

@@ -6,7 +6,9 @@
 #include "core/record.hpp"
 #include "core/result.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,7 +32,8 @@ enum class Outcome : std::uint8_t {
     /// The webhook's filter had no result: its evaluation took more steps than there are. No
     /// attempt is made.
     filter_too_costly,
-    crashed,  ///< two processes ended while they attempted it; no other one is to
+    crashed,     ///< two processes ended while they attempted it; no other one is to
+    event_gone,  ///< the log has its event no more
 };
 inline std::string_view to_string(Outcome outcome) { return core::name_of(outcome); }
 inline std::optional<Outcome> parse_outcome(std::string_view text) {
@@ -45,11 +48,32 @@ struct PastDeadLetter {
     bool operator==(const PastDeadLetter&) const = default;
 };
 
+/// Where an event stands in `events`, and what is needed of it before it is read.
+struct EventPlace {
+    core::Partition partition = 0;
+    core::Offset offset = 0;
+    std::string name;       ///< event_name(): the proof that the record there is this event
+    std::size_t bytes = 0;  ///< of the event's JSON
+    std::string type;       ///< its first kEventTypeShown bytes
+    bool operator==(const EventPlace&) const = default;
+};
+
+/// The JSON of an event; null: there is none.
+using EventText = std::shared_ptr<const std::string>;
+
+/// A larger event is named by its deliveries, and stands in `events` alone: else the log would have
+/// a copy of it for each webhook and each attempt. The headers of a delivery take some 300 bytes,
+/// so that a smaller event is cheaper to copy than to read again.
+inline constexpr std::size_t kEventInDeliveryMax = 1'024;
+/// A longer type is cut where dead letters show it.
+inline constexpr std::size_t kEventTypeShown = 128;
+
 /// One event on its way to one webhook: a record of `retry.<tier>` and of `retry.dead`.
 struct Delivery {
-    std::string id;              ///< the same at every attempt; the receiver's `webhook-id`
-    std::string webhook;         ///< whom it is for; the record's key, which decides the partition
-    std::string event;           ///< the event as a JSON object (CloudEvents)
+    std::string id;       ///< the same at every attempt; the receiver's `webhook-id`
+    std::string webhook;  ///< whom it is for; the record's key, which decides the partition
+    std::string event;    ///< the event as a JSON object (CloudEvents); empty: `place` names it
+    std::optional<EventPlace> place{};
     std::uint32_t hop = 0;       ///< how often it was written to a tier before; grows at every hop
     std::uint32_t attempts = 0;  ///< that were made
     int step = 0;                ///< of the tier table: the place of the next attempt
@@ -57,6 +81,8 @@ struct Delivery {
     std::optional<Outcome> last{};          ///< of the last attempt
     std::vector<PastDeadLetter> history{};  ///< the newest kHistoryMax, the oldest first
     bool operator==(const Delivery&) const = default;
+
+    std::size_t event_bytes() const { return place ? place->bytes : event.size(); }
 };
 
 inline constexpr std::size_t kHistoryMax = 10;
@@ -75,6 +101,9 @@ Delivery unreadable(std::string_view topic, core::Partition partition,
 /// out twice makes deliveries that are recognised as the same. It has no dot (Standard Webhooks).
 std::string delivery_id(std::string_view event_source, std::string_view event_id,
                         std::string_view webhook);
+
+/// The name of an event among all: its source, or owner and source, and its id.
+std::string event_name(std::string_view scope, std::string_view event_id);
 
 /// The record of a tier.
 core::Record encode(const Delivery& delivery);

@@ -108,9 +108,9 @@ const committed = async (cluster) => {
     const shown = await cluster.kafkaTool('consumer.group.ConsumerGroupCommand', ['--describe', '--group', 'beckon.retry', '--offsets']);
     return [...shown.matchAll(/beckon\.retry +(beckon\.\S+) +(\d+) +(\d+) +(\d+)/g)].map(([, topic, partition, offset, end]) => ({ topic, partition: Number(partition), offset: Number(offset), end: Number(end) }));
 };
-const send = async (id, type = 'shop.made') => {
+const send = async (id, type = 'shop.made', more = {}) => {
     const answer = await call('POST', `http://127.0.0.1:${first.ports.retry}/events`, { ...headers, 'Content-Type': 'application/cloudevents+json' },
-        JSON.stringify({ specversion: '1.0', id, source: '/shop', type }));
+        JSON.stringify({ specversion: '1.0', id, source: '/shop', type, ...more }));
     assert.ok(answer.status === 202 || answer.status === 200, `${answer.status} ${answer.body}`);
 };
 const deliveries = (id) => received.filter((one) => one.id === id).length;
@@ -156,7 +156,7 @@ test('MirrorMaker copies it', { timeout: 400000 }, async () => {
     const quote = (error) => assert.fail(`${error.message}\n${mirrorSaid}`);
 
     for (let i = 0; i < 10; ++i) await send(`late-${i}`);
-    await send('fails', 'shop.fails');
+    await send('fails', 'shop.fails', { data: 'x'.repeat(5000) }); // so large that its dead letter names it by its offset
     const letters = async () => JSON.parse((await call('GET', `http://127.0.0.1:${first.ports.retry}/dead`, headers)).body).letters;
     await until('a dead letter', async () => (await letters()).length === 1, 60000);
     client.mute = true;
@@ -197,6 +197,7 @@ test('the first cluster is lost; the copy is refused until it is adopted', { tim
     const shown = await must(adopt);
     t.diagnostic(shown);
     assert.match(shown, /^events: \d+ records are taken again at most$/m, 'each partition has an offset of the group');
+    assert.match(shown, /^deliveries and dead letters that name 1 event by its offset are written anew$/m);
     assert.match(await must(adopt), /there is nothing to adopt/);
 });
 

@@ -244,6 +244,14 @@ retry::Delivery delivery_of(test::RandomEvents& make) {
                              .attempts = 2,
                              .step = 1,
                              .accepted = at};
+    if (make.coin()) {
+        delivery.event.clear();
+        delivery.place = {.partition = 3,
+                          .offset = 7,
+                          .name = retry::event_name("/shop", "e1"),
+                          .bytes = 2'000,
+                          .type = "order.created"};
+    }
     if (make.coin()) delivery.last = retry::Outcome::timed_out;
     for (std::size_t i = 0; i < make.below(3); ++i) {
         delivery.history.push_back({.at = at, .why = retry::Outcome::gone, .attempts = 7});
@@ -266,7 +274,8 @@ std::vector<core::Record> retry_records_of(test::RandomEvents& make) {
     const retry::SecretBox box{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
     const auto delivery = delivery_of(make);
     return {
-        retry::encode(*retry::parse_structured(delivery.event)),
+        retry::encode(*retry::parse_structured(
+            R"({"id":"e1","source":"/shop","specversion":"1.0","type":"order.created"})")),
         retry::encode(webhook_of(make), box),
         retry::encode_removed(delivery.webhook),
         retry::encode(delivery.webhook, webhook_state_of(make)),

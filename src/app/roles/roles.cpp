@@ -118,7 +118,7 @@ void share_stop_timeout(Config& config) {
 }
 
 /// Attempts of the role retry at a time. One that waits takes 20 KiB with an event of 1 KiB, so all
-/// take a sixth of `cache_bytes`; with the largest events, which are few, twice as much as it.
+/// take a sixth of `cache_bytes`; large events take three quarters of it besides (role.cpp).
 std::size_t workers_of(const Config& config) {
     constexpr std::size_t kBytesOfEach = 128U << 10;
     constexpr std::size_t kMost = 10'000;  // sockets: beyond it, one more process does more

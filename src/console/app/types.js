@@ -114,7 +114,7 @@
  * @typedef {{webhook: WebhookSettings, attempts: WebhookAttempt[]|null, hours: AttemptHour[]|null, problem: string}} WebhookAnswer
  * @typedef {{delivery: string, offset: number, attempts: number, last: string|null, due: number}} WaitingDelivery
  * @typedef {{partition: number, complete: boolean, tiers: {topic: string, delay_seconds: number, waiting: number, first: WaitingDelivery[]}[]}} WaitingPage
- * @typedef {DeadLetter & {history: {died: string, reason: string, attempts: number}[], event: unknown}} LetterAnswer
+ * @typedef {DeadLetter & {history: {died: string, reason: string, attempts: number}[], event: unknown, why_no_event?: string}} LetterAnswer
  *
  * @typedef {{offset: number, time: number, type: string, key: string, bytes: number|null, headers: {name: string, value: string}[], words: string, message: boolean, client: boolean}} LogRecord
  * @typedef {{topic: string, partition: number, start: number, end: number, history_begins: number, records: LogRecord[], next: number}} RecordsPage

@@ -84,6 +84,11 @@ std::string delivery_words(const core::RecordView& record) {
     auto words =
         "Delivery " + delivery->id + ", attempts made: " + std::to_string(delivery->attempts);
     if (delivery->last) words += ", the last: " + std::string{to_string(*delivery->last)};
+    if (const auto& place = delivery->place) {
+        words += ". Its event of " + std::to_string(place->bytes) +
+                 " bytes stands in events, partition " + std::to_string(place->partition) +
+                 ", offset " + std::to_string(place->offset);
+    }
     return words + ".";
 }
 

@@ -29,7 +29,7 @@ public:
     static constexpr std::size_t kPage = 100;
     static constexpr std::size_t kIdsMax = 1'000;
     /// Redrives and drops under way: one of each caller, and of all together. Each holds up to
-    /// LetterReader::kBytesMax of events.
+    /// 1,000 letters, which name their events or have small ones.
     static constexpr std::size_t kSettlingMax = 16;
     using Reply = std::function<void(net::HttpReply)>;
 

@@ -189,6 +189,11 @@ std::string letter_page(const DeadLetter& letter, const Delivery& delivery) {
                                    {"reason", to_string(one.why)},
                                    {"attempts", one.attempts}});
     }
+    if (delivery.place && delivery.event.empty()) {
+        page["event"] = nullptr;
+        page["why_no_event"] = "the event is no longer in the log";
+        return core::json_text(page);
+    }
     const auto event = core::json_value(delivery.event);  // as it was posted
     return core::with_json_member(core::json_text(page), "event",
                                   event ? *event : core::json_string(delivery.event));

@@ -52,7 +52,8 @@ bool is_overload(Outcome outcome) {
         case Outcome::webhook_disabled:
         case Outcome::expired:
         case Outcome::filter_too_costly:
-        case Outcome::crashed: return false;
+        case Outcome::crashed:
+        case Outcome::event_gone: return false;
     }
     return false;
 }

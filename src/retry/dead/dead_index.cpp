@@ -13,12 +13,13 @@ namespace beckon::retry {
 
 namespace {
 
-std::string type_of(const std::string& event) {
-    return core::json_string_member(event, "type").value_or("").substr(0, DeadIndex::kTypeShown);
+std::string type_of(const Delivery& dead) {
+    if (dead.place) return dead.place->type;
+    return core::json_string_member(dead.event, "type").value_or("").substr(0, kEventTypeShown);
 }
 
 bool admits_type(std::string_view wanted, std::string_view type) {
-    if (!wanted.ends_with('*')) return type == wanted.substr(0, DeadIndex::kTypeShown);
+    if (!wanted.ends_with('*')) return type == wanted.substr(0, kEventTypeShown);
     return type.starts_with(wanted.substr(0, wanted.size() - 1));
 }
 
@@ -84,7 +85,7 @@ void DeadIndex::put(core::Partition partition, const core::RecordView& record,
     letter = {.place = place,
               .delivery = dead.id,
               .webhook = dead.webhook,
-              .type = type_of(dead.event),
+              .type = type_of(dead),
               .hop = dead.hop,
               .attempts = dead.attempts,
               .redriven = static_cast<std::uint32_t>(dead.history.size()),

@@ -38,7 +38,7 @@ struct DeadLetter {
     LetterPlace place;
     std::string delivery;
     std::string webhook;
-    std::string type;  ///< of the event, its first kTypeShown bytes
+    std::string type;  ///< of the event, its first kEventTypeShown bytes
     std::uint32_t hop = 0;
     std::uint32_t attempts = 0;
     std::uint32_t redriven = 0;  ///< how often before
@@ -66,7 +66,6 @@ struct DeadFilter {
 class DeadIndex {
 public:
     static constexpr std::size_t kLettersMax = 50'000;
-    static constexpr std::size_t kTypeShown = 128;
     /// So many settled letters are remembered for a successor, some 50 bytes each.
     static constexpr std::size_t kSettledMax = 500'000;
 

@@ -20,15 +20,23 @@ void Resender::redrive(const std::vector<DeadLetter>& letters, Done done) {
 }
 
 void Resender::read(core::Partition partition, std::vector<core::Offset> offsets,
-                    LetterReader::Done done) {
-    const auto number = next_reader_++;
-    readers_[number] = std::make_unique<LetterReader>(
-        partition, std::move(offsets), context_.log, context_.executor,
-        lifetime_.guard([this, number, done = std::move(done)](auto result) {
-            const auto ended = std::move(readers_[number]);
-            readers_.erase(number);
-            done(std::move(result));
-        }));
+                    std::function<void(const core::Result<FoundAt>&)> done) {
+    const auto number = next_scan_++;
+    const auto found = std::make_shared<FoundAt>();
+    const log::Range range{offsets.front(), offsets.back() + 1};
+    scans_[number] = std::make_unique<log::RangeScan>(
+        context_.log, log::TopicPartition{Topic::kRetryDead, partition}, range, context_.executor,
+        [offsets = std::move(offsets), found](const core::RecordView& record) {
+            if (std::binary_search(offsets.begin(), offsets.end(), record.offset)) {
+                auto letter = decode_delivery(record);
+                if (letter) found->emplace(record.offset, Found{record.time, std::move(*letter)});
+            }
+            return log::Next::go_on;
+        },
+        [this, number, found, done = std::move(done)](const auto& read) {
+            const auto ended = std::move(scans_.extract(number).mapped());
+            read ? done(std::move(*found)) : done(core::fail(read.error()));
+        });
 }
 
 void Resender::step_done(const TaskPtr& task) {
@@ -53,24 +61,20 @@ void Resender::redrive_partition(const TaskPtr& task, const std::vector<DeadLett
             task->outcome.failed += letters.size();
             return step_done(task);
         }
-        for (const auto& letter : letters) resend_or_forget(task, letter, *found);
+        for (const auto& letter : letters) {
+            const auto at = found->find(letter.place.offset);
+            if (at != found->end()) {
+                resend(task, letter, at->second);
+            } else {
+                ++task->outcome.gone;
+                context_.index.forget(letter);
+            }
+        }
         step_done(task);
     });
 }
 
-void Resender::resend_or_forget(const TaskPtr& task, const DeadLetter& letter,
-                                const LetterReader::Found& found) {
-    const auto at = std::find_if(found.letters.begin(), found.letters.end(), [&](const auto& one) {
-        return one.offset == letter.place.offset;
-    });
-    if (at != found.letters.end()) return resend(task, letter, *at);
-    if (letter.place.offset >= found.read_up_to) return;  // too many bytes at a time
-    ++task->outcome.gone;
-    context_.index.forget(letter);
-}
-
-void Resender::resend(const TaskPtr& task, const DeadLetter& letter,
-                      const LetterReader::Letter& found) {
+void Resender::resend(const TaskPtr& task, const DeadLetter& letter, const Found& found) {
     ++task->left;
     const auto again = reborn(found.delivery, found.died);
     context_.publisher.publish({Topic::retry(0), letter.place.partition}, encode(again),
@@ -108,12 +112,25 @@ void Resender::read(const DeadLetter& letter, std::function<void(core::Result<De
     read(letter.place.partition, {letter.place.offset},
          [this, letter, done = std::move(done)](auto found) {
              if (!found) return done(core::fail(found.error()));
-             if (found->letters.empty()) {
+             if (found->empty()) {
                  context_.index.forget(letter);
                  return done(core::fail(Fault::not_found, "it fell off the log"));
              }
-             done(std::move(found->letters.front().delivery));
+             read_event(letter, found->begin()->second.delivery, done);
          });
+}
+
+void Resender::read_event(const DeadLetter& letter, Delivery delivery,
+                          const std::function<void(core::Result<Delivery>)>& done) {
+    if (!delivery.place) return done(std::move(delivery));
+    const auto place = *delivery.place;
+    context_.events.read(place, letter.owner,
+                         lifetime_.guard([delivery = std::move(delivery),
+                                          done](const core::Result<EventText>& event) mutable {
+                             if (!event) return done(core::fail(event.error()));
+                             if (*event) delivery.event = **event;
+                             done(std::move(delivery));
+                         }));
 }
 
 }  // namespace beckon::retry

@@ -4,9 +4,10 @@
 #include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
+#include "log/range_scan.hpp"
 #include "records/dead_letter.hpp"
 #include "retry/dead/dead_index.hpp"
-#include "retry/dead/letter_reader.hpp"
+#include "retry/event/event_reader.hpp"
 
 #include <functional>
 #include <map>
@@ -24,6 +25,7 @@ public:
         log::EventLog& log;
         log::Publisher& publisher;
         core::Executor& executor;
+        EventReader& events;
         DeadIndex& index;  ///< settled letters leave it at once
     };
     struct Outcome {
@@ -37,12 +39,18 @@ public:
 
     void redrive(const std::vector<DeadLetter>& letters, Done done);
     void drop(const std::vector<DeadLetter>& letters, Done done);
-    /// One letter with its event. Errors: not_found, and those of LetterReader.
+    /// One letter with its event, which is empty if the log has the event no more. Errors:
+    /// not_found, and those of log::RangeScan and EventReader.
     void read(const DeadLetter& letter, std::function<void(core::Result<Delivery>)> done);
 
 private:
-    /// One call of redrive() or drop(). The partitions of a redrive follow one after the other, so
-    /// that its events take the memory of one LetterReader.
+    /// A letter as it stands in `retry.dead`.
+    struct Found {
+        core::Timestamp died{};
+        Delivery delivery;
+    };
+    using FoundAt = std::map<core::Offset, Found>;
+    /// One call of redrive() or drop(). The partitions of a redrive follow one after the other.
     struct Task {
         Outcome outcome;
         std::vector<std::vector<DeadLetter>> partitions;  ///< of a redrive, that have not begun
@@ -51,18 +59,19 @@ private:
     };
     using TaskPtr = std::shared_ptr<Task>;
 
+    /// Those of these offsets, which ascend, that the log still has. Errors: as log::RangeScan.
     void read(core::Partition partition, std::vector<core::Offset> offsets,
-              LetterReader::Done done);
+              std::function<void(const core::Result<FoundAt>&)> done);
+    void read_event(const DeadLetter& letter, Delivery delivery,
+                    const std::function<void(core::Result<Delivery>)>& done);
     void redrive_partition(const TaskPtr& task, const std::vector<DeadLetter>& letters);
-    void resend_or_forget(const TaskPtr& task, const DeadLetter& letter,
-                          const LetterReader::Found& found);
-    void resend(const TaskPtr& task, const DeadLetter& letter, const LetterReader::Letter& found);
+    void resend(const TaskPtr& task, const DeadLetter& letter, const Found& found);
     void settle(const TaskPtr& task, const DeadLetter& letter, Settlement how);
     void step_done(const TaskPtr& task);
 
     const Context context_;
-    std::map<std::uint64_t, std::unique_ptr<LetterReader>> readers_;
-    std::uint64_t next_reader_ = 0;
+    std::map<std::uint64_t, std::unique_ptr<log::RangeScan>> scans_;
+    std::uint64_t next_scan_ = 0;
     core::Lifetime lifetime_{context_.executor};
 };
 

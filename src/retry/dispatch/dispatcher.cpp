@@ -207,10 +207,9 @@ void Dispatcher::promote(const Due& due, int tier) {
     if (found != receivers_.end()) {
         auto& receiver = found->second;
         const auto now = context_.clock.mono();
-        const auto units = Requeues::units_of(due.delivery.event.size());
         receiver.partition = due.ticket.partition;
-        receiver.requeues.put(options_.table, tier, now, units);
-        requeues_of(receiver.owner).put(options_.table, tier, now, units);
+        receiver.requeues.put(options_.table, tier, now);
+        requeues_of(receiver.owner).put(options_.table, tier, now);
     }
     context_.outcomes.promote(due.ticket, due.delivery, tier);
 }
@@ -218,9 +217,8 @@ void Dispatcher::promote(const Due& due, int tier) {
 void Dispatcher::came_back(const Due& due) {
     const auto found = receivers_.find(due.delivery.webhook);
     if (found == receivers_.end()) return;
-    const auto units = Requeues::units_of(due.delivery.event.size());
-    found->second.requeues.came_back(due.ticket.tier, units);
-    requeues_of(found->second.owner).came_back(due.ticket.tier, units);
+    found->second.requeues.came_back(due.ticket.tier);
+    requeues_of(found->second.owner).came_back(due.ticket.tier);
 }
 
 void Dispatcher::dead_letter(const Due& due, Outcome why) {
@@ -238,14 +236,54 @@ void Dispatcher::pump() {
         if (over || taken >= kStartsPerTurn) return engine_.pump_soon();
         auto job = scheduler_.next(context_.clock.mono());
         if (!job) return poll_again();
-        const auto* entry = context_.webhooks.find(job->due.delivery.webhook);
-        if (put_aside(job->due, entry) || put_behind(job->due, entry->webhook) ||
-            engine_.too_late(entry->webhook.timeout)) {
-            give_back(*job);  // too late: the record waits for the next run
-        } else {
-            start(std::move(*job), *entry);
+        begin(std::move(*job), nullptr);
+    }
+}
+
+/// `event`: of a delivery that names it, once it is read.
+void Dispatcher::begin(Job job, EventText event) {
+    const auto& delivery = job.due.delivery;
+    const auto* entry = context_.webhooks.find(delivery.webhook);
+    if (put_aside(job.due, entry) || put_behind(job.due, entry->webhook) ||
+        engine_.too_late(entry->webhook.timeout)) {
+        return give_back(job);  // too late: the record waits for the next run
+    }
+    if (delivery.place && !event) event = context_.events.find(*delivery.place);
+    if (delivery.place && !event) return read(std::move(job));
+    start(std::move(job), *entry, event);
+}
+
+/// The attempt keeps its place meanwhile: so an owner has a share of the reads, an ordered webhook
+/// none beside it, and a drain waits for it.
+void Dispatcher::read(Job job) {
+    const auto attempt = job.attempt;
+    context_.events.read(*job.due.delivery.place, job.owner,
+                         lifetime_.guard([this, attempt](const core::Result<EventText>& event) {
+                             was_read(attempt, event);
+                         }));
+    reading_.emplace(attempt, std::move(job));
+    engine_.hold();
+}
+
+void Dispatcher::was_read(std::uint64_t attempt, const core::Result<EventText>& event) {
+    auto node = reading_.extract(attempt);
+    if (node.empty()) return;  // its partition went elsewhere
+    auto& job = node.mapped();
+    const auto* entry = context_.webhooks.find(job.due.delivery.webhook);
+    if (engine_.draining()) {
+        give_back(job);
+        read_in_drain_.push_back(std::move(job.due));
+    } else if (event && *event) {
+        begin(std::move(job), *event);
+    } else {
+        give_back(job);
+        if (!put_aside(job.due, entry)) {
+            event ? dead_letter(job.due, Outcome::event_gone)
+                  : wait(job.due, kUnreadWaits, counts_.unread);
         }
     }
+    engine_.release();
+    engine_.pump_soon();
 }
 
 /// An owner's share may grow with time alone (Scheduler::kQuick).
@@ -263,7 +301,7 @@ void Dispatcher::give_back(const Job& job) {
     scheduler_.ended({.attempt = job.attempt, .attempted = false});
 }
 
-void Dispatcher::start(Job started, const WebhookDirectory::Entry& entry) {
+void Dispatcher::start(Job started, const WebhookDirectory::Entry& entry, const EventText& event) {
     receiver(entry.webhook.id).breaker.start();
     const auto at = context_.clock.wall();
     const auto job = std::make_shared<const Job>(std::move(started));
@@ -271,7 +309,7 @@ void Dispatcher::start(Job started, const WebhookDirectory::Entry& entry) {
     engine_.begin<HttpAnswer>(
         {job, &job->due},
         [&](const auto& done) {
-            context_.send(build_request(entry.webhook, job->due.delivery, at), done);
+            context_.send(build_request(entry.webhook, job->due.delivery, at, event), done);
         },
         [this, job, at](const HttpAnswer& answer, bool ours) { ended(*job, at, answer, ours); },
         {.end = HttpAnswer::End::unsendable, .why = "making its request threw"});
@@ -299,7 +337,7 @@ void Dispatcher::count(const Job& job, const HttpAnswer& answer, Outcome outcome
     auto& used = usage_by(job.owner);
     ++used.attempts;
     used.delivered += outcome == Outcome::delivered ? 1 : 0;
-    used.bytes += job.due.delivery.event.size();
+    used.bytes += job.due.delivery.event_bytes();
     used.time += answer.took;
 }
 
@@ -395,7 +433,8 @@ void Dispatcher::follow(const Job& job, const Verdict& verdict) {
         case Outcome::webhook_disabled:
         case Outcome::expired:
         case Outcome::filter_too_costly:
-        case Outcome::crashed: return failed(job, verdict);
+        case Outcome::crashed:
+        case Outcome::event_gone: return failed(job, verdict);
     }
 }
 
@@ -491,6 +530,14 @@ void Dispatcher::due(Due due) {
 void Dispatcher::forget(core::Partition partition) {
     scheduler_.forget(partition);
     engine_.forget(partition);
+    std::erase_if(reading_, [&](const auto& one) {
+        if (one.second.due.ticket.partition != partition) return false;
+        give_back(one.second);
+        engine_.release();
+        return true;
+    });
+    std::erase_if(read_in_drain_,
+                  [&](const Due& due) { return due.ticket.partition == partition; });
     for (auto& [webhook, waiting] : unknown_) {
         std::erase_if(waiting, [&](const Due& due) { return due.ticket.partition == partition; });
     }
@@ -504,6 +551,11 @@ void Dispatcher::forget(core::Partition partition) {
 }
 
 void Dispatcher::drain(std::function<void()> done) { engine_.drain(std::move(done)); }
+
+void Dispatcher::resume() {
+    engine_.resume();
+    for (auto& due : std::exchange(read_in_drain_, {})) take(std::move(due));
+}
 
 OwnerUsage Dispatcher::usage_of(std::string_view owner) const {
     const auto found = usage_.find(owner);

@@ -8,6 +8,7 @@
 #include "retry/dispatch/attempt_engine.hpp"
 #include "retry/dispatch/delivery_line.hpp"
 #include "retry/dispatch/recent_attempts.hpp"
+#include "retry/event/event_reader.hpp"
 #include "retry/schedule/breaker.hpp"
 #include "retry/schedule/requeues.hpp"
 #include "retry/schedule/scheduler.hpp"
@@ -50,7 +51,8 @@ struct OwnerUsage {
 /// Takes due deliveries, attempts each when the scheduler chooses it, and decides its next step
 /// (docs/webhooks.md#attempts). A delivery that cannot be attempted now (its breaker is open, its
 /// webhook holds its part of the window, or an earlier one of an ordered webhook has failed) waits
-/// in a tier without spending an attempt.
+/// in a tier without spending an attempt. So does one whose event cannot be read at present; if the
+/// log has the event no more, the delivery is a dead letter.
 ///
 /// On the executor's thread.
 class Dispatcher {
@@ -60,6 +62,7 @@ public:
     /// all records of `webhooks`, so deleting a webhook ends what waits for it.
     static constexpr std::chrono::seconds kUnknownFor = std::chrono::minutes{2};
     static constexpr std::chrono::seconds kUnknownWaits{5};
+    static constexpr std::chrono::seconds kUnreadWaits{5};
     /// While deliveries wait, the dispatcher asks the scheduler at least so often.
     static constexpr core::Duration kPollAgain = std::chrono::milliseconds{100};
     /// Attempts that are begun in one turn of the thread; some tenths of a millisecond. A turn
@@ -83,6 +86,7 @@ public:
         core::Executor& executor;
         const core::Clock& clock;
         const WebhookDirectory& webhooks;
+        EventReader& events;
         DeliveryOutcomes& outcomes;
         SendRequest send;
         /// Publishes a webhook's state: disabled, or when it began to fail.
@@ -105,7 +109,7 @@ public:
     /// Starts no more attempts; calls `done` once none is under way.
     void drain(std::function<void()> done);
     /// Starts attempts again; a `done` that was not called yet is dropped.
-    void resume() { engine_.resume(); }
+    void resume();
 
     struct Counts {
         std::map<Outcome, std::uint64_t> attempts;
@@ -113,6 +117,7 @@ public:
         std::uint64_t spilled = 0;   ///< requeued: more than a share of the window
         std::uint64_t followed = 0;  ///< requeued: behind an earlier one of an ordered webhook
         std::uint64_t unknown = 0;   ///< dropped: no such webhook
+        std::uint64_t unread = 0;    ///< requeued: the log did not give their event
     };
     const Counts& counts() const { return counts_; }
     std::size_t under_way() const { return scheduler_.in_flight(); }
@@ -172,7 +177,10 @@ private:
 
     void pump();
     void poll_again();
-    void start(Job started, const WebhookDirectory::Entry& entry);
+    void begin(Job job, EventText event);
+    void read(Job job);
+    void was_read(std::uint64_t attempt, const core::Result<EventText>& event);
+    void start(Job started, const WebhookDirectory::Entry& entry, const EventText& event);
     void give_back(const Job& job);
     void ended(const Job& job, core::Timestamp at, const HttpAnswer& answer, bool ours);
     void count(const Job& job, const HttpAnswer& answer, Outcome outcome);
@@ -202,6 +210,8 @@ private:
     std::size_t sweep_requeues_at_ = kOwnersMax;
     /// Deliveries of unknown webhooks, while the log's records of these are read.
     std::map<std::string, std::vector<Due>> unknown_;
+    std::map<std::uint64_t, Job> reading_;  ///< by attempt: their event is being read
+    std::vector<Due> read_in_drain_;        ///< they are taken again if the drain is called off
     bool poll_posted_ = false;
     AttemptEngine engine_;
     core::Lifetime lifetime_{context_.executor};

@@ -60,7 +60,8 @@ core::Partition partition_of(const Event& event, core::Partition partitions);
 core::Record encode(const Event& event);
 /// Whether a record of `events` is one; an event's id, which is its key, may be of any form.
 bool is_event(const core::RecordView& record);
-/// Also decodes events that an older build accepted under looser rules. Errors: corrupt.
+/// Checks what the role reads of an event, and no more: the rest was checked when it was posted.
+/// Errors: corrupt.
 core::Result<Event> decode_event(const core::RecordView& record);
 /// Of an event, what event_name() needs, without a look at the rest: of many events in a row only
 /// the names matter. Of a record that is no event, some name or none.

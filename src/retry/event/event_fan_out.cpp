@@ -31,13 +31,12 @@ using core::Offset;
 namespace {
 
 constexpr std::size_t kParsedBytesPerStep = 2;
-constexpr std::size_t kStepsOfWrite = 128;  ///< of a delivery, beside its bytes
-constexpr std::size_t kBytesPerStep = 64;   ///< that are copied
+constexpr std::size_t kStepsOfWrite = 144;  ///< of a delivery, with its bytes
 constexpr std::size_t kRecordCosts = 256;   ///< to be read, as if it had so many bytes more
 
-/// The name by which its copies are recognised.
-Delivery event_name(const Event& event) {
-    return {.id = delivery_id(scope_of(event), event.id, ""), .webhook = "", .event = ""};
+/// By which its copies are recognised.
+Delivery name_of(const Event& event) {
+    return {.id = event_name(scope_of(event), event.id), .webhook = "", .event = ""};
 }
 
 }  // namespace
@@ -50,6 +49,7 @@ struct EventFanOut::Impl {
           executor(c.executor),
           webhooks(c.webhooks),
           turns(c.turns),
+          cache(c.cache),
           journal(c.journal),
           events(std::move(e)),
           tracker({.low = options.from, .above = {}}),
@@ -67,8 +67,10 @@ struct EventFanOut::Impl {
         Offset offset = 0;
         core::Timestamp time;  ///< when it was appended
         Event event;
+        std::optional<EventPlace> place;  ///< of a large event
         EventParser::ParsedPtr parsed = std::make_shared<EventParser::Parsed>();
         bool failed = false;  ///< its dead letter is written
+        bool cached = false;
     };
     using SourcePtr = std::shared_ptr<Source>;
     /// An event that becomes a dead letter, with the reason.
@@ -111,6 +113,7 @@ struct EventFanOut::Impl {
     core::Executor& executor;
     const WebhookDirectory& webhooks;
     FanOutTurns& turns;
+    EventCache& cache;
     WorkJournal::Slot* const journal;
     const Events events;
 
@@ -119,16 +122,17 @@ struct EventFanOut::Impl {
     RecentDeliveries recent;
     StepQuota quota;
     bool turn_posted = false;
-    std::size_t ahead = 0;  ///< events that are not matched for all owners
-    std::size_t ahead_bytes = 0;
-    std::size_t matchings = 0;   ///< of them, for one owner each
-    std::size_t letters = 0;     ///< dead letters of events, on their way
-    std::set<MatchingPtr> away;  ///< whose owners' turns wait
+    std::size_t ahead = 0;        ///< events that are not matched for all owners
+    std::size_t ahead_bytes = 0;  ///< of events that are not fanned out
+    std::size_t matchings = 0;    ///< of them, for one owner each
+    std::size_t letters = 0;      ///< dead letters of events, on their way
+    std::set<MatchingPtr> away;   ///< whose owners' turns wait
     /// Each event that is not fanned out yet: its matchings, deliveries and dead letters on their
     /// way.
     struct Open {
         std::size_t matchings = 0;
         std::size_t writes = 0;
+        std::size_t bytes = 0;  ///< of the event, which its deliveries keep
     };
     std::map<Offset, Open> open;
     std::set<std::string, std::less<>> reporting;  ///< webhooks whose CostlyFilter is being written
@@ -152,6 +156,7 @@ struct EventFanOut::Impl {
     }
     bool has_ended_processes(const core::RecordView& record) const;
     void begin(const core::RecordView& record, Event event);
+    std::optional<EventPlace> place_of(const core::RecordView& record, const Event& event) const;
     void set_aside(const core::RecordView& record, const core::Error& why);
     void keep_dead(const core::RecordView& record, const core::Error& why);
     void write_dead(const std::shared_ptr<const Unreadable>& what);
@@ -249,14 +254,14 @@ void EventFanOut::Impl::read_control(const core::RecordView& record) {
 
 /// To recognise its copies.
 void EventFanOut::Impl::remember(const core::RecordView& record) {
-    if (const auto event = decode_event_name(record)) recent.insert(event_name(*event));
+    if (const auto event = decode_event_name(record)) recent.insert(name_of(*event));
 }
 
 void EventFanOut::Impl::take(const core::RecordView& record) {
     const auto thrown = thrown_by([&] {
         auto event = decode_event(record);
         if (!event) return set_aside(record, event.error());
-        if (recent.insert(event_name(*event))) return begin(record, std::move(*event));
+        if (recent.insert(name_of(*event))) return begin(record, std::move(*event));
         ++counts.copies;
         tracker.read_up_to(record.offset + 1);
     });
@@ -268,8 +273,11 @@ void EventFanOut::Impl::take(const core::RecordView& record) {
 void EventFanOut::Impl::begin(const core::RecordView& record, Event event) {
     auto owners = event.owner.empty() ? webhooks.owners() : std::vector{event.owner};
     if (!event.owner.empty() && webhooks.count_of(event.owner) == 0) owners.clear();
-    const auto source = std::make_shared<Source>(
-        Source{.offset = record.offset, .time = record.time, .event = std::move(event)});
+    auto place = place_of(record, event);
+    const auto source = std::make_shared<Source>(Source{.offset = record.offset,
+                                                        .time = record.time,
+                                                        .event = std::move(event),
+                                                        .place = std::move(place)});
     ++counts.events;
     auto& one = open[record.offset];
     tracker.open(record.offset);
@@ -283,8 +291,20 @@ void EventFanOut::Impl::begin(const core::RecordView& record, Event event) {
         ++matchings;
         if (++one.matchings > 1) continue;
         ++ahead;
-        ahead_bytes += source->event.json.size();
+        one.bytes = source->event.json.size();
+        ahead_bytes += one.bytes;
     }
+}
+
+/// nullopt: its deliveries carry it.
+std::optional<EventPlace> EventFanOut::Impl::place_of(const core::RecordView& record,
+                                                      const Event& event) const {
+    if (event.json.size() <= kEventInDeliveryMax) return std::nullopt;
+    return EventPlace{.partition = options.partition,
+                      .offset = record.offset,
+                      .name = event_name(scope_of(event), event.id),
+                      .bytes = event.json.size(),
+                      .type = event.type.substr(0, kEventTypeShown)};
 }
 
 /// Keeps an unreadable event as a dead letter, with the reason; the events behind it go on.
@@ -370,7 +390,7 @@ bool EventFanOut::Impl::write_targets(Matching& matching, std::size_t& steps) {
     while (matching.next_target < matching.targets.size()) {
         if (steps >= FanOutTurns::kPart || !turns.has_capacity(matching.owner)) return false;
         publish(matching.source, matching.owner, matching.targets[matching.next_target++]);
-        steps += kStepsOfWrite + matching.source->event.json.size() / kBytesPerStep;
+        steps += kStepsOfWrite;
     }
     matching.targets.clear();
     matching.next_target = 0;
@@ -461,7 +481,8 @@ core::Record EventFanOut::Impl::record_of(const Source& source, const Target& ta
     const auto& event = source.event;
     Delivery delivery{.id = delivery_id(scope_of(event), event.id, target.webhook),
                       .webhook = target.webhook,
-                      .event = event.json};
+                      .event = source.place ? "" : event.json,
+                      .place = source.place};
     if (!target.dead) return encode(delivery);
     delivery.hop = 1;
     delivery.accepted = source.time;
@@ -471,7 +492,10 @@ core::Record EventFanOut::Impl::record_of(const Source& source, const Target& ta
 
 void EventFanOut::Impl::publish(const SourcePtr& source, const std::string& owner,
                                 const Target& target) {
-    auto share = std::make_shared<const Held>(turns.hold(owner, source->event.json.size()));
+    if (source->place && !std::exchange(source->cached, true)) {
+        cache.put(*source->place, source->event.owner, {source, &source->event.json});
+    }
+    auto share = std::make_shared<const Held>(turns.hold(owner));
     const auto topic = target.dead ? log::Topic::kRetryDead : log::Topic::retry(0);
     // After a failure it may be in the log: its reader then drops the copy.
     log::until_written(
@@ -491,7 +515,6 @@ void EventFanOut::Impl::matched(const Source& source) {
     --matchings;
     if (--one.matchings > 0) return;
     --ahead;
-    ahead_bytes -= source.event.json.size();
     finish_if_done(source.offset);
     next_turn();
 }
@@ -506,6 +529,7 @@ void EventFanOut::Impl::written(Offset offset) {
 void EventFanOut::Impl::finish_if_done(Offset offset) {
     const auto found = open.find(offset);
     if (found->second.matchings > 0 || found->second.writes > 0) return;
+    ahead_bytes -= found->second.bytes;
     open.erase(found);
     tracker.finish(offset);
 }

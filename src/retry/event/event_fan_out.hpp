@@ -5,6 +5,7 @@
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
+#include "retry/event/event_cache.hpp"
 #include "retry/event/fan_out_turns.hpp"
 #include "retry/tiers/work_journal.hpp"
 #include "retry/webhook/directory.hpp"
@@ -17,7 +18,8 @@
 namespace beckon::retry {
 
 /// Reads one partition of `events` and writes each event to `retry.0` once for every webhook that
-/// wants it. An event counts as fanned out when the log has all of its deliveries; after a crash it
+/// wants it; a large one stays in `events`, and its deliveries name it (kEventInDeliveryMax). An
+/// event counts as fanned out when the log has all of its deliveries; after a crash it
 /// may be fanned out again, under the same delivery ids. Copies of an event among the last 8,192
 /// are dropped.
 ///
@@ -36,10 +38,10 @@ namespace beckon::retry {
 class EventFanOut {
 public:
     static constexpr core::Offset kReadBack = 1'000;
-    /// Events that are read and not yet matched: how many, for how many owners together, how many
-    /// bytes.
+    /// Events that are read and not yet matched: how many, and for how many owners together.
     static constexpr std::size_t kAheadMax = 3'072;
     static constexpr std::size_t kMatchesMax = 16'384;
+    /// The bytes of events that are read and not yet fanned out.
     static constexpr std::size_t kAheadBytesMax = std::size_t{4} << 20;
     static constexpr std::size_t kReadBytesPerTurn = std::size_t{1} << 14;  ///< of the thread
     static constexpr std::size_t kLettersMax = 64;  ///< dead letters of events, on their way
@@ -60,6 +62,7 @@ public:
         core::Executor& executor;
         const WebhookDirectory& webhooks;
         FanOutTurns& turns;
+        EventCache& cache;
         WorkJournal::Slot* journal = nullptr;  ///< of this thread; may be null
     };
     struct Events {

@@ -25,23 +25,20 @@ constexpr core::Duration time_of(std::size_t steps) {
 struct FanOutTurns::Impl {
     Impl(core::Executor& x, Aside a) : executor(x), aside(a) {}
 
-    enum Held : std::size_t { deliveries, bytes };
-    using Budget = OwnerBudget<Work, 2>;
+    static constexpr std::size_t kDeliveries = 0;
+    using Budget = OwnerBudget<Work, 1>;
 
     core::Executor& executor;
     const Aside aside;
-    Budget budget{time_of(kQuantum), {{{kDeliveriesMax, kFraction}, {kBytesMax, kFraction}}}};
+    Budget budget{time_of(kQuantum), {{{kDeliveriesMax, kFraction}}}};
     bool turn_posted = false;
     bool paused = false;
     core::Lifetime lifetime{executor};
 
-    bool may_write(const Budget::Owner& owner) const {
-        return budget.has_share(owner, deliveries) && budget.has_share(owner, bytes);
-    }
     void wake();
     void turn();
     static Done part_of(const Work& work);
-    void release(const std::string& name, std::size_t of_bytes);
+    void release(const std::string& name);
 };
 
 void FanOutTurns::Impl::wake() {
@@ -56,7 +53,8 @@ void FanOutTurns::Impl::wake() {
 void FanOutTurns::Impl::turn() {
     for (std::size_t steps = 0; steps < kPart;) {
         if (paused) return;
-        auto* const next = budget.next([this](const auto& one) { return may_write(one); });
+        auto* const next =
+            budget.next([this](const auto& one) { return budget.has_share(one, kDeliveries); });
         if (!next) return;  // an owner comes, or a delivery is written
         const auto done = part_of(next->works.front());
         if (done.over) next->works.pop_front();
@@ -74,10 +72,8 @@ FanOutTurns::Done FanOutTurns::Impl::part_of(const Work& work) {
     return done;
 }
 
-void FanOutTurns::Impl::release(const std::string& name, std::size_t of_bytes) {
-    auto& one = budget.owner(name);
-    budget.give_back(one, deliveries, 1);
-    budget.give_back(one, bytes, of_bytes);
+void FanOutTurns::Impl::release(const std::string& name) {
+    budget.give_back(budget.owner(name), kDeliveries, 1);
     wake();
 }
 
@@ -112,16 +108,13 @@ void FanOutTurns::do_aside(WorkJournal::Piece piece, std::function<void()> work,
     });
 }
 
-FanOutTurns::Release FanOutTurns::hold(const std::string& owner, std::size_t bytes) {
-    auto& one = impl_->budget.owner(owner);
-    impl_->budget.hold(one, Impl::deliveries, 1);
-    impl_->budget.hold(one, Impl::bytes, bytes);
-    return impl_->lifetime.guard([this, owner, bytes] { impl_->release(owner, bytes); });
+FanOutTurns::Release FanOutTurns::hold(const std::string& owner) {
+    impl_->budget.hold(impl_->budget.owner(owner), Impl::kDeliveries, 1);
+    return impl_->lifetime.guard([this, owner] { impl_->release(owner); });
 }
 
 bool FanOutTurns::has_capacity(const std::string& owner) const {
-    return impl_->budget.has_share(owner, Impl::deliveries) &&
-           impl_->budget.has_share(owner, Impl::bytes);
+    return impl_->budget.has_share(owner, Impl::kDeliveries);
 }
 
 std::size_t FanOutTurns::owners() const { return impl_->budget.owners(); }

@@ -17,9 +17,9 @@ namespace beckon::retry {
 /// only for the part under way, however much work of others is queued (RoundRobin). The work of one
 /// owner is done in order.
 ///
-/// Deliveries on their way to the log, and their bytes, have a bound, since the log writes other
-/// owners' records behind them. Each owner may hold a share of the free capacity (FairShare); an
-/// owner that holds its share waits. On the executor's thread.
+/// Deliveries on their way to the log have a bound, since the log writes other owners' records
+/// behind them; none has more than kEventInDeliveryMax of an event. Each owner may hold a share of
+/// the free capacity (FairShare); an owner that holds its share waits. On the executor's thread.
 ///
 /// What takes long in one piece, the parse of a large event, is done on a thread of its own
 /// (do_aside()): the owner's own events wait for it there, in the line of all
@@ -27,7 +27,6 @@ namespace beckon::retry {
 class FanOutTurns {
 public:
     static constexpr std::size_t kDeliveriesMax = 8'192;
-    static constexpr std::size_t kBytesMax = std::size_t{8} << 20;
     /// About so many steps are one part of some work. The thread's other turns come between parts:
     /// after some fifty microseconds.
     static constexpr std::size_t kPart = Steps::kMaxOfFilter / 8;
@@ -63,8 +62,8 @@ public:
     /// Does a piece of work of an owner that is away on the other thread, which throws nothing, and
     /// calls `then` here. An owner has one at a time, so each waits for one piece of each other.
     void do_aside(WorkJournal::Piece piece, std::function<void()> work, std::function<void()> then);
-    /// A delivery of the owner, of an event with so many bytes, is on its way until it is released.
-    [[nodiscard]] Release hold(const std::string& owner, std::size_t bytes);
+    /// A delivery of the owner is on its way until it is released.
+    [[nodiscard]] Release hold(const std::string& owner);
     /// Whether the owner may have more on its way.
     bool has_capacity(const std::string& owner) const;
 

@@ -29,6 +29,7 @@ DeliveryShard::Counts& DeliveryShard::Counts::operator+=(const Counts& other) {
     dispatched.spilled += other.dispatched.spilled;
     dispatched.followed += other.dispatched.followed;
     dispatched.unknown += other.dispatched.unknown;
+    dispatched.unread += other.dispatched.unread;
     events += other.events;
     for (const auto& [owner, used] : other.usage) usage[owner] += used;
     waiting += other.waiting;
@@ -48,6 +49,7 @@ DeliveryShard::DeliveryShard(Options options, Context context, Events events)
       progress_(options_.partitions, context_.executor,
                 {.catch_up = events_.catch_up_events, .has_all = [this] { read_on_soon(); }}),
       turns_(context_.executor, context_.aside),
+      event_reader_(context_.log, context_.executor, context_.cache),
       lifetime_(context_.executor) {
     auto schedule = options_.schedule;
     schedule.tiers = static_cast<std::size_t>(options_.table.tiers().back()) + 1;
@@ -60,6 +62,7 @@ DeliveryShard::DeliveryShard(Options options, Context context, Events events)
                                      Dispatcher::Context{.executor = context_.executor,
                                                          .clock = context_.clock,
                                                          .webhooks = directory_,
+                                                         .events = event_reader_,
                                                          .outcomes = *this,
                                                          .send = context_.send,
                                                          .change_state = events_.change_state,
@@ -118,6 +121,7 @@ void DeliveryShard::open(core::Partition partition) {
             .clock = context_.clock,
             .webhooks = directory_,
             .turns = turns_,
+            .cache = context_.cache,
             .journal = context_.journal,
             .highest_epoch = [this, partition] { return events_.highest_epoch(partition); }},
         PartitionHome::Events{

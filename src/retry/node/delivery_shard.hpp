@@ -8,6 +8,8 @@
 #include "core/partition.hpp"
 #include "log/event_log.hpp"
 #include "retry/dispatch/dispatcher.hpp"
+#include "retry/event/event_cache.hpp"
+#include "retry/event/event_reader.hpp"
 #include "retry/event/fan_out_turns.hpp"
 #include "retry/node/partition_home.hpp"
 #include "retry/node/webhook_progress.hpp"
@@ -44,6 +46,7 @@ public:
         const core::Clock& clock;
         std::shared_ptr<const core::KeyRing> keys;
         SendRequest send;
+        EventCache& cache;                     ///< of the process; outlives the shard
         FanOutTurns::Aside aside;              ///< for large events
         WorkJournal::Slot* journal = nullptr;  ///< of this thread; may be null
     };
@@ -129,6 +132,7 @@ private:
     WebhookDirectory directory_;
     WebhookProgress progress_;
     FanOutTurns turns_;
+    EventReader event_reader_;
     bool known_ = false;
     bool up_to_date_ = false;
     PartitionTiers::Counts left_;  ///< of homes that are not here any more

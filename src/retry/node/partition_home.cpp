@@ -205,6 +205,7 @@ void PartitionHome::Impl::fan_out_from_recorded() {
                              .executor = context.executor,
                              .webhooks = context.webhooks,
                              .turns = context.turns,
+                             .cache = context.cache,
                              .journal = context.journal},
         EventFanOut::Events{
             .fanned_out_up_to = [this](core::Offset next) { tiers->fanned_out_up_to(next); },

@@ -44,6 +44,7 @@ public:
         const core::Clock& clock;
         const WebhookDirectory& webhooks;
         FanOutTurns& turns;
+        EventCache& cache;
         WorkJournal::Slot* journal = nullptr;  ///< of this thread; may be null
         /// The highest epoch that `ownership` shows for the partition.
         std::function<core::Epoch()> highest_epoch;

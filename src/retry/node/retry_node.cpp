@@ -61,12 +61,14 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     const Options options;
     const Context context;
     core::Lifetime lifetime{context.executor};
+    EventCache cache{options.event_cache_bytes};
     std::unique_ptr<log::Publisher> publisher;
     NodeState known;
     ChangeNotices notices{options.partitions, options.node, *publisher, context.executor};
     ChangeTurns change_turns{context.executor};
     std::map<std::string, WebhookState> judged;  ///< states that wait for the webhook's turn
     LeftRecords left_records{left_records_context()};
+    EventReader event_reader{context.log, context.executor, cache};
     std::unique_ptr<Resender> resender;
     std::unique_ptr<log::LogWatch> watch;
     std::string log_fault;  ///< why the log cannot be reached
@@ -185,6 +187,7 @@ void RetryNode::Impl::begin_shard(std::size_t index) {
                                                         .clock = context.clock,
                                                         .keys = context.keys,
                                                         .send = worker.send,
+                                                        .cache = cache,
                                                         .aside = context.costly,
                                                         .journal = worker.journal},
                          events = events_of_shard(index)] {
@@ -285,8 +288,8 @@ void RetryNode::Impl::catch_up(std::size_t shard, core::Partition partition, cor
 /// controller moves partitions to a node that reports this.
 void RetryNode::Impl::webhooks_known() {
     if (resender) return;  // they were read anew
-    resender = std::make_unique<Resender>(
-        Resender::Context{context.log, *publisher, context.executor, known.dead_letters()});
+    resender = std::make_unique<Resender>(Resender::Context{
+        context.log, *publisher, context.executor, event_reader, known.dead_letters()});
     known.start_dead_letters();
     std::set<core::Partition> all;
     for (core::Partition p = 0; p < options.partitions; ++p) all.insert(p);

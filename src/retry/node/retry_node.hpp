@@ -11,6 +11,7 @@
 #include "retry/dispatch/dispatcher.hpp"
 #include "retry/dispatch/first_attempts.hpp"
 #include "retry/event/event.hpp"
+#include "retry/event/event_cache.hpp"
 #include "retry/event/event_fan_out.hpp"
 #include "retry/node/change_turns.hpp"
 #include "retry/node/delivery_shard.hpp"
@@ -53,6 +54,7 @@ public:
         std::chrono::seconds age_max = std::chrono::hours{24 * 7};
         std::chrono::seconds failing_max = std::chrono::hours{24 * 5};
         std::optional<core::MonoTime> stop_at{};
+        std::size_t event_cache_bytes = EventCache::kBytesMax;
         std::size_t dead_letters_max = DeadIndex::kLettersMax;  ///< fewer in tests
         /// At a stop, for attempts under way; the next home makes attempts without an answer again.
         core::Duration drain = std::chrono::seconds{2};

@@ -46,6 +46,12 @@ constexpr std::size_t kConnectionsMax = 1'024;
 constexpr std::chrono::seconds kRequestDeadline{30};
 /// Memory that the webhooks of all owners hold: sixteen owners' whole quota of 16 MiB.
 constexpr std::size_t kWebhookMemoryMax = std::size_t{256} << 20;
+/// Memory of large events for each attempt that may be under way: those that are being sent, and
+/// those that are kept for the next attempts.
+constexpr std::size_t kEventBytesOfAttempt = std::size_t{64} << 10;
+constexpr std::size_t kEventCacheOfAttempt = std::size_t{32} << 10;
+/// Less would hold fewer events than owners.
+constexpr std::size_t kEventBytesLeast = 8 * kEventBytesMax;
 
 template <class T>
 T or_throw(core::Result<T> result, const char* what) {
@@ -196,6 +202,9 @@ RetryNode::Options Role::Impl::node_options() const {
                                .node = config.node,
                                .node_name = config.node_name};
     options.schedule.workers = std::max<std::size_t>(1, config.workers / config.threads);
+    options.schedule.event_bytes =
+        std::max(kEventBytesLeast, kEventBytesOfAttempt * options.schedule.workers);
+    options.event_cache_bytes = kEventCacheOfAttempt * config.workers;
     options.age_max = config.age_max;
     options.drain = config.drain;
     if (config.max_runtime > config.max_runtime.zero()) {

@@ -46,7 +46,7 @@ RoleMetrics::RoleMetrics(ops::Metrics& metrics)
                              {{"outcome", std::string{to_string(outcome)}}});
     }
     for (const char* outcome : {"due", "promoted", "dead", "copy", "broken", "lost", "parked",
-                                "spilled", "followed", "unknown", "filter_too_costly"}) {
+                                "spilled", "followed", "unknown", "unread", "filter_too_costly"}) {
         deliveries_[outcome].counter = &metrics.counter(
             metric::kRetryDeliveries, "Deliveries by outcome.", {{"outcome", outcome}});
     }
@@ -168,6 +168,7 @@ void RoleMetrics::measure(const RetryNode& node) {
     follow("spilled", deliveries_, of.dispatched.spilled);
     follow("followed", deliveries_, of.dispatched.followed);
     follow("unknown", deliveries_, of.dispatched.unknown);
+    follow("unread", deliveries_, of.dispatched.unread);
     follow("filter_too_costly", deliveries_, counts.deliveries.events.too_costly);
     filter_steps_.follow(counts.deliveries.events.filter_steps);
     follow("fanned_out", events_, counts.deliveries.events.events);

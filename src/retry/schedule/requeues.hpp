@@ -14,9 +14,8 @@ namespace beckon::retry {
 /// Counts the deliveries of one webhook, or of one owner, that wait in each tier, and chooses the
 /// tier for one more that cannot be attempted now (docs/webhooks.md#waiting). Deliveries that
 /// entered a tier together are due together, and most of them may have to wait again. So the more
-/// wait, the longer the tier, and the traffic through the log stays bounded however many wait, and
-/// however large they are: a delivery counts once for each kUnit that it has begun. Pure; one
-/// thread.
+/// wait, the longer the tier, and the traffic through the log stays bounded however many wait.
+/// Pure; one thread.
 class Requeues {
 public:
     /// A tier may hold so many for each second until the next longer tier is due; a fuller one is
@@ -24,10 +23,6 @@ public:
     static constexpr std::size_t kComeBackPerSecond = 50;
     /// The same for all webhooks of an owner together.
     static constexpr std::size_t kOwnerPerSecond = 100;
-    static constexpr std::size_t kUnit = 4'096;  ///< bytes of the event
-    static constexpr std::size_t units_of(std::size_t event_bytes) {
-        return 1 + event_bytes / kUnit;
-    }
 
     explicit Requeues(std::size_t come_back_per_second = kComeBackPerSecond)
         : come_back_per_second_(come_back_per_second) {}
@@ -53,20 +48,14 @@ public:
     }
 
     /// Counts a delivery that was promoted to a tier.
-    void put(const TierTable& table, int tier, core::MonoTime now, std::size_t units = 1) {
-        const auto before = count(tier, now);
-        held_[tier] = {before + units, now + table.delay(tier) + kLate};
+    void put(const TierTable& table, int tier, core::MonoTime now) {
+        held_[tier] = {count(tier, now) + 1, now + table.delay(tier) + kLate};
     }
     /// Counts a delivery that came due in a tier. Deliveries of an earlier home are not counted.
-    void came_back(int tier, std::size_t units = 1) {
-        const auto found = held_.find(tier);
-        if (found == held_.end()) return;
-        found->second.count -= std::min(units, found->second.count);
-        if (found->second.count == 0) held_.erase(found);
-    }
-    /// What `gone` counts comes back to nobody any more.
+    void came_back(int tier) { remove(tier, 1); }
+    /// Subtracts the deliveries of a removed webhook.
     void forget(const Requeues& gone) {
-        for (const auto& [tier, held] : gone.held_) came_back(tier, held.count);
+        for (const auto& [tier, held] : gone.held_) remove(tier, held.count);
     }
 
     std::size_t count(int tier, core::MonoTime now) const {
@@ -79,6 +68,13 @@ public:
     static constexpr std::chrono::seconds kLate = std::chrono::minutes{1};
 
 private:
+    void remove(int tier, std::size_t count) {
+        const auto found = held_.find(tier);
+        if (found == held_.end()) return;
+        found->second.count -= std::min(count, found->second.count);
+        if (found->second.count == 0) held_.erase(found);
+    }
+
     struct Held {
         std::size_t count = 0;
         core::MonoTime gone{};  ///< when the last of them must have come back

@@ -29,6 +29,7 @@ constexpr std::array<std::size_t, 3> kOwnerFraction{8, 4, 2};
 /// The same, with what quick receivers hold that turned slow meanwhile.
 constexpr std::size_t kOwnerFractionOfAll = 1;
 constexpr std::size_t kWebhookFraction = 8;  ///< of a window
+constexpr std::size_t kBytesFraction = 2;    ///< of the bytes of events, for each owner
 constexpr std::size_t kHostFraction = 2;     ///< of a host's places, for each owner
 constexpr std::size_t kHostCapPart = 4;      ///< a host's places, of all
 /// How much one attempt moves the average of the last ones.
@@ -50,28 +51,6 @@ struct ByText {
 };
 template <class T>
 using ByName = std::unordered_map<std::string, T, ByText, std::equal_to<>>;
-
-/// Deliveries and their bytes.
-struct Amount {
-    std::size_t count = 0;
-    std::size_t bytes = 0;
-    void add(std::size_t more) {
-        ++count;
-        bytes += more;
-    }
-    void remove(std::size_t less) {
-        --count;
-        bytes -= less;
-    }
-    void operator+=(const Amount& other) {
-        count += other.count;
-        bytes += other.bytes;
-    }
-    void operator-=(const Amount& other) {
-        count -= other.count;
-        bytes -= other.bytes;
-    }
-};
 
 /// Whether an owner that holds this much, by lane, may take more for a receiver of `lane`. A lane's
 /// share is part of the next lane's, so it must fit into all of them. Only receivers that were
@@ -98,6 +77,7 @@ struct Scheduler::Impl {
     explicit Impl(Options o)
         : options(o),
           places(o.workers),
+          event_bytes(o.event_bytes),
           tiers(o.tiers),
           host_cap(std::max(kHostCapLeast, o.workers / kHostCapPart)) {}
 
@@ -111,7 +91,7 @@ struct Scheduler::Impl {
         std::size_t waiting = 0;
         std::size_t in_flight = 0;
         std::size_t late = 0;  ///< of those: under way for longer than kQuick
-        Amount window;         ///< deliveries that wait or are in flight
+        std::size_t window() const { return waiting + in_flight; }
         Lane lane = unknown;
         double cap = kCapAtFirst;  ///< follows the receiver's capacity
         std::size_t cap_max = 64;
@@ -119,10 +99,7 @@ struct Scheduler::Impl {
         std::map<int, std::list<Webhook*>::iterator> in_tiers;  ///< its places in their lines
         bool blocked = false;                                   ///< waits at a host
     };
-    struct Held {
-        Amount all;
-        std::array<Amount, 3> by_lane;
-    };
+    using ByLane = std::array<std::size_t, 3>;
     /// An owner's webhooks of one lane.
     struct LaneLine : RoundRobinPlace {
         explicit LaneLine(Lane of) : lane(of) {}
@@ -134,8 +111,9 @@ struct Scheduler::Impl {
         std::array<LaneLine, 3> lanes{LaneLine{slow}, LaneLine{unknown}, LaneLine{quick}};
         RoundRobin<LaneLine> line{kQuantum};
         std::array<std::size_t, 4> in_flight{};  ///< by lane
+        std::size_t event_bytes = 0;             ///< in flight
         std::size_t waiting = 0;
-        std::map<core::Partition, Held> windows;
+        std::map<core::Partition, ByLane> windows;
         std::size_t webhooks = 0;  ///< that point to it
         std::size_t under_way() const {
             return in_flight[slow] + in_flight[unknown] + in_flight[quick] +
@@ -153,10 +131,6 @@ struct Scheduler::Impl {
         std::size_t waiting = 0;
         std::size_t in_flight = 0;
     };
-    struct Window {
-        FairShare deliveries;
-        FairShare bytes;
-    };
     struct Flight {
         Webhook* webhook;
         std::string host;
@@ -170,12 +144,13 @@ struct Scheduler::Impl {
 
     const Options options;
     FairShare places;
+    FairShare event_bytes;
     std::vector<Tier> tiers;
     const std::size_t host_cap;
     ByName<std::unique_ptr<Owner>> owners;
     ByName<std::unique_ptr<Webhook>> webhooks;
     ByName<Host> hosts;
-    std::map<core::Partition, Window> windows;
+    std::map<core::Partition, FairShare> windows;
     RoundRobin<Owner> line{kQuantum};
     std::unordered_map<std::uint64_t, Flight> flights;
     std::deque<std::pair<MonoTime, std::uint64_t>> started;  ///< in that order
@@ -197,14 +172,14 @@ struct Scheduler::Impl {
     }
     Webhook& webhook_of(const Job& job);
     Owner& owner(const std::string& name);
-    Window& window(core::Partition partition);
+    FairShare& window(core::Partition partition);
     static std::size_t cap(const Webhook& w) {
         return std::max<std::size_t>(1, std::min(static_cast<std::size_t>(w.cap), w.cap_max));
     }
 
     bool has_capacity(const Webhook& w);
-    void hold(Webhook& w, std::size_t bytes);
-    void release(Webhook& w, std::size_t bytes);
+    void hold(Webhook& w);
+    void release(Webhook& w, std::size_t count = 1);
     void move_to(Webhook& w, Lane lane);
 
     void enter(Webhook& w);
@@ -247,11 +222,8 @@ Scheduler::Impl::Webhook& Scheduler::Impl::webhook_of(const Job& job) {
     return *slot;
 }
 
-Scheduler::Impl::Window& Scheduler::Impl::window(core::Partition partition) {
-    return windows
-        .try_emplace(partition,
-                     Window{FairShare{options.queued_max}, FairShare{options.queued_bytes_max}})
-        .first->second;
+FairShare& Scheduler::Impl::window(core::Partition partition) {
+    return windows.try_emplace(partition, options.queued_max).first->second;
 }
 
 /// An owner that holds nothing of the window may always add a delivery.
@@ -259,33 +231,19 @@ bool Scheduler::Impl::has_capacity(const Webhook& w) {
     const auto& of = window(w.partition);
     const auto found = w.owner->windows.find(w.partition);
     if (found == w.owner->windows.end()) return true;
-    const auto& held = found->second.by_lane;
-    return w.window.count < of.deliveries.share(kWebhookFraction) &&
-           w.window.bytes < of.bytes.share(kWebhookFraction) &&
-           fits(of.deliveries, {held[slow].count, held[unknown].count, held[quick].count},
-                w.lane) &&
-           fits(of.bytes, {held[slow].bytes, held[unknown].bytes, held[quick].bytes}, w.lane);
+    return w.window() < of.share(kWebhookFraction) && fits(of, found->second, w.lane);
 }
 
-void Scheduler::Impl::hold(Webhook& w, std::size_t bytes) {
-    auto& of = window(w.partition);
-    of.deliveries.take(1);
-    of.bytes.take(bytes);
-    w.window.add(bytes);
-    auto& held = w.owner->windows[w.partition];
-    held.all.add(bytes);
-    held.by_lane[w.lane].add(bytes);
+void Scheduler::Impl::hold(Webhook& w) {
+    window(w.partition).take(1);
+    ++w.owner->windows[w.partition][w.lane];
 }
 
-void Scheduler::Impl::release(Webhook& w, std::size_t bytes) {
-    auto& of = window(w.partition);
-    of.deliveries.give_back(1);
-    of.bytes.give_back(bytes);
-    w.window.remove(bytes);
+void Scheduler::Impl::release(Webhook& w, std::size_t count) {
+    window(w.partition).give_back(count);
     const auto held = w.owner->windows.find(w.partition);
-    held->second.all.remove(bytes);
-    held->second.by_lane[w.lane].remove(bytes);
-    if (held->second.all.count == 0) w.owner->windows.erase(held);
+    held->second[w.lane] -= count;
+    if (held->second == ByLane{}) w.owner->windows.erase(held);
 }
 
 /// The webhook's part of the window moves along; attempts in flight count in the lane in which they
@@ -295,8 +253,8 @@ void Scheduler::Impl::move_to(Webhook& w, Lane lane) {
     w.owner->lanes[w.lane].webhooks.leave(w);
     const auto held = w.owner->windows.find(w.partition);
     if (held != w.owner->windows.end()) {
-        held->second.by_lane[w.lane] -= w.window;
-        held->second.by_lane[lane] += w.window;
+        held->second[w.lane] -= w.window();
+        held->second[lane] += w.window();
     }
     w.lane = lane;
     enter(w);
@@ -336,7 +294,8 @@ void Scheduler::Impl::note_late(MonoTime now) {
 }
 
 bool Scheduler::Impl::may_start(const Owner& o, Lane lane) const {
-    return fits(places, {o.in_flight[slow], o.in_flight[unknown], o.in_flight[quick]}, lane);
+    return o.event_bytes < event_bytes.share(kBytesFraction) &&
+           fits(places, {o.in_flight[slow], o.in_flight[unknown], o.in_flight[quick]}, lane);
 }
 
 Scheduler::Impl::OwnerTurn Scheduler::Impl::turn_of(const Owner& o) const {
@@ -432,7 +391,9 @@ Job Scheduler::Impl::start(Webhook& w, int tier, Lane lane, MonoTime now) {
     auto& host = hosts[job.host];
     ++host.in_flight;
     ++host.held[w.owner];
-    const auto bytes = bytes_in_window(job.due.delivery);
+    const auto bytes = job.due.delivery.event_bytes();
+    w.owner->event_bytes += bytes;
+    event_bytes.take(bytes);
     const auto charged = cost_of(w.cost, bytes);
     pay(w, w.lane, charged);
     job.attempt = next_attempt++;
@@ -489,7 +450,7 @@ std::optional<Duration> Scheduler::add(Job& job) {
                static_cast<Duration::rep>(Impl::cap(w));
     }
     const int tier = job.due.ticket.tier;
-    impl_->hold(w, bytes_in_window(job.due.delivery));
+    impl_->hold(w);
     auto& line = impl_->tier_at(tier).line;
     if (!w.in_tiers.contains(tier)) w.in_tiers.emplace(tier, line.insert(line.end(), &w));
     w.queues[tier].push_back(std::move(job));
@@ -536,7 +497,9 @@ void Scheduler::ended(const Ended& attempt) {
     if (flight.late) --w.late;
     impl_->places.give_back(1);
     --impl_->tier_at(flight.tier).in_flight;
-    impl_->release(w, flight.bytes);
+    impl_->release(w);
+    w.owner->event_bytes -= flight.bytes;
+    impl_->event_bytes.give_back(flight.bytes);
     // Corrects the estimated cost.
     const auto cost = attempt.attempted ? cost_of(attempt.took, flight.bytes) : Duration::zero();
     Impl::pay(w, flight.started, cost - flight.charged);
@@ -562,8 +525,8 @@ std::size_t Scheduler::forget(core::Partition partition) {
         if (w->in_flight == 0) idle.push_back(w.get());
         for (auto& [tier, queue] : w->queues) {
             impl_->tier_at(tier).waiting -= queue.size();
-            for (const auto& job : queue) impl_->release(*w, bytes_in_window(job.due.delivery));
         }
+        if (w->waiting > 0) impl_->release(*w, w->waiting);
         while (!w->queues.empty()) impl_->leave_tier(*w, w->queues.begin()->first);
         w->owner->waiting -= w->waiting;
         forgotten += std::exchange(w->waiting, 0);

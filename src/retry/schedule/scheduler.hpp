@@ -34,8 +34,9 @@ struct Job {
 /// bear; so are a host's, of which each owner has a share too. A tier with waiting deliveries has
 /// at least one place.
 ///
-/// The window of each partition (the deliveries that wait or are attempted, and their bytes) is
-/// shared in the same way: deliveries beyond a share wait in a tier.
+/// The window of each partition (the deliveries that wait or are attempted) is shared in the same
+/// way: deliveries beyond a share wait in a tier. The events of the attempts under way have a bound
+/// in bytes, of which each owner has a share.
 ///
 /// Pure: no clock, no I/O. One thread.
 class Scheduler {
@@ -55,8 +56,8 @@ public:
     struct Options {
         std::size_t workers = 1'024;  ///< attempts at a time
         std::size_t tiers = 9;
-        std::size_t queued_max = 4'096;          ///< the window of a partition
-        std::size_t queued_bytes_max = 8 << 20;  ///< likewise
+        std::size_t queued_max = 4'096;      ///< the window of a partition
+        std::size_t event_bytes = 64 << 20;  ///< of all attempts under way
     };
 
     explicit Scheduler(Options options);

@@ -19,8 +19,8 @@ struct BinaryMessage {
 inline constexpr std::size_t kBinaryHeaderBytesMax = 8'192;
 
 /// The message of an event's JSON. nullopt where headers cannot express it, or receivers would not
-/// read it: its attributes are too long, it was posted as JSON with another charset than UTF-8, or
-/// an older build accepted it under looser rules. Pure; any thread.
+/// read it: its attributes are too long, or it was posted as JSON with another charset than UTF-8.
+/// Pure; any thread.
 std::optional<BinaryMessage> binary_message(std::string_view event);
 
 }  // namespace beckon::retry

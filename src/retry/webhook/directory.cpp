@@ -140,7 +140,7 @@ void WebhookDirectory::show_costly(const std::string& id, Entry& entry) const {
 std::size_t WebhookDirectory::index(const Entry& entry) {
     const auto& webhook = entry.webhook;
     auto one = filter_entry(webhook, Query::From::log);
-    if (!one) {  // an older build accepted it
+    if (!one) {
         core::log_error("retry", "broken_filter",
                         {{"webhook", webhook.id}, {"why", one.error().message}});
         percolator_.remove(webhook.id);

@@ -73,13 +73,13 @@ Body multipart(const Webhook& webhook, const Delivery& delivery, const std::stri
     return body;
 }
 
-Body body_of(const Webhook& webhook, const Delivery& delivery) {
+Body body_of(const Webhook& webhook, const Delivery& delivery, const std::string& event) {
     if (webhook.mode == ContentMode::binary) {
         // An event that headers cannot express is sent structured: receivers distinguish the modes
         // by the type.
-        if (auto message = binary_message(delivery.event)) return Body::of(std::move(*message));
+        if (auto message = binary_message(event)) return Body::of(std::move(*message));
     }
-    auto payload = with_attachments(delivery.event, webhook.attachments);
+    auto payload = with_attachments(event, webhook.attachments);
     switch (webhook.encoding) {
         case Encoding::json: return {.type = kStructuredType, .bytes = std::move(payload)};
         case Encoding::multipart: return multipart(webhook, delivery, payload);
@@ -117,8 +117,9 @@ void sign(HttpRequest& request, const Webhook& webhook, const Delivery& delivery
 
 }  // namespace
 
-HttpRequest build_request(const Webhook& webhook, const Delivery& delivery, core::Timestamp now) {
-    auto body = body_of(webhook, delivery);
+HttpRequest build_request(const Webhook& webhook, const Delivery& delivery, core::Timestamp now,
+                          const EventText& event) {
+    auto body = body_of(webhook, delivery, event ? *event : delivery.event);
     HttpRequest request{.url = webhook.url,
                         .method = webhook.method,
                         .headers = body.headers,

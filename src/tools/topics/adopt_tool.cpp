@@ -5,6 +5,7 @@
 #include "log/control.hpp"
 #include "log/read_partition.hpp"
 #include "records/done.hpp"
+#include "tools/topics/named_events.hpp"
 #include "tools/topics/topics_tool.hpp"
 
 #include <algorithm>
@@ -71,7 +72,7 @@ public:
         if (!committed) return core::fail(committed.error());
         for (const auto& one : *committed) committed_[one.where] = one.offset;
         for (auto& [partition, record] : done_) translate(record);
-        return {};
+        return find_named_events();
     }
 
     void print(std::ostream& out) const {
@@ -85,9 +86,11 @@ public:
             }
             out << '\n';
         }
+        named_.print(out);
     }
 
     core::Result<void> write() const {
+        if (const auto written = named_.rewrite(); !written) return written;
         log::BlockingExecutor executor;
         const auto publisher = log_.open_publisher(executor);
         for (const auto& [partition, record] : done_) {
@@ -142,6 +145,24 @@ private:
         }
     }
 
+    /// What waits and names its event is written anew: then everything before is finished.
+    core::Result<void> find_named_events() {
+        for (auto& [partition, record] : done_) {
+            const TopicPartition letters{Topic::kRetryDead, partition};
+            const auto dead = ends_[letters];
+            if (const auto read = named_.add(letters, {dead.start, dead.end}); !read) return read;
+            for (auto& [tier, state] : record.tiers) {
+                const TopicPartition where{Topic::retry(tier), partition};
+                const auto end = ends_[where].end;
+                const auto read = named_.add(where, {state.finished.low, end});
+                if (!read) return read;
+                if (named_.rewrites(where))
+                    state = {.finished = {.low = end, .above = {}}, .scan = end};
+            }
+        }
+        return named_.find(control_.partitions);
+    }
+
     log::EventLog& log_;
     const log::Control& control_;
     const std::chrono::milliseconds timeout_;
@@ -149,6 +170,7 @@ private:
     std::map<TopicPartition, log::Ends> ends_;
     std::map<TopicPartition, Offset> committed_;
     std::map<Topic, Again> again_;
+    NamedEvents named_{log_, timeout_};
 };
 
 /// With topics that would keep a role from starting nothing is adopted.

@@ -7,6 +7,7 @@
 #include "retry/bench/run_on.hpp"
 #include "retry/dispatch/dispatcher.hpp"
 #include "retry/filter/percolator.hpp"
+#include "support/memory_log.hpp"
 #include "support/record_view.hpp"
 
 #include <algorithm>
@@ -62,6 +63,7 @@ public:
                 Dispatcher::Context{.executor = loop_,
                                     .clock = clock_,
                                     .webhooks = webhooks_,
+                                    .events = events_,
                                     .outcomes = *this,
                                     .send =
                                         [this](HttpRequest request, auto done) {
@@ -142,6 +144,10 @@ private:
     net::IoLoop loop_;
     WebhookDirectory webhooks_{
         SecretBox{std::make_shared<core::KeyRing>(core::KeyRing::generate())}};
+    /// Its deliveries carry their events.
+    std::unique_ptr<log::MemoryLog> log_ = log::make_memory_log({.clock = &clock_});
+    EventCache cache_;
+    EventReader events_{*log_, loop_, cache_};
     std::unique_ptr<HttpSender> sender_;
     std::unique_ptr<Dispatcher> dispatcher_;
     core::Offset made_ = 0;
@@ -327,8 +333,7 @@ double resident_kib() {
 void attempts_in_flight(Report& report, std::size_t count) {
     constexpr std::size_t kOfWebhook = 8;  // as many as an unknown receiver is given
     const HangingProcess receiver;
-    Deliverer deliverer{
-        {.workers = 16 * count, .queued_max = 64 * count, .queued_bytes_max = count << 16}};
+    Deliverer deliverer{{.workers = 16 * count, .queued_max = 64 * count}};
     for (std::size_t i = 0; i < count / kOfWebhook; ++i) {
         deliverer.add_webhook("w" + std::to_string(i), receiver.url(), "o", 600s);
     }

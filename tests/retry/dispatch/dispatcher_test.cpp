@@ -2,9 +2,11 @@
 
 #include "core/logger.hpp"
 #include "retry/dispatch/delivery_line.hpp"
+#include "retry/event/event.hpp"
 #include "retry/schedule/requeues.hpp"
 #include "support/captured_output.hpp"
 #include "support/manual_clock.hpp"
+#include "support/memory_log.hpp"
 #include "support/record_view.hpp"
 #include "support/temp_dir.hpp"
 #include "support/test_executor.hpp"
@@ -45,13 +47,14 @@ Delivery accepted_at(core::Timestamp time) {
 }
 
 /// A dispatcher whose requests are answered by the test, and whose decisions are written down.
-struct World final : DeliveryOutcomes {
+struct World : DeliveryOutcomes {
     explicit World(Dispatcher::Options options = {.table = *TierTable::from({0s, 5s, 60s, 600s})},
                    WorkJournal::Slot* journal = nullptr)
         : dispatcher(std::move(options),
                      {.executor = executor,
                       .clock = clock,
                       .webhooks = webhooks,
+                      .events = event_reader,
                       .outcomes = *this,
                       .send =
                           [this](HttpRequest request, auto done) {
@@ -102,7 +105,7 @@ struct World final : DeliveryOutcomes {
     void hand_on(core::Offset offset, const std::string& webhook = "w", Delivery delivery = {}) {
         delivery.id = "d" + std::to_string(offset);
         delivery.webhook = webhook;
-        delivery.event = "{}";
+        if (!delivery.place) delivery.event = "{}";
         if (delivery.accepted == core::Timestamp{}) delivery.accepted = log_time();
         const int tier = delivery.step;  // where it waited
         dispatcher.due({.ticket = {.partition = 0, .tier = tier, .offset = offset},
@@ -126,6 +129,10 @@ struct World final : DeliveryOutcomes {
     test::ManualClock clock;
     std::chrono::milliseconds host_ahead{};
     test::SimExecutor executor{clock};
+    std::unique_ptr<log::MemoryLog> log =
+        log::make_memory_log({.partitions = 1, .clock = &clock, .read_delay_max = 50ms});
+    EventCache cache;
+    EventReader event_reader{*log, executor, cache};
     bool log_is_read = true;
     int barriers = 0;
     WebhookDirectory webhooks{
@@ -752,4 +759,144 @@ TEST_CASE("a journal that cannot be written, or holds nonsense, prevents no atte
     for (int times = 0; times < 3; ++times) {
         CHECK(processes.run(1, 204, [](World&) {}) == Log{"finish 1"});
     }
+}
+
+namespace {
+
+/// A world whose log has one event, which its deliveries name.
+struct NamedWorld : World {
+    explicit NamedWorld(Dispatcher::Options options = {.table = *TierTable::from({0s, 5s, 60s})})
+        : World(std::move(options)) {
+        const auto event = *parse_structured(
+            R"({"specversion":"1.0","id":"e1","source":"/shop","type":"t","data":"large"})");
+        const auto publisher = log->open_publisher(executor);
+        publisher->publish({log::Topic::kEvents, 0}, encode(event), [](const auto&) {});
+        executor.run_for(1s);
+        json = event.json;
+        add_webhook("w");
+    }
+    static Delivery named(core::Offset at = 0) {
+        Delivery delivery;
+        delivery.place = {.partition = 0,
+                          .offset = at,
+                          .name = event_name("/shop", "e1"),
+                          .bytes = 2'000,
+                          .type = "t"};
+        return delivery;
+    }
+    /// The log gives no event meanwhile.
+    void hold(bool is) { log->hold_readers({log::Topic::kEvents, 0}, is); }
+    std::string json;
+};
+
+}  // namespace
+
+TEST_CASE("an event that its delivery names is read before the attempt, and once for all",
+          "[retry][dispatch]") {
+    NamedWorld world;
+    world.add_webhook("v");
+    world.hold(true);
+    world.hand_on(1, "w", NamedWorld::named());
+    world.hand_on(2, "v", NamedWorld::named());
+    world.executor.run();
+    CHECK(world.requests.empty());
+    CHECK(world.dispatcher.under_way() == 2);
+    world.hold(false);
+    world.executor.run_for(1s);
+    REQUIRE(world.requests.size() == 2);
+    CHECK(world.requests[0].body == world.json);
+    CHECK(world.requests[1].body == world.json);
+    world.answer(500);
+    CHECK(world.outcomes == Log{"tier 1 1 attempts 1"});
+    CHECK(world.last->event.empty());
+    CHECK(world.last->place == NamedWorld::named().place);
+    world.answer(204);
+    world.due(3, "w", NamedWorld::named());  // it is in memory now
+    REQUIRE(world.requests.size() == 3);
+    CHECK(world.requests[2].body == world.json);
+}
+
+TEST_CASE("a delivery whose event the log has no more is a dead letter", "[retry][dispatch]") {
+    NamedWorld world;
+    auto other = NamedWorld::named();
+    other.place->name = event_name("/shop", "e2");
+    world.due(1, "w", other);
+    world.executor.run_for(1s);
+    CHECK(world.outcomes == Log{"dead-letter 1 event_gone"});
+    CHECK(world.requests.empty());
+    CHECK(world.dispatcher.under_way() == 0);
+    CHECK(world.dispatcher.attempts_of("w").empty());
+}
+
+TEST_CASE("a delivery whose event cannot be read waits in a tier, without an attempt",
+          "[retry][dispatch]") {
+    NamedWorld world;
+    world.log->set_away(true);
+    world.due(1, "w", NamedWorld::named());
+    world.executor.run_for(log::RangeScan::kTimeout + 1s);
+    CHECK(world.outcomes == Log{"tier 1 1 attempts 0"});
+    CHECK(world.dispatcher.counts().unread == 1);
+    CHECK(world.dispatcher.under_way() == 0);
+}
+
+TEST_CASE("while the event of an ordered webhook is read, nothing overtakes it",
+          "[retry][dispatch]") {
+    NamedWorld world;
+    world.add_webhook("o", true);
+    world.hand_on(1, "o", NamedWorld::named());
+    world.hand_on(2, "o");
+    const bool away = GENERATE(false, true);
+    world.log->set_away(away);
+    world.executor.run_for(log::RangeScan::kTimeout + 1s);
+    if (away) {
+        CHECK(world.outcomes == Log{"tier 1 1 attempts 0", "tier 1 2 attempts 0"});
+        CHECK(world.requests.empty());
+        return;
+    }
+    REQUIRE(world.requests.size() == 1);
+    CHECK(world.requests[0].body == world.json);
+    world.answer(204);
+    CHECK(world.requests.size() == 2);
+}
+
+// Fails where the answer of the log begins the attempt whatever has come meanwhile.
+TEST_CASE("an attempt whose event was read is not begun if it is not to be any more",
+          "[retry][dispatch]") {
+    NamedWorld world;
+    world.hold(true);
+    world.due(1, "w", NamedWorld::named());
+    REQUIRE(world.dispatcher.under_way() == 1);
+    bool drained = false;
+    SECTION("its partition went elsewhere") {
+        world.dispatcher.forget(0);
+        CHECK(world.dispatcher.under_way() == 0);
+        world.hold(false);
+        world.executor.run_for(1s);
+        CHECK(world.outcomes.empty());
+    }
+    SECTION("its webhook was disabled") {
+        world.webhooks.apply(
+            *test::ReadBack{encode("w", WebhookState{.enabled = false, .reason = "owner"})});
+        world.hold(false);
+        world.executor.run_for(1s);
+        CHECK(world.outcomes == Log{"dead-letter 1 webhook_disabled"});
+    }
+    SECTION("the process stops, or goes on after all") {
+        world.dispatcher.drain([&] { drained = true; });
+        world.executor.run();
+        CHECK_FALSE(drained);
+        world.hold(false);
+        world.executor.run_for(1s);
+        CHECK(drained);
+        CHECK(world.outcomes.empty());
+        CHECK(world.requests.empty());
+        world.dispatcher.resume();
+        world.executor.run_for(1s);
+        REQUIRE(world.requests.size() == 1);
+        world.answer(204);
+        CHECK(world.outcomes == Log{"finish 1"});
+        world.requests.clear();
+    }
+    CHECK(world.requests.empty());
+    CHECK(world.dispatcher.under_way() == 0);
 }

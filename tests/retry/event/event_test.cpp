@@ -276,12 +276,12 @@ TEST_CASE("limits count the record of the log, so that every accepted event can 
     CHECK(for_owner(*full, "shop").error().fault == core::Fault::too_large);
 }
 
-TEST_CASE("a record of an older build is read as it stands", "[retry][event]") {
-    const auto older =
+TEST_CASE("a record of the log is read as it stands", "[retry][event]") {
+    const auto stored =
         with_members("\"data\":" + nested(64) + R"(,"subject":null,"time":"2026-11-20")");
-    const auto event = decode_event(*test::ReadBack{record_of(older)});
+    const auto event = decode_event(*test::ReadBack{record_of(stored)});
     REQUIRE(event);
-    CHECK(event->json == older);
+    CHECK(event->json == stored);
     const auto large = with_members("\"data\":\"" + std::string(kEventBytesMax, 'x') + "\"");
     CHECK(decode_event(*test::ReadBack{record_of(large)})->json == large);
     CHECK_FALSE(decode_event(*test::ReadBack{record_of("{}")}));

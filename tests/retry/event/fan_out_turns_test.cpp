@@ -128,7 +128,7 @@ TEST_CASE("an owner whose deliveries take its share waits, and nobody else does"
           "[retry][event][bounds]") {
     TurnsWorld world;
     std::vector<FanOutTurns::Release> held;
-    while (world.turns.has_capacity("o")) held.push_back(world.turns.hold("o", 100));
+    while (world.turns.has_capacity("o")) held.push_back(world.turns.hold("o"));
     CHECK(held.size() >= FanOutTurns::kDeliveriesMax / 3);
     CHECK(held.size() <= FanOutTurns::kDeliveriesMax / 2);
     CHECK(world.turns.has_capacity("p"));
@@ -143,7 +143,7 @@ TEST_CASE("an owner whose deliveries take its share waits, and nobody else does"
         const auto name = std::to_string(i);
         CHECK(world.turns.has_capacity(name));
         for (int j = 0; j < 40 && world.turns.has_capacity(name); ++j) {
-            held.push_back(world.turns.hold(name, 1'000));
+            held.push_back(world.turns.hold(name));
         }
     }
     CHECK(held.size() > most);
@@ -155,7 +155,7 @@ TEST_CASE("an owner whose deliveries take its share waits, and nobody else does"
     CHECK(world.turns.has_capacity("o"));
     std::size_t again = 0;
     while (world.turns.has_capacity("o")) {
-        held[again++] = world.turns.hold("o", 100);
+        held[again++] = world.turns.hold("o");
     }
     CHECK(again == most);
 }
@@ -211,7 +211,7 @@ TEST_CASE("a delivery may be released when the turns are gone", "[retry][event]"
     test::ManualClock clock;
     test::SimExecutor executor{clock};
     auto turns = std::make_unique<FanOutTurns>(executor, FanOutTurns::Aside{executor});
-    const auto release = turns->hold("o", 10);
+    const auto release = turns->hold("o");
     bool ran = false;
     turns->add("o", [&] {
         ran = true;

@@ -61,12 +61,14 @@ struct ShardWorld {
     std::unique_ptr<log::Publisher> sender = log->open_publisher(executor);
     std::shared_ptr<core::KeyRing> keys =
         std::make_shared<core::KeyRing>(core::KeyRing::generate());
+    EventCache cache;
     DeliveryShard shard{{.partitions = 1, .table = *TierTable::from({0s, 5s}), .node = {"a"}},
                         {.log = *log,
                          .executor = executor,
                          .clock = clock,
                          .keys = keys,
                          .send = [](const auto&, const auto&) {},
+                         .cache = cache,
                          .aside = {executor}},
                         {.serving = [](core::Partition, bool, const std::string&) {},
                          .bridged = {},

@@ -42,8 +42,7 @@ retry::Job job(const std::string& webhook, core::Offset offset) {
 /// (50 ms), for half a minute.
 Waits simulate(const Flood& flood) {
     constexpr auto kSpan = 30s;
-    retry::Scheduler scheduler{
-        {.workers = 256, .queued_max = 1'000'000, .queued_bytes_max = 1 << 30}};
+    retry::Scheduler scheduler{{.workers = 256, .queued_max = 1'000'000}};
     std::multimap<Duration, std::function<void()>> events;
     std::map<core::Offset, Duration> came;
     Waits waits;

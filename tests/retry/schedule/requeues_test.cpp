@@ -72,17 +72,6 @@ TEST_CASE("deliveries that came back make space in the short tiers", "[retry][re
     CHECK(backs.count(1, kNow) == 1'999);
 }
 
-TEST_CASE("a large delivery counts as many", "[retry][requeues]") {
-    CHECK(Requeues::units_of(0) == 1);
-    CHECK(Requeues::units_of(4'095) == 1);
-    CHECK(Requeues::units_of(262'144) == 65);
-    Requeues backs;
-    for (int i = 0; i < 50; ++i) backs.put(table(), 1, kNow, Requeues::units_of(262'144));
-    CHECK(*backs.tier_for(table(), 0s, kNow) == 2);
-    backs.came_back(1, Requeues::units_of(262'144) * 5);
-    CHECK(*backs.tier_for(table(), 0s, kNow) == 1);
-}
-
 TEST_CASE("what is forgotten makes space, and no more than it held", "[retry][requeues]") {
     Requeues all{Requeues::kOwnerPerSecond};
     Requeues one;

@@ -34,6 +34,34 @@ TEST_CASE("a delivery comes back from its record, and from that of a dead letter
     CHECK(*retry::decode_delivery(*ReadBack{encode_dead(a_delivery())}) == a_delivery());
 }
 
+TEST_CASE("a delivery that names its event comes back, and takes few bytes", "[retry][records]") {
+    auto delivery = a_delivery();
+    delivery.event.clear();
+    delivery.place = {.partition = 3,
+                      .offset = 1'042,
+                      .name = retry::event_name("/shop", "e1"),
+                      .bytes = 262'144,
+                      .type = "order.created"};
+    const auto record = encode(delivery);
+    CHECK(*retry::decode_delivery(*ReadBack{record}) == delivery);
+    CHECK(*retry::decode_delivery(*ReadBack{encode_dead(delivery)}) == delivery);
+    std::size_t bytes = record.key.size() + record.value->size();
+    for (const auto& [name, value] : record.headers) bytes += name.size() + value.size();
+    CHECK(bytes < 300);
+
+    for (const auto* place :
+         {"", "3", "3 1042 262144", "3 1042 262144 ", "-1 1042 1 n", "x 1 1 n"}) {
+        CAPTURE(place);
+        auto broken = record;
+        for (auto& header : broken.headers) {
+            if (header.name == "ce_event") header.value = place;
+        }
+        const auto read = retry::decode_delivery(*ReadBack{broken});
+        REQUIRE_FALSE(read);
+        CHECK(read.error().message == "a delivery whose event has no place");
+    }
+}
+
 TEST_CASE("a first record takes its own append time as the time it was accepted",
           "[retry][records]") {
     const auto record = encode(Delivery{.id = "dlv_1", .webhook = "0190", .event = "{}"});

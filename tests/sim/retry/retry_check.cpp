@@ -54,7 +54,17 @@ std::string in_partition(core::Partition p, core::Partition partitions) {
 
 void RetryWorld::read_ledger() {
     ledger_.read();
-    for (; events_seen_ < ledger_.events().size(); ++events_seen_) expect_prompt(events_seen_);
+    for (; events_seen_ < ledger_.events().size(); ++events_seen_) {
+        note_deliveries(events_seen_);
+        expect_prompt(events_seen_);
+    }
+}
+
+void RetryWorld::note_deliveries(std::size_t index) {
+    const auto& event = ledger_.events()[index].event;
+    for (const auto& [host, hook] : hooks_) {
+        event_of_[retry::delivery_id(retry::scope_of(event), event.id, hook.webhook.id)] = index;
+    }
 }
 
 void RetryWorld::note_homes() {
@@ -91,6 +101,10 @@ void RetryWorld::began(const SimAttempt& attempt) {
     report(attempt.by.text + " attempts " + name + ", " + std::to_string(attempt.made) + " before");
     if (hooks_.at(attempt.receiver).webhook.id != known->webhook) {
         fail("a delivery goes to another webhook: " + name);
+    }
+    const auto event = event_of_.find(attempt.delivery);
+    if (event == event_of_.end() || ledger_.events()[event->second].event.json != attempt.body) {
+        fail("a delivery has another event: " + name);
     }
     if (!is_only_home(attempt.by.text, *known)) forked_.insert(attempt.delivery);
     first_attempt_.try_emplace(attempt.delivery, clock_.mono());

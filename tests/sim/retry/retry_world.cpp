@@ -239,9 +239,11 @@ retry::Event RetryWorld::some_event() {
     std::string owner;
     if (chance(70)) owner = kOwners[below(kOwners.size())];
     const auto id = std::to_string(++next_event_);
+    // Some are so large that their deliveries name them.
+    const std::string pad(chance(40) ? retry::kEventInDeliveryMax : 1, 'x');
     auto event = *retry::parse_structured(
         R"({"specversion":"1.0","id":")" + id + R"(","source":"/app","type":")" +
-        kTypes[below(kTypes.size())] + R"(","data":{"n":)" + id + "}}");
+        kTypes[below(kTypes.size())] + R"(","data":{"n":)" + id + R"(,"pad":")" + pad + "\"}}");
     return owner.empty() ? event : *retry::for_owner(event, owner);
 }
 

@@ -131,6 +131,7 @@ private:
     bool was_disturbed(core::MonoTime from, core::MonoTime to,
                        const std::string& stop_of = "") const;
     void read_ledger();
+    void note_deliveries(std::size_t event);
     void expect_prompt(std::size_t event);
 
     // --- what must hold in the end
@@ -191,6 +192,7 @@ private:
     std::map<std::string, std::map<core::Offset, std::string>> in_order_;
     std::set<std::string> forked_;  ///< deliveries that such a one has attempted or written
     std::map<std::string, std::vector<core::MonoTime>> taken_;  ///< by receivers
+    std::map<std::string, std::size_t> event_of_;  ///< by delivery: its event in the ledger
     std::map<std::string, core::MonoTime> first_attempt_;
     std::map<std::string, Success> successes_;
     std::set<std::string> condemned_;  ///< events that were set aside as dead letters

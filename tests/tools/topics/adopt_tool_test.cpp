@@ -1,9 +1,12 @@
 #include "core/clock.hpp"
 #include "log/control.hpp"
 #include "log/read_partition.hpp"
+#include "records/dead_letter.hpp"
 #include "records/done.hpp"
+#include "retry/event/event.hpp"
 #include "support/fake_topics_admin.hpp"
 #include "support/memory_log.hpp"
+#include "support/record_view.hpp"
 #include "support/test_executor.hpp"
 #include "tools/topics/topics_tool.hpp"
 
@@ -180,4 +183,89 @@ TEST_CASE("a log of a build that did not write the cluster gets it by topics cre
     REQUIRE(tools::create_topics(copy.admin, *copy.log, copy.options, copy.out));
     CHECK(log::read_control(*copy.log, kWait)->cluster == "cluster-b");
     CHECK(log::read_control(*copy.log, kWait)->log_id == copy.before.log_id);
+}
+
+namespace {
+
+constexpr const char* kWebhook = "0123456789abcdef0123456789abcdef";
+
+/// A delivery that names an event by its offset in the first cluster.
+retry::Delivery named(const std::string& event, core::Offset before, std::uint32_t hop) {
+    return {.id = retry::delivery_id("/shop", event, kWebhook),
+            .webhook = kWebhook,
+            .event = "",
+            .place = retry::EventPlace{.partition = 3,
+                                       .offset = before,
+                                       .name = retry::event_name("/shop", event),
+                                       .bytes = 2'000,
+                                       .type = "t"},
+            .hop = hop,
+            .attempts = hop,
+            .step = 1,
+            .accepted = core::Timestamp{std::chrono::milliseconds{77}},
+            .last = retry::Outcome::refused};
+}
+
+}  // namespace
+
+// Fails where deliveries keep the offsets of the first cluster: each would be a dead letter.
+TEST_CASE("what waits in a copy names the events by their places in the copy", "[topics][adopt]") {
+    Copy copy;
+    for (const auto* id : {"e1", "e2"}) {
+        copy.append({Topic::kEvents, 3}, retry::encode(*retry::parse_structured(
+                                             R"({"specversion":"1.0","id":")" + std::string{id} +
+                                             R"(","source":"/shop","type":"t"})")));
+    }
+    copy.append({Topic::retry(0), 3}, retry::encode(named("e1", 5'001, 0)));  // finished
+    copy.append({Topic::retry(0), 3}, retry::encode(named("e1", 5'001, 2)));
+    copy.append({Topic::retry(0), 3}, {.key = "d", .value = "broken", .headers = {}});
+    auto small = named("e3", 0, 1);
+    small.place.reset();
+    small.event = "{}";
+    copy.append({Topic::retry(0), 3}, retry::encode(small));
+    copy.append({Topic::retry(0), 3}, retry::encode(named("lost", 5'003, 1)));
+    const auto letter = named("e2", 5'002, 4);
+    const auto settled = named("e1", 5'001, 3);
+    copy.append({Topic::kRetryDead, 3}, retry::encode_dead(letter));
+    copy.append({Topic::kRetryDead, 3}, retry::encode_dead(settled));
+    copy.append(
+        {Topic::kRetryDead, 3},
+        retry::encode(retry::Settled{.delivery = settled.id, .webhook = kWebhook, .hop = 3}));
+    copy.commit({Topic::retry(0), 3}, 11);
+    copy.options.dry_run = true;
+    REQUIRE(copy.adopt());
+    CHECK_THAT(
+        copy.out.str(),
+        Catch::Contains("deliveries and dead letters that name 3 events by their offsets are "
+                        "written anew; the copy does not have 1 of these events\n"));
+    CHECK(copy.log->records({Topic::retry(0), 3}).size() == 15);
+
+    copy.options.dry_run = false;
+    REQUIRE(copy.adopt());
+    const auto& waiting = copy.log->records({Topic::retry(0), 3});
+    REQUIRE(waiting.size() == 18);
+    const auto written = [&](std::size_t at) {
+        return *retry::decode_delivery(*test::ReadBack{waiting[at].record});
+    };
+    auto moved = named("e1", 10, 3);
+    moved.attempts = 2;
+    CHECK(written(15) == moved);
+    CHECK(written(16).event == "{}");
+    CHECK(written(16).hop == 2);
+    CHECK(written(17).place->offset == 5'003);  // its attempt finds out
+    const auto done = copy.newest();
+    CHECK(done.tiers.at(0).finished == retry::Finished{.low = 15, .above = {}});
+    CHECK(done.tiers.at(0).scan == 15);
+
+    const auto& dead = copy.log->records({Topic::kRetryDead, 3});
+    REQUIRE(dead.size() == 15);
+    std::map<std::string, retry::Delivery> letters;
+    for (std::size_t i = 13; i < dead.size(); ++i) {
+        const auto one = *retry::decode_delivery(*test::ReadBack{dead[i].record});
+        letters[one.id] = one;
+    }
+    auto moved_letter = named("e2", 11, 5);
+    moved_letter.attempts = 4;
+    CHECK(letters.at(letter.id) == moved_letter);
+    CHECK(letters.contains("rec_retry-0-3-12"));  // the broken record
 }

@@ -8,7 +8,7 @@ import { address, go, routeNow } from '../route.js';
 
 /** @typedef {import('../types.js').DeadLetter} DeadLetter */
 
-const REASONS = ['', 'gone', 'refused', 'throttled', 'timed_out', 'unreachable', 'forbidden', 'too_large', 'undeliverable', 'webhook_disabled', 'expired', 'filter_too_costly', 'crashed'];
+const REASONS = ['', 'gone', 'refused', 'throttled', 'timed_out', 'unreachable', 'forbidden', 'too_large', 'undeliverable', 'webhook_disabled', 'expired', 'filter_too_costly', 'crashed', 'event_gone'];
 const FIELDS = ['webhook', 'type', 'reason', 'since', 'before'];
 const COLUMNS = [{ title: 'Died' }, { title: 'Webhook' }, { title: 'Event' }, { title: 'Reason' }, { title: 'Attempts', class: 'num' }, { title: 'Redriven', class: 'num', optional: true }, { title: 'Delivery' }];
 const PAGE = 100;
@@ -158,7 +158,7 @@ function letterPage(delivery, again) {
     return [way, head('Dead letter'),
         panel('What it is', factList(facts)),
         panel('History: each time that it was given up', table([{ title: 'Given up' }, { title: 'Reason' }, { title: 'Attempts until then', class: 'num' }], history, 'History of attempts')),
-        panel('The event as it was posted', pre(JSON.stringify(letter.event, null, 2), 'The event')),
+        panel('The event as it was posted', letter.event === null ? h('p', { class: 'notice' }, `There is nothing to show: ${letter.why_no_event}.`) : pre(JSON.stringify(letter.event, null, 2), 'The event')),
         panel('What to do', h('p', {}, 'Mend the receiver first, then redrive: ', link(address(['dead'], { webhook: letter.webhook, reason: letter.reason }), 'letters like this one'), '.'))];
 }
 
