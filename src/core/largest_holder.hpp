@@ -9,7 +9,8 @@ namespace beckon::core {
 
 /// Counts how much each of many holds of a bounded memory, and finds the one that holds most: when
 /// the memory is full, something of that one is dropped, so nobody evicts what one with less holds.
-/// Pure; one thread.
+/// A share (OwnerBudget) would refuse the newest, which of such entries is the one to keep. Pure;
+/// one thread.
 template <class Name>
 class LargestHolder {
 public:

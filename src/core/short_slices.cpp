@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,12 +30,6 @@ void run_in_short_slices(std::chrono::nanoseconds slice) noexcept {
     now.size = sizeof now;
     now.runtime_ns = static_cast<std::uint64_t>(slice.count());
     static_cast<void>(::syscall(SYS_sched_setattr, 0, &now, 0));
-}
-
-void run_after_others() noexcept {
-    // In Linux both are of the calling thread; the kernel makes 19 of more.
-    const int has = ::getpriority(PRIO_PROCESS, 0);
-    static_cast<void>(::setpriority(PRIO_PROCESS, 0, has + kAfterOthers));
 }
 
 }  // namespace beckon::core

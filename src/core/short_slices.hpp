@@ -11,10 +11,4 @@ namespace beckon::core {
 /// for. Where the kernel does not know it, nothing changes.
 void run_in_short_slices(std::chrono::nanoseconds slice = std::chrono::microseconds{250}) noexcept;
 
-/// Gives the calling thread a niceness of kAfterOthers more than it has: where processors are
-/// scarce, a thread beside it gets about ten times its time. For work that takes long in one piece,
-/// and for which only those who cause it wait.
-inline constexpr int kAfterOthers = 10;
-void run_after_others() noexcept;
-
 }  // namespace beckon::core

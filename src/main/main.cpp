@@ -1,3 +1,4 @@
+#include "app/command/output.hpp"
 #include "app/command_line.hpp"
 #include "app/config/config_text.hpp"
 #include "app/exit_codes.hpp"
@@ -7,7 +8,7 @@
 #include "tools/commands.hpp"
 
 #include <exception>
-#include <iostream>
+#include <string>
 #include <string_view>
 
 #include <unistd.h>
@@ -52,13 +53,13 @@ int main(int argc, char** argv) {
         tools::add_reference_command(line);
         return line.run(argc, argv);
     } catch (const app::StartupError& error) {
-        std::cerr << "beckon: " << error.what() << "\n";
+        app::print_error(std::string{"beckon: "} + error.what());
         return error.exit_code();
     } catch (const core::SetupError& error) {
-        std::cerr << "beckon: " << error.what() << "\n";
+        app::print_error(std::string{"beckon: "} + error.what());
         return app::kWrongOptions;
     } catch (const std::exception& error) {
-        std::cerr << "beckon: " << error.what() << "\n";
+        app::print_error(std::string{"beckon: "} + error.what());
         return app::kFailed;
     }
 }

@@ -52,14 +52,3 @@ TEST_CASE("a thread that asks for short slices gets them, and keeps its priority
         if (kernel_has_slices()) CHECK(now.runtime_ns == 300'000);
     }}.join();
 }
-
-TEST_CASE("a thread that runs after others has less priority, and no other thread with it",
-          "[core]") {
-    const auto before = attributes().nice;
-    std::thread{[&] {
-        core::run_after_others();
-        CHECK(attributes().nice == std::min(before + core::kAfterOthers, 19));
-        CHECK(attributes().policy == 0);
-    }}.join();
-    CHECK(attributes().nice == before);
-}

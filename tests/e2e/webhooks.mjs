@@ -375,6 +375,33 @@ test('the sender of an event can wait for its first attempts', async () => {
     await receiver.stop();
 });
 
+test('a receiver that wants a handshake gets no event before it has allowed events', async () => {
+    const seen = [];
+    let allowed = null;
+    const server = http.createServer((request, response) => {
+        seen.push({ method: request.method, asked: request.headers['webhook-request-origin'], origin: request.headers.origin });
+        request.resume().on('end', () => response.writeHead(200, allowed ? { 'WebHook-Allowed-Origin': allowed } : {}).end());
+    });
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const webhook = await made({ url: `http://127.0.0.1:${server.address().port}/hook`, types: ['handshake'], request_origin: 'events.example.com' });
+    assert.equal(webhook.request_origin, 'events.example.com');
+    await posted(eventOf('handshake'));
+    await until('an attempt that is refused', async () => {
+        const { json } = await ask('GET', `/webhooks/${webhook.id}/attempts`);
+        return json.attempts.length === 1 && json.attempts[0].outcome === 'refused' && json.attempts[0].why.includes('handshake');
+    });
+    assert.deepEqual(seen, [{ method: 'OPTIONS', asked: 'events.example.com', origin: undefined }]);
+    allowed = 'events.example.com';
+    await until('the event', () => seen.some(({ method }) => method === 'POST'));
+    await posted(eventOf('handshake'));
+    await until('the next event', () => seen.filter(({ method }) => method === 'POST').length === 2);
+    assert.deepEqual(seen.map(({ method }) => method), ['OPTIONS', 'OPTIONS', 'POST', 'POST'], 'it is asked once');
+    assert.deepEqual(seen[2], { method: 'POST', asked: undefined, origin: 'events.example.com' });
+    assert.equal((await ask('DELETE', `/webhooks/${webhook.id}`)).status, 204);
+    server.closeAllConnections();
+    server.close();
+});
+
 test('redirects are not followed, and attempts can be looked at', async () => {
     const receiver = await new Receiver(() => 302).start();
     const webhook = await made({ url: receiver.url, types: ['elsewhere'] });

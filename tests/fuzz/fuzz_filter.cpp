@@ -1,7 +1,9 @@
 // The first line is a filter, the rest an event. Every filter is refused with the place of its
 // fault, or gives the same result for the event each time, within its steps; and the index gives
 // the same result as an evaluation.
+#include "core/json_parts.hpp"
 #include "fuzz/require.hpp"
+#include "retry/filter/json_tree.hpp"
 #include "retry/filter/percolator.hpp"
 #include "retry/filter/query.hpp"
 
@@ -12,12 +14,9 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 using namespace beckon;
 using namespace beckon::retry;
 using beckon::test::require;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -28,12 +27,13 @@ constexpr std::string_view kEvent =
 /// No input is so large: an evaluation that takes more is at fault.
 constexpr std::size_t kStepsMost = std::size_t{1} << 26;
 
-Json event_of(std::string_view text) {
-    auto event = Json::parse(text, nullptr, false);
-    return event.is_object() ? event : Json::parse(kEvent);
+/// The text itself, so that the tree is built of whatever an event may have.
+JsonTree event_of(std::string_view text) {
+    const auto value = core::json_value(text);
+    return JsonTree{value && value->starts_with('{') ? *value : kEvent};
 }
 
-std::optional<bool> evaluate(const Query& query, const Json& event, std::size_t most,
+std::optional<bool> evaluate(const Query& query, const JsonTree& event, std::size_t most,
                              std::size_t& taken) {
     Steps steps{most};
     const auto matched = query.matches(event, core::Timestamp{}, steps);
@@ -42,7 +42,7 @@ std::optional<bool> evaluate(const Query& query, const Json& event, std::size_t 
     return matched;
 }
 
-void check(const Query& query, const Json& event) {
+void check(const Query& query, const JsonTree& event) {
     std::size_t taken = 0;
     const auto matched = evaluate(query, event, kStepsMost, taken);
     require(matched.has_value());

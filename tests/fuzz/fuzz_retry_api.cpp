@@ -69,7 +69,6 @@ struct World {
                 .clock = clock,
                 .keys = keys,
                 .workers = {{&executor, send}},
-                .costly = {executor},
                 .ready = [](bool, const std::string&) {}}),
           api({}, node, clock, keys),
           handler(

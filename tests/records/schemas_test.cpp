@@ -222,6 +222,7 @@ retry::Webhook webhook_of(test::RandomEvents& make) {
     if (make.coin()) webhook.attachments = {{"id", "data.id"}};
     if (make.coin()) webhook.shared_key = retry::SharedKey{"key-1", "a shared secret"};
     if (make.coin()) webhook.description = "for people";
+    if (make.coin()) webhook.request_origin = "events.example.com";
     webhook.secrets = {make.bytes(32)};
     return webhook;
 }

@@ -4,12 +4,9 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 
 namespace beckon::retry {
-
-struct PostedEvents;
 
 /// One request with memory of its own, so that it can go to another thread.
 struct ApiRequest {
@@ -21,8 +18,6 @@ struct ApiRequest {
     std::multimap<std::string, std::string> ce;
     std::string body;
     bool body_too_large = false;
-    /// Of a POST of events whose body was parsed aside; null: parse it here.
-    std::shared_ptr<PostedEvents> posted{};
 };
 
 /// Takes the reply to a request, once.

@@ -5,6 +5,7 @@
 #include "net/http/http_message.hpp"
 #include "retry/api/attempt_pages.hpp"
 #include "retry/api/problem.hpp"
+#include "retry/filter/json_tree.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -46,21 +47,20 @@ core::Result<std::chrono::seconds> parse_wait(std::string_view target, std::chro
 }  // namespace
 
 void EventApi::post(const ApiRequest& request, const Caller& caller, const Reply& reply) {
-    const auto posted =
-        request.posted ? request.posted : std::make_shared<PostedEvents>(parse_posted(request));
-    if (posted->refusal) {
-        return reply(problem_reply(posted->refusal->problem, posted->refusal->detail));
+    auto posted = parse_posted(request);
+    if (posted.refusal) {
+        return reply(problem_reply(posted.refusal->problem, posted.refusal->detail));
     }
     const auto wait = parse_wait(request.target, options_.wait_max);
     if (!wait) return reply(problem_reply(Problem::invalid, wait.error().message));
     const bool waits = *wait > wait->zero();
-    if (posted->is_batch && waits) {
+    if (posted.is_batch && waits) {
         return reply(problem_reply(Problem::invalid, "wait goes with one event, not with a batch"));
     }
-    if (posted->is_batch) return post_batch(posted, caller, reply);
-    const auto event = admit(caller, std::move(posted->events.front()));
+    if (posted.is_batch) return post_batch(std::move(posted.events), caller, reply);
+    const auto event = admit(caller, std::move(posted.events.front()));
     if (!event) return reply(problem_reply(event.error().problem, event.error().detail));
-    if (waits) return post_and_wait(*event, *posted->json, caller, *wait, reply);
+    if (waits) return post_and_wait(*event, caller, *wait, reply);
     const auto page = core::json_text(name_of(*event));
     node_.post_event(*event, caller.owner, [reply, page](const core::Result<void>& written) {
         reply(written ? json_reply(202, page) : failure_reply(written.error()));
@@ -109,13 +109,13 @@ tl::expected<Event, Refusal> EventApi::admit(const Caller& caller, core::Result<
 
 /// A batch, and the answer to it while the log has not confirmed all of it.
 struct EventApi::Batch {
-    std::shared_ptr<PostedEvents> posted;
+    std::vector<core::Result<Event>> events;
     Caller caller;
     Reply reply;
-    std::size_t next = 0;              ///< of its events
-    std::vector<std::string> answers;  ///< JSON, of each event
-    std::size_t open = 0;              ///< answers that are missing
-    bool complete = true;              ///< the log has every event so far
+    std::vector<std::string> answers;   ///< JSON, of each event
+    std::size_t open = answers.size();  ///< answers that are missing
+    std::size_t next = 0;               ///< of its events
+    bool complete = true;               ///< the log has every event so far
 
     void refuse(std::size_t at, const net::HttpReply& problem) {
         complete = false;
@@ -140,16 +140,14 @@ struct EventApi::Batch {
 };
 
 /// Each event is posted and answered for itself: 202 if the log has them all, otherwise 207.
-void EventApi::post_batch(const std::shared_ptr<PostedEvents>& posted, const Caller& caller,
+void EventApi::post_batch(std::vector<core::Result<Event>> events, const Caller& caller,
                           const Reply& reply) {
-    if (posted->events.empty()) return reply(json_reply(202, R"({"events":[]})"));
-    const auto batch = std::make_shared<Batch>();
-    batch->posted = posted;
-    batch->caller = caller;
-    batch->reply = reply;
-    batch->answers.assign(posted->events.size(), "{}");
-    batch->open = posted->events.size();
-    post_part(batch);
+    if (events.empty()) return reply(json_reply(202, R"({"events":[]})"));
+    std::vector<std::string> answers(events.size(), "{}");
+    post_part(std::make_shared<Batch>(Batch{.events = std::move(events),
+                                            .caller = caller,
+                                            .reply = reply,
+                                            .answers = std::move(answers)}));
 }
 
 /// The thread has its other turns between the parts.
@@ -162,7 +160,7 @@ void EventApi::post_part(const std::shared_ptr<Batch>& batch) {
 
 void EventApi::post_next(const std::shared_ptr<Batch>& batch) {
     const auto at = batch->next++;
-    const auto event = admit(batch->caller, std::move(batch->posted->events[at]));
+    const auto event = admit(batch->caller, std::move(batch->events[at]));
     if (!event) {
         auto detail = event.error().detail;
         if (detail.starts_with('$')) detail.insert(1, "[" + std::to_string(at) + "]");
@@ -175,27 +173,23 @@ void EventApi::post_next(const std::shared_ptr<Batch>& batch) {
 }
 
 /// The deliveries of an event to the caller's own webhooks: a caller sees no others. Empty while
-/// the webhooks are not known. Some of the costly filters are left out, so that no other request
-/// waits for them.
-std::set<std::string> EventApi::deliveries_of(const Event& event, Json& json,
-                                              const Caller& caller) {
+/// the webhooks are not known. Costly filters may be left out, so that no other request waits for
+/// them.
+std::set<std::string> EventApi::deliveries_of(const Event& event, const Caller& caller) {
     std::set<std::string> ids;
     if (!node_.knows_webhooks()) return ids;
     if (!event.owner.empty() && event.owner != caller.owner) return ids;
     const auto now = node_.now();  // of `now` in filters, about as the fan-out will have it
-    const auto most = std::min(steps_to_wait_.of(caller.owner, now).left(), Steps::kMaxOfFilter);
-    Steps steps{most};
-    if (!event.owner.empty()) json[kOwnerAttribute] = event.owner;
-    const auto match = node_.webhooks().match(json, caller.owner, now, steps);
-    steps_to_wait_.spend(caller.owner, now, most - steps.left());
+    Steps steps{Steps::kMaxOfFilter};
+    const auto match = node_.webhooks().match(JsonTree{event.json}, caller.owner, now, steps);
     for (const auto& id : match.ids) ids.insert(delivery_id(scope_of(event), event.id, id));
     return ids;
 }
 
-void EventApi::post_and_wait(const Event& event, Json& json, const Caller& caller,
-                             std::chrono::seconds wait, const Reply& reply) {
+void EventApi::post_and_wait(const Event& event, const Caller& caller, std::chrono::seconds wait,
+                             const Reply& reply) {
     auto& first = node_.first_attempts();
-    auto deliveries = deliveries_of(event, json, caller);
+    auto deliveries = deliveries_of(event, caller);
     if (!first.has_capacity(caller.owner, deliveries.size())) {
         return reply(problem_reply(Problem::too_many_requests,
                                    "too many requests of this owner wait for first attempts; post "

@@ -8,7 +8,6 @@
 #include "retry/api/posted_events.hpp"
 #include "retry/api/problem.hpp"
 #include "retry/event/event.hpp"
-#include "retry/event/step_quota.hpp"
 #include "retry/node/retry_node.hpp"
 
 #include <chrono>
@@ -17,8 +16,7 @@
 #include <memory>
 #include <set>
 #include <string>
-
-#include <nlohmann/json_fwd.hpp>
+#include <vector>
 
 namespace beckon::retry {
 
@@ -43,22 +41,19 @@ private:
 
     bool take_quota(const std::string& owner);
     tl::expected<Event, Refusal> admit(const Caller& caller, core::Result<Event> event);
-    void post_batch(const std::shared_ptr<PostedEvents>& posted, const Caller& caller,
+    void post_batch(std::vector<core::Result<Event>> events, const Caller& caller,
                     const Reply& reply);
     void post_part(const std::shared_ptr<Batch>& batch);
     void post_next(const std::shared_ptr<Batch>& batch);
-    std::set<std::string> deliveries_of(const Event& event, nlohmann::json& json,
-                                        const Caller& caller);
-    void post_and_wait(const Event& event, nlohmann::json& json, const Caller& caller,
-                       std::chrono::seconds wait, const Reply& reply);
+    std::set<std::string> deliveries_of(const Event& event, const Caller& caller);
+    void post_and_wait(const Event& event, const Caller& caller, std::chrono::seconds wait,
+                       const Reply& reply);
 
     const Options options_;
     RetryNode& node_;
     const core::Clock& clock_;
     std::chrono::seconds second_{};              ///< the one of `posted_`
     std::map<std::string, std::size_t> posted_;  ///< events in this second, by owner
-    /// Of the filters that choose the first attempts for which a request waits.
-    StepQuota steps_to_wait_{1};
     core::Lifetime lifetime_;
 };
 

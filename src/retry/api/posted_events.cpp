@@ -1,19 +1,15 @@
 #include "retry/api/posted_events.hpp"
 
 #include "core/json_parts.hpp"
-#include "core/json_text.hpp"
 #include "core/media_type.hpp"
 #include "core/percent.hpp"
 #include "net/http/http_message.hpp"
 #include "retry/api/route.hpp"
-#include "retry/event/event_parser.hpp"
 
 #include <cstdint>
 #include <map>
 #include <string_view>
 #include <utility>
-
-#include <nlohmann/json.hpp>
 
 namespace beckon::retry {
 
@@ -22,8 +18,6 @@ using core::Fault;
 namespace {
 
 constexpr std::size_t kNameShown = 64;  ///< bytes of names from requests
-/// Memory of JSON for each byte of its text, at most.
-constexpr std::size_t kParsedFactor = 24;
 
 /// The form of events in the body of a POST.
 enum class PostMode : std::uint8_t { structured, batch, binary, unknown };
@@ -80,19 +74,11 @@ PostedEvents posted_batch(std::string_view body) {
     if (!elements) return refused(Problem::invalid, elements.error().message);
     PostedEvents posted{.is_batch = true};
     posted.events.reserve(elements->size());
-    for (const auto& one : *elements) posted.events.push_back(parse_structured(one));
+    for (const auto& one : *elements) posted.events.push_back(parse_element(one));
     return posted;
 }
 
 }  // namespace
-
-std::size_t PostedEvents::memory_bytes() const {
-    std::size_t bytes = 0;
-    for (const auto& one : events) {
-        bytes += sizeof(one) + (one ? one->json.size() : one.error().message.size());
-    }
-    return json ? bytes * (1 + kParsedFactor) : bytes;
-}
 
 PostedEvents parse_posted(const ApiRequest& request) {
     const auto type = core::parse_media_type(request.content_type);
@@ -110,17 +96,7 @@ PostedEvents parse_posted(const ApiRequest& request) {
     PostedEvents posted;
     posted.events.push_back(mode == PostMode::structured ? parse_structured(request.body)
                                                          : parse_binary_event(request));
-    const auto& event = posted.events.front();
-    if (event && !net::split_target(request.target).query.empty()) {
-        posted.json = std::make_shared<nlohmann::json>(core::must_parse_json(event->json));
-    }
     return posted;
-}
-
-bool takes_long_to_parse(const ApiRequest& request) {
-    return request.method == net::Method::post &&
-           request.body.size() > EventParser::kParsedHereMax && !request.body_too_large &&
-           parse_path(request.target).route == Route::events;
 }
 
 }  // namespace beckon::retry

@@ -1,5 +1,6 @@
 #include "retry/api/webhook_body.hpp"
 
+#include "core/ascii.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "core/terminal_text.hpp"
@@ -244,6 +245,19 @@ Checked take_timeout(const Json& value, Webhook& webhook, const AddressGuard&) {
     return {};
 }
 
+/// A name as in the domain name system, which stands in headers.
+Checked take_request_origin(const Json& value, Webhook& webhook, const AddressGuard&) {
+    std::string origin;
+    if (auto taken = take_text(value, "$.request_origin", kOriginBytesMax, origin); !taken) {
+        return taken;
+    }
+    if (origin.empty() || !core::is_alphanumeric(origin, "-.")) {
+        return invalid("$.request_origin must be a name such as events.example.com");
+    }
+    webhook.request_origin = std::move(origin);
+    return {};
+}
+
 Checked take_description(const Json& value, Webhook& webhook, const AddressGuard&) {
     return take_text(value, "$.description", kDescriptionBytesMax, webhook.description);
 }
@@ -281,7 +295,7 @@ struct Field {
     void (*reset)(Webhook&);  ///< to the default; nullptr: there is none
 };
 
-constexpr std::array<Field, 16> kFields{{
+constexpr std::array<Field, 17> kFields{{
     {"headers", take_headers, [](Webhook& w) { w.headers.clear(); }},
     {"url", take_url, nullptr},
     {"types", take_types, [](Webhook& w) { w.types.clear(); }},
@@ -295,6 +309,7 @@ constexpr std::array<Field, 16> kFields{{
     {"ordered", take_ordered, [](Webhook& w) { w.ordered = false; }},
     {"at_a_time", take_at_a_time, [](Webhook& w) { w.at_a_time = kAtATimeMax; }},
     {"timeout_s", take_timeout, [](Webhook& w) { w.timeout = Webhook{}.timeout; }},
+    {"request_origin", take_request_origin, [](Webhook& w) { w.request_origin.clear(); }},
     {"description", take_description, [](Webhook& w) { w.description.clear(); }},
     {"secret", take_secret, nullptr},
     {"shared_key", take_shared_key, [](Webhook& w) { w.shared_key.reset(); }},
@@ -326,6 +341,9 @@ Checked check_together(const Webhook& webhook) {
         return invalid(
             "$.shared_key makes the header Authorization: it goes neither with one of $.headers "
             "nor with a user name in $.url");
+    }
+    if (!webhook.request_origin.empty() && has_own_header(webhook.headers, "Origin")) {
+        return invalid("$.request_origin makes the header Origin, which $.headers has too");
     }
     if (webhook.mode == ContentMode::structured) return {};
     if (webhook.encoding == Encoding::multipart) {
@@ -371,6 +389,7 @@ std::string webhook_page(const WebhookDirectory::Entry& entry) {
               {"ordered", webhook.ordered},
               {"at_a_time", webhook.at_a_time},
               {"timeout_s", webhook.timeout.count()},
+              {"request_origin", nullptr},
               {"description", webhook.description},
               {"created", core::time_text(webhook.created)},
               {"secrets", webhook.secrets.size()},
@@ -381,6 +400,7 @@ std::string webhook_page(const WebhookDirectory::Entry& entry) {
               {"filter_too_costly", nullptr},
               {"memory_bytes", entry.memory_bytes}};
     for (const auto& [name, value] : webhook.headers) page["headers"].push_back(name);
+    if (!webhook.request_origin.empty()) page["request_origin"] = webhook.request_origin;
     if (webhook.shared_key) page["shared_key"] = {{"id", webhook.shared_key->id}};
     if (entry.state.failing_since)
         page["failing_since"] = core::time_text(*entry.state.failing_since);

@@ -1,18 +1,16 @@
 #include "retry/attachment/attachments.hpp"
 
 #include "core/json_parts.hpp"
-#include "core/json_text.hpp"
-#include "retry/attachment/exact_numbers.hpp"
 #include "retry/attachment/expression.hpp"
+#include "retry/filter/json_tree.hpp"
 
 #include <algorithm>
-
-#include <nlohmann/json.hpp>
+#include <exception>
+#include <optional>
 
 namespace beckon::retry {
 
 using core::Fault;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -33,34 +31,37 @@ struct Capacity {
     std::size_t bytes_left = kAttachmentsBytesMax;
 };
 
-/// The event as expressions read it.
-struct Document {
-    ExactNumbers numbers;
-    Json json;
-};
+/// The event as expressions read it; nullopt: it is none.
+std::optional<JsonTree> document_of(const std::string& event) {
+    try {
+        return JsonTree{event};
+    } catch (const std::exception&) {
+        return std::nullopt;
+    }
+}
 
 /// The text that an expression selects.
-core::Result<std::string> attachment(const Document& event, const std::string& text,
+core::Result<std::string> attachment(const JsonTree& event, const std::string& text,
                                      Capacity& capacity) {
     const auto expression = Expression::compile(text);
     if (!expression) return core::fail(expression.error());
-    const auto selected = expression->select(event.json, capacity.work);
-    if (!selected) return core::fail(selected.error());
-    auto value = event.numbers.shown(core::json_text(*selected));
+    auto selected = expression->select(event, capacity.work);
+    if (!selected) return selected;
+    const auto& value = *selected;
     if (value.size() > capacity.bytes_left) {
         return core::fail(Fault::too_large, "the attachments of an event may have 131072 bytes");
     }
     capacity.bytes_left -= value.size();
-    return value;
+    return selected;
 }
 
 /// The event's text with the attachments, in place of a member of that name.
-std::string with_member(std::string_view event, std::string_view attachments) {
-    const auto members = core::json_members(event);
+std::string with_member(const JsonTree& event, std::string_view attachments) {
     std::string out = "{";
-    for (const auto& [name, value] : *members) {
-        if (name != kAttachmentsMember) core::append_json_member(out, name, value);
-    }
+    event.root().any_member([&](std::string_view name, const JsonTree::Value& value) {
+        if (name != kAttachmentsMember) core::append_json_member(out, name, value.json());
+        return false;
+    });
     core::append_json_member(out, kAttachmentsMember, attachments);
     return out.append(1, '}');
 }
@@ -82,21 +83,18 @@ core::Result<void> check_attachment(std::string_view name, std::string_view expr
 std::string with_attachments(const std::string& event,
                              const std::map<std::string, std::string>& wanted) {
     if (wanted.empty()) return event;
-    const auto text = core::json_value(event);
-    if (!text) return event;
-    Document document;
-    document.json = core::must_parse_json(document.numbers.hidden(*text));
-    if (!document.json.is_object()) return event;
+    const auto document = document_of(event);
+    if (!document || !document->root().is_object()) return event;
     Capacity capacity;
     std::string all = "{";
     std::string errors = "{";
     for (const auto& [name, expression] : wanted) {
-        const auto one = attachment(document, expression, capacity);
+        const auto one = attachment(*document, expression, capacity);
         core::append_json_member(one ? all : errors, name,
                                  one ? *one : core::json_string(one.error().message));
     }
     if (errors != "{") core::append_json_member(all, kErrorsMember, errors.append(1, '}'));
-    return with_member(*text, all.append(1, '}'));
+    return with_member(*document, all.append(1, '}'));
 }
 
 }  // namespace beckon::retry

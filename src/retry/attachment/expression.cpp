@@ -7,16 +7,22 @@
 namespace beckon::retry {
 
 using core::Fault;
-using Json = nlohmann::json;
 
 namespace {
 
 node::NodePtr parse_pointer(std::string_view text) {
     auto pointer = std::make_shared<node::Pointer>();
-    try {
-        pointer->pointer = Json::json_pointer{std::string{text}};
-    } catch (const Json::exception&) {
-        throw BrokenExpression{0, "in a JSON Pointer only ~0 and ~1 may follow a ~"};
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '/') {
+            pointer->names.emplace_back();
+            continue;
+        }
+        const bool escaped = text[i] == '~';
+        if (escaped && (++i == text.size() || (text[i] != '0' && text[i] != '1'))) {
+            throw BrokenExpression{0, "in a JSON Pointer only ~0 and ~1 may follow a ~"};
+        }
+        const char meant = text[i] == '0' ? '~' : '/';
+        pointer->names.back().push_back(escaped ? meant : text[i]);
     }
     return pointer;
 }
@@ -35,9 +41,11 @@ core::Result<Expression> Expression::compile(std::string_view text) {
     }
 }
 
-core::Result<Json> Expression::select(const Json& document, Work& work) const {
+core::Result<std::string> Expression::select(const JsonTree& document, Work& work) const {
     try {
-        return root_->pick(document, work).take(work);
+        std::string out;
+        root_->pick(Picked{document.root()}, work).append_to(out, work);
+        return out;
     } catch (const TooMuchWork&) {
         return core::fail(Fault::too_large, "selects too much");
     }

@@ -1,18 +1,18 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "retry/filter/json_tree.hpp"
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
-
-#include <nlohmann/json_fwd.hpp>
 
 namespace beckon::retry {
 
-/// The budget of evaluations: each value that is visited or copied costs kValue, which takes as
-/// long as so many bytes at the least, and each byte of text that is copied one. Some milliseconds
-/// in all. Several expressions may share one.
+/// The budget of evaluations: each value that is visited costs kValue, which takes as long as so
+/// many bytes at the least; each byte that is copied costs one, and so does each element that is
+/// passed over. Some milliseconds in all. Several expressions may share one.
 struct Work {
     static constexpr std::size_t kValue = 16;
     static constexpr std::size_t kMax = 1 << 20;
@@ -29,9 +29,9 @@ public:
     /// Errors: invalid; the message says at which byte, and what is allowed there.
     static core::Result<Expression> compile(std::string_view text);
 
-    /// The selected part, null if the document has none. Errors: too_large (too little work is
-    /// left).
-    core::Result<nlohmann::json> select(const nlohmann::json& document, Work& work) const;
+    /// The selected part as JSON, null if the document has none; values of the document as they
+    /// stand there. Errors: too_large (too little work is left).
+    core::Result<std::string> select(const JsonTree& document, Work& work) const;
 
     struct Node;
 

@@ -1,33 +1,23 @@
 #include "retry/attachment/nodes.hpp"
 
+#include "core/decimal.hpp"
+#include "core/json_parts.hpp"
+
 #include <algorithm>
 
 namespace beckon::retry {
 
-using Json = nlohmann::json;
-
 namespace {
 
-const Json kNull;
+using Value = JsonTree::Value;
 
 void spend(Work& work, std::size_t amount) {
     if (amount > work.left) throw TooMuchWork{};
     work.left -= amount;
 }
 
-/// Copying a value costs kValue for each value in it, and its bytes of text.
-void spend_for_copy(Work& work, const Json& value) {
-    spend(work, Work::kValue);
-    if (value.is_string()) return spend(work, value.get_ref<const std::string&>().size());
-    if (!value.is_structured()) return;
-    for (auto at = value.begin(); at != value.end(); ++at) {
-        if (value.is_object()) spend(work, at.key().size());
-        spend_for_copy(work, *at);
-    }
-}
-
-std::int64_t size_of(const Json& list) { return static_cast<std::int64_t>(list.size()); }
-const Json& element(const Json& list, std::int64_t index) {
+std::int64_t size_of(const Picked::List& list) { return static_cast<std::int64_t>(list.size()); }
+const Picked& element(const Picked::List& list, std::int64_t index) {
     return list[static_cast<std::size_t>(index)];
 }
 
@@ -38,112 +28,202 @@ std::int64_t bound_of(std::int64_t given, std::int64_t size, std::int64_t least,
     return std::clamp(place, least, most);
 }
 
+/// The members, by name; of those with one name the last.
+Picked::Object in_order(Picked::Object members) {
+    std::stable_sort(members.begin(), members.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    Picked::Object last;
+    for (auto& one : members) {
+        if (!last.empty() && last.back().first == one.first) last.pop_back();
+        last.push_back(std::move(one));
+    }
+    return last;
+}
+
 }  // namespace
 
-Json Picked::take(Work& work) && {
-    if (made_) return std::move(*made_);
-    spend_for_copy(work, *there_);
-    return *there_;
+bool Picked::is_null() const {
+    const auto* there = std::get_if<Value>(&is_);
+    return there ? there->is_null() : std::holds_alternative<std::monostate>(is_);
+}
+
+Picked Picked::member(std::string_view name, Work& work) const {
+    Picked found;
+    if (const auto* there = std::get_if<Value>(&is_); there && there->is_object()) {
+        spend(work, there->size());
+        there->any_member([&](std::string_view one, const Value& value) {
+            if (one == name) found = Picked{value};
+            return false;
+        });
+    } else if (const auto* made = std::get_if<std::shared_ptr<const Object>>(&is_)) {
+        spend(work, (*made)->size());
+        for (const auto& [one, value] : **made) {
+            if (one == name) found = value;
+        }
+    }
+    return found;
+}
+
+std::shared_ptr<const Picked::List> Picked::elements(Work& work) const {
+    if (const auto* made = std::get_if<std::shared_ptr<const List>>(&is_)) return *made;
+    const auto* there = std::get_if<Value>(&is_);
+    if (!there || !there->is_list()) return nullptr;
+    spend(work, there->size());
+    List list;
+    list.reserve(there->size());
+    there->any_element([&](const Value& one) {
+        list.emplace_back(one);
+        return false;
+    });
+    return std::make_shared<const List>(std::move(list));
+}
+
+std::shared_ptr<const Picked::List> Picked::values(Work& work) const {
+    Object members;
+    if (const auto* there = std::get_if<Value>(&is_); there && there->is_object()) {
+        spend(work, Work::kValue * there->size());
+        there->any_member([&](std::string_view name, const Value& value) {
+            members.emplace_back(name, Picked{value});
+            return false;
+        });
+    } else if (const auto* made = std::get_if<std::shared_ptr<const Object>>(&is_)) {
+        spend(work, Work::kValue * (*made)->size());
+        members = **made;
+    } else {
+        return nullptr;
+    }
+    List list;
+    for (auto& [name, value] : in_order(std::move(members))) list.push_back(std::move(value));
+    return std::make_shared<const List>(std::move(list));
+}
+
+void Picked::append_to(std::string& out, Work& work) const {
+    spend(work, Work::kValue);
+    if (const auto* there = std::get_if<Value>(&is_)) {
+        spend(work, there->json().size());
+        out.append(there->json());
+    } else if (const auto* list = std::get_if<std::shared_ptr<const List>>(&is_)) {
+        out.push_back('[');
+        for (const auto& one : **list) {
+            if (&one != &(*list)->front()) out.push_back(',');
+            one.append_to(out, work);
+        }
+        out.push_back(']');
+    } else if (const auto* object = std::get_if<std::shared_ptr<const Object>>(&is_)) {
+        out.push_back('{');
+        for (const auto& [name, value] : **object) {
+            spend(work, name.size());
+            if (&name != &(*object)->front().first) out.push_back(',');
+            out.append(core::json_string(name)).push_back(':');
+            value.append_to(out, work);
+        }
+        out.push_back('}');
+    } else {
+        out.append("null");
+    }
 }
 
 namespace node {
 
-Picked Current::pick(const Json& at, Work& work) const {
+Picked Current::pick(const Picked& at, Work& work) const {
     spend(work, Work::kValue);
-    return Picked{at};
+    return at;
 }
 
-Picked Field::pick(const Json& at, Work& work) const {
+Picked Field::pick(const Picked& at, Work& work) const {
     spend(work, Work::kValue);
-    if (!at.is_object()) return Picked{kNull};
-    const auto found = at.find(name);
-    return Picked{found == at.end() ? kNull : *found};
+    return at.member(name, work);
 }
 
-Picked Index::pick(const Json& at, Work& work) const {
+Picked Index::pick(const Picked& at, Work& work) const {
     spend(work, Work::kValue);
-    if (!at.is_array()) return Picked{kNull};
-    const auto place = index < 0 ? index + size_of(at) : index;
-    return Picked{place < 0 || place >= size_of(at) ? kNull : element(at, place)};
+    const auto list = at.elements(work);
+    if (!list) return {};
+    const auto place = index < 0 ? index + size_of(*list) : index;
+    return place < 0 || place >= size_of(*list) ? Picked{} : element(*list, place);
 }
 
-Picked Slice::pick(const Json& at, Work& work) const {
+Picked Slice::pick(const Picked& at, Work& work) const {
     spend(work, Work::kValue);
-    if (!at.is_array()) return Picked{kNull};
-    const auto size = size_of(at);
+    const auto list = at.elements(work);
+    if (!list) return {};
+    const auto size = size_of(*list);
     const bool forward = step > 0;
     const auto least = forward ? 0 : -1;
     const auto most = forward ? size : size - 1;
     const auto first = start ? bound_of(*start, size, least, most) : (forward ? 0 : size - 1);
     const auto last = stop ? bound_of(*stop, size, least, most) : (forward ? size : -1);
-    Json out = Json::array();
+    Picked::List out;
     for (auto i = first; forward ? i < last : i > last; i += step) {
-        out.push_back(Picked{element(at, i)}.take(work));
+        spend(work, Work::kValue);
+        out.push_back(element(*list, i));
     }
     return Picked{std::move(out)};
 }
 
-Picked Chain::pick(const Json& at, Work& work) const {
-    const auto from = left->pick(at, work);
-    auto picked = right->pick(from.value(), work);
-    if (!from.is_made() || picked.is_made()) return picked;
-    return Picked{std::move(picked).take(work)};  // `from` ends here
+Picked Chain::pick(const Picked& at, Work& work) const {
+    return right->pick(left->pick(at, work), work);
 }
 
-Picked Flatten::pick(const Json& at, Work& work) const {
+Picked Flatten::pick(const Picked& at, Work& work) const {
     spend(work, Work::kValue);
-    const auto from = left->pick(at, work);
-    if (!from.value().is_array()) return Picked{kNull};
-    Json out = Json::array();
-    for (const auto& one : from.value()) {
-        if (!one.is_array()) {
-            out.push_back(Picked{one}.take(work));
-            continue;
+    const auto list = left->pick(at, work).elements(work);
+    if (!list) return {};
+    Picked::List out;
+    for (const auto& one : *list) {
+        const auto inner = one.elements(work);
+        spend(work, Work::kValue * (inner ? inner->size() : 1));
+        if (inner) {
+            out.insert(out.end(), inner->begin(), inner->end());
+        } else {
+            out.push_back(one);
         }
-        for (const auto& inner : one) out.push_back(Picked{inner}.take(work));
     }
     return Picked{std::move(out)};
 }
 
-Picked Projection::pick(const Json& at, Work& work) const {
+Picked Projection::pick(const Picked& at, Work& work) const {
     spend(work, Work::kValue);
     const auto from = left->pick(at, work);
-    const auto& list = from.value();
-    if (over == Over::list ? !list.is_array() : !list.is_object()) return Picked{kNull};
-    Json out = Json::array();
-    for (const auto& one : list) {
+    const auto list = over == Over::list ? from.elements(work) : from.values(work);
+    if (!list) return {};
+    Picked::List out;
+    for (const auto& one : *list) {
         auto picked = right->pick(one, work);
-        if (!picked.value().is_null()) out.push_back(std::move(picked).take(work));
+        if (!picked.is_null()) out.push_back(std::move(picked));
     }
     return Picked{std::move(out)};
 }
 
-Picked MultiSelectList::pick(const Json& at, Work& work) const {
+Picked MultiSelectList::pick(const Picked& at, Work& work) const {
     spend(work, Work::kValue);
-    if (at.is_null()) return Picked{kNull};
-    Json out = Json::array();
-    for (const auto& part : parts) out.push_back(part->pick(at, work).take(work));
+    if (at.is_null()) return {};
+    Picked::List out;
+    for (const auto& part : parts) out.push_back(part->pick(at, work));
     return Picked{std::move(out)};
 }
 
-Picked MultiSelectHash::pick(const Json& at, Work& work) const {
+Picked MultiSelectHash::pick(const Picked& at, Work& work) const {
     spend(work, Work::kValue);
-    if (at.is_null()) return Picked{kNull};
-    Json out = Json::object();
-    for (const auto& [name, part] : parts) {
-        spend(work, name.size());
-        out[name] = part->pick(at, work).take(work);
-    }
-    return Picked{std::move(out)};
+    if (at.is_null()) return {};
+    Picked::Object out;
+    for (const auto& [name, part] : parts) out.emplace_back(name, part->pick(at, work));
+    return Picked{in_order(std::move(out))};
 }
 
-Picked Pointer::pick(const Json& at, Work& work) const {
-    spend(work, Work::kValue);
-    try {
-        return Picked{at.contains(pointer) ? at.at(pointer) : kNull};
-    } catch (const Json::exception&) {  // an index that no list can have
-        return Picked{kNull};
+Picked Pointer::pick(const Picked& at, Work& work) const {
+    auto here = at;
+    for (const auto& name : names) {
+        spend(work, Work::kValue);
+        if (const auto list = here.elements(work)) {
+            const bool plain = name == "0" || !name.starts_with('0');
+            const auto index = plain ? core::parse_decimal<std::size_t>(name) : std::nullopt;
+            here = index && *index < list->size() ? (*list)[*index] : Picked{};
+        } else {
+            here = here.member(name, work);
+        }
     }
+    return here;
 }
 
 }  // namespace node

@@ -25,6 +25,7 @@ Verdict verdict_of(const HttpAnswer& answer) {
         case HttpAnswer::End::unreachable: return {Outcome::unreachable, {}};
         case HttpAnswer::End::forbidden: return {Outcome::forbidden, {}};
         case HttpAnswer::End::too_large: return {Outcome::too_large, {}};
+        case HttpAnswer::End::not_allowed: return {Outcome::refused, {}};
         case HttpAnswer::End::unsendable: return {Outcome::undeliverable, {}};
     }
     return {Outcome::refused, {}};

@@ -12,7 +12,7 @@
 
 namespace beckon::retry {
 
-enum class Method : std::uint8_t { post, put };
+enum class Method : std::uint8_t { post, put, options };
 
 /// One request. There are no redirects and no other schemes than http and https. Neither URL,
 /// target nor a header has a control character: such a request is not sent.
@@ -39,6 +39,7 @@ struct HttpAnswer {
         unreachable,  ///< no address, no connection, reset, TLS failed; `why` names which
         forbidden,    ///< the guard allows none of the addresses
         too_large,    ///< the answer was cut off
+        not_allowed,  ///< the receiver's answer to the handshake allows no events
         /// No request could be made: a control character, a header without a name, or an
         /// exception; `why` says which.
         unsendable,
@@ -46,9 +47,10 @@ struct HttpAnswer {
     End end = End::unreachable;
     int status = 0;
     std::optional<std::chrono::seconds> retry_after{};
-    std::string why{};       ///< for people; neither URL nor body
-    std::string location{};  ///< of a redirect: its target, as the receiver wrote it
-    std::string body{};      ///< its first bytes, for the attempt log
+    std::string why{};             ///< for people; neither URL nor body
+    std::string location{};        ///< of a redirect: its target, as the receiver wrote it
+    std::string allowed_origin{};  ///< its header WebHook-Allowed-Origin
+    std::string body{};            ///< its first bytes, for the attempt log
     core::Duration took{};
     /// The processor time that the sender's thread has used for it, beside that within send().
     core::Duration processor{};

@@ -191,6 +191,7 @@ void set_request(Transfer& transfer, core::MonoTime now) {
     set(easy, CURLOPT_FOLLOWLOCATION, 0L);
     set(easy, CURLOPT_POST, 1L);
     if (request.method == Method::put) set(easy, CURLOPT_CUSTOMREQUEST, "PUT");
+    if (request.method == Method::options) set(easy, CURLOPT_CUSTOMREQUEST, "OPTIONS");
     set(easy, CURLOPT_POSTFIELDS, request.body.data());
     set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
     set(easy, CURLOPT_HTTPHEADER, headers);
@@ -306,6 +307,10 @@ HttpAnswer take_answer(Transfer& transfer, CURLcode code, const core::Clock& clo
     curl_header* header = nullptr;
     if (curl_easy_header(easy, "Location", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
         answer.location = header->value;
+    }
+    if (curl_easy_header(easy, "WebHook-Allowed-Origin", 0, CURLH_HEADER, -1, &header) ==
+        CURLHE_OK) {
+        answer.allowed_origin = header->value;
     }
     if (curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
         answer.retry_after = parse_retry_after(header->value, clock.wall());

@@ -40,6 +40,7 @@ core::Error error_of(const HttpAnswer& answer) {
         case HttpAnswer::End::timed_out: return {Fault::timed_out, who + "did not answer"};
         case HttpAnswer::End::unreachable:
         case HttpAnswer::End::forbidden:
+        case HttpAnswer::End::not_allowed:
         case HttpAnswer::End::too_large: return {Fault::unavailable, who + answer.why};
         case HttpAnswer::End::unsendable: return {Fault::unauthorized, answer.why};
         case HttpAnswer::End::answered: break;

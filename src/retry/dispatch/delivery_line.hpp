@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "retry/schedule/owner_shares.hpp"
+#include "retry/schedule/owner_budget.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,23 +14,22 @@
 namespace beckon::retry {
 
 /// The places in the lines of all ordered webhooks, of which an owner may hold a share of what is
-/// free (FairShare). One thread.
+/// free (OwnerBudget). One thread.
 class LinePlaces {
 public:
     static constexpr std::size_t kPlacesMax = 200'000;  ///< some 200 bytes each
-    static constexpr std::size_t kFraction = 2;         ///< of what is free, for an owner
 
-    explicit LinePlaces(std::size_t capacity = kPlacesMax) : places_(capacity) {}
+    explicit LinePlaces(std::size_t capacity = kPlacesMax) : places_{{{{capacity, 2}}}} {}
 
-    bool has_capacity(std::string_view owner) const {
-        return places_.held_by(owner) < places_.share(kFraction);
+    bool has_capacity(std::string_view owner) const { return places_.has_share(owner, 0); }
+    void take(const std::string& owner) { places_.hold(owner, 0, 1); }
+    void give_back(const std::string& owner, std::size_t count) {
+        places_.give_back(owner, 0, count);
     }
-    void take(const std::string& owner) { places_.take(owner, 1); }
-    void give_back(std::string_view owner, std::size_t count) { places_.give_back(owner, count); }
-    std::size_t taken() const { return places_.used(); }
+    std::size_t taken() const { return places_.used(0); }
 
 private:
-    OwnerShares places_;
+    OwnerBudget<NoWork, 1> places_;
 };
 
 /// The deliveries of an ordered webhook, in their order, each found by its id. One thread.

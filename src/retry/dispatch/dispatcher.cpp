@@ -1,5 +1,6 @@
 #include "retry/dispatch/dispatcher.hpp"
 
+#include "core/contain.hpp"
 #include "core/logger.hpp"
 #include "retry/webhook/request_builder.hpp"
 
@@ -309,11 +310,38 @@ void Dispatcher::start(Job started, const WebhookDirectory::Entry& entry, const 
     engine_.begin<HttpAnswer>(
         {job, &job->due},
         [&](const auto& done) {
-            context_.send(build_request(entry.webhook, job->due.delivery, at, event), done);
+            send(build_request(entry.webhook, job->due.delivery, at, event), entry.webhook, done);
         },
         [this, job, at](const HttpAnswer& answer, bool ours) { ended(*job, at, answer, ours); },
         {.end = HttpAnswer::End::unsendable, .why = "making its request threw"});
     scheduler_.charge(job->attempt, context_.clock.mono() - began);
+}
+
+/// Behind a handshake if the webhook wants one and its receiver was not asked yet: both together
+/// take no longer than the webhook's time-out.
+void Dispatcher::send(HttpRequest request, const Webhook& webhook,
+                      std::function<void(HttpAnswer)> done) {
+    auto asked = std::pair{webhook.url, webhook.request_origin};
+    if (webhook.request_origin.empty() || receiver(webhook.id).allowed == asked) {
+        return context_.send(std::move(request), std::move(done));
+    }
+    context_.send(build_handshake(webhook), lifetime_.guard([this, webhook, asked, request,
+                                                             done](HttpAnswer answer) mutable {
+        if (!allows_events(answer, webhook)) {
+            const bool good = answer.end == HttpAnswer::End::answered && answer.status / 100 == 2;
+            if (good) answer.end = HttpAnswer::End::not_allowed;
+            if (answer.why.empty()) answer.why = "the receiver did not allow events (handshake)";
+            return done(std::move(answer));
+        }
+        receiver(webhook.id).allowed = asked;
+        request.timeout = std::max<Duration>(request.timeout - answer.took, Duration{1});
+        const auto ended = [done, asking = answer.took](HttpAnswer given) {
+            given.took += asking;
+            done(std::move(given));
+        };
+        if (core::contain("retry attempts", [&] { context_.send(request, ended); })) return;
+        done({.end = HttpAnswer::End::unsendable, .why = "sending its request threw"});
+    }));
 }
 
 void Dispatcher::ended(const Job& job, core::Timestamp at, const HttpAnswer& answer, bool ours) {

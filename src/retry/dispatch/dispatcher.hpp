@@ -150,6 +150,8 @@ private:
         };
         /// Until the last of these is in the line or over, new deliveries wait behind it.
         std::optional<Beyond> beyond_line;
+        /// URL and `request_origin` for which the receiver has allowed events.
+        std::pair<std::string, std::string> allowed{};
         Requeues requeues;
         core::Partition partition = 0;  ///< of its deliveries
     };
@@ -181,6 +183,7 @@ private:
     void read(Job job);
     void was_read(std::uint64_t attempt, const core::Result<EventText>& event);
     void start(Job started, const WebhookDirectory::Entry& entry, const EventText& event);
+    void send(HttpRequest request, const Webhook& webhook, std::function<void(HttpAnswer)> done);
     void give_back(const Job& job);
     void ended(const Job& job, core::Timestamp at, const HttpAnswer& answer, bool ours);
     void count(const Job& job, const HttpAnswer& answer, Outcome outcome);

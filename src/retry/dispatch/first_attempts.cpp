@@ -6,22 +6,23 @@ namespace beckon::retry {
 
 namespace {
 
-constexpr std::size_t kExpectedFraction = 2;
+constexpr std::size_t kExpected = 0;  ///< the resource of the budget
 constexpr std::size_t kFirstRequest = 1'000;
 
 }  // namespace
 
 bool FirstAttempts::has_capacity(const std::string& owner, std::size_t deliveries) const {
-    if (deliveries > expected_.free()) return false;
-    const auto held = expected_.held_by(owner);
+    if (deliveries > expected_.free(kExpected)) return false;
+    const auto held = expected_.holds(owner, kExpected);
     if (held == 0 && deliveries <= kFirstRequest) return true;
-    return held + deliveries <= expected_.share(kExpectedFraction);
+    return held + deliveries <= expected_.share(kExpected);
 }
 
 std::uint64_t FirstAttempts::expect(const std::string& owner, std::set<std::string> deliveries) {
-    BECKON_ASSERT(deliveries.size() <= expected_.free(), "callers check has_capacity() first");
+    BECKON_ASSERT(deliveries.size() <= expected_.free(kExpected),
+                  "callers check has_capacity() first");
     const auto number = next_++;
-    expected_.take(owner, deliveries.size());
+    expected_.hold(owner, kExpected, deliveries.size());
     for (const auto& delivery : deliveries) by_delivery_.emplace(delivery, number);
     events_.emplace(number, Event{.owner = owner, .missing = std::move(deliveries)});
     ++open_;
@@ -47,7 +48,7 @@ void FirstAttempts::attempted(const std::string& webhook, const Attempt& attempt
         const auto found = events_.find(at->second);
         at = by_delivery_.erase(at);
         auto& event = found->second;
-        expected_.give_back(event.owner, 1);
+        expected_.give_back(event.owner, kExpected, 1);
         event.missing.erase(attempt.delivery);
         event.seen.push_back({webhook, attempt});
         if (event.missing.empty() && event.answer) close(found);
@@ -66,7 +67,7 @@ void FirstAttempts::close(Events::iterator event) {
     for (const auto& delivery : event->second.missing) {
         by_delivery_.erase({delivery, event->first});
     }
-    expected_.give_back(event->second.owner, event->second.missing.size());
+    expected_.give_back(event->second.owner, kExpected, event->second.missing.size());
     const auto done = std::move(event->second);
     events_.erase(event);
     --open_;

@@ -4,7 +4,7 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "retry/dispatch/recent_attempts.hpp"
-#include "retry/schedule/owner_shares.hpp"
+#include "retry/schedule/owner_budget.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -36,8 +36,8 @@ public:
 
     explicit FirstAttempts(core::Executor& executor) : executor_(executor), lifetime_(executor) {}
 
-    /// True if an owner may expect so many more: each has a FairShare of kExpectedMax, a half. An
-    /// owner that expects none may always expect a thousand, as far as they are free.
+    /// True if an owner may expect so many more: each has a share of kExpectedMax, a half of what
+    /// is free. An owner that expects none may always expect a thousand, as far as they are free.
     bool has_capacity(const std::string& owner, std::size_t deliveries) const;
     /// Expects deliveries, for which there is capacity; the number is for the next two calls.
     std::uint64_t expect(const std::string& owner, std::set<std::string> deliveries);
@@ -69,7 +69,7 @@ private:
     std::atomic<std::size_t> open_ = 0;  ///< size of events_
     /// The numbers that expect each delivery; an event that is posted twice is expected twice.
     std::set<std::pair<std::string, std::uint64_t>> by_delivery_;
-    OwnerShares expected_{kExpectedMax};
+    OwnerBudget<NoWork, 1> expected_{{{{kExpectedMax, 2}}}};
     std::uint64_t next_ = 0;
     bool ended_ = false;
     core::Lifetime lifetime_;

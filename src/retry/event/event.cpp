@@ -267,6 +267,12 @@ core::Result<std::vector<Part>> parts_of(const std::map<std::string, std::string
     return parts;
 }
 
+core::Result<Event> of_value(std::string_view value) {
+    auto members = core::json_members(value);
+    if (!members) return invalid("$ " + members.error().message);
+    return posted(std::move(*members));
+}
+
 core::Result<void> check_body_size(std::string_view body) {
     if (body.size() <= kEventBytesMax) return {};
     return core::fail(Fault::too_large, "an event may have 262144 bytes");
@@ -281,9 +287,12 @@ core::Result<Event> parse_structured(std::string_view body) {
     if (is_too_deep(body)) return invalid(kTooDeep);
     const auto value = core::json_value(body);
     if (!value) return invalid("$ " + value.error().message);
-    auto members = core::json_members(*value);
-    if (!members) return invalid("$ " + members.error().message);
-    return posted(std::move(*members));
+    return of_value(*value);
+}
+
+core::Result<Event> parse_element(std::string_view value) {
+    if (is_too_deep(value)) return invalid(kTooDeep);
+    return of_value(value);
 }
 
 core::Result<Event> parse_binary(const std::map<std::string, std::string>& attributes,

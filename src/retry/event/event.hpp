@@ -45,6 +45,8 @@ std::string scope_of(const Event& event);
 /// Structured mode: the body is the event. An attribute that is null counts as absent. Errors:
 /// invalid (the fault with its JSON path), too_large.
 core::Result<Event> parse_structured(std::string_view body);
+/// The same of an element of a batch, whose text core::json_value() has let pass.
+core::Result<Event> parse_element(std::string_view value);
 
 /// Binary mode: `ce-…` headers (names in lower case, without the prefix; decoded values) and the
 /// data as the body. JSON data stay unchanged, other UTF-8 text becomes a string, and all other

@@ -6,22 +6,20 @@
 #include "records/delivery.hpp"
 #include "records/events.hpp"
 #include "retry/event/event.hpp"
-#include "retry/event/event_parser.hpp"
 #include "retry/event/owned_record.hpp"
 #include "retry/event/step_quota.hpp"
-#include "retry/event/thrown_by.hpp"
+#include "retry/filter/json_tree.hpp"
 #include "retry/tiers/done_tracker.hpp"
 #include "retry/tiers/recent_deliveries.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace beckon::retry {
 
@@ -30,13 +28,29 @@ using core::Offset;
 
 namespace {
 
-constexpr std::size_t kParsedBytesPerStep = 2;
+constexpr std::size_t kParsedBytesPerStep = 4;
 constexpr std::size_t kStepsOfWrite = 144;  ///< of a delivery, with its bytes
 constexpr std::size_t kRecordCosts = 256;   ///< to be read, as if it had so many bytes more
 
 /// By which its copies are recognised.
 Delivery name_of(const Event& event) {
     return {.id = event_name(scope_of(event), event.id), .webhook = "", .event = ""};
+}
+
+/// The exception of `work` as the error with which an event ends; nullopt: it threw none.
+template <class Work>
+std::optional<core::Error> thrown_by(Work work) {
+    const auto error = [](const char* what) {
+        return core::Error{Fault::corrupt, std::string{"it could not be fanned out: "} + what};
+    };
+    try {
+        work();
+    } catch (const std::exception& thrown) {
+        return error(thrown.what());
+    } catch (...) {
+        return error("no std::exception");
+    }
+    return std::nullopt;
 }
 
 }  // namespace
@@ -55,20 +69,13 @@ struct EventFanOut::Impl {
           tracker({.low = options.from, .above = {}}),
           quota(static_cast<std::size_t>(options.partitions)) {}
 
-    ~Impl() {
-        lifetime.end();
-        for (const auto& one : away) turns.back(one->owner);
-    }
-    Impl(const Impl&) = delete;
-    Impl& operator=(const Impl&) = delete;
-
     /// An event as it was read.
     struct Source {
         Offset offset = 0;
         core::Timestamp time;  ///< when it was appended
         Event event;
-        std::optional<EventPlace> place;  ///< of a large event
-        EventParser::ParsedPtr parsed = std::make_shared<EventParser::Parsed>();
+        std::optional<EventPlace> place{};  ///< of a large event
+        std::optional<JsonTree> parsed{};
         bool failed = false;  ///< its dead letter is written
         bool cached = false;
     };
@@ -93,7 +100,6 @@ struct EventFanOut::Impl {
         std::vector<std::string> rest{};  ///< webhooks that are not evaluated yet
         std::vector<Target> targets{};    ///< deliveries that are not on their way yet
         std::size_t next_target = 0;
-        std::optional<core::Error> thrown{};  ///< by the parse
 
         bool needs_parsed() const { return !begun || !rest.empty(); }
     };
@@ -122,11 +128,11 @@ struct EventFanOut::Impl {
     RecentDeliveries recent;
     StepQuota quota;
     bool turn_posted = false;
-    std::size_t ahead = 0;        ///< events that are not matched for all owners
-    std::size_t ahead_bytes = 0;  ///< of events that are not fanned out
-    std::size_t matchings = 0;    ///< of them, for one owner each
-    std::size_t letters = 0;      ///< dead letters of events, on their way
-    std::set<MatchingPtr> away;   ///< whose owners' turns wait
+    std::size_t ahead = 0;         ///< events that are not matched for all owners
+    std::size_t ahead_bytes = 0;   ///< of events that are not fanned out
+    std::size_t matchings = 0;     ///< of them, for one owner each
+    std::size_t letters = 0;       ///< dead letters of events, on their way
+    std::size_t parsed_bytes = 0;  ///< the text of events that are parsed
     /// Each event that is not fanned out yet: its matchings, deliveries and dead letters on their
     /// way.
     struct Open {
@@ -140,8 +146,7 @@ struct EventFanOut::Impl {
     Counts counts;
 
     std::optional<WebhooksChanged> changed;  ///< what the directory is to have first
-    EventParser parser{executor, turns};
-    core::Lifetime lifetime{executor};  ///< the log may answer when the executor is gone
+    core::Lifetime lifetime{executor};       ///< the log may answer when the executor is gone
 
     log::Until again() const { return {lifetime, executor}; }
     bool waits_for_webhooks();
@@ -164,11 +169,10 @@ struct EventFanOut::Impl {
     FanOutTurns::Done next_part(const MatchingPtr& matching);
     bool write_targets(Matching& matching, std::size_t& steps);
     std::size_t match(Matching& matching);
-    bool parse(const MatchingPtr& matching, std::size_t& steps);
+    std::size_t parse(Source& source);
     void spend(Matching& matching, std::size_t steps);
     void take_matched(Matching& matching, std::vector<std::string> ids,
                       const std::vector<std::string>& too_costly);
-    void come_back(const MatchingPtr& matching);
     void forget_parsed(Source& source, bool surely);
     void fail(Source& source, const core::Error& why);
     void report_costly(const Source& source, const std::string& webhook);
@@ -355,34 +359,22 @@ FanOutTurns::Done EventFanOut::Impl::next_part(const MatchingPtr& matching) {
     auto& one = *matching;
     auto& source = *one.source;
     const WorkJournal::Slot::Work work{journal, piece_of(source.offset, source.time)};
-    auto thrown = std::exchange(one.thrown, {});
-    if (!thrown) {
-        thrown = thrown_by([&] {
-            if (one.needs_parsed() && one.targets.empty()) {
-                done.away = !parse(matching, done.steps);
-                if (!done.away) done.steps += match(one);
-            }
-            if (!done.away) done.over = write_targets(one, done.steps) && !one.needs_parsed();
-        });
-    }
+    const auto thrown = thrown_by([&] {
+        if (one.needs_parsed() && one.targets.empty()) {
+            done.steps += parse(source);
+            done.steps += match(one);
+        }
+        done.over = write_targets(one, done.steps) && !one.needs_parsed();
+    });
     if (thrown) {
         fail(source, *thrown);
-        done = {.steps = done.steps, .over = true};
-    }
-    if (done.away) {
-        done.over = false;
-        away.insert(matching);
-        return done;
+        done.over = true;
     }
     const bool last = done.over && open.at(source.offset).matchings == 1;
     // While it waits for the log, perhaps for long, others have the space.
     forget_parsed(source, last || !turns.has_capacity(one.owner));
     if (done.over) matched(source);
     return done;
-}
-
-void EventFanOut::Impl::come_back(const MatchingPtr& matching) {
-    if (away.erase(matching) > 0) turns.back(matching->owner);
 }
 
 /// False: the owner has its share on the way, or has used this turn.
@@ -403,9 +395,9 @@ std::size_t EventFanOut::Impl::match(Matching& matching) {
     const auto most = std::min(matching.steps_left, quota.of(matching.owner, source.time).left());
     Steps steps{most};
     const bool first = !std::exchange(matching.begun, true);
-    auto match = first ? webhooks.match(*source.parsed->json(), matching.owner, source.time, steps,
+    auto match = first ? webhooks.match(*source.parsed, matching.owner, source.time, steps,
                                         FanOutTurns::kPart)
-                       : webhooks.go_on(std::exchange(matching.rest, {}), *source.parsed->json(),
+                       : webhooks.go_on(std::exchange(matching.rest, {}), *source.parsed,
                                         source.time, steps, FanOutTurns::kPart);
     const auto taken = most - steps.left();
     spend(matching, taken);
@@ -430,22 +422,19 @@ void EventFanOut::Impl::take_matched(Matching& matching, std::vector<std::string
     }
 }
 
-/// False: it is away until its event is parsed.
-bool EventFanOut::Impl::parse(const MatchingPtr& matching, std::size_t& steps) {
-    const auto& source = matching->source;
-    if (source->parsed->json()) return true;
-    const EventParser::Text text{source, &source->event.json};
-    steps += text->size() > EventParser::kParsedHereMax ? 0 : text->size() / kParsedBytesPerStep;
-    return parser.parse(text, source->parsed, piece_of(source->offset, source->time),
-                        [this, matching](const auto& thrown) {
-                            matching->thrown = thrown;
-                            come_back(matching);
-                        });
+/// How many steps that took.
+std::size_t EventFanOut::Impl::parse(Source& source) {
+    if (source.parsed) return 0;
+    source.parsed.emplace(source.event.json);
+    parsed_bytes += source.event.json.size();
+    return source.event.json.size() / kParsedBytesPerStep;
 }
 
+/// An event stays parsed between two parts of its matching unless the space is needed.
 void EventFanOut::Impl::forget_parsed(Source& source, bool surely) {
-    surely ? parser.forget(source.event.json, *source.parsed)
-           : parser.may_forget(source.event.json, *source.parsed);
+    if (!source.parsed || (!surely && parsed_bytes <= kParsedBytesMax)) return;
+    source.parsed.reset();
+    parsed_bytes -= source.event.json.size();
 }
 
 /// Makes one dead letter, for however many owners.

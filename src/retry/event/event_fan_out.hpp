@@ -43,6 +43,9 @@ public:
     static constexpr std::size_t kMatchesMax = 16'384;
     /// The bytes of events that are read and not yet fanned out.
     static constexpr std::size_t kAheadBytesMax = std::size_t{4} << 20;
+    /// The text of events that stay parsed between two parts of their matching; beyond that they
+    /// are parsed again.
+    static constexpr std::size_t kParsedBytesMax = std::size_t{1} << 18;
     static constexpr std::size_t kReadBytesPerTurn = std::size_t{1} << 14;  ///< of the thread
     static constexpr std::size_t kLettersMax = 64;  ///< dead letters of events, on their way
     /// A CostlyFilter of one webhook is written at most so often.

@@ -23,13 +23,12 @@ constexpr core::Duration time_of(std::size_t steps) {
 }  // namespace
 
 struct FanOutTurns::Impl {
-    Impl(core::Executor& x, Aside a) : executor(x), aside(a) {}
+    explicit Impl(core::Executor& x) : executor(x) {}
 
     static constexpr std::size_t kDeliveries = 0;
     using Budget = OwnerBudget<Work, 1>;
 
     core::Executor& executor;
-    const Aside aside;
     Budget budget{time_of(kQuantum), {{{kDeliveriesMax, kFraction}}}};
     bool turn_posted = false;
     bool paused = false;
@@ -58,7 +57,6 @@ void FanOutTurns::Impl::turn() {
         if (!next) return;  // an owner comes, or a delivery is written
         const auto done = part_of(next->works.front());
         if (done.over) next->works.pop_front();
-        next->away = done.away;
         budget.pay(*next, time_of(kStepsOfPart + done.steps));
         steps += kStepsOfPart + done.steps;
     }
@@ -73,12 +71,11 @@ FanOutTurns::Done FanOutTurns::Impl::part_of(const Work& work) {
 }
 
 void FanOutTurns::Impl::release(const std::string& name) {
-    budget.give_back(budget.owner(name), kDeliveries, 1);
+    budget.give_back(name, kDeliveries, 1);
     wake();
 }
 
-FanOutTurns::FanOutTurns(core::Executor& executor, Aside aside)
-    : impl_(std::make_unique<Impl>(executor, aside)) {}
+FanOutTurns::FanOutTurns(core::Executor& executor) : impl_(std::make_unique<Impl>(executor)) {}
 
 FanOutTurns::~FanOutTurns() = default;
 
@@ -92,31 +89,13 @@ void FanOutTurns::add(const std::string& owner, Work work) {
     impl_->wake();
 }
 
-void FanOutTurns::back(const std::string& owner) {
-    impl_->budget.owner(owner).away = false;
-    impl_->wake();
-}
-
-void FanOutTurns::do_aside(WorkJournal::Piece piece, std::function<void()> work,
-                           std::function<void()> then) {
-    impl_->aside.executor.post([piece = std::move(piece), work = std::move(work),
-                                then = std::move(then), journal = impl_->aside.journal,
-                                here = impl_->lifetime.remote()] {
-        const WorkJournal::Slot::Work journaled{journal, piece};
-        work();
-        here.post(then);
-    });
-}
-
 FanOutTurns::Release FanOutTurns::hold(const std::string& owner) {
-    impl_->budget.hold(impl_->budget.owner(owner), Impl::kDeliveries, 1);
+    impl_->budget.hold(owner, Impl::kDeliveries, 1);
     return impl_->lifetime.guard([this, owner] { impl_->release(owner); });
 }
 
 bool FanOutTurns::has_capacity(const std::string& owner) const {
     return impl_->budget.has_share(owner, Impl::kDeliveries);
 }
-
-std::size_t FanOutTurns::owners() const { return impl_->budget.owners(); }
 
 }  // namespace beckon::retry

@@ -12,9 +12,12 @@
 
 namespace beckon::retry {
 
-/// The steps that the filters of each owner may still take: Steps::kMax of one event, and of many
-/// events a rate per second, with some in advance. Time is that of the log, so that events which
-/// have waited for a reader do not count as if they had come at once.
+/// Bounds the processor time that filters take, which turns alone would not: an owner that is alone
+/// in an OwnerBudget has all of its thread, beside which the same machine delivers pushes.
+///
+/// It has the steps that the filters of each owner may still take: Steps::kMax of one event, and of
+/// many events a rate per second, with some in advance. Time is that of the log, so that events
+/// which have waited for a reader do not count as if they had come at once.
 ///
 /// All owners together have twice the quota of one. An owner may take from it until its recent use
 /// equals the rest, so that the others find half of the free quota; alone, an owner has all of its

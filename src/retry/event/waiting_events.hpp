@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/partition.hpp"
-#include "retry/schedule/owner_shares.hpp"
+#include "retry/schedule/owner_budget.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace beckon::retry {
 
 /// The events that this process has posted and that no process has fanned out yet, by partition and
-/// owner. In each partition an owner may have a share of what is free (FairShare), so that the
+/// owner. In each partition an owner may have a share of what is free (OwnerBudget), so that the
 /// fan-out can read all of them ahead and let owners take turns: an owner's waiting events delay
 /// the events behind them by their turns alone, however many there are. One thread.
 class WaitingEvents {
@@ -21,17 +21,13 @@ public:
     /// tenths of it. The fan-out reads ahead more than two processes may post (EventFanOut).
     static constexpr std::size_t kEventsMax = 1'024;
     static constexpr std::size_t kBytesMax = std::size_t{2} << 20;
-    /// An owner's share of what is free, as in FanOutTurns.
-    static constexpr std::size_t kWaitingFraction = 1;
-
     explicit WaitingEvents(core::Partition partitions)
         : partitions_(static_cast<std::size_t>(partitions)) {}
 
     /// Whether the owner may post one more event there.
     bool has_space(core::Partition partition, const std::string& owner) const {
-        const auto& here = of(partition);
-        return here.events.held_by(owner) < here.events.share(kWaitingFraction) &&
-               here.bytes.held_by(owner) < here.bytes.share(kWaitingFraction);
+        const auto& budget = of(partition).budget;
+        return budget.has_share(owner, kEvents) && budget.has_share(owner, kBytes);
     }
 
     /// An event on its way to the log.
@@ -42,9 +38,9 @@ public:
     };
     /// The event counts from now on. appended() or failed() must follow.
     void post(const Posted& event) {
-        auto& here = of(event.partition);
-        here.events.take(event.owner, 1);
-        here.bytes.take(event.owner, event.bytes);
+        auto& budget = of(event.partition).budget;
+        budget.hold(event.owner, kEvents, 1);
+        budget.hold(event.owner, kBytes, event.bytes);
     }
     /// The log has the event at this offset.
     void appended(const Posted& event, core::Offset at) {
@@ -65,17 +61,19 @@ public:
         }
     }
     bool empty(core::Partition partition) const { return events(partition) == 0; }
-    std::size_t events(core::Partition partition) const { return of(partition).events.used(); }
+    std::size_t events(core::Partition partition) const {
+        return of(partition).budget.used(kEvents);
+    }
 
 private:
     void release(const Posted& event) {
-        auto& here = of(event.partition);
-        here.events.give_back(event.owner, 1);
-        here.bytes.give_back(event.owner, event.bytes);
+        auto& budget = of(event.partition).budget;
+        budget.give_back(event.owner, kBytes, event.bytes);
+        budget.give_back(event.owner, kEvents, 1);
     }
+    enum Held : std::size_t { kEvents, kBytes };
     struct OfPartition {
-        OwnerShares events{kEventsMax};
-        OwnerShares bytes{kBytesMax};
+        OwnerBudget<NoWork, 2> budget{{{{kEventsMax}, {kBytesMax}}}};
         std::multimap<core::Offset, Posted> in_log;
         core::Offset fanned_out = 0;
     };

@@ -4,6 +4,7 @@
 #include "retry/filter/date_math.hpp"
 #include "retry/filter/field_path.hpp"
 #include "retry/filter/heap.hpp"
+#include "retry/filter/json_tree.hpp"
 #include "retry/filter/query.hpp"
 #include "retry/filter/scalars.hpp"
 #include "retry/filter/steps.hpp"
@@ -27,7 +28,7 @@
 namespace beckon::retry {
 
 struct Query::Node {
-    using Json = nlohmann::json;
+    using Value = JsonTree::Value;
     /// The context of an evaluation, beside the present value.
     struct Evaluation {
         core::Timestamp now;
@@ -36,7 +37,7 @@ struct Query::Node {
 
     virtual ~Node() = default;
     /// Means nothing once the steps are exhausted; every loop ends then.
-    virtual bool matches(const Json& at, const Evaluation& eval) const = 0;
+    virtual bool matches(const Value& at, const Evaluation& eval) const = 0;
     virtual std::optional<RequiredTerms> required() const { return std::nullopt; }
     /// As Query::cost() and Query::heap_bytes() have it; with itself.
     virtual std::size_t cost() const = 0;
@@ -46,6 +47,7 @@ struct Query::Node {
 namespace clause {
 
 using Json = nlohmann::json;
+using Value = JsonTree::Value;
 using Evaluation = Query::Node::Evaluation;
 using NodePtr = std::shared_ptr<const Query::Node>;
 
@@ -56,13 +58,13 @@ std::size_t block_of() {
 }
 
 struct All final : Query::Node {
-    bool matches(const Json&, const Evaluation&) const override { return true; }
+    bool matches(const Value&, const Evaluation&) const override { return true; }
     std::size_t cost() const override { return 1; }
     std::size_t bytes() const override { return block_of<All>(); }
 };
 
 struct None final : Query::Node {
-    bool matches(const Json&, const Evaluation&) const override { return false; }
+    bool matches(const Value&, const Evaluation&) const override { return false; }
     std::size_t cost() const override { return 1; }
     std::size_t bytes() const override { return block_of<None>(); }
 };
@@ -79,14 +81,11 @@ struct Terms final : Query::Node {
     const FieldPath path;
     std::vector<std::string> terms;  ///< as term_of() writes them, ascending, each once
 
-    bool matches(const Json& at, const Evaluation& eval) const override {
-        return path.any_scalar(at, eval.steps, [&](const Json& value) {
-            const bool long_text = value.is_string() && value.get_ref<const std::string&>().size() >
-                                                            Query::kTextMax;  // no term is so long
-            if (long_text) return false;
+    bool matches(const Value& at, const Evaluation& eval) const override {
+        return path.any_scalar(at, eval.steps, [&](const Value& value) {
             const auto term = term_of(value);
-            return eval.steps.take_text(term.size()) &&
-                   std::binary_search(terms.begin(), terms.end(), term);
+            return term && eval.steps.take_text(term->size()) &&
+                   std::binary_search(terms.begin(), terms.end(), *term);
         });
     }
     std::optional<RequiredTerms> required() const override {
@@ -106,18 +105,18 @@ struct Exists final : Query::Node {
 
     const FieldPath path;
 
-    bool matches(const Json& at, const Evaluation& eval) const override {
+    bool matches(const Value& at, const Evaluation& eval) const override {
         return path.any(at, eval.steps,
-                        [&](const Json& value) { return is_there(value, eval.steps); });
+                        [&](const Value& value) { return is_there(value, eval.steps); });
     }
-    static bool is_there(const Json& value, Steps& steps) {
+    static bool is_there(const Value& value, Steps& steps) {
         if (!steps.take() || value.is_null()) return false;
-        if (!value.is_structured()) return true;
-        for (const auto& one : value) {
-            if (is_there(one, steps)) return true;
-            if (steps.exhausted()) return false;
-        }
-        return false;
+        const auto found = [&](const Value& one) {
+            return is_there(one, steps) || steps.exhausted();
+        };
+        if (value.is_list()) return value.any_element(found);
+        if (!value.is_object()) return true;
+        return value.any_member([&](std::string_view, const Value& one) { return found(one); });
     }
     std::size_t cost() const override { return path.names(); }
     std::size_t bytes() const override { return block_of<Exists>() + path.heap_bytes(); }
@@ -129,10 +128,10 @@ struct Prefix final : Query::Node {
     const FieldPath path;
     const std::string start;
 
-    bool matches(const Json& at, const Evaluation& eval) const override {
-        return path.any_scalar(at, eval.steps, [&](const Json& value) {
-            return value.is_string() && eval.steps.take_text(start.size()) &&
-                   value.get_ref<const std::string&>().starts_with(start);
+    bool matches(const Value& at, const Evaluation& eval) const override {
+        return path.any_scalar(at, eval.steps, [&](const Value& value) {
+            return value.is_text() && eval.steps.take_text(start.size()) &&
+                   value.text().starts_with(start);
         });
     }
     std::size_t cost() const override { return path.names(); }
@@ -147,10 +146,10 @@ struct Fits final : Query::Node {
     const FieldPath path;
     const Wildcard pattern;
 
-    bool matches(const Json& at, const Evaluation& eval) const override {
-        return path.any_scalar(at, eval.steps, [&](const Json& value) {
-            if (!value.is_string()) return false;
-            const auto& text = value.get_ref<const std::string&>();
+    bool matches(const Value& at, const Evaluation& eval) const override {
+        return path.any_scalar(at, eval.steps, [&](const Value& value) {
+            if (!value.is_text()) return false;
+            const auto text = value.text();
             // A code point costs more than a byte that is only compared.
             return eval.steps.take(1 + text.size() * (1 + pattern.words()) / 8) &&
                    pattern.fits(text);
@@ -170,9 +169,9 @@ struct MatchScalar final : Query::Node {
     const FieldPath path;
     const std::string term;
 
-    bool matches(const Json& at, const Evaluation& eval) const override {
-        return path.any_scalar(at, eval.steps, [&](const Json& value) {
-            return !value.is_string() && eval.steps.take() && term_of(value) == term;
+    bool matches(const Value& at, const Evaluation& eval) const override {
+        return path.any_scalar(at, eval.steps, [&](const Value& value) {
+            return !value.is_text() && eval.steps.take() && term_of(value) == term;
         });
     }
     std::size_t cost() const override { return path.names(); }
@@ -211,13 +210,13 @@ struct MatchWords final : Query::Node {
     std::vector<std::string> words;  ///< folded, ascending, each once
     std::size_t least = 1;
 
-    bool matches(const Json& at, const Evaluation& eval) const override {
+    bool matches(const Value& at, const Evaluation& eval) const override {
         if (least == 0) return true;
-        return path.any_scalar(at, eval.steps, [&](const Json& value) {
-            return value.is_string() && has_words(value.get_ref<const std::string&>(), eval.steps);
+        return path.any_scalar(at, eval.steps, [&](const Value& value) {
+            return value.is_text() && has_words(value.text(), eval.steps);
         });
     }
-    bool has_words(const std::string& text, Steps& steps) const {
+    bool has_words(std::string_view text, Steps& steps) const {
         std::vector<bool> seen(words.size());
         std::size_t count = 0;
         return any_word(text, steps, [&](const std::string& word) {
@@ -256,15 +255,14 @@ struct MatchPhrase final : Query::Node {
         while (at > 0 && words[at] != word) at = back[at - 1];
         return words[at] == word ? at + 1 : 0;
     }
-    bool matches(const Json& at, const Evaluation& eval) const override {
-        return path.any_scalar(at, eval.steps, [&](const Json& value) {
-            if (!value.is_string()) return false;
+    bool matches(const Value& at, const Evaluation& eval) const override {
+        return path.any_scalar(at, eval.steps, [&](const Value& value) {
+            if (!value.is_text()) return false;
             std::size_t have = 0;
-            return any_word(value.get_ref<const std::string&>(), eval.steps,
-                            [&](const std::string& word) {
-                                have = next(have, word);
-                                return have == words.size();
-                            });
+            return any_word(value.text(), eval.steps, [&](const std::string& word) {
+                have = next(have, word);
+                return have == words.size();
+            });
         });
     }
     std::size_t cost() const override { return path.names(); }
@@ -277,30 +275,29 @@ struct MatchPhrase final : Query::Node {
 struct Bound {
     enum class Side : std::uint8_t { gt, gte, lt, lte };
     Side side = Side::gt;
-    Json value;
+    std::optional<Number> number{};  ///< or else it has a text
+    std::string text{};
     std::optional<core::Timestamp> time{};
     std::optional<DateMath> math{};
 
     /// -1, 0, 1: how the event's value stands to the bound; nullopt: they do not compare.
-    std::optional<int> compare(const Json& other, const Evaluation& eval) const {
-        if (value.is_number() && other.is_number()) return compare_numbers(other, value);
-        if (!value.is_string() || !other.is_string()) return std::nullopt;
-        const auto& text = other.get_ref<const std::string&>();
+    std::optional<int> compare(const Value& other, const Evaluation& eval) const {
+        if (number && other.is_number()) return compare_numbers(other.number(), *number);
+        if (number || !other.is_text()) return std::nullopt;
         const auto sign = [](const auto& a, const auto& b) { return a < b ? -1 : (b < a ? 1 : 0); };
         if (!time && !math) {
-            const auto& bound = value.get_ref<const std::string&>();
-            if (!eval.steps.take_text(bound.size())) return std::nullopt;
-            return sign(text, bound);
+            if (!eval.steps.take_text(text.size())) return std::nullopt;
+            return sign(other.text(), std::string_view{text});
         }
-        if (!eval.steps.take_text(text.size())) return std::nullopt;
-        const auto other_time = parse_date(text);
+        if (!eval.steps.take_text(other.text().size())) return std::nullopt;
+        const auto other_time = parse_date(other.text());
         if (!other_time) return std::nullopt;
         const bool up = side == Side::gt || side == Side::lte;
         return sign(
             *other_time,
             time ? *time : math->at(eval.now, up ? DateMath::Round::up : DateMath::Round::down));
     }
-    bool holds(const Json& other, const Evaluation& eval) const {
+    bool holds(const Value& other, const Evaluation& eval) const {
         const auto order = compare(other, eval);
         if (!order) return false;
         switch (side) {
@@ -311,12 +308,7 @@ struct Bound {
         }
         return false;
     }
-    std::size_t heap_bytes() const {
-        const auto text = value.is_string() ? heap_block(sizeof(std::string)) +
-                                                  heap_of(value.get_ref<const std::string&>())
-                                            : 0;
-        return text + (math ? math->heap_bytes() : 0);
-    }
+    std::size_t heap_bytes() const { return heap_of(text) + (math ? math->heap_bytes() : 0); }
 };
 
 struct Range final : Query::Node {
@@ -325,8 +317,8 @@ struct Range final : Query::Node {
     const FieldPath path;
     std::vector<Bound> bounds;
 
-    bool matches(const Json& at, const Evaluation& eval) const override {
-        return path.any_scalar(at, eval.steps, [&](const Json& value) {
+    bool matches(const Value& at, const Evaluation& eval) const override {
+        return path.any_scalar(at, eval.steps, [&](const Value& value) {
             return eval.steps.take(bounds.size()) &&
                    std::all_of(bounds.begin(), bounds.end(),
                                [&](const Bound& bound) { return bound.holds(value, eval); });
@@ -346,7 +338,7 @@ struct Bool final : Query::Node {
     std::vector<NodePtr> must_not;
     std::size_t should_least = 0;
 
-    bool matches(const Json& at, const Evaluation& eval) const override {
+    bool matches(const Value& at, const Evaluation& eval) const override {
         if (!eval.steps.take()) return false;
         const auto holds = [&](const NodePtr& node) { return node->matches(at, eval); };
         if (!std::all_of(must.begin(), must.end(), holds)) return false;
@@ -409,8 +401,8 @@ struct Nested final : Query::Node {
     const FieldPath path;
     const NodePtr query;
 
-    bool matches(const Json& at, const Evaluation& eval) const override {
-        return path.any(at, eval.steps, [&](const Json& value) {
+    bool matches(const Value& at, const Evaluation& eval) const override {
+        return path.any(at, eval.steps, [&](const Value& value) {
             return value.is_object() && query->matches(value, eval);
         });
     }

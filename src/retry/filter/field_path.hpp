@@ -1,5 +1,6 @@
 #pragma once
 
+#include "retry/filter/json_tree.hpp"
 #include "retry/filter/steps.hpp"
 
 #include <cstddef>
@@ -8,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 namespace beckon::retry {
 
 /// A dotted path into an event (`data.items.price`), split once. The path enters each element of an
@@ -17,7 +16,7 @@ namespace beckon::retry {
 /// there. Immutable; any thread.
 class FieldPath {
 public:
-    using Json = nlohmann::json;
+    using Value = JsonTree::Value;
 
     explicit FieldPath(std::string text);
 
@@ -27,17 +26,16 @@ public:
     std::size_t heap_bytes() const;
 
     /// True if `f` is true for one of the values at the path, which may be null or objects but not
-    /// arrays. An object costs one step for each of its members or each name of the path, whichever
-    /// are fewer, so a walk costs at most the number of the event's values.
+    /// lists. A value costs a step, and an object one more for each kMembersPerStep of its members.
     template <class F>
-    bool any(const Json& event, Steps& steps, F&& f) const {
+    bool any(const Value& event, Steps& steps, F&& f) const {
         return walk(event, 0, steps, f);
     }
     /// True if `f` is true for one of the values at the path that are strings, numbers or booleans.
     template <class F>
-    bool any_scalar(const Json& event, Steps& steps, F&& f) const {
-        const auto of_scalar = [&](const Json& value) {
-            return (value.is_string() || value.is_number() || value.is_boolean()) && f(value);
+    bool any_scalar(const Value& event, Steps& steps, F&& f) const {
+        const auto of_scalar = [&](const Value& value) {
+            return (value.is_text() || value.is_number() || value.is_boolean()) && f(value);
         };
         return walk(event, 0, steps, of_scalar);
     }
@@ -48,44 +46,23 @@ private:
     /// if it does not.
     std::size_t after(std::size_t name, std::string_view key) const;
 
+    /// Ends when the steps are exhausted; the result means nothing then.
     template <class F>
-    bool walk(const Json& at, std::size_t name, Steps& steps, F& f) const {
+    bool walk(const Value& at, std::size_t name, Steps& steps, F& f) const {
         if (!steps.take()) return false;
-        if (at.is_array()) {
-            for (const auto& one : at) {
-                if (walk(one, name, steps, f)) return true;
-                if (steps.exhausted()) return false;
-            }
-            return false;
+        if (at.is_list()) {
+            return at.any_element(
+                [&](const Value& one) { return walk(one, name, steps, f) || steps.exhausted(); });
         }
         if (name == ends_.size()) return f(at);
-        if (!at.is_object()) return false;
-        const auto& members = at.get_ref<const Json::object_t&>();
-        return members.size() <= ends_.size() - name ? by_members(members, name, steps, f)
-                                                     : by_names(members, name, steps, f);
-    }
-    template <class F>
-    bool by_members(const Json::object_t& members, std::size_t name, Steps& steps, F& f) const {
-        for (const auto& [key, value] : members) {
-            if (!steps.take()) return false;
+        if (!at.is_object() || !steps.take(at.size() / kMembersPerStep)) return false;
+        return at.any_member([&](std::string_view key, const Value& value) {
             const auto next = after(name, key);
-            if (next != 0 && walk(value, next, steps, f)) return true;
-        }
-        return false;
-    }
-    template <class F>
-    bool by_names(const Json::object_t& members, std::size_t name, Steps& steps, F& f) const {
-        const std::string_view text{text_};
-        const auto begin = begin_of(name);
-        for (auto next = name + 1; next <= ends_.size(); ++next) {
-            const auto key = text.substr(begin, ends_[next - 1] - begin);
-            if (!steps.take_text(key.size())) return false;
-            const auto found = members.find(key);
-            if (found != members.end() && walk(found->second, next, steps, f)) return true;
-        }
-        return false;
+            return next != 0 && (walk(value, next, steps, f) || steps.exhausted());
+        });
     }
 
+    static constexpr std::size_t kMembersPerStep = 4;
     std::string text_;
     std::vector<std::uint32_t> ends_;  ///< of each name
 };

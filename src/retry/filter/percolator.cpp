@@ -1,9 +1,7 @@
 #include "retry/filter/percolator.hpp"
 
-#include "core/json_member.hpp"
 #include "retry/filter/field_path.hpp"
 #include "retry/filter/heap.hpp"
-#include "retry/filter/scalars.hpp"
 
 #include <algorithm>
 #include <map>
@@ -12,11 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 namespace beckon::retry {
-
-using Json = nlohmann::json;
 
 namespace {
 
@@ -30,15 +24,6 @@ bool wants_type(const Percolator::Entry& entry, std::string_view type) {
         return type.starts_with(wanted.substr(0, wanted.size() - 1));
     };
     return entry.types.empty() || std::any_of(entry.types.begin(), entry.types.end(), fits);
-}
-
-bool is_longer_than_terms(const Json& value) {
-    return value.is_string() && value.get_ref<const std::string&>().size() > Query::kTextMax;
-}
-
-std::string_view type_of(const Json& event) {
-    const auto* found = core::find_text(event, "type");
-    return found ? std::string_view{*found} : std::string_view{};
 }
 
 }  // namespace
@@ -66,11 +51,11 @@ struct Percolator::Impl {
 
     void index(const Entry& entry);
     void unindex(const Entry& entry);
-    static Entries candidates(const Owner& owner, const Json& event, std::string_view type,
+    static Entries candidates(const Owner& owner, const JsonTree& event, std::string_view type,
                               Steps& steps);
     static Entries undecided(const Owner& owner, std::string_view type);
-    static Entries ask_index(const Owner& owner, const Json& event, Steps& steps);
-    static Match evaluate(const Entries& candidates, const Json& event, core::Timestamp now,
+    static Entries ask_index(const Owner& owner, const JsonTree& event, Steps& steps);
+    static Match evaluate(const Entries& candidates, const JsonTree& event, core::Timestamp now,
                           Steps& steps, std::size_t part);
 };
 
@@ -106,7 +91,7 @@ void Percolator::Impl::unindex(const Entry& entry) {
 
 /// The enabled entries for the type, each once: entries without a required term, and entries with a
 /// required term that the event has.
-Percolator::Impl::Entries Percolator::Impl::candidates(const Owner& owner, const Json& event,
+Percolator::Impl::Entries Percolator::Impl::candidates(const Owner& owner, const JsonTree& event,
                                                        std::string_view type, Steps& steps) {
     Entries found;
     const auto add = [&](const Index& index, std::string_view key) {
@@ -124,10 +109,9 @@ Percolator::Impl::Entries Percolator::Impl::candidates(const Owner& owner, const
         add(owner.by_type, family.assign(type, 0, dot + 1).append(1, '*'));
     }
     for (const auto& [name, field] : owner.by_field) {
-        field.path.any_scalar(event, steps, [&, &terms = field.terms](const Json& value) {
-            if (is_longer_than_terms(value)) return false;
+        field.path.any_scalar(event.root(), steps, [&, &terms = field.terms](const auto& value) {
             const auto term = term_of(value);
-            return steps.take_text(term.size()) && add(terms, term);
+            return term && steps.take_text(term->size()) && add(terms, *term);
         });
     }
     std::sort(found.begin(), found.end());
@@ -148,9 +132,9 @@ Percolator::Impl::Entries Percolator::Impl::undecided(const Owner& owner, std::s
 }
 
 /// Entries that may match, in the order in which they are evaluated.
-Percolator::Impl::Entries Percolator::Impl::ask_index(const Owner& owner, const Json& event,
+Percolator::Impl::Entries Percolator::Impl::ask_index(const Owner& owner, const JsonTree& event,
                                                       Steps& steps) {
-    const auto type = type_of(event);
+    const auto type = event.text_of("type");
     const auto of_index = std::min(steps.left(), Steps::kMaxOfFilter);
     Steps some{of_index};
     auto entries = candidates(owner, event, type, some);
@@ -164,7 +148,7 @@ Percolator::Impl::Entries Percolator::Impl::ask_index(const Owner& owner, const 
     return entries;
 }
 
-Percolator::Match Percolator::Impl::evaluate(const Entries& candidates, const Json& event,
+Percolator::Match Percolator::Impl::evaluate(const Entries& candidates, const JsonTree& event,
                                              core::Timestamp now, Steps& steps, std::size_t part) {
     Match match;
     const auto before = steps.left();
@@ -219,8 +203,8 @@ std::vector<std::string> Percolator::owners() const {
     return names;
 }
 
-Percolator::Match Percolator::match(const Json& event, std::string_view owner, core::Timestamp now,
-                                    Steps& steps, std::size_t part) const {
+Percolator::Match Percolator::match(const JsonTree& event, std::string_view owner,
+                                    core::Timestamp now, Steps& steps, std::size_t part) const {
     const auto found = impl_->owners.find(owner);
     if (found == impl_->owners.end()) return {};
     const auto before = steps.left();
@@ -229,9 +213,9 @@ Percolator::Match Percolator::match(const Json& event, std::string_view owner, c
     return Impl::evaluate(candidates, event, now, steps, part - std::min(part, taken));
 }
 
-Percolator::Match Percolator::go_on(std::vector<std::string> rest, const Json& event,
+Percolator::Match Percolator::go_on(std::vector<std::string> rest, const JsonTree& event,
                                     core::Timestamp now, Steps& steps, std::size_t part) const {
-    const auto type = type_of(event);
+    const auto type = event.text_of("type");
     Impl::Entries candidates;
     for (const auto& id : rest) {
         const auto found = impl_->entries.find(id);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "retry/filter/json_tree.hpp"
 #include "retry/filter/query.hpp"
 #include "retry/filter/steps.hpp"
 
@@ -11,8 +12,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 namespace beckon::retry {
 
@@ -52,11 +51,11 @@ public:
     /// evaluated first (Query::cost()), so that a costly one takes no steps from them, and each
     /// takes Steps::kMaxOfFilter at most. Once a `part` of steps is taken, the other filters are
     /// left in `rest`.
-    Match match(const nlohmann::json& event, std::string_view owner, core::Timestamp now,
-                Steps& steps, std::size_t part = kAll) const;
+    Match match(const JsonTree& event, std::string_view owner, core::Timestamp now, Steps& steps,
+                std::size_t part = kAll) const;
     /// Goes on with the rest of a match. It skips entries that were removed meanwhile, and
     /// evaluates changed ones in their present form.
-    Match go_on(std::vector<std::string> rest, const nlohmann::json& event, core::Timestamp now,
+    Match go_on(std::vector<std::string> rest, const JsonTree& event, core::Timestamp now,
                 Steps& steps, std::size_t part = kAll) const;
     static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 

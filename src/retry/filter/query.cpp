@@ -133,7 +133,8 @@ std::size_t least_of(const Json& value, std::size_t count, const std::string& pa
     const auto whole = static_cast<std::int64_t>(count);
     std::int64_t number = 0;
     if (value.is_number_integer()) {
-        if (compare_numbers(value, whole) > 0 || compare_numbers(value, -whole) < 0) refuse();
+        const auto given = number_of(value);
+        if (compare_numbers(given, whole) > 0 || compare_numbers(given, -whole) < 0) refuse();
         number = value.get<std::int64_t>();
     } else if (value.is_string()) {
         const auto& text = value.get_ref<const std::string&>();
@@ -384,14 +385,17 @@ private:
         if (!value.is_number() && !value.is_string()) {
             throw Broken{path, "must be a number, a date or a string"};
         }
-        Bound bound{.side = side_of(name), .value = value};
-        if (!value.is_string()) return bound;
-        const auto text = text_of(value, path);
-        if (!DateMath::is_meant(text)) {
-            bound.time = parse_date(text);
+        Bound bound{.side = side_of(name)};
+        if (value.is_number()) {
+            bound.number = number_of(value);
             return bound;
         }
-        bound.math = DateMath::parse(text);
+        bound.text = text_of(value, path);
+        if (!DateMath::is_meant(bound.text)) {
+            bound.time = parse_date(bound.text);
+            return bound;
+        }
+        bound.math = DateMath::parse(bound.text);
         if (!bound.math) {
             throw Broken{path,
                          "is no date math that Beckon knows: `now` or a date and `||`, then at "
@@ -406,6 +410,13 @@ private:
 };
 
 }  // namespace
+
+std::optional<std::string> term_of(const Value& scalar) {
+    if (scalar.is_number()) return number_term(scalar.number());
+    if (scalar.is_boolean()) return boolean_term(scalar.boolean());
+    if (scalar.text().size() > Query::kTextMax) return std::nullopt;
+    return text_term(scalar.text());
+}
 
 Query::Query(std::shared_ptr<const Node> root) : root_(std::move(root)), cost_(root_->cost()) {}
 
@@ -431,8 +442,8 @@ core::Result<Query> Query::compile(std::string_view text, From from) {
     return compile(query, from);
 }
 
-std::optional<bool> Query::matches(const Json& event, core::Timestamp now, Steps& steps) const {
-    const bool matched = root_->matches(event, {.now = now, .steps = steps});
+std::optional<bool> Query::matches(const JsonTree& event, core::Timestamp now, Steps& steps) const {
+    const bool matched = root_->matches(event.root(), {.now = now, .steps = steps});
     if (steps.exhausted()) return std::nullopt;
     return matched;
 }

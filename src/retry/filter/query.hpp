@@ -2,12 +2,14 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "retry/filter/json_tree.hpp"
 #include "retry/filter/steps.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +24,10 @@ struct RequiredTerms {
     std::vector<std::string_view> values;  ///< as term_of() writes them
     bool operator==(const RequiredTerms&) const = default;
 };
+
+/// The term of a string, a number or a boolean of an event; nullopt: its text is longer than any
+/// term of a query.
+std::optional<std::string> term_of(const JsonTree::Value& scalar);
 
 /// A compiled filter: the subset of the Elasticsearch query DSL that docs/webhooks.md#filters
 /// describes, over an event's JSON. The caller's steps bound the cost of an evaluation, which is at
@@ -46,8 +52,7 @@ public:
 
     /// Whether the event matches; `now` is that of date math. nullopt: the steps were exhausted
     /// before there was a result.
-    std::optional<bool> matches(const nlohmann::json& event, core::Timestamp now,
-                                Steps& steps) const;
+    std::optional<bool> matches(const JsonTree& event, core::Timestamp now, Steps& steps) const;
 
     /// The required terms of the most selective clause; nullopt if no clause must hold.
     std::optional<RequiredTerms> required() const;

@@ -1,10 +1,10 @@
 #include "retry/filter/scalars.hpp"
 
-#include "core/json_text.hpp"
-
+#include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -17,69 +17,73 @@ namespace {
 
 constexpr double kTwoTo63 = 9'223'372'036'854'775'808.0;
 
-/// -1, 0, 1, with a number of any size.
 template <class A, class B>
-int order_of(const A& a, const B& b) {
-    return a < b ? -1 : (b < a ? 1 : 0);
-}
+constexpr bool kBothReal = std::is_floating_point_v<A>&& std::is_floating_point_v<B>;
 
-/// Calls `f` with the integer in the type that holds it.
-template <class F>
-int with_integer(const Json& number, F&& f) {
-    return number.is_number_unsigned() ? f(number.get<std::uint64_t>())
-                                       : f(number.get<std::int64_t>());
-}
-
-template <class Integer>
-int compare_integers(Integer a, const Json& b) {
-    return with_integer(b, [a](auto other) {
-        return std::cmp_less(a, other) ? -1 : (std::cmp_less(other, a) ? 1 : 0);
-    });
+/// The integer part of a double, if it is one of 64 bits.
+std::optional<Number> integer_part(double value) {
+    const auto whole = std::floor(value);
+    if (!(whole >= -kTwoTo63) || whole >= 2 * kTwoTo63) return std::nullopt;
+    if (whole < 0) return static_cast<std::int64_t>(whole);
+    return static_cast<std::uint64_t>(whole);
 }
 
 /// A double has all integers of its size, or none but some: so both are compared as integers, and
 /// the fraction decides where those are equal.
 template <class Integer>
 int compare_with_double(Integer integer, double other) {
-    if (other >= 2 * kTwoTo63) return -1;
-    if (other < -kTwoTo63) return 1;
-    const auto whole = std::floor(other);
-    const auto order = whole < 0
-                           ? compare_integers(integer, Json(static_cast<std::int64_t>(whole)))
-                           : compare_integers(integer, Json(static_cast<std::uint64_t>(whole)));
-    if (order != 0) return order;
-    return other > whole ? -1 : 0;
+    const auto whole = integer_part(other);
+    if (!whole) return other > 0 ? -1 : 1;
+    const auto order = compare_numbers(integer, *whole);
+    return order == 0 && other > std::floor(other) ? -1 : order;
 }
 
-/// The double as an integer of 64 bits, if it is one.
-std::optional<Json> integer_of(double value) {
-    if (std::floor(value) != value || value < -kTwoTo63 || value >= 2 * kTwoTo63) {
-        return std::nullopt;
+template <class A, class B>
+int compare(A a, B b) {
+    if constexpr (kBothReal<A, B>) {
+        return a < b ? -1 : (b < a ? 1 : 0);
+    } else if constexpr (std::is_floating_point_v<A>) {
+        return -compare_with_double(b, a);
+    } else if constexpr (std::is_floating_point_v<B>) {
+        return compare_with_double(a, b);
+    } else {
+        return std::cmp_less(a, b) ? -1 : (std::cmp_less(b, a) ? 1 : 0);
     }
-    return value < 0 ? Json(static_cast<std::int64_t>(value))
-                     : Json(static_cast<std::uint64_t>(value));
+}
+
+template <class N>
+std::string digits_of(N number) {
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+    return {text.data(), end};
 }
 
 }  // namespace
 
-int compare_numbers(const Json& a, const Json& b) {
-    if (a.is_number_float() && b.is_number_float())
-        return order_of(a.get<double>(), b.get<double>());
-    if (a.is_number_float()) return -compare_numbers(b, a);
-    return with_integer(a, [&b](auto integer) {
-        return b.is_number_float() ? compare_with_double(integer, b.get<double>())
-                                   : compare_integers(integer, b);
-    });
+Number number_of(const Json& number) {
+    if (number.is_number_float()) return number.get<double>();
+    if (number.is_number_unsigned()) return number.get<std::uint64_t>();
+    return number.get<std::int64_t>();
 }
 
+int compare_numbers(const Number& a, const Number& b) {
+    return std::visit([](auto one, auto other) { return compare(one, other); }, a, b);
+}
+
+std::string number_term(const Number& number) {
+    const auto* real = std::get_if<double>(&number);
+    const auto whole =
+        real && std::floor(*real) == *real ? integer_part(*real) : std::optional<Number>{};
+    return "n" + std::visit([](auto value) { return digits_of(value); }, whole.value_or(number));
+}
+
+std::string text_term(std::string_view text) { return std::string{"s"}.append(text); }
+std::string boolean_term(bool value) { return value ? "b1" : "b0"; }
+
 std::string term_of(const Json& scalar) {
-    if (scalar.is_number_float()) {
-        const auto integer = integer_of(scalar.get<double>());
-        return "n" + core::json_text(integer.value_or(scalar));
-    }
-    if (scalar.is_number()) return "n" + core::json_text(scalar);
-    if (scalar.is_boolean()) return scalar.get<bool>() ? "b1" : "b0";
-    return scalar.is_string() ? "s" + scalar.get_ref<const std::string&>() : "x";
+    if (scalar.is_number()) return number_term(number_of(scalar));
+    if (scalar.is_boolean()) return boolean_term(scalar.get<bool>());
+    return text_term(scalar.get_ref<const std::string&>());
 }
 
 }  // namespace beckon::retry

@@ -1,18 +1,31 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <variant>
 
 #include <nlohmann/json_fwd.hpp>
 
-/// How the scalars of an event compare. Pure.
+/// How the scalars of a filter and of an event compare. Pure.
 namespace beckon::retry {
 
-/// -1, 0, 1: how a number stands to another. Integers of 64 bits compare as integers, also with
-/// fractions; a number with a fraction, an exponent or more digits is a double (IEEE 754).
-int compare_numbers(const nlohmann::json& a, const nlohmann::json& b);
+/// Integers of 64 bits; a number with a fraction, an exponent or more digits is a double (IEEE
+/// 754).
+using Number = std::variant<std::int64_t, std::uint64_t, double>;
+
+/// A JSON number of a filter.
+Number number_of(const nlohmann::json& number);
+
+/// -1, 0, 1: how a number stands to another. Integers compare as integers, also with fractions.
+int compare_numbers(const Number& a, const Number& b);
 
 /// One scalar as a key: equal scalars have one key, and no others have it. Numbers of equal value
 /// are equal however they are written; strings, numbers and booleans of equal text differ.
+std::string number_term(const Number& number);
+std::string text_term(std::string_view text);
+std::string boolean_term(bool value);
+/// Of a string, a number or a boolean of a filter.
 std::string term_of(const nlohmann::json& scalar);
 
 }  // namespace beckon::retry

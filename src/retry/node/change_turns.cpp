@@ -8,8 +8,7 @@ namespace beckon::retry {
 
 namespace {
 
-/// An owner's share of the free bytes, as of the bodies that are queued in the RequestQueue.
-constexpr std::size_t kFraction = 1;
+constexpr std::size_t kBytes = 0;  ///< the resource of the budget
 
 }  // namespace
 
@@ -36,9 +35,9 @@ void ChangeTurns::Turn::end() {
 bool ChangeTurns::has_space(const std::string& webhook, const std::string& owner,
                             std::size_t bytes) const {
     if (bytes == 0 || !must_wait(webhook)) return true;
-    if (bytes > bytes_.free()) return false;
-    const auto held = bytes_.held_by(owner);
-    return held == 0 || held + bytes <= bytes_.share(kFraction);
+    if (bytes > bytes_.free(kBytes)) return false;
+    const auto held = bytes_.holds(owner, kBytes);
+    return held == 0 || held + bytes <= bytes_.share(kBytes);
 }
 
 void ChangeTurns::take(const std::string& webhook, const std::string& owner, std::size_t bytes,
@@ -46,7 +45,7 @@ void ChangeTurns::take(const std::string& webhook, const std::string& owner, std
     auto turn = std::make_shared<Turn>(*this, webhook);
     const auto [at, first] = waiting_.try_emplace(webhook);
     if (first) return begin(turn, change);
-    bytes_.take(owner, bytes);
+    bytes_.hold(owner, kBytes, bytes);
     at->second.push_back({std::move(turn), owner, bytes, std::move(change)});
 }
 
@@ -68,7 +67,7 @@ void ChangeTurns::next(const std::string& webhook) {
     auto& queue = waiting_.find(webhook)->second;
     const auto one = std::move(queue.front());
     queue.pop_front();
-    bytes_.give_back(one.owner, one.bytes);
+    bytes_.give_back(one.owner, kBytes, one.bytes);
     begin(one.turn, one.change);
 }
 

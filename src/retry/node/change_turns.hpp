@@ -2,7 +2,7 @@
 
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
-#include "retry/schedule/owner_shares.hpp"
+#include "retry/schedule/owner_budget.hpp"
 
 #include <cstddef>
 #include <deque>
@@ -19,8 +19,8 @@ namespace beckon::retry {
 /// ended. Changes of different webhooks do not wait for each other.
 ///
 /// Each change that waits belongs to a request, which holds a place in the RequestQueue meanwhile:
-/// that bounds their number, and an owner's share of it. Their bodies are bounded here, likewise
-/// with a share for each owner. (The node's own changes are at most one for each webhook.)
+/// that bounds their number, and an owner's share of it. Their bodies have an OwnerBudget of their
+/// own. (The node's own changes are at most one for each webhook.)
 ///
 /// Made, used and destroyed on the executor's thread, except for the end of a Turn. Changes that
 /// wait when it is destroyed are never made.
@@ -79,7 +79,7 @@ private:
     core::Executor& executor_;
     /// By webhook with a change under way: those that wait for it.
     std::map<std::string, std::deque<Waiting>> waiting_;
-    OwnerShares bytes_{kWaitingBytesMax};  ///< that wait
+    OwnerBudget<NoWork, 1> bytes_{{{{kWaitingBytesMax}}}};  ///< that wait
     core::Lifetime lifetime_;
 };
 

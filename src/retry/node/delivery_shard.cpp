@@ -48,7 +48,7 @@ DeliveryShard::DeliveryShard(Options options, Context context, Events events)
       directory_(SecretBox{context_.keys}, WebhookDirectory::Filters::compiled),
       progress_(options_.partitions, context_.executor,
                 {.catch_up = events_.catch_up_events, .has_all = [this] { read_on_soon(); }}),
-      turns_(context_.executor, context_.aside),
+      turns_(context_.executor),
       event_reader_(context_.log, context_.executor, context_.cache),
       lifetime_(context_.executor) {
     auto schedule = options_.schedule;

@@ -47,7 +47,6 @@ public:
         std::shared_ptr<const core::KeyRing> keys;
         SendRequest send;
         EventCache& cache;                     ///< of the process; outlives the shard
-        FanOutTurns::Aside aside;              ///< for large events
         WorkJournal::Slot* journal = nullptr;  ///< of this thread; may be null
     };
     /// Called on this thread.

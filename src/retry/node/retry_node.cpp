@@ -188,7 +188,6 @@ void RetryNode::Impl::begin_shard(std::size_t index) {
                                                         .keys = context.keys,
                                                         .send = worker.send,
                                                         .cache = cache,
-                                                        .aside = context.costly,
                                                         .journal = worker.journal},
                          events = events_of_shard(index)] {
         return std::make_unique<DeliveryShard>(options, given, events);

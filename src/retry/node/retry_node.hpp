@@ -66,7 +66,6 @@ public:
         std::shared_ptr<const core::KeyRing> keys;
         /// At least one; they outlive the node, and run until it is destroyed.
         std::vector<Worker> workers;
-        FanOutTurns::Aside costly;  ///< likewise: for large events
         std::function<void(bool ready, const std::string& why)> ready;
         Bridges* bridges = nullptr;  ///< for messages of bridged clients; outlives the node
         /// All executors turn on the thread that destroys the node (in a simulation).

@@ -133,9 +133,4 @@ bool RequestQueue::put(const std::string& owner, std::size_t bytes, Work work) {
     return true;
 }
 
-std::size_t RequestQueue::owners() const {
-    const std::scoped_lock lock{state_->mutex};
-    return state_->budget.owners();
-}
-
 }  // namespace beckon::retry

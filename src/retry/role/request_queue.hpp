@@ -16,7 +16,7 @@ namespace beckon::retry {
 /// others are queued, an owner that needs little waits for the one that is being served.
 ///
 /// Requests under way, the bodies that are queued, and the replies that are not written yet have a
-/// bound each. An owner may hold a share of what is free (FairShare): beyond it its requests are
+/// bound each. An owner may hold a share of what is free (OwnerBudget): beyond it its requests are
 /// refused, and while its replies hold their share its queued requests wait. So an owner that does
 /// not read its replies, or whose requests wait for its receivers, leaves space to the others.
 ///
@@ -52,8 +52,6 @@ public:
     /// Runs `work` there in the owner's turn. False: the owner holds its share, and the request is
     /// not taken.
     [[nodiscard]] bool put(const std::string& owner, std::size_t bytes, Work work);
-    /// The number of remembered owners: those with requests, and at most as many others, or 1,024.
-    std::size_t owners() const;
 
 private:
     struct State;

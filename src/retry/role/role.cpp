@@ -11,7 +11,6 @@
 #include "retry/api/api.hpp"
 #include "retry/api/api_handler.hpp"
 #include "retry/api/owner_token.hpp"
-#include "retry/api/posted_events.hpp"
 #include "retry/api/problem.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/node/retry_node.hpp"
@@ -132,7 +131,6 @@ struct Role::Impl {
                            {{"effect", "some deliveries are repeated"}});
         }
         control.stop();  // ends the node, while the others run
-        costly.stop();
         for (auto& one : deliverers) one->thread.stop();
     }
 
@@ -141,10 +139,6 @@ struct Role::Impl {
     void run(std::latch& opened);
     std::unique_ptr<net::HttpHandler> make_handler(core::Executor& http);
     void ask(ApiRequest request, const Api::Reply& reply);
-    void ask_parsed(const std::string& owner, ApiRequest request, const Api::Reply& reply,
-                    const RequestQueue::PlacePtr& parse);
-    void put(RequestQueue& queue, const std::string& owner, std::size_t bytes,
-             const Api::Reply& reply, RequestQueue::Work work);
     RetryNode::Options node_options() const;
     void tick();
     void measure_turns();
@@ -178,9 +172,6 @@ struct Role::Impl {
     std::optional<BridgeCredentials> bridge_credentials;  ///< until the bridges are made
     // Loops outlive all that post to them.
     std::vector<std::unique_ptr<Deliverer>> deliverers;
-    net::LoopThread costly{"retry-costly", clock};
-    /// Of events whose parse takes long: parsed there, they go on to `requests`.
-    RequestQueue parses{costly.loop(), clock, {.requests_max = kConnectionsMax}};
     net::LoopThread control{"retry", clock};
     net::IoLoop& loop = control.loop();
     RequestQueue requests{loop, clock, {.requests_max = kConnectionsMax}};  ///< to the API
@@ -225,7 +216,6 @@ void Role::Impl::raise_descriptors() const {
 
 void Role::Impl::start_threads() {
     control.loop().measure_turns();
-    costly.loop().measure_turns();
     for (std::size_t i = 0; i < config.threads; ++i) {
         auto& one = *deliverers.emplace_back(std::make_unique<Deliverer>(i, clock));
         one.thread.loop().measure_turns();
@@ -246,10 +236,6 @@ void Role::Impl::start_threads() {
             one.sender.reset();
         });
     }
-    costly.start([this] {
-        core::run_after_others();  // its work takes long in one piece, and only its owners wait
-        costly.run();
-    });
 }
 
 void Role::Impl::run(std::latch& opened) {
@@ -277,8 +263,6 @@ void Role::Impl::run(std::latch& opened) {
             .clock = clock,
             .keys = keys,
             .workers = std::move(workers),
-            .costly = {.executor = costly.loop(),
-                       .journal = &journal.slot(WorkJournal::kCostlyThread)},
             .ready = [this](bool ready, const std::string& why) { report_ready(ready, why); },
             .bridges = &bridges->bridges()});
     api = std::make_unique<Api>(
@@ -307,47 +291,20 @@ std::unique_ptr<net::HttpHandler> Role::Impl::make_handler(core::Executor& http)
         [this](int status) { metrics.replied(status); });
 }
 
-/// On a thread of the port.
+/// On a thread of the port. Refuses the request if the owner holds its share of the queue.
 void Role::Impl::ask(ApiRequest request, const Api::Reply& reply) {
-    const auto caller = caller_of(*keys, request.authorization);
-    const auto owner = turn_of(caller);
-    if (!caller || !takes_long_to_parse(request)) {
-        return ask_parsed(owner, std::move(request), reply, nullptr);
-    }
+    const auto owner = turn_of(caller_of(*keys, request.authorization));
     const auto bytes = request.body.size() + request.target.size();
-    put(parses, owner, bytes, reply,
-        [this, owner, request = std::move(request),
-         reply](const RequestQueue::PlacePtr& parse) mutable {
-            request.posted = std::make_shared<PostedEvents>(parse_posted(request));
-            request.body.clear();
-            parse->replies(request.posted->memory_bytes());
-            ask_parsed(owner, std::move(request), reply, parse);
-        });
-}
-
-/// `parse`: its place until its events are posted, or null; so an owner's parsed events have the
-/// bound of unread replies.
-void Role::Impl::ask_parsed(const std::string& owner, ApiRequest request, const Api::Reply& reply,
-                            const RequestQueue::PlacePtr& parse) {
-    const auto bytes = request.body.size() + request.target.size();
-    put(requests, owner, bytes, reply,
-        [this, request = std::move(request), reply,
-         parse](const RequestQueue::PlacePtr& place) mutable {
+    const bool taken = requests.put(
+        owner, bytes,
+        [this, request = std::move(request), reply](const RequestQueue::PlacePtr& place) {
             api->handle(request, [reply, place](net::HttpReply answer) {
                 place->replies(answer.body.size());
                 answer.held = place;
                 reply(std::move(answer));
             });
-            if (!parse) return;
-            // The end of JSON with thousands of values takes long too.
-            costly.loop().post([posted = std::move(request.posted), parse = std::move(parse)] {});
         });
-}
-
-/// Refuses the request if the owner holds its share of the queue.
-void Role::Impl::put(RequestQueue& queue, const std::string& owner, std::size_t bytes,
-                     const Api::Reply& reply, RequestQueue::Work work) {
-    if (queue.put(owner, bytes, std::move(work))) return;
+    if (taken) return;
     auto refused =
         problem_reply(Problem::too_many_requests,
                       "too many requests of this owner are under way; try again in a moment");
@@ -371,13 +328,12 @@ void Role::Impl::measure_turns() {
         metrics.turned(thread.name(), thread.loop().take_longest_turn());
     };
     measure(control);
-    measure(costly);
     for (auto& one : deliverers) measure(one->thread);
 }
 
 /// Whether all loops but this one turn.
 bool Role::Impl::watch_loops() {
-    auto why = why_stalled(costly);
+    std::string why;
     for (const auto& one : deliverers) {
         if (auto stalled = why_stalled(one->thread); !stalled.empty()) why = std::move(stalled);
     }

@@ -69,9 +69,8 @@ struct RoleConfig {
 
 /// The role `retry`: the HTTP API for webhooks and events, and the deliveries. It has a thread for
 /// its port; `retry`, which answers the API and follows webhooks, dead letters and the cluster;
-/// `retry-0`, `retry-1`, … for the homes of partitions; and `retry-costly` for the parse of large
-/// events. None waits for another, and one that is stalled is reported by /ready, and after a
-/// minute by /live, until it turns again.
+/// and `retry-0`, `retry-1`, … for the homes of partitions. None waits for another, and one that
+/// is stalled is reported by /ready, and after a minute by /live, until it turns again.
 class Role {
 public:
     /// Throws std::runtime_error: the port is taken, the tier table or an allowed address is wrong,

@@ -11,14 +11,19 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace beckon::retry {
 
+/// Of a budget that bounds what owners hold, and gives nobody turns.
+struct NoWork {};
+
 /// The work of owners that wait for one server, the order in which owners are served, and what each
 /// of them holds of the server's bounded resources. Owners take turns by deficit round robin over
 /// what their work has cost (RoundRobin); of each resource an owner may hold a share of what is
-/// free (FairShare). Owners without work and holdings are forgotten, but for kIdleMax.
+/// free (FairShare). Owners without work and holdings are forgotten, but for kIdleMax, whose
+/// deficits count if they come back.
 ///
 /// `Work` is queued in its owner's order; `Resources` is the number of resources. Pure; one thread.
 template <class Work, std::size_t Resources>
@@ -36,18 +41,19 @@ public:
         const std::string& name() const { return name_; }
         std::size_t holds(std::size_t resource) const { return held_[resource]; }
         std::deque<Work> works;
-        bool away = false;  ///< it has no turns until this ends
 
     private:
         friend class OwnerBudget;
         bool idle() const {
-            return !in_line && works.empty() && !away &&
+            return !in_line && works.empty() &&
                    std::all_of(held_.begin(), held_.end(), [](auto held) { return held == 0; });
         }
         std::string name_;
         std::array<std::size_t, Resources> held_{};
     };
 
+    explicit OwnerBudget(const std::array<Resource, Resources>& resources)
+        : OwnerBudget(core::Duration{1}, resources) {}
     OwnerBudget(core::Duration quantum, const std::array<Resource, Resources>& resources)
         : quantum_(quantum), line_(quantum) {
         for (const auto& one : resources) {
@@ -80,6 +86,19 @@ public:
         of.held_[resource] -= amount;
         wholes_[resource].give_back(amount);
     }
+    void hold(const std::string& name, std::size_t resource, std::size_t amount) {
+        hold(owner(name), resource, amount);
+    }
+    void give_back(const std::string& name, std::size_t resource, std::size_t amount) {
+        const auto at = owners_.find(name);
+        if (at == owners_.end()) return;
+        give_back(at->second, resource, amount);
+        if (std::is_same_v<Work, NoWork> && at->second.idle()) owners_.erase(at);
+    }
+    std::size_t holds(std::string_view name, std::size_t resource) const {
+        const auto found = owners_.find(name);
+        return found == owners_.end() ? 0 : found->second.holds(resource);
+    }
     std::size_t free(std::size_t resource) const { return wholes_[resource].free(); }
     std::size_t used(std::size_t resource) const { return wholes_[resource].used(); }
     std::size_t share(std::size_t resource) const {
@@ -107,7 +126,7 @@ public:
         return line_.next([&](const Owner& one) {
             using Turn = typename RoundRobin<Owner>::Turn;
             if (one.works.empty()) return Turn::leave;
-            return !one.away && may_act(one) ? Turn::take : Turn::wait;
+            return may_act(one) ? Turn::take : Turn::wait;
         });
     }
     /// The owner of the last turn pays for it. One without work pays at once for its next turns.

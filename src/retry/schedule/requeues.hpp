@@ -14,8 +14,8 @@ namespace beckon::retry {
 /// Counts the deliveries of one webhook, or of one owner, that wait in each tier, and chooses the
 /// tier for one more that cannot be attempted now (docs/webhooks.md#waiting). Deliveries that
 /// entered a tier together are due together, and most of them may have to wait again. So the more
-/// wait, the longer the tier, and the traffic through the log stays bounded however many wait.
-/// Pure; one thread.
+/// wait, the longer the tier, and the traffic through the log stays bounded however many wait. An
+/// OwnerBudget bounds what is held in memory, and these wait in the log alone. Pure; one thread.
 class Requeues {
 public:
     /// A tier may hold so many for each second until the next longer tier is due; a fuller one is

@@ -34,6 +34,10 @@ struct Job {
 /// bear; so are a host's, of which each owner has a share too. A tier with waiting deliveries has
 /// at least one place.
 ///
+/// The lanes (slow, unknown, quick) and the rounds within an owner are the scheduler's own, since
+/// an OwnerBudget tells owners apart and not their webhooks: a receiver that hangs must leave
+/// places to the same owner's others.
+///
 /// The window of each partition (the deliveries that wait or are attempted) is shared in the same
 /// way: deliveries beyond a share wait in a tier. The events of the attempts under way have a bound
 /// in bytes, of which each owner has a share.

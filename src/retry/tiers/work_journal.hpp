@@ -41,10 +41,9 @@ class WorkJournal {
     static_assert(sizeof(Entry) == 64);
 
 public:
-    /// The threads of homes (retry.threads), that of the bridges, and that of large events.
-    static constexpr std::size_t kThreadsMax = 64 + 2;
+    /// The threads of homes (retry.threads), and that of the bridges.
+    static constexpr std::size_t kThreadsMax = 64 + 1;
     static constexpr std::size_t kBridgesThread = 64;
-    static constexpr std::size_t kCostlyThread = 65;
     /// The newest pieces of work during which a process ended are remembered.
     static constexpr std::size_t kSuspectsMax = 256;
     static constexpr int kEndsMax = 2;

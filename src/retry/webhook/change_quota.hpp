@@ -12,10 +12,10 @@
 
 namespace beckon::retry {
 
-/// The rate at which an owner may change its webhooks. A change costs the memory of the webhook:
-/// its filter is compiled and indexed on threads that serve all owners, in time that grows with
-/// that memory. An owner that has changed nothing for kWindow may change `bytes_max` at once. One
-/// thread.
+/// Bounds the rate at which an owner changes its webhooks, which no OwnerBudget sees: a change is
+/// folded on each thread for deliveries, outside of its owner's turns there. It costs the memory of
+/// the webhook, since its filter is compiled and indexed in time that grows with that. An owner
+/// that has changed nothing for kWindow may change `bytes_max` at once. One thread.
 class ChangeQuota {
 public:
     static constexpr std::chrono::seconds kWindow{60};

@@ -6,8 +6,6 @@
 
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 namespace beckon::retry {
 
 namespace {
@@ -176,15 +174,15 @@ Usage WebhookDirectory::usage_of(std::string_view owner) const {
     return found == owners_.end() ? Usage{} : found->second.usage;
 }
 
-Percolator::Match WebhookDirectory::match(const nlohmann::json& event, std::string_view owner,
+Percolator::Match WebhookDirectory::match(const JsonTree& event, std::string_view owner,
                                           core::Timestamp now, Steps& steps,
                                           std::size_t part) const {
     return percolator_.match(event, owner, now, steps, part);
 }
 
-Percolator::Match WebhookDirectory::go_on(std::vector<std::string> rest,
-                                          const nlohmann::json& event, core::Timestamp now,
-                                          Steps& steps, std::size_t part) const {
+Percolator::Match WebhookDirectory::go_on(std::vector<std::string> rest, const JsonTree& event,
+                                          core::Timestamp now, Steps& steps,
+                                          std::size_t part) const {
     return percolator_.go_on(std::move(rest), event, now, steps, part);
 }
 

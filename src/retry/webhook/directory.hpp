@@ -64,11 +64,10 @@ public:
 
     /// The enabled webhooks of one owner that match this event. The caller has checked that the
     /// event may reach that owner.
-    Percolator::Match match(const nlohmann::json& event, std::string_view owner,
-                            core::Timestamp now, Steps& steps,
-                            std::size_t part = Percolator::kAll) const;
+    Percolator::Match match(const JsonTree& event, std::string_view owner, core::Timestamp now,
+                            Steps& steps, std::size_t part = Percolator::kAll) const;
     /// The rest of a match.
-    Percolator::Match go_on(std::vector<std::string> rest, const nlohmann::json& event,
+    Percolator::Match go_on(std::vector<std::string> rest, const JsonTree& event,
                             core::Timestamp now, Steps& steps, std::size_t part) const;
     /// The owners that have webhooks, sorted.
     std::vector<std::string> owners() const { return percolator_.owners(); }

@@ -38,7 +38,7 @@ std::size_t memory_of(const Webhook& webhook, const Percolator::Entry& entry) {
                  heap_block((webhook.types.size() + webhook.secrets.size()) * sizeof(std::string)) +
                  heap_of_map(webhook.form_fields) + heap_of_map(webhook.attachments) +
                  heap_of_map(webhook.headers) + heap_of(webhook.payload_field) +
-                 heap_of(webhook.description);
+                 heap_of(webhook.request_origin) + heap_of(webhook.description);
     for (const auto& type : webhook.types) bytes += heap_of(type);
     for (const auto& secret : webhook.secrets) bytes += heap_of(secret);
     if (webhook.shared_key)

@@ -1,5 +1,6 @@
 #include "retry/webhook/request_builder.hpp"
 
+#include "core/ascii.hpp"
 #include "core/ids.hpp"
 #include "fetch/url.hpp"
 #include "retry/attachment/attachments.hpp"
@@ -115,7 +116,31 @@ void sign(HttpRequest& request, const Webhook& webhook, const Delivery& delivery
     }
 }
 
+void add_own_headers(HttpRequest& request, const Webhook& webhook) {
+    for (const auto& [name, value] : webhook.headers) {
+        request.headers.push_back(name + ": " + value);
+    }
+}
+
 }  // namespace
+
+HttpRequest build_handshake(const Webhook& webhook) {
+    HttpRequest request{
+        .url = webhook.url,
+        .method = Method::options,
+        .headers = {"WebHook-Request-Origin: " + webhook.request_origin, "Content-Type:"},
+        .body = {},
+        .timeout = webhook.timeout,
+        .owner = webhook.owner};
+    add_own_headers(request, webhook);
+    return request;
+}
+
+bool allows_events(const HttpAnswer& answer, const Webhook& webhook) {
+    return answer.end == HttpAnswer::End::answered &&
+           (answer.allowed_origin == "*" ||
+            core::lower(answer.allowed_origin) == core::lower(webhook.request_origin));
+}
 
 HttpRequest build_request(const Webhook& webhook, const Delivery& delivery, core::Timestamp now,
                           const EventText& event) {
@@ -128,8 +153,10 @@ HttpRequest build_request(const Webhook& webhook, const Delivery& delivery, core
                         .owner = webhook.owner};
     if (body.headers.empty()) request.headers.push_back("Content-Type: " + body.type);
     if (body.type.empty()) request.headers.push_back("Content-Type:");  // libcurl: leave it out
-    for (const auto& [name, value] : webhook.headers)
-        request.headers.push_back(name + ": " + value);
+    add_own_headers(request, webhook);
+    if (!webhook.request_origin.empty()) {
+        request.headers.push_back("Origin: " + webhook.request_origin);
+    }
     request.headers.push_back("Beckon-Attempt: " + std::to_string(delivery.attempts));
     sign(request, webhook, delivery, now, body.headers);
     return request;

@@ -94,6 +94,7 @@ Webhook from_json(std::string_view id, const Json& value) {
             .ordered = value.value("ordered", false),
             .at_a_time = core::whole_number(value, "at_a_time", std::size_t{64}),
             .timeout = std::chrono::seconds{core::whole_number(value, "timeout_s", 15)},
+            .request_origin = value.value("request_origin", ""),
             .description = value.value("description", ""),
             .created = time_of(value.at("created"))};
 }
@@ -177,6 +178,7 @@ core::Record encode(const Webhook& webhook, const SecretBox& box) {
     if (webhook.mode == ContentMode::binary) value["mode"] = "binary";
     if (!webhook.filter.empty()) value["filter"] = core::must_parse_json(webhook.filter);
     if (!webhook.attachments.empty()) value["attachments"] = webhook.attachments;
+    if (!webhook.request_origin.empty()) value["request_origin"] = webhook.request_origin;
     if (!webhook.description.empty()) value["description"] = webhook.description;
     return record_of(webhook.id, kType, core::json_text(value));
 }

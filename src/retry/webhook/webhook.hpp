@@ -47,6 +47,9 @@ struct Webhook {
     bool ordered = false;
     std::size_t at_a_time = 64;  ///< attempts
     std::chrono::seconds timeout{15};
+    /// By which the receiver is asked whether it takes events (docs/webhooks.md#handshake); empty:
+    /// it is not asked.
+    std::string request_origin{};
     std::string description;
     core::Timestamp created{};
     bool operator==(const Webhook&) const = default;

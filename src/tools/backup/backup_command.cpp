@@ -1,4 +1,5 @@
 #include "app/client_options.hpp"
+#include "app/command/output.hpp"
 #include "app/command/progress.hpp"
 #include "app/command_line.hpp"
 #include "app/config/config.hpp"
@@ -19,7 +20,6 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <thread>
 #include <vector>
 
@@ -278,8 +278,8 @@ int run_backup(const app::Config& config, const fs::path& target) {
     take_owner(copy.path() / app::kChecksums, config.data);
     sync_to_disk(copy.path() / app::kChecksums);
     copy.finish();
-    std::cout << "copied the log and the key ring of " << config.data.string() << " to "
-              << target.string() << "; keep it safe: its owner can send to every client\n";
+    app::print_line("copied the log and the key ring of " + config.data.string() + " to " +
+                    target.string() + "; keep it safe: its owner can send to every client");
     return 0;
 }
 

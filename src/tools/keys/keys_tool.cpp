@@ -1,5 +1,6 @@
 #include "tools/keys/keys_tool.hpp"
 
+#include "app/command/output.hpp"
 #include "app/command_line.hpp"
 #include "app/installation/installation.hpp"
 #include "app/installation/key_ring_guard.hpp"
@@ -12,7 +13,6 @@
 #include "tools/commands.hpp"
 
 #include <fstream>
-#include <iostream>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
@@ -24,6 +24,14 @@ namespace {
 constexpr const char* kWhatDies =
     "every endpoint URL that was made with another ring: senders receive 410 (gone) for those "
     "subscriptions, and pages must subscribe again";
+
+/// Prints the parts one behind the other.
+template <class... Parts>
+void say(const Parts&... parts) {
+    std::ostringstream text;
+    (text << ... << parts);
+    app::print_text(text.str());
+}
 
 core::KeyRing load(const app::Config& config) {
     auto ring = config.load_key_ring();
@@ -48,13 +56,13 @@ void publish(app::Installation& installation, const core::KeyRing& ring) {
     auto changed = installation.control();
     changed.keyring_fingerprint = ring.fingerprint();
     installation.write(changed);
-    std::cout << "published the fingerprint " << ring.fingerprint() << "\n";
+    say("published the fingerprint ", ring.fingerprint(), "\n");
 }
 
 int pem_to_point(const std::string& pem, const std::string& file) {
     const auto point = client::public_point_in(pem);
     if (!point) throw app::StartupError(file + " holds " + point.error().message);
-    std::cout << core::base64url(*point) << "\n";
+    say(core::base64url(*point), "\n");
     return 0;
 }
 
@@ -73,21 +81,20 @@ int keys_generate(const app::Config& config, bool force) {
     }
     const auto ring = core::KeyRing::generate();
     save(ring, file);
-    std::cout
-        << "wrote " << file.string() << " (mode 0600), fingerprint " << ring.fingerprint()
-        << "\ngive every endpoint and edge the same file; without it all endpoints are lost\n";
+    say("wrote ", file.string(), " (mode 0600), fingerprint ", ring.fingerprint(),
+        "\ngive every endpoint and edge the same file; without it all endpoints are lost\n");
     return 0;
 }
 
 int keys_list(const app::Config& config) {
     const auto ring = load(config);
-    std::cout << "fingerprint " << ring.fingerprint() << "\n";
+    say("fingerprint ", ring.fingerprint(), "\n");
     for (const auto& key : ring.keys()) {
-        std::cout << "key " << int{key.id} << "  created " << key.created
-                  << (&key == &ring.newest() ? "  encrypts" : "  still read") << "\n";
+        say("key ", int{key.id}, "  created ", key.created,
+            (&key == &ring.newest() ? "  encrypts" : "  still read"), "\n");
     }
-    std::cout << ring.crypto_keys().size() << " Fernet keys (crypto_keys), "
-              << ring.auth_keys().size() << " auth keys\n";
+    say(ring.crypto_keys().size(), " Fernet keys (crypto_keys), ", ring.auth_keys().size(),
+        " auth keys\n");
     return 0;
 }
 
@@ -125,12 +132,12 @@ int keys_rotate(app::Config config) {
     }
     const auto ring = rotated(config);
     save(ring, config.key_ring_file());
-    std::cout << "key " << int{ring.newest().id} << " is in " << config.key_ring_file().string();
+    say("key ", int{ring.newest().id}, " is in ", config.key_ring_file().string());
     if (kafka) {
-        std::cout << "\ncopy the file to every node and send SIGHUP to every role: then all read "
-                     "the key\nthen run `beckon keys publish`: it encrypts from then on\n";
+        say("\ncopy the file to every node and send SIGHUP to every role: then all read "
+            "the key\nthen run `beckon keys publish`: it encrypts from then on\n");
     } else {
-        std::cout << "; it encrypts from SIGHUP or the next start on\n";
+        say("; it encrypts from SIGHUP or the next start on\n");
     }
     return 0;
 }
@@ -151,11 +158,11 @@ int keys_import(const app::Config& config, const KeyLists& lists) {
     if (made) refuse_beside_log(config, "`beckon keys generate --force` makes a new one");
     const auto ring = (made ? core::KeyRing::generate() : load(config)).imported(crypto, auth);
     save(ring, config.key_ring_file());
-    if (made) std::cout << "made " << config.key_ring_file().string() << " (mode 0600)\n";
-    std::cout << "the ring has " << ring.crypto_keys().size() << " Fernet keys (crypto_keys) and "
-              << ring.auth_keys().size() << " auth keys now, fingerprint " << ring.fingerprint()
-              << "\nif the log exists already, publish the ring to it with `beckon keys publish`; "
-                 "copy the file to every node\n";
+    if (made) say("made ", config.key_ring_file().string(), " (mode 0600)\n");
+    say("the ring has ", ring.crypto_keys().size(), " Fernet keys (crypto_keys) and ",
+        ring.auth_keys().size(), " auth keys now, fingerprint ", ring.fingerprint(),
+        "\nif the log exists already, publish the ring to it with `beckon keys publish`; "
+        "copy the file to every node\n");
     return 0;
 }
 
@@ -174,7 +181,7 @@ int keys_publish(app::Config config, bool force) {
                                     "the same and kills " +
                                     kWhatDies);
         }
-        std::cout << "this kills " << kWhatDies << "\n";
+        say("this kills ", kWhatDies, "\n");
     }
     publish(installation, ring);
     return 0;
@@ -188,13 +195,12 @@ int keys_vapid(const std::filesystem::path& file, const std::filesystem::path& p
         const auto written = client::write_private_file(pem, key->private_pem());
         if (!written) throw app::StartupError(written.error().message);
     }
-    std::cout
-        << (made ? "made " : "read ") << file.string()
-        << " (JSON with publicKey and privateKey, as npm web-push has them; keep it secret)\n";
+    say((made ? "made " : "read "), file.string(),
+        " (JSON with publicKey and privateKey, as npm web-push has them; keep it secret)\n");
     if (!pem.empty()) {
-        std::cout << "wrote " << pem.string() << " (PEM, as pywebpush and py-vapid read it)\n";
+        say("wrote ", pem.string(), " (PEM, as pywebpush and py-vapid read it)\n");
     }
-    std::cout << "applicationServerKey for pages: " << core::base64url(key->public_point()) << "\n";
+    say("applicationServerKey for pages: ", core::base64url(key->public_point()), "\n");
     return 0;
 }
 
@@ -212,7 +218,7 @@ int keys_convert(const std::string& input) {
             "neither a PEM file nor a P-256 point in base64url (65 bytes, 87 characters, begins "
             "with B)");
     }
-    std::cout << *pem;
+    say(*pem);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "tools/topics/topics_tool.hpp"
 
+#include "app/command/output.hpp"
 #include "app/command_line.hpp"
 #include "app/installation/installation.hpp"
 #include "app/installation/key_ring_guard.hpp"
@@ -13,9 +14,9 @@
 #include "tools/commands.hpp"
 
 #include <algorithm>
-#include <iostream>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -345,9 +346,14 @@ private:
     }
 };
 
-int exit_code(const core::Result<void>& done) {
+/// Prints what the work has written, as it stands in the log and with the brokers.
+template <class Work>
+int printed(Work work) {
+    std::ostringstream out;
+    const core::Result<void> done = work(out);
+    app::print_text(out.str());
     if (done) return 0;
-    std::cerr << "beckon: " << done.error().message << "\n";
+    app::print_error("beckon: " + done.error().message);
     return 1;
 }
 
@@ -359,8 +365,8 @@ struct CreateOptions {
 
 int topics_create(app::Config config, const CreateOptions& create) {
     if (create.print) {  // no broker is asked
-        std::cout << print_topics(log::topic_table(config.layout), config.kafka.prefix,
-                                  *create.print);
+        app::print_text(
+            print_topics(log::topic_table(config.layout), config.kafka.prefix, *create.print));
         return 0;
     }
     // Without a ring there is nothing that the roles could be held to: topics can be made first.
@@ -379,17 +385,20 @@ int topics_create(app::Config config, const CreateOptions& create) {
             "its subscription were gone. Is this the right cluster and --kafka-prefix? For a new "
             "installation, pass --new-log once";
     }
-    return exit_code(create_topics(*topics.admin, *topics.log, topics.options, std::cout));
+    return printed(
+        [&](auto& out) { return create_topics(*topics.admin, *topics.log, topics.options, out); });
 }
 
 int topics_describe(app::Config config) {
     Topics topics{std::move(config), false};
-    return exit_code(describe_topics(*topics.admin, *topics.log, topics.options, std::cout));
+    return printed([&](auto& out) {
+        return describe_topics(*topics.admin, *topics.log, topics.options, out);
+    });
 }
 
 int topics_destroy(app::Config config, bool dry_run) {
     Topics topics{std::move(config), dry_run};
-    return exit_code(destroy_topics(*topics.admin, topics.options, std::cout));
+    return printed([&](auto& out) { return destroy_topics(*topics.admin, topics.options, out); });
 }
 
 void add_topics_create(app::CommandLine& line, CLI::App& topics) {
@@ -415,7 +424,8 @@ void add_topics_create(app::CommandLine& line, CLI::App& topics) {
 
 int topics_adopt(app::Config config, bool dry_run) {
     Topics topics{std::move(config), dry_run};
-    return exit_code(adopt_topics(*topics.admin, *topics.log, topics.options, std::cout));
+    return printed(
+        [&](auto& out) { return adopt_topics(*topics.admin, *topics.log, topics.options, out); });
 }
 
 void add_adopt(app::CommandLine& line, CLI::App& topics) {

@@ -42,7 +42,6 @@ struct World {
                 .keys = keys,
                 .workers = {{&executor, [this](const HttpRequest& request,
                                                auto done) { send(request, done); }}},
-                .costly = {executor},
                 .ready = [](bool, const std::string&) {}}),
           api(std::move(options), node, clock, keys) {
         node.start();
@@ -707,6 +706,21 @@ TEST_CASE("null gives a field its default back, and fields that are not named st
     CHECK_FALSE(change(webhook, "[]", {}));
     CHECK_FALSE(change(webhook, std::string(1'000, '['), {}));
     CHECK_FALSE(change(webhook, R"({"form_fields": {"a\r\nb": "c"}})", {}));
+}
+
+TEST_CASE("the origin that a receiver is asked for is a name, and makes the header Origin",
+          "[retry][api]") {
+    Webhook webhook;
+    webhook.url = "https://a.example/";
+    REQUIRE(change(webhook, R"({"request_origin": "events.example.com"})", {}));
+    CHECK(webhook.request_origin == "events.example.com");
+    for (const auto* bad : {"", "a b", "a\\r\\nb: c", "*", "https://a.example"}) {
+        CAPTURE(bad);
+        CHECK_FALSE(change(webhook, std::string{R"({"request_origin": ")"} + bad + "\"}", {}));
+    }
+    CHECK_FALSE(change(webhook, R"({"headers": {"origin": "x"}})", {}));
+    REQUIRE(change(webhook, R"({"request_origin": null})", {}));
+    CHECK(webhook.request_origin.empty());
 }
 
 TEST_CASE("the whole id of a shared key is checked", "[retry][api]") {

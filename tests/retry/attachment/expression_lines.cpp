@@ -17,9 +17,9 @@ Json answer(const Json& query) {
         Expression::compile(query.at("expression").get_ref<const std::string&>());
     if (!expression) return {{"error", expression.error().message}};
     Work work;
-    const auto result = expression->select(query.at("document"), work);
+    const auto result = expression->select(JsonTree{query.at("document").dump()}, work);
     if (!result) return {{"error", result.error().message}};
-    return {{"result", *result}};
+    return {{"result", Json::parse(*result)}};
 }
 
 }  // namespace

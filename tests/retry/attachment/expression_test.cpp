@@ -2,6 +2,8 @@
 // tests/e2e/jmespath.mjs holds it to a library of JMESPath besides.
 #include "retry/attachment/expression.hpp"
 
+#include "support/json_tree_of.hpp"
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -36,13 +38,13 @@ struct Case {
 };
 
 void check(std::initializer_list<Case> cases) {
-    const auto document = Json::parse(kDocument);
+    const JsonTree document{kDocument};
     for (const auto& [text, result] : cases) {
         CAPTURE(text);
         const auto expression = Expression::compile(text);
         REQUIRE(expression);
         Work work;
-        CHECK(*expression->select(document, work) == Json::parse(result));
+        CHECK(Json::parse(*expression->select(document, work)) == Json::parse(result));
     }
 }
 
@@ -156,7 +158,7 @@ TEST_CASE("a JSON Pointer begins with a slash", "[retry][attachment]") {
            {"/", "null"}});
     const auto escaped = Expression::compile("/a~1b/c~0d");
     Work work;
-    CHECK(*escaped->select(Json::parse(R"({"a/b": {"c~d": 1}})"), work) == 1);
+    CHECK(*escaped->select(JsonTree{R"({"a/b": {"c~d": 1}})"}, work) == "1");
     CHECK(fault_of("/a~2") == "at byte 0: in a JSON Pointer only ~0 and ~1 may follow a ~");
 }
 
@@ -196,7 +198,7 @@ TEST_CASE("other parts of JMESPath are named when they are refused", "[retry][at
 }
 
 TEST_CASE("work is bounded, and several expressions share it", "[retry][attachment]") {
-    const Json document{{"a", std::string(100'000, 'x')}};
+    const auto document = test::tree_of({{"a", std::string(100'000, 'x')}});
     const auto copies = Expression::compile("[a, a, a, a]");
     Work work;
     CHECK(copies->select(document, work));
@@ -208,7 +210,7 @@ TEST_CASE("work is bounded, and several expressions share it", "[retry][attachme
 }
 
 TEST_CASE("a value costs more work than a byte, since it takes longer", "[retry][attachment]") {
-    const Json document{{"a", std::vector<int>(10'000, 1)}};
+    const auto document = test::tree_of({{"a", std::vector<int>(10'000, 1)}});
     const auto copy = Expression::compile("a[*]");
     Work work;
     CHECK(copy->select(document, work));
@@ -220,12 +222,12 @@ TEST_CASE("a value costs more work than a byte, since it takes longer", "[retry]
 }
 
 TEST_CASE("no value refers to intermediate values after their end", "[retry][attachment]") {
-    const auto document = Json::parse(R"({"a": [[{"b": "a text that is not held in place"}]]})");
+    const JsonTree document{R"({"a": [[{"b": "a text that is not held in place"}]]})"};
     for (const auto* text : {"a[][] | [0].b", "[a[0][0].b] | [0]", "{x: a}.x[0][0].b",
                              "(a[*] | [0])[0].b", "a[0:1] | [0][0].b"}) {
         CAPTURE(text);
         Work work;
         CHECK(*Expression::compile(text)->select(document, work) ==
-              "a text that is not held in place");
+              R"("a text that is not held in place")");
     }
 }

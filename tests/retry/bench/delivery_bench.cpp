@@ -262,12 +262,16 @@ void percolation(Report& report, bool quick) {
     }
     Json event = Json::parse(kEvent);
     constexpr int kEvents = 2'000;
-    auto begun = steady_clock::now();
-    std::size_t matched = 0;
+    std::vector<JsonTree> events;
     for (int i = 0; i < kEvents; ++i) {
         event["data"]["customer"] = i;
+        events.emplace_back(event.dump());
+    }
+    auto begun = steady_clock::now();
+    std::size_t matched = 0;
+    for (const auto& one : events) {
         Steps steps;
-        matched += percolator.match(event, "o", {}, steps).ids.size();
+        matched += percolator.match(one, "o", {}, steps).ids.size();
     }
     const auto name = "an event among " + std::to_string(filters) + " filters, ";
     report.add(name + "matched", ms_between(begun, steady_clock::now()) / kEvents * 1'000, "us");
@@ -275,7 +279,7 @@ void percolation(Report& report, bool quick) {
     std::size_t evaluated = 0;
     for (const auto& query : queries) {
         Steps steps;
-        evaluated += query.matches(event, {}, steps).value_or(false) ? 1 : 0;
+        evaluated += query.matches(events.front(), {}, steps).value_or(false) ? 1 : 0;
     }
     const auto each = ms_between(begun, steady_clock::now()) / static_cast<double>(queries.size());
     report.add(name + "if each were evaluated", each * static_cast<double>(filters) * 1'000, "us");

@@ -9,7 +9,6 @@
 #include "log/embedded/embedded_log.hpp"
 #include "log/kafka/kafka_log.hpp"
 #include "net/io_loop.hpp"
-#include "retry/bench/baseline.hpp"
 #include "retry/bench/delivery_bench.hpp"
 #include "retry/bench/role_bench.hpp"
 #include "retry/bench/run_on.hpp"
@@ -109,7 +108,6 @@ public:
     }
     ~World() {
         on_loop([this] {
-            baseline_.reset();
             tiers_.clear();
             tap_.reset();
         });
@@ -159,20 +157,6 @@ public:
             std::this_thread::sleep_for(200us);
         }
         wait_for([&] { return acked_ == count; });
-    }
-    /// Reads the tier as others do, while the tiers are closed.
-    void open_baseline(int tier) {
-        on_loop([this, tier] {
-            baseline_ = std::make_unique<test::Baseline>(
-                log_, log::Topic::retry(tier), kPartitions, 2s, loop_, [this](core::Duration late) {
-                    figures_.errors_us.push_back(
-                        std::chrono::duration<double, std::micro>(late).count());
-                    ++figures_.due;
-                });
-        });
-    }
-    void close_baseline() {
-        on_loop([this] { baseline_.reset(); });
     }
     Figures take() {
         Figures out;
@@ -241,7 +225,6 @@ private:
     net::IoLoop loop_;
     std::unique_ptr<Tap> tap_;
     std::map<core::Partition, std::unique_ptr<PartitionTiers>> tiers_;
-    std::unique_ptr<test::Baseline> baseline_;
     Figures figures_;
     core::Epoch epoch_ = 0;
     std::size_t next_ = 0;
@@ -298,24 +281,6 @@ void maturity(World& world, Report& report, double rate, double seconds) {
     report.add(name + "early", static_cast<double>(figures.early), "", at_most(0));
     expect("deliveries", figures.due, count);
     expect("early", figures.early, 0);
-}
-
-/// The same load, read by a reader that gives heads back.
-void baseline(World& world, Report& report, double rate, double seconds) {
-    const auto count = static_cast<std::size_t>(rate * seconds);
-    world.close();
-    world.take();
-    world.open_baseline(kShort);
-    world.publish(kShort, count, rate);
-    World::wait_for([&] { return world.due() >= count; });
-    world.close_baseline();
-    auto figures = world.take();
-    const auto name =
-        "give back and read again, " + std::to_string(static_cast<int>(rate)) + "/s, ";
-    report.add(name + "p50", percentile(figures.errors_us, 0.5) / 1000, "ms");
-    report.add(name + "p99", percentile(figures.errors_us, 0.99) / 1000, "ms");
-    world.open();  // finishes them
-    World::wait_for([&] { return world.due() >= count; });
 }
 
 void throughput(World& world, Report& report, std::size_t count, bool kafka) {
@@ -399,7 +364,6 @@ void measure(log::EventLog& log, const Arguments& arguments) {
     const double seconds = arguments.quick ? 1 : 10;
     maturity(world, report, 1'000, seconds);
     maturity(world, report, 20'000, seconds);
-    baseline(world, report, 1'000, seconds);
     throughput(world, report, arguments.quick ? 50'000 : 1'000'000, !arguments.kafka.empty());
     waiting(world, report, arguments.quick ? 100'000 : arguments.waiting);
     if (arguments.kafka.empty()) {

@@ -95,6 +95,11 @@ struct World : DeliveryOutcomes {
         webhook.ordered = ordered;
         webhooks.apply(*test::ReadBack{encode(webhook, webhooks.box())});
     }
+    void ask_before(const std::string& id, const std::string& origin) {
+        auto webhook = webhooks.find(id)->webhook;
+        webhook.request_origin = origin;
+        webhooks.apply(*test::ReadBack{encode(webhook, webhooks.box())});
+    }
     void remove_webhook(const std::string& id) {
         webhooks.apply(*test::ReadBack{encode_removed(id)});
     }
@@ -899,4 +904,45 @@ TEST_CASE("an attempt whose event was read is not begun if it is not to be any m
     }
     CHECK(world.requests.empty());
     CHECK(world.dispatcher.under_way() == 0);
+}
+
+TEST_CASE("a receiver that is to allow events gets none before it has", "[retry][dispatch]") {
+    World world;
+    world.add_webhook("w");
+    world.ask_before("w", "events.example.com");
+    const auto is_handshake = [](const HttpRequest& request) {
+        return request.method == Method::options && request.body.empty() &&
+               request.headers.front() == "WebHook-Request-Origin: events.example.com";
+    };
+    const auto refused = GENERATE(
+        HttpAnswer{.end = End::answered, .status = 200},
+        HttpAnswer{.end = End::answered, .status = 204, .allowed_origin = "other.example.com"},
+        HttpAnswer{.end = End::answered, .status = 405}, HttpAnswer{.end = End::timed_out});
+    world.due(1);
+    REQUIRE(world.requests.size() == 1);
+    CHECK(is_handshake(world.requests[0]));
+    world.answer(refused);
+    CHECK(world.requests.size() == 1);
+    CHECK(world.outcomes == Log{"tier 1 1 attempts 1"});
+    CHECK(world.last->last ==
+          (refused.end == End::timed_out ? Outcome::timed_out : Outcome::refused));
+
+    world.due(2);
+    CHECK(is_handshake(world.requests.at(1)));
+    const auto* allowed = GENERATE("*", "Events.Example.com");
+    world.answer({.end = End::answered, .status = 200, .allowed_origin = allowed, .took = 3s});
+    REQUIRE(world.requests.size() == 3);
+    CHECK(world.requests[2].method == Method::post);
+    CHECK(std::count(world.requests[2].headers.begin(), world.requests[2].headers.end(),
+                     "Origin: events.example.com") == 1);
+    CHECK(world.requests[2].timeout == 12s);  // of 15 s for both
+    world.answer(204);
+    CHECK(world.outcomes.back() == "finish 2");
+    world.due(3);  // it is asked once
+    CHECK(world.requests.at(3).method == Method::post);
+
+    world.answer(204);
+    world.ask_before("w", "other.example.com");
+    world.due(4);
+    CHECK(world.requests.at(4).method == Method::options);
 }

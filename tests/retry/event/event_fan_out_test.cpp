@@ -2,7 +2,6 @@
 
 #include "records/delivery.hpp"
 #include "retry/event/event.hpp"
-#include "retry/event/event_parser.hpp"
 #include "retry/event/step_quota.hpp"
 #include "retry/event/waiting_events.hpp"
 #include "support/manual_clock.hpp"
@@ -101,7 +100,7 @@ struct World {
     WebhookDirectory webhooks{
         SecretBox{std::make_shared<core::KeyRing>(core::KeyRing::generate())}};
     core::Offset fanned_out = 0;
-    FanOutTurns turns{executor, {executor}};
+    FanOutTurns turns{executor};
     EventCache cache;
     EventFanOut event_fan_out{{}, {*log, *publisher, executor, webhooks, turns, cache}, progress()};
 };
@@ -134,8 +133,7 @@ TEST_CASE("deliveries under way are bounded, and all are written in the end",
 
 namespace {
 
-/// A filter that takes some four steps for each element of `data.a`, and one that takes a hundred
-/// times as many.
+/// A filter that takes a step for each element of `data.a`, and one that takes two hundred.
 constexpr const char* kCheap = R"({"exists": {"field": "data.a.b"}})";
 std::string costly_filter() {
     nlohmann::json clauses = nlohmann::json::array();
@@ -243,94 +241,6 @@ TEST_CASE("between owners of an event for everybody the thread has other turns",
     CHECK(world.fanned_out == 1);
     CHECK(world.deliveries() == kOwners);
     CHECK(world.written(log::Topic::kRetryDead).size() == kOwners);
-}
-
-namespace {
-
-/// A fan-out whose thread for what takes long (FanOutTurns::do_aside()) turns in run_aside() alone.
-struct AsideWorld : World {
-    AsideWorld() : World(0) { open(); }
-    void open() {
-        fan_out = std::make_unique<EventFanOut>(
-            EventFanOut::Options{},
-            EventFanOut::Context{*log, *publisher, executor, webhooks, turns_aside, cache},
-            progress());
-        fan_out->start();
-    }
-    /// How many pieces it has done.
-    int run_aside() {
-        int pieces = 0;
-        while (aside.step()) ++pieces;
-        return pieces;
-    }
-    void run_all() {
-        do {
-            executor.run_for(10s);
-        } while (run_aside() > 0);
-    }
-
-    test::SimExecutor aside{clock};
-    FanOutTurns turns_aside{executor, {aside}};
-    std::unique_ptr<EventFanOut> fan_out;
-};
-
-}  // namespace
-
-TEST_CASE("large events are parsed elsewhere, a bounded number of bytes at a time",
-          "[retry][event][bounds]") {
-    constexpr std::size_t kBytes = 100'000;
-    constexpr int kOwners = 10;
-    AsideWorld world;
-    nlohmann::json event{{"data", std::string(kBytes, 'x')}};
-    for (int i = 0; i < kOwners; ++i) {
-        const auto owner = "o" + std::to_string(i);
-        world.add("w" + std::to_string(i), owner, R"({"exists": {"field": "data"}})");
-        event["beckonowner"] = owner;
-        world.post(event, std::to_string(i));
-    }
-    world.executor.run_for(20s);
-    CHECK(world.deliveries() == 0);
-    int pieces = 0;
-    for (int left = kOwners; left > 0 && world.fanned_out < kOwners; --left) {
-        const auto at_once = world.run_aside();
-        CHECK(at_once <= static_cast<int>(EventParser::kParsedBytesMax / kBytes));
-        pieces += at_once;
-        world.executor.run_for(20s);
-    }
-    CHECK(world.fanned_out == kOwners);
-    CHECK(world.deliveries() == kOwners);
-    CHECK(pieces == kOwners);
-}
-
-TEST_CASE("an event for everybody is parsed elsewhere once, for all owners",
-          "[retry][event][bounds]") {
-    AsideWorld world;
-    for (int i = 0; i < 10; ++i) world.add("w" + std::to_string(i), "o" + std::to_string(i));
-    world.post({{"data", std::string(100'000, 'x')}}, "e");
-    world.executor.run_for(20s);
-    CHECK(world.run_aside() == 1);
-    world.executor.run_for(20s);
-    CHECK(world.run_aside() == 0);
-    CHECK(world.fanned_out == 1);
-    CHECK(world.deliveries() == 10);
-}
-
-TEST_CASE("an owner whose event was elsewhere when its fan-out ended has its turns again",
-          "[retry][event]") {
-    AsideWorld world;
-    world.add("w", "o");
-    world.post({{"data", std::string(100'000, 'x')}, {"beckonowner", "o"}}, "e1");
-    world.executor.run_for(20s);
-    CHECK(world.deliveries() == 0);
-    const bool late = GENERATE(false, true);  // the answer is on its way
-    if (late) REQUIRE(world.run_aside() == 1);
-    world.fan_out.reset();
-    world.run_all();
-    CHECK(world.deliveries() == 0);
-    world.open();
-    world.run_all();
-    CHECK(world.fanned_out == 1);
-    CHECK(world.deliveries() == 1);
 }
 
 // Fails where each delivery has a copy: two webhooks and an event of 200 KB were 400 KB.

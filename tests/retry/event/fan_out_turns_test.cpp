@@ -1,13 +1,10 @@
 #include "retry/event/fan_out_turns.hpp"
 
 #include "support/manual_clock.hpp"
-#include "support/temp_dir.hpp"
 #include "support/test_executor.hpp"
 
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <new>
@@ -36,7 +33,7 @@ struct TurnsWorld {
 
     test::ManualClock clock;
     test::SimExecutor executor{clock};
-    FanOutTurns turns{executor, {executor}};
+    FanOutTurns turns{executor};
     std::vector<std::string> done;
     std::map<std::string, std::size_t> took;
 };
@@ -177,40 +174,10 @@ TEST_CASE("while turns are paused nothing is begun, and then everything", "[retr
     CHECK(world.done.size() == 3);
 }
 
-TEST_CASE("of owners who have nothing to do a bounded number is remembered",
-          "[retry][event][bounds]") {
-    TurnsWorld world;
-    for (int i = 0; i < 10'000; ++i) {
-        world.add(std::to_string(i), "w", 1, 10);
-        world.executor.run();
-        CHECK(world.turns.owners() <= 1'024);
-    }
-    CHECK(world.done.size() == 10'000);
-}
-
-TEST_CASE("the journal names what is done aside", "[retry][event]") {
-    test::TempDir directory;
-    const auto file = directory.path() / "work";
-    const auto content = [&] {
-        std::ifstream in{file, std::ios::binary};
-        return std::string{std::istreambuf_iterator<char>{in}, {}};
-    };
-    WorkJournal journal{file};
-    TurnsWorld world;
-    FanOutTurns turns{world.executor, {world.executor, &journal.slot(WorkJournal::kCostlyThread)}};
-    bool done = false;
-    turns.do_aside(
-        {.name = "event-7"}, [&] { CHECK(content().find("event-7") != std::string::npos); },
-        [&] { done = true; });
-    world.executor.run();
-    CHECK(done);
-    CHECK(content().find("event-7") == std::string::npos);
-}
-
 TEST_CASE("a delivery may be released when the turns are gone", "[retry][event]") {
     test::ManualClock clock;
     test::SimExecutor executor{clock};
-    auto turns = std::make_unique<FanOutTurns>(executor, FanOutTurns::Aside{executor});
+    auto turns = std::make_unique<FanOutTurns>(executor);
     const auto release = turns->hold("o");
     bool ran = false;
     turns->add("o", [&] {

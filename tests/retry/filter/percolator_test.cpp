@@ -1,5 +1,7 @@
 #include "retry/filter/percolator.hpp"
 
+#include "support/json_tree_of.hpp"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -8,9 +10,11 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+using beckon::retry::JsonTree;
 using beckon::retry::Percolator;
 using beckon::retry::Query;
 using beckon::retry::Steps;
+using beckon::test::tree_of;
 using Json = nlohmann::json;
 using Ids = std::vector<std::string>;
 
@@ -30,7 +34,7 @@ Percolator::Entry entry(std::string id, Ids types, const Json& query = nullptr,
 struct Percolated : Percolator {
     Ids match(const Json& event) {
         Steps steps;
-        auto found = Percolator::match(event, "o", {}, steps);
+        auto found = Percolator::match(tree_of(event), "o", {}, steps);
         evaluated = found.evaluated;
         CHECK(found.too_costly.empty());
         return found.ids;
@@ -107,7 +111,7 @@ TEST_CASE("the index gives the same result as evaluating every filter", "[retry]
             Ids expected;
             for (std::size_t i = 0; i < queries.size(); ++i) {
                 Steps steps;
-                if (*Query::compile(queries[i])->matches(one, {}, steps)) {
+                if (*Query::compile(queries[i])->matches(tree_of(one), {}, steps)) {
                     expected.push_back(std::to_string(i));
                 }
             }
@@ -126,7 +130,7 @@ TEST_CASE("of other owners no filter is evaluated, and no term looked up",
     }
     const auto one = event("t", {{"a", std::vector<Json>(10'000, Json::object())}, {"1", 1}});
     Steps steps;
-    CHECK(all.Percolator::match(one, "o", {}, steps).ids.empty());
+    CHECK(all.Percolator::match(tree_of(one), "o", {}, steps).ids.empty());
     CHECK(steps.left() == Steps::kMax);
     all.put(entry("mine", {}, term("data.1", 1)));
     CHECK(all.match(one) == Ids{"mine"});
@@ -149,12 +153,12 @@ TEST_CASE("a costly filter takes no steps from cheaper ones of its owner",
     all.enable("e-disabled", false);
     const auto one = event("t", {{"a", std::vector<Json>(20'000, Json::object())}});
     Steps steps;
-    const auto match = all.Percolator::match(one, "o", {}, steps);
+    const auto match = all.Percolator::match(tree_of(one), "o", {}, steps);
     CHECK(match.ids == Ids{"b-cheap", "c-all"});
     CHECK(match.too_costly == Ids{"a-costly"});
     // Where not even the index can be asked, no filter has a result.
     Steps few{3};
-    const auto unknown = all.Percolator::match(one, "o", {}, few);
+    const auto unknown = all.Percolator::match(tree_of(one), "o", {}, few);
     CHECK(unknown.ids == Ids{"c-all"});
     CHECK(unknown.too_costly == Ids{"a-costly", "b-cheap"});
 }
@@ -175,7 +179,7 @@ TEST_CASE("an event of many types' families costs its type once for each dot",
     all.put(entry("w", {"x"}));
     std::string type(1'023, '.');
     Steps steps;
-    CHECK(all.Percolator::match(event(type), "o", {}, steps).ids.empty());
+    CHECK(all.Percolator::match(tree_of(event(type)), "o", {}, steps).ids.empty());
     CHECK(Steps::kMax - steps.left() < 64 * 1'024);
 }
 
@@ -191,8 +195,8 @@ Json exists_in_any(int clauses) {
 }
 
 /// In parts, until nothing is left.
-Percolator::Match in_parts(const Percolator& all, const Json& event, Steps& steps, std::size_t part,
-                           int& parts) {
+Percolator::Match in_parts(const Percolator& all, const JsonTree& event, Steps& steps,
+                           std::size_t part, int& parts) {
     auto sum = all.match(event, "o", {}, steps, part);
     for (parts = 1; !sum.rest.empty(); ++parts) {
         const auto left = sum.rest.size();
@@ -222,7 +226,8 @@ TEST_CASE("an event that is matched in parts has the same matches as at once", "
         all.put(entry("foreign" + n, {}, term("data.x", 1), "p"));
     }
     for (const int x : {0, 1, 2}) {
-        const auto posted = event("t", {{"x", x}, {"a", std::vector<Json>(200, Json::object())}});
+        const auto posted =
+            tree_of(event("t", {{"x", x}, {"a", std::vector<Json>(200, Json::object())}}));
         for (const std::size_t most : {0, 500, 20'000, 200'000, 5'000'000}) {
             Steps at_once{most};
             const auto expected = all.match(posted, "o", {}, at_once);
@@ -247,7 +252,8 @@ TEST_CASE("a filter that changes between two parts of a match counts in its new 
     for (const auto* const id : {"a", "b", "c", "d", "e"}) {
         all.put(entry(id, {}, exists_in_any(3)));
     }
-    const auto posted = event("t", {{"x", 1}, {"a", std::vector<Json>(20, Json::object())}});
+    const auto posted =
+        tree_of(event("t", {{"x", 1}, {"a", std::vector<Json>(20, Json::object())}}));
     Steps steps;
     auto first = all.match(posted, "o", {}, steps, 1);
     auto second = all.go_on(first.rest, posted, {}, steps, 1);

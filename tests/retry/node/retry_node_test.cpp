@@ -143,7 +143,6 @@ struct Process {
                 .keys = w.keys,
                 .workers = {{&w.executor, [this](const HttpRequest& request,
                                                  auto done) { send(request, done); }}},
-                .costly = {w.executor},
                 .ready = [this](bool is, const std::string& why) {
                     ready = is;
                     why_not = why;

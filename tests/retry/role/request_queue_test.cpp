@@ -116,15 +116,6 @@ TEST_CASE("while an owner's replies are not read its requests wait, and those of
     CHECK(world.count("slow") == 20);
 }
 
-TEST_CASE("of owners without requests a bounded number is remembered", "[retry][role][bounds]") {
-    World world;
-    for (int i = 0; i < 5'000; ++i) {
-        REQUIRE(world.put("owner-" + std::to_string(i)));
-        world.executor.run();
-    }
-    CHECK(world.queue.owners() <= 2'048);
-}
-
 TEST_CASE("places and requests may outlive the queue", "[retry][role]") {
     test::ManualClock clock;
     test::SimExecutor executor{clock};

@@ -75,8 +75,7 @@ Json event(const std::string& id, std::size_t data_bytes) {
 
 }  // namespace
 
-// Their bodies are parsed aside, and so come to the API another way than small ones.
-TEST_CASE("events that take long to parse are posted, and their faults named", "[retry][role]") {
+TEST_CASE("large events are posted, and their faults named", "[retry][role]") {
     constexpr std::size_t kLarge = 100'000;
     const std::string one = "application/cloudevents+json";
     const std::string several = "application/cloudevents-batch+json";

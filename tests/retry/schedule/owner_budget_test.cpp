@@ -57,16 +57,13 @@ TEST_CASE("an owner may hold a share of what is free, of each resource", "[retry
     CHECK(budget.used(0) == 0);
 }
 
-TEST_CASE("an owner that may not act, or is away, keeps its place", "[retry][schedule]") {
+TEST_CASE("an owner that may not act keeps its place", "[retry][schedule]") {
     Budget budget{10ms, {{{1, 1}, {1, 1}}}};
     budget.add("a", "a");
     budget.add("b", "b");
     const auto not_a = [](const auto& one) { return one.name() != "a"; };
     CHECK(budget.next(not_a)->name() == "b");
-    budget.owner("b").away = true;
-    CHECK_FALSE(budget.next(not_a));
     CHECK(budget.next([](const auto&) { return true; })->name() == "a");
-    budget.owner("b").away = false;
     CHECK(budget.next(not_a)->name() == "b");
 }
 
@@ -82,4 +79,22 @@ TEST_CASE("owners that hold nothing and have no work are forgotten", "[retry][sc
     CHECK(budget.owner("works").works.size() == 1);
     CHECK(budget.take_all().size() == 1);
     CHECK_FALSE(budget.next([](const auto&) { return true; }));
+}
+
+TEST_CASE("a budget without work counts what owners hold, and forgets those that hold nothing",
+          "[retry][schedule]") {
+    OwnerBudget<NoWork, 1> budget{{{{100, 1}}}};
+    budget.hold("a", 0, 30);
+    budget.hold("a", 0, 10);
+    budget.hold("b", 0, 20);
+    CHECK(budget.holds("a", 0) == 40);
+    CHECK(budget.free(0) == 40);
+    CHECK(budget.share(0) == 16);  // 40, of which 40 per cent
+    budget.give_back("a", 0, 40);
+    budget.give_back("b", 0, 5);
+    budget.give_back("nobody", 0, 0);
+    CHECK(budget.holds("a", 0) == 0);
+    CHECK(budget.holds("b", 0) == 15);
+    CHECK(budget.used(0) == 15);
+    CHECK(budget.owners() == 1);
 }

@@ -17,12 +17,11 @@ SimRetry::SimRetry(const Surroundings& around, Options options)
     : around_(around),
       id_(options.node.node),
       life_(around_.executor),
-      control_("retry", life_, around_.true_time, around_.seed, options.late_by_max),
-      costly_("retry-costly", life_, around_.true_time, around_.seed + 1, options.late_by_max) {
+      control_("retry", life_, around_.true_time, around_.seed, options.late_by_max) {
     std::vector<retry::RetryNode::Worker> workers;
     for (std::size_t i = 0; i < options.threads; ++i) {
         deliverers_.push_back(std::make_unique<LateLoop>("retry-" + std::to_string(i), life_,
-                                                         around_.true_time, around_.seed + 2 + i,
+                                                         around_.true_time, around_.seed + 1 + i,
                                                          options.late_by_max));
         workers.push_back(
             {deliverers_.back().get(),
@@ -37,7 +36,6 @@ SimRetry::SimRetry(const Surroundings& around, Options options)
                                   .clock = around_.clock,
                                   .keys = around_.keys,
                                   .workers = std::move(workers),
-                                  .costly = {costly_},
                                   .ready =
                                       [this](bool ready, const std::string& why) {
                                           ready_ = ready;

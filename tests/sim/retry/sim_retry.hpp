@@ -92,7 +92,6 @@ private:
     const core::NodeId id_;
     ProcessLife life_;
     LateLoop control_;
-    LateLoop costly_;
     std::vector<std::unique_ptr<LateLoop>> deliverers_;
     std::shared_ptr<int> alive_ = std::make_shared<int>(0);
     bool mute_ = false;
