@@ -732,6 +732,14 @@ void Edge::client_now(const core::Uaid& client, std::function<void(ClientNow)> r
     });
 }
 
+void Edge::remove_client(const core::Uaid& client, std::function<void(ClientRemoval)> reply) {
+    const auto partition = core::partition_of(client, impl_->config.partitions);
+    auto& shard = *impl_->homes[impl_->fronts.switchboard().shard_of(partition)];
+    shard.remote().post([&shard, partition, client, reply = std::move(reply)] {
+        shard.remove_client(partition, client, reply);
+    });
+}
+
 BroadcastsPtr Edge::broadcasts() const { return impl_->broadcasts->now(); }
 
 void Edge::set_broadcast(BroadcastSet broadcast) { impl_->broadcasts->set(std::move(broadcast)); }

@@ -38,6 +38,9 @@ public:
                       std::function<void(DeliveryNow)> reply) const;
     /// The same for the present state of a client.
     void client_now(const core::Uaid& client, std::function<void(ClientNow)> reply) const;
+    /// Removes a client with its channels and messages, if this edge is its home; calls back when
+    /// it is gone or the removal has failed, on the thread of its shard. Any thread.
+    void remove_client(const core::Uaid& client, std::function<void(ClientRemoval)> reply);
 
     /// The broadcasts as this edge knows them. Any thread.
     BroadcastsPtr broadcasts() const;

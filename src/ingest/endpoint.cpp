@@ -5,6 +5,7 @@
 #include "core/descriptors.hpp"
 #include "core/logger.hpp"
 #include "fetch/url.hpp"
+#include "fold/sender_rules.hpp"
 #include "fold/webhook_owners.hpp"
 #include "ingest/receipts/receipt_polls.hpp"
 #include "ingest/receipts/receipt_replies.hpp"
@@ -178,6 +179,8 @@ struct Endpoint::Impl {
     std::unique_ptr<ReceiptPolls> receipts;               ///< on the view's thread; asked by all
     std::unique_ptr<fold::WebhookOwners> webhook_owners;  ///< on the view's thread; asked by all
     std::unique_ptr<EdgeLag> edge_lag;                    ///< the same
+    std::unique_ptr<fold::SenderRules> sender_rules;      ///< the same
+    std::unique_ptr<SenderGate> senders;
     std::unique_ptr<ServiceShared> shared;
     std::thread view_thread;
 };
@@ -220,7 +223,9 @@ Endpoint::Impl::Impl(EndpointConfig config_in, log::EventLog& log_in,
         .receipts = receipts.get(),
         .log_watch = log_watch.get(),
         .refused = config.refused,
+        .busiest = config.busiest,
         .edge_lag = edge_lag.get(),
+        .senders = senders.get(),
         .gone_wanted = [this](std::string_view owner) { return webhook_owners->may_want(owner); },
     });
     server.start(
@@ -275,8 +280,12 @@ void Endpoint::Impl::run_view(std::latch& opened) {
                                      .folder = "ingest"},
         fold::WebhookOwners::Context{.log = log, .executor = view_loop, .clock = clock});
     edge_lag = std::make_unique<EdgeLag>(config.partitions, log, view_loop, clock);
+    sender_rules = std::make_unique<fold::SenderRules>(
+        "ingest", fold::SenderRules::Context{.log = log, .executor = view_loop, .clock = clock});
+    senders = std::make_unique<SenderGate>(*sender_rules);
     opened.count_down();
     view_loop.run("ingest-view");
+    sender_rules.reset();
     edge_lag.reset();
     webhook_owners.reset();
     receipts.reset();

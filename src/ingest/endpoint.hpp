@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
 #include "core/result.hpp"
+#include "ingest/call/busiest_senders.hpp"
 #include "ingest/call/refused_sends.hpp"
 #include "ingest/call/service_settings.hpp"
 #include "log/event_log.hpp"
@@ -50,8 +51,9 @@ struct EndpointConfig : ServiceSettings {
     /// The process's shared cache and write buffers; null: of its own.
     std::shared_ptr<rocks::Memory> store_memory;
 
-    /// Of this endpoint, for the report of its process.
+    /// Of this endpoint, for the report of its process, as the next.
     std::shared_ptr<RefusedSends> refused = std::make_shared<RefusedSends>();
+    std::shared_ptr<BusiestSenders> busiest = std::make_shared<BusiestSenders>();
     std::vector<std::string> tracking_keys;  ///< VAPID public keys, base64 of the raw point
     /// The time of running requests at a stop; requests still under way are then answered 503.
     std::chrono::milliseconds drain{4'000};

@@ -5,7 +5,9 @@
 #include "log/blocking_executor.hpp"
 #include "log/read_partition.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <variant>
 
 #include <nlohmann/json.hpp>
 
@@ -64,7 +66,7 @@ core::Result<Control> parse(const Entries& entries) {
     return control;
 }
 
-using Entry = std::pair<std::string, std::string>;
+using Entry = std::pair<std::string, std::optional<std::string>>;
 
 Entry entry_of_origin(const std::string& origin) {
     return {std::string{kOriginPrefix} + origin, core::json_text(json{{"origin", origin}})};
@@ -119,7 +121,7 @@ core::Result<void> write_control(EventLog& log, const Control& control,
                                  const std::optional<Control>& previous, milliseconds timeout) {
     Entries known;
     if (previous) {
-        for (auto& [key, value] : entries_of(*previous)) known.emplace(key, value);
+        for (auto& [key, value] : entries_of(*previous)) known.emplace(key, value.value_or(""));
     }
     auto entries = entries_of(control);
     std::erase_if(entries, [&](const Entry& entry) {
@@ -131,6 +133,37 @@ core::Result<void> write_control(EventLog& log, const Control& control,
 
 core::Result<void> write_origin(EventLog& log, const std::string& origin, milliseconds timeout) {
     return write_entries(log, {entry_of_origin(origin)}, timeout);
+}
+
+core::Result<std::vector<core::SenderRule>> read_sender_rules(EventLog& log, milliseconds timeout) {
+    const auto entries = read_newest_values(log, kControl, timeout);
+    if (!entries) return core::fail(entries.error());
+    std::vector<core::SenderRule> rules;
+    for (const auto& [key, value] : *entries) {
+        core::RecordView record;
+        record.key = key;
+        record.value = value;
+        if (auto rule = core::decode_sender_rule(record)) rules.push_back(std::move(*rule));
+    }
+    return rules;
+}
+
+core::Result<void> write_sender_rule(EventLog& log, const core::SenderRule& rule,
+                                     milliseconds timeout) {
+    if (auto good = core::check(rule); !good) return good;
+    const auto rules = read_sender_rules(log, timeout);
+    if (!rules) return core::fail(rules.error());
+    const auto* sender = std::get_if<core::BlockedSender>(&rule);
+    const auto blocked = std::count_if(rules->begin(), rules->end(), [](const auto& one) {
+        return std::holds_alternative<core::BlockedSender>(one);
+    });
+    if (sender && sender->blocked &&
+        static_cast<std::size_t>(blocked) >= core::kBlockedSendersMax) {
+        return core::fail(Fault::full, std::to_string(core::kBlockedSendersMax) +
+                                           " senders are blocked, and no more can be: unblock one");
+    }
+    auto record = core::encode(rule);
+    return write_entries(log, {{std::move(record.key), std::move(record.value)}}, timeout);
 }
 
 }  // namespace beckon::log

@@ -3,6 +3,7 @@
 #include "core/partition.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
+#include "records/sender_rule.hpp"
 
 #include <chrono>
 #include <optional>
@@ -38,5 +39,13 @@ core::Result<void> write_control(EventLog& log, const Control& control,
 /// Adds one to `Control::origins`; blocks.
 core::Result<void> write_origin(EventLog& log, const std::string& origin,
                                 std::chrono::milliseconds timeout);
+
+/// The rules of the operator about senders that are in force; blocks. Errors: as read_control().
+core::Result<std::vector<core::SenderRule>> read_sender_rules(EventLog& log,
+                                                              std::chrono::milliseconds timeout);
+/// Writes a rule, or its end; blocks. Errors: invalid (core::check()), full: kBlockedSendersMax are
+/// blocked already; and as read_control().
+core::Result<void> write_sender_rule(EventLog& log, const core::SenderRule& rule,
+                                     std::chrono::milliseconds timeout);
 
 }  // namespace beckon::log

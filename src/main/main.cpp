@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
         tools::add_cluster_command(line);
         tools::add_keys_command(line);
         tools::add_subscriptions_command(line);
+        tools::add_senders_command(line);
         tools::add_broadcasts_command(line);
         app::add_config_command(line);
         tools::add_message_command(line);

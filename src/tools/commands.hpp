@@ -35,6 +35,8 @@ void add_reliability_commands(app::CommandLine& line, CLI::App& role);
 void add_replay_commands(app::CommandLine& line);
 /// `beckon replay redrive`, which is `beckon dead redrive`.
 void add_replay_redrive(app::CommandLine& line, CLI::App& group);
+/// `beckon senders list|block|unblock|limit`.
+void add_senders_command(app::CommandLine& line);
 void add_subscriptions_command(app::CommandLine& line);
 /// Exit codes: 0 done, 1 refused or failed.
 void add_topics_command(app::CommandLine& line);

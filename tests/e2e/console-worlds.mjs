@@ -116,6 +116,11 @@ function page(world, name) {
         webhooks: () => ({ webhooks: webhooks[world] }),
         milestones: () => (world === 'empty' ? { counts: {}, refused: [], steps: [], days: [] } : milestones(bad ? 9000 : 0)),
         dead: () => ({ letters: letters[world].length, passed_over: 0 }),
+        senders: () => ({
+            blocked: world === 'empty' ? [] : [{ kind: 'vapid', name: '9c2f'.repeat(16), since: now - 2 * DAY, why: 'ticket 4711: 300 messages a second to one client' }, { kind: 'subscription', name: '07ab'.repeat(16), since: now - HOUR, why: '' }, { kind: 'owner', name: 'shop', since: now - MINUTE, why: 'test' }],
+            limits: { vapid: bad ? 200 : 0, subscription: bad ? 5 : 0 },
+            busiest: world === 'empty' ? [] : ['9c2f', 'e01d', '55aa'].map((part, i) => ({ name: part.repeat(16), per_second: [312.4, 18, 0.3][i] })),
+        }),
     };
     return pages[name]?.() ?? nodesPage(world, name);
 }
@@ -140,6 +145,8 @@ function query(world, path, of) {
 function act(path) {
     if (path === '/api/acts/redrive/check') return { plan: { matched: 14, disabled: 5, would_settle: 9, sample: letters.failing.slice(0, 10) }, confirmation: 'confirmed' };
     if (path === '/api/acts/redrive') return { settled: 9, gone: 0, failed: 0, left: 0 };
+    if (path === '/api/acts/remove/check') return { plan: { possible: true, does: ['The client ends with 2 channels and 1 waiting message: senders get 410 from then on.', 'If it connects again it is told that it is unknown, and registers as a new client. This cannot be undone.'] }, confirmation: 'confirmed' };
+    if (path === '/api/acts/remove') return { done: 'The client is gone. Its messages and channels get their tombstones within seconds.' };
     if (path.endsWith('/check')) return { plan: { webhook: IDS.webhook, origin: 'https://hooks.shop.example', possible: true, does: ['A new secret is made. It is shown here once, and never again: the receiver needs it.', 'Requests are signed with the new and the present secret until the next rotation, so the receiver loses nothing while it changes.'] }, confirmation: 'confirmed' };
     return { done: 'The webhook has a new secret.', secret: 'whsec_bm90IGEgc2VjcmV0LCBidXQgYXMgbG9uZyBhcyBvbmU=' };
 }
@@ -162,6 +169,6 @@ export function answer(world, { method, url }) {
 export const VIEWS = {
     ...NODES_VIEWS,
     webhooks: '#/webhooks', webhook: `#/webhooks/${IDS.webhook}`, 'webhook-hanging': `#/webhooks/${IDS.hanging}`, 'webhook-disabled': `#/webhooks/${IDS.disabled}`,
-    dead: '#/dead', letter: `#/dead/${IDS.delivery}?webhook=${IDS.hanging}`, find: '#/find', 'find-message': '#/find/notifications%2F3%404022', 'find-client': '#/find/notifications%2F3%404022%2Fclient', 'find-nothing': '#/find/nothing',
+    senders: '#/senders', dead: '#/dead', letter: `#/dead/${IDS.delivery}?webhook=${IDS.hanging}`, find: '#/find', 'find-message': '#/find/notifications%2F3%404022', 'find-client': '#/find/notifications%2F3%404022%2Fclient', 'find-nothing': '#/find/nothing',
     log: '#/log', 'log-topic': '#/log/notifications', 'log-partition': '#/log/notifications/3', 'log-record': '#/log/notifications/3/4022', milestones: '#/milestones', 'milestones-day': `#/milestones?day=${iso(now - 2 * DAY).slice(0, 10)}`,
 };

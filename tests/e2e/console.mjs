@@ -12,7 +12,7 @@ import { spawnSync } from 'node:child_process';
 const log = process.env.LOG ?? 'embedded';
 const kafka = log === 'kafka';
 const TOKEN = 'a-token-that-nobody-guesses-0123';
-const PAGES = ['overview', 'nodes', 'lag', 'tiers', 'dead', 'find', 'log', 'milestones', 'webhooks', 'canary'];
+const PAGES = ['overview', 'nodes', 'lag', 'tiers', 'dead', 'senders', 'find', 'log', 'milestones', 'webhooks', 'canary'];
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const PATIENCE = 120000; // a browser on a busy machine
 

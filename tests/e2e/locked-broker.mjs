@@ -33,11 +33,12 @@ function makeClientCertificate(openssl, at, key, user) {
 
 export class LockedCluster extends Cluster {
     /**
-     * @param {{users: Record<string, string>, release?: '3.9'}} options names and passwords, of PLAIN and of SCRAM-SHA-512 alike; another release
-     *     of the broker
+     * @param {{users: Record<string, string>, release?: '3.9', properties?: string}} options names and passwords, of PLAIN and of SCRAM-SHA-512
+     *     alike; another release of the broker; further properties of the broker, which win over those of here
      */
-    constructor({ users, release, ...options }) {
+    constructor({ users, release, properties = '', ...options }) {
         super('kafka', options);
+        this.properties = properties;
         this.users = users;
         this.release = release;
     }
@@ -63,7 +64,7 @@ listener.name.mutual.ssl.truststore.type=PEM
 listener.name.mutual.ssl.truststore.location=${this.certificates.ca}
 listener.name.mutual.ssl.client.auth=required
 listener.name.mutual.ssl.principal.mapping.rules=RULE:^CN=(.*)$/$1/
-`);
+${this.properties}`);
         }
         process.env.BECKON_KAFKA_LOCKED = `${this.lockedPort} ${this.mutualPort} ${this.lockedFile}`;
         if (this.release) process.env.BECKON_KAFKA_RELEASE = this.release;
@@ -73,11 +74,14 @@ listener.name.mutual.ssl.principal.mapping.rules=RULE:^CN=(.*)$/$1/
         this.servers = `127.0.0.1:${this.brokers.get(name).port}`;
         this.locked = `localhost:${this.lockedPort}`;
         await until('the broker', () => this.kafkaTool('TopicCommand', ['--list']).then(() => true), 120000);
+        for (const [user, password] of Object.entries(this.users)) await this.setPassword(user, password);
+    }
+
+    /** Changes the password of SCRAM-SHA-512 at the brokers. */
+    async setPassword(user, password) {
         const jars = execFileSync(join(import.meta.dirname, '..', '..', 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).trim();
-        for (const [user, password] of Object.entries(this.users)) {
-            await run('java', ['-cp', `${jars}/*`, 'kafka.admin.ConfigCommand', '--bootstrap-server', this.servers, '--alter',
-                '--entity-type', 'users', '--entity-name', user, '--add-config', `SCRAM-SHA-512=[iterations=4096,password=${password}]`]);
-        }
+        await run('java', ['-cp', `${jars}/*`, 'kafka.admin.ConfigCommand', '--bootstrap-server', this.servers, '--alter',
+            '--entity-type', 'users', '--entity-name', user, '--add-config', `SCRAM-SHA-512=[iterations=4096,password=${password}]`]);
     }
 
     /** The options with which a role logs in as `user`; `mechanism` may be `certificate` too, `servers` a proxy before the broker. */

@@ -116,6 +116,7 @@ struct WorldOptions {
     std::size_t channels_per_client_max = 1'000;
     std::chrono::milliseconds host_ahead{};  ///< the host's clock, of the log's
     bool reads_edge_lag = false;
+    bool follows_senders = false;  ///< the rules about them
 };
 
 class IngestWorld {
@@ -186,6 +187,13 @@ public:
             edge_lag_ = std::make_unique<ingest::EdgeLag>(shared_->config.partitions, *log_,
                                                           executor_, clock_);
             shared_->edge_lag = edge_lag_.get();
+        }
+        if (options.follows_senders) {
+            sender_rules_ = std::make_unique<fold::SenderRules>(
+                "ingest",
+                fold::SenderRules::Context{.log = *log_, .executor = executor_, .clock = clock_});
+            senders_ = std::make_unique<ingest::SenderGate>(*sender_rules_);
+            shared_->senders = senders_.get();
         }
         service_ = std::make_unique<ingest::Service>(*shared_, *log_, executor_);
         if (options.start_view) start_view();
@@ -318,6 +326,8 @@ public:
     std::unique_ptr<log::Publisher> publisher_;
     std::unique_ptr<ingest::SubscriptionView> view_;
     std::unique_ptr<ingest::EdgeLag> edge_lag_;
+    std::unique_ptr<fold::SenderRules> sender_rules_;
+    std::unique_ptr<ingest::SenderGate> senders_;
     std::unique_ptr<ingest::ServiceShared> shared_;
     std::unique_ptr<ingest::Service> service_;
 };

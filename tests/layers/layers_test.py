@@ -48,7 +48,7 @@ LAYERS = {
     "reliability/tracking": ({"core", "log", "fold", "net", "ops"}, set()),
     "ingest": ({"core", "records", "fetch", "bridge", "rocks", "log", "fold", "store", "ops", "net"}, {"json"}),
     "ingest/api": ({"core", "log", "net"}, set()),
-    "ingest/call": ({"core", "records", "log", "net", "ops"}, set()),
+    "ingest/call": ({"core", "records", "log", "fold", "net", "ops"}, set()),
     "ingest/metrics": ({"core", "net", "ops"}, {"prometheus"}),
     "ingest/receipts": ({"core", "records", "fetch", "log", "fold", "net"}, {"json"}),
     "ingest/registration": ({"core", "records", "log", "store"}, {"json"}),
@@ -149,6 +149,7 @@ TOOLS = {
     "webhooks": {"api", "dead"},
     "demo": {"api", "webhooks"},
     "replay": {"dead", "running", "subscriptions"},
+    "senders": {"running", "subscriptions"},
     "subscriptions": {"running"},
 }
 for tool, others in TOOLS.items():

@@ -14,6 +14,7 @@
 #include "records/process.hpp"
 #include "records/random_events.hpp"
 #include "records/receipt.hpp"
+#include "records/sender_rule.hpp"
 #include "records/subscription_gone.hpp"
 #include "reliability/history/milestone_codec.hpp"
 #include "reliability/totals/totals.hpp"
@@ -105,13 +106,24 @@ std::vector<core::Record> control_records() {
                                .created = "2026-11-20T00:00:00Z",
                                .partitions = 16,
                                .tiers = {std::chrono::seconds{0}, std::chrono::seconds{5}},
-                               .keyring_fingerprint = "0123456789abcdef"};
+                               .keyring_fingerprint = "0123456789abcdef",
+                               .origins = {"https://push.example.org"},
+                               .cluster = "kafka-1"};
     REQUIRE(log::write_control(*log, control, std::nullopt, std::chrono::seconds{20}));
     std::vector<core::Record> records;
     for (const auto& stored : log->records({log::Topic::kControl, 0})) {
         records.push_back(stored.record);
     }
-    REQUIRE(records.size() == 4);
+    REQUIRE(records.size() == 5);
+    core::BlockedSender sender{.kind = core::SenderKind::owner, .name = "shop", .why = "spam"};
+    records.push_back(core::encode(sender));
+    sender.blocked = false;
+    records.push_back(core::encode(sender));
+    sender = {.kind = core::SenderKind::subscription,
+              .name = core::subscription_name(core::Uaid{}, core::ChannelId{})};
+    records.push_back(core::encode(sender));
+    records.push_back(
+        core::encode(core::SenderLimit{.kind = core::SenderKind::vapid, .per_second = 10}));
     return records;
 }
 

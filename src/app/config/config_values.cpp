@@ -1,8 +1,6 @@
 #include "app/config/config_values.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 namespace beckon::app {
 
@@ -10,29 +8,20 @@ namespace {
 
 constexpr std::string_view kFileSuffix = ".file";
 
-/// A secret need not stand in a file that is shared, nor in the list of processes.
-core::Result<std::string> read_secret(const std::string& file) {
-    std::ifstream in{file};
-    if (std::filesystem::is_directory(file) || !in) {
-        return core::fail(core::Fault::not_found, "cannot read " + file);
-    }
-    std::string text{std::istreambuf_iterator<char>{in}, {}};
-    while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-    return text;
-}
-
 void pass_through(const RawValue& value, Config& config, Sources& sources,
                   std::vector<ConfigFault>& faults) {
     auto name = value.name.substr(kPassThrough.size());
     auto text = value.value;
+    config.kafka.librdkafka_files.erase(name);
     if (name.ends_with(kFileSuffix)) {
         name.resize(name.size() - kFileSuffix.size());
-        const auto read = read_secret(value.value);
+        const auto read = log::read_option_file(value.value);
         if (!read) {
             faults.push_back({value.where, value.name + ": " + read.error().message});
             return;
         }
         text = *read;
+        config.kafka.librdkafka_files[name] = value.value;
     }
     config.kafka.librdkafka[name] = text;
     sources[std::string{kPassThrough} + name] = value.where;

@@ -126,4 +126,44 @@ void HostWatch::certificate(const fs::path& file) {
                     {"days_left", std::chrono::floor<std::chrono::days>(left).count()}});
 }
 
+LoginWatch::LoginWatch(const log::KafkaConfig& config, ops::Health& health)
+    : config_(config),
+      health_(health),
+      has_login_(config.librdkafka_files.contains("sasl.username") ||
+                 config.librdkafka_files.contains("sasl.password")),
+      login_(log::read_kafka_login(config).value_or(log::KafkaLogin{})),
+      certificate_(certificate()) {}
+
+void LoginWatch::look() {
+    if (!asked_.exchange(false) && !due_.every(kReadEvery)) return;
+    if (has_login_) look_at_login();
+    if (!certificate_.empty()) look_at_certificate();
+}
+
+void LoginWatch::look_at_login() {
+    const auto read = log::read_kafka_login(config_);
+    const auto why = read ? std::string{} : read.error().message;
+    if (std::exchange(warned_, why) != why && !why.empty()) {
+        core::log_warn("app", "kafka_login_not_read", {{"why", why}});
+    }
+    if (!read || *read == login_) return;
+    login_ = *read;
+    log::use_kafka_login(login_);
+    core::log_info("app", "kafka_login_renewed", {{"user", login_.username}});
+}
+
+void LoginWatch::look_at_certificate() {
+    const auto now = certificate();
+    if (now.empty() || now == certificate_) return health_.set_warning("kafka_certificate", "");
+    health_.set_warning("kafka_certificate",
+                        "the certificate for Kafka has changed on the disk, and this process goes "
+                        "on with the one of its start: restart it before that one ends");
+}
+
+std::string LoginWatch::certificate() const {
+    const auto file = config_.librdkafka.find("ssl.certificate.location");
+    if (file == config_.librdkafka.end()) return {};
+    return log::read_option_file(file->second).value_or("");
+}
+
 }  // namespace beckon::app

@@ -3,9 +3,11 @@
 #include "core/clock.hpp"
 #include "core/shortage.hpp"
 #include "log/event_log.hpp"
+#include "log/kafka/kafka_log.hpp"
 #include "ops/health.hpp"
 #include "ops/metrics.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -114,6 +116,37 @@ private:
     Due due_;
     bool filling_ = false;
     std::map<std::filesystem::path, core::MonoTime> next_line_;  ///< of a certificate
+};
+
+/// Renews the login at Kafka of a running process: reads the files that hold `sasl.username` and
+/// `sasl.password` at SIGHUP and every kReadEvery, and gives a login that has changed to all
+/// clients. A certificate for Kafka cannot be renewed so: /ready warns that it has changed on the
+/// disk.
+class LoginWatch {
+public:
+    static constexpr std::chrono::seconds kReadEvery{5};
+
+    /// `health` outlives it.
+    LoginWatch(const log::KafkaConfig& config, ops::Health& health);
+
+    /// SIGHUP. Any thread.
+    void reread() { asked_ = true; }
+    /// A chore.
+    void look();
+
+private:
+    void look_at_login();
+    void look_at_certificate();
+    std::string certificate() const;
+
+    const log::KafkaConfig config_;
+    ops::Health& health_;
+    const bool has_login_;  ///< in a file
+    log::KafkaLogin login_;
+    const std::string certificate_;  ///< as the clients have it; empty: none
+    std::atomic<bool> asked_ = false;
+    std::string warned_;
+    Due due_;
 };
 
 }  // namespace beckon::app

@@ -162,7 +162,8 @@ ProcessReport::ProcessReport(std::string role, const Config& config, std::uint16
       clock_(clock),
       metrics_(metrics),
       health_(health),
-      refused_(config.endpoint.refused) {}
+      refused_(config.endpoint.refused),
+      busiest_(config.endpoint.busiest) {}
 
 cluster::ProcessRecord ProcessReport::now() const {
     auto record = same_;
@@ -173,6 +174,7 @@ cluster::ProcessRecord ProcessReport::now() const {
     record.warnings = reasons(health.warnings);
     auto numbers = numbers_of(metrics_.collect());
     record.counters = std::move(numbers.counters);
+    record.counters.merge(busiest_->counters());
     record.gauges = std::move(numbers.gauges);
     record.refused = refused_->since(record.at);
     record.view = std::move(numbers.view);

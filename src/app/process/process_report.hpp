@@ -39,6 +39,7 @@ private:
     const ops::Metrics& metrics_;
     const ops::Health& health_;
     const std::shared_ptr<const ingest::RefusedSends> refused_;
+    const std::shared_ptr<const ingest::BusiestSenders> busiest_;
 };
 
 /// The numbers of a process that the console shows, from its metrics. Pure.

@@ -4,12 +4,14 @@
 #include "console/canary/canary.hpp"
 #include "console/pages/attempt_poller.hpp"
 #include "console/pages/client_presence.hpp"
+#include "console/pages/client_removal.hpp"
 #include "console/pages/dead_letters.hpp"
 #include "console/pages/finder.hpp"
 #include "console/pages/log_browser.hpp"
 #include "console/pages/milestone_page.hpp"
 #include "console/pages/retry_api.hpp"
 #include "console/pages/search_workers.hpp"
+#include "console/pages/sender_page.hpp"
 #include "console/pages/tier_page.hpp"
 #include "console/pages/webhook_page.hpp"
 #include "console/pages/webhook_queries.hpp"
@@ -100,13 +102,13 @@ console::PageSource source(const char* name, std::shared_ptr<Page> page) {
     return {name, [page = std::move(page)] { return page->json(); }};
 }
 
-/// Opens the pages of other roles: "tiers", "milestones" and "webhooks", which fold topics, and
-/// "dead". The arguments outlive the pages.
+/// Opens the pages of other roles: "tiers", "milestones", "webhooks" and "senders", which fold
+/// topics, and "dead". The arguments outlive the pages.
 std::function<std::vector<console::PageSource>(core::Executor&)> console_pages(
     const Config& config, const ConsoleParts& parts, core::ShownClock& shown,
-    const console::AttemptPoller& retry) {
-    return [tiers = config.retry.tiers, partitions = config.retry.partitions, parts, &shown,
-            &retry](core::Executor& executor) {
+    const console::AttemptPoller& retry, std::function<std::map<std::string, double>()> busiest) {
+    return [tiers = config.retry.tiers, partitions = config.retry.partitions, parts, &shown, &retry,
+            busiest = std::move(busiest)](core::Executor& executor) {
         const auto webhooks = std::make_shared<console::WebhookPage>(
             partitions, parts.keys, parts.log, executor, parts.clock);
         const auto waiting =
@@ -120,6 +122,8 @@ std::function<std::vector<console::PageSource>(core::Executor&)> console_pages(
              [webhooks, &retry](console::Installation& facts) {
                  facts.webhooks = webhooks->facts(retry);
              }},
+            source("senders", std::make_shared<console::SenderPage>(parts.log, executor,
+                                                                    parts.clock, busiest)),
             {"dead", [&retry] { return dead_json(retry); },
              [&retry](console::Installation& facts) {
                  if (const auto count = letters_at(retry)) facts.dead = {.letters = *count};
@@ -154,6 +158,7 @@ struct ConsoleRole::Impl {
           webhooks({.tiers = config.retry.tiers, .partitions = config.retry.partitions},
                    {parts.log, parts.clock}, retry),
           dead(retry, calls),
+          removal(finder, presence),
           attempts(retry),
           console(web_config(config),
                   {.log = parts.log,
@@ -165,7 +170,8 @@ struct ConsoleRole::Impl {
                    .tiers = config.retry.tiers,
                    .queries = queries(),
                    .acts = acts(),
-                   .pages = console_pages(config, parts, shown, attempts),
+                   .pages = console_pages(config, parts, shown, attempts,
+                                          [this] { return busiest_senders(); }),
                    .edges = [this](const auto& links, const auto& ops) { use_edges(links, ops); },
                    .ownership =
                        [this](auto view) {
@@ -208,6 +214,7 @@ struct ConsoleRole::Impl {
     std::map<std::string, console::Act> acts() {
         auto all = webhooks.acts(calls);
         all["redrive"] = dead.redrive();
+        all["remove"] = removal.act(calls);
         return all;
     }
 
@@ -216,6 +223,11 @@ struct ConsoleRole::Impl {
         presence.use_edges(ops_ports);
         const std::scoped_lock lock{canary_mutex};
         if (canary) canary->use_edges(link_addresses);
+    }
+
+    std::map<std::string, double> busiest_senders() {
+        const std::scoped_lock lock{ownership_mutex};
+        return ownership ? ownership->busiest_senders() : std::map<std::string, double>{};
     }
 
     std::string canary_text() {
@@ -238,6 +250,7 @@ struct ConsoleRole::Impl {
     const console::RetryApi retry;
     console::WebhookQueries webhooks;
     console::DeadLetters dead;
+    console::ClientRemoval removal;
     console::SearchWorkers searches;  ///< which use the finder, the browser and the webhooks
     /// The workers that wait for answers of the role retry, for webhooks and dead letters.
     console::SearchWorkers calls{{.thread_name = "console-call", .at_a_time = kCallsMax}};

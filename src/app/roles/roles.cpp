@@ -338,15 +338,17 @@ struct OnKafka {
           reporter(report, *log),
           clock_watch(process.clock),
           host_watch(process.clock, config.data, certificates_of(role_name(role), config)),
+          login_watch(config.kafka, process.health),
           housekeeping({[this] { clock_watch.look(); }, [this] { host_watch.look(); },
                         [this] { log_clock_watch.look(); }, [this] { control_watch.look(); },
-                        [this] { reporter.look(); }}) {}
+                        [this] { login_watch.look(); }, [this] { reporter.look(); }}) {}
 
     /// Until a signal ends the role, or another log does; `reload` runs at SIGHUP. The exit code,
     /// which asks a supervisor for a restart where another log has ended it.
     int serve(const std::function<void()>& reload) {
         Reloads reloads{[&] {
             key_ring_watch.reread();
+            login_watch.reread();
             reload();
         }};
         signals.wait([&] { reloads.request(); });
@@ -370,6 +372,7 @@ struct OnKafka {
     ProcessReporter reporter;  ///< a role that has ended says so while the log is open
     ClockWatch clock_watch;
     HostWatch host_watch;
+    LoginWatch login_watch;
     const Housekeeping housekeeping;  ///< last: it calls the others
 };
 

@@ -12,11 +12,12 @@ import { logPage } from './pages/log.js';
 import { milestones } from './pages/milestones.js';
 import { nodes } from './pages/nodes.js';
 import { overview } from './pages/overview.js';
+import { senders } from './pages/senders.js';
 import { tiers } from './pages/tiers.js';
 import { webhooks } from './pages/webhooks.js';
 
 /** @type {import('./types.js').Page[]} */
-const PAGES = [overview, nodes, lag, tiers, webhooks, dead, find, logPage, milestones, canary];
+const PAGES = [overview, nodes, lag, tiers, webhooks, dead, senders, find, logPage, milestones, canary];
 /** Former names of pages, which old addresses still have. */
 const FORMER = new Map([['cluster', 'nodes']]);
 const THEMES = ['system', 'light', 'dark'];

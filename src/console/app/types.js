@@ -37,6 +37,8 @@
  * @typedef {{from: string, to: string, count: number, mean_ms: number, p50_ms: number, p99_ms: number}} FlowStep
  * @typedef {{counts: Record<string, number>, refused: {from: string, to: string, count: number}[], steps: FlowStep[], days: MilestoneDay[]}} MilestonesPage
  *
+ * @typedef {{blocked: {kind: string, name: string, since: number, why: string}[], limits: {vapid: number, subscription: number}, busiest: {name: string, per_second: number}[]}} SendersPage
+ *
  * @typedef {object} WebhookRow
  * @property {string} id
  * @property {string} owner

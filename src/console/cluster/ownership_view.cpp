@@ -220,6 +220,19 @@ std::vector<RefusedFacts> OwnershipView::refused(std::string_view token) const {
     return out;
 }
 
+std::map<std::string, double> OwnershipView::busiest_senders() const {
+    constexpr std::string_view kSender = "sender/";
+    const std::scoped_lock lock{mutex_};
+    std::map<std::string, double> out;
+    for (const auto& [key, seen] : processes_.all()) {
+        if (Processes::is_gone(seen, clock_.wall())) continue;
+        for (const auto& [name, rate] : seen.rates) {
+            if (name.starts_with(kSender)) out[name.substr(kSender.size())] += rate;
+        }
+    }
+    return out;
+}
+
 std::vector<HomelessFacts> OwnershipView::homeless() const {
     std::vector<HomelessFacts> out;
     for (const auto& role : roles()) {

@@ -61,6 +61,9 @@ public:
     /// The refused POSTs to the endpoint URL whose last part is `token`, the newest first: a sample
     /// of the last hour (ingest/call/refused_sends.hpp). Any thread.
     std::vector<RefusedFacts> refused(std::string_view token) const;
+    /// The VAPID keys that send most, by their SHA-256 in hex: messages per second, of all
+    /// endpoints that live (ingest/call/busiest_senders.hpp). Any thread.
+    std::map<std::string, double> busiest_senders() const;
     /// The partitions that no living node serves. Any thread.
     std::vector<HomelessFacts> homeless() const;
     /// The partitions that get several times the records of the others. Any thread.

@@ -16,19 +16,22 @@ namespace beckon::console {
 
 namespace {
 
-constexpr std::chrono::milliseconds kEdgeTimeout{1'000};
 constexpr const char* kHere = "127.0.0.1:";
+
+bool is_true(const nlohmann::json& page, const char* name) {
+    if (!page.is_object()) return false;
+    const auto found = page.find(name);
+    return found != page.end() && found->is_boolean() && found->get<bool>();
+}
 
 }  // namespace
 
 std::optional<Presence> parse_presence(const std::string& json) {
     const auto page = core::parse_json(json);
-    const auto is_true = [&](const char* name) {
-        return page.contains(name) && page[name].is_boolean() && page[name].get<bool>();
-    };
-    if (!page.is_object() || !is_true("served")) return std::nullopt;
-    Presence found{
-        .connected = is_true("connected"), .edge = core::text_member(page, "edge"), .problem = {}};
+    if (!is_true(page, "served")) return std::nullopt;
+    Presence found{.connected = is_true(page, "connected"),
+                   .edge = core::text_member(page, "edge"),
+                   .problem = {}};
     const auto number = [&](const char* name) -> std::optional<std::int64_t> {
         if (!page.contains(name)) return std::nullopt;
         return core::find_whole_number<std::int64_t>(page[name]);
@@ -52,7 +55,8 @@ void ClientPresence::use_edges(const std::vector<std::string>& ops_ports) {
                                                              kEdgesMax, ops_ports.size())));
 }
 
-Presence ClientPresence::of(const core::Uaid& client) const {
+core::Result<std::string> ClientPresence::ask_home(const std::string& target,
+                                                   std::chrono::milliseconds timeout) const {
     std::vector<std::string> edges;
     {
         const std::scoped_lock lock{mutex_};
@@ -63,18 +67,24 @@ Presence ClientPresence::of(const core::Uaid& client) const {
                                 .token = inspect::log_proof(*keys_),
                                 .ca_file = {},
                                 .insecure = false,
-                                .timeout = kEdgeTimeout,
+                                .timeout = timeout,
                                 .patience = std::chrono::milliseconds{0}}};
-        const auto answer = edge.ask({.path = "/delivery/client?uaid=" + core::to_hex(client)});
-        if (!answer || !answer->good()) continue;
-        if (auto found = parse_presence(answer->body)) return *found;
+        const auto answer = edge.ask({.path = target});
+        if (answer && answer->good() && is_true(core::parse_json(answer->body), "served")) {
+            return answer->body;
+        }
     }
-    if (edges.empty()) return {.edge = {}, .problem = "the console knows no edge"};
+    if (edges.empty()) return core::fail(core::Fault::unavailable, "no edge is known");
     std::string tried;
     for (const auto& at : edges) tried += (tried.empty() ? "" : ", ") + at;
-    return {
-        .edge = {},
-        .problem = "no edge that the console reaches at its ops port (" + tried + ") serves it"};
+    return core::fail(core::Fault::unavailable,
+                      "no edge that answers at its ops port (" + tried + ") serves it");
+}
+
+Presence ClientPresence::of(const core::Uaid& client) const {
+    const auto answer = ask_home("/delivery/client?uaid=" + core::to_hex(client));
+    if (!answer) return {.edge = {}, .problem = answer.error().message};
+    return parse_presence(*answer).value_or(Presence{.edge = {}, .problem = "no answer"});
 }
 
 }  // namespace beckon::console

@@ -2,7 +2,9 @@
 
 #include "core/ids.hpp"
 #include "core/key_ring.hpp"
+#include "core/result.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,7 +24,8 @@ struct Presence {
     std::string problem;           ///< why the edge could not be asked; empty: it answered
 };
 
-/// Asks the edges at their ops ports (`/delivery/client`). Blocks its caller. Any thread.
+/// Asks the edges at their ops ports (inspect/delivery/delivery_pages.hpp). Blocks its caller. Any
+/// thread.
 class ClientPresence {
 public:
     static constexpr std::size_t kEdgesMax = 64;
@@ -36,6 +39,12 @@ public:
     /// `ops_ports`: HOST:PORT of each edge's.
     void use_edges(const std::vector<std::string>& ops_ports);
     Presence of(const core::Uaid& client) const;
+    /// The answer of the edge that is the home of the client to a GET of `target`, which names the
+    /// client: a JSON object. `timeout`: of each edge. Errors: unavailable: no edge that answers
+    /// serves the client; the text names those that were asked.
+    core::Result<std::string> ask_home(
+        const std::string& target,
+        std::chrono::milliseconds timeout = std::chrono::milliseconds{1'000}) const;
 
 private:
     const bool standalone_;

@@ -5,7 +5,6 @@
 #include "core/decimal.hpp"
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"
-#include "inspect/store/client_state.hpp"
 #include "inspect/trace/client_trace.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "records/events.hpp"
@@ -256,6 +255,18 @@ console::Answer Finder::state(const console::Parameters& asked) {
         inspect::state_of_client(context_.log, client, *at, options_.partitions, limit);
     if (!state) return refused(kUnavailable, state.error().message);
     return {200, inspect::state_json(client, *state)};
+}
+
+core::Result<std::optional<core::Uaid>> Finder::client_of(const std::string& text) {
+    const auto what = named(text, limits());
+    if (!what) return core::fail(what.error());
+    if (!*what || (*what)->nobody) return std::optional<core::Uaid>{};
+    return std::optional{(*what)->client};
+}
+
+core::Result<inspect::ClientState> Finder::state_now(const core::Uaid& client) const {
+    return inspect::state_of_client(context_.log, client, context_.clock.wall(),
+                                    options_.partitions, limits());
 }
 
 }  // namespace beckon::console

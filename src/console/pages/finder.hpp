@@ -6,6 +6,7 @@
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
 #include "core/partition.hpp"
+#include "inspect/store/client_state.hpp"
 #include "inspect/trace/named.hpp"
 #include "inspect/trace/scan.hpp"
 #include "log/event_log.hpp"
@@ -56,6 +57,11 @@ public:
     /// Parameters `q` and `at`, Unix milliseconds. Answers with the output of `beckon replay
     /// state`.
     console::Answer state(const console::Parameters& asked);
+    /// The client that a text names, or whose message it names. nullopt: it names none. Errors: the
+    /// log was not read.
+    core::Result<std::optional<core::Uaid>> client_of(const std::string& text);
+    /// Its state now. Errors: the log was not read.
+    core::Result<inspect::ClientState> state_now(const core::Uaid& client) const;
     /// Ends all searches; no new one begins.
     void stop() { stopped_ = true; }
 

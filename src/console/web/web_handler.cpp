@@ -38,9 +38,9 @@ constexpr std::string_view kActs = "/api/acts/";
 constexpr std::string_view kCheck = "/check";
 
 /// The pages of the API, whether anything is known of them yet or not.
-constexpr std::array<std::string_view, 11> kPageNames{"status",     "overview", "nodes", "lag",
-                                                      "lag_hour",   "tiers",    "dead",  "cluster",
-                                                      "milestones", "webhooks", "canary"};
+constexpr std::array<std::string_view, 12> kPageNames{
+    "status", "overview", "nodes",      "lag",      "lag_hour", "tiers",
+    "dead",   "cluster",  "milestones", "webhooks", "senders",  "canary"};
 /// Besides the policy of the app's page.
 constexpr std::array<std::pair<std::string_view, const char*>, 5> kSecurityHeaders{{
     {"X-Content-Type-Options", "nosniff"},

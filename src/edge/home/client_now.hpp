@@ -38,4 +38,10 @@ struct ClientNow {
     bool operator==(const ClientNow&) const = default;
 };
 
+/// The outcome of the removal of a client, by an operator.
+struct ClientRemoval {
+    bool served = false;   ///< this edge is the home of the client, and serves it
+    bool removed = false;  ///< the log has the client's tombstone, and its messages are finished
+};
+
 }  // namespace beckon::edge

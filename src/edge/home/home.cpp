@@ -472,6 +472,13 @@ ClientNow Home::client_now(const core::Uaid& client) const {
     return now;
 }
 
+void Home::remove_client(const core::Uaid& client, std::function<void(ClientRemoval)> reply) {
+    if (!impl_->leadership.serving()) return reply({});
+    impl_->removals.erase(client, [reply = std::move(reply)](bool removed) {
+        reply({.served = true, .removed = removed});
+    });
+}
+
 std::optional<core::Timestamp> Home::log_now() const {
     const auto& clock = impl_->fold.log_clock(kNotificationsInput);
     if (!clock.learned()) return std::nullopt;

@@ -130,6 +130,8 @@ public:
     DeliveryNow delivery_now(const core::MessageRef& message) const;
     /// A client of this partition.
     ClientNow client_now(const core::Uaid& client) const;
+    /// Removes a client of this partition for an operator (docs/personal-data.md).
+    void remove_client(const core::Uaid& client, std::function<void(ClientRemoval)> reply);
     /// The log's time in this partition, once it is known.
     std::optional<core::Timestamp> log_now() const;
 

@@ -238,6 +238,13 @@ ClientNow HomeShard::client_now(core::Partition partition, const core::Uaid& cli
     return home ? home->client_now(client) : ClientNow{};
 }
 
+void HomeShard::remove_client(core::Partition partition, const core::Uaid& client,
+                              std::function<void(ClientRemoval)> reply) {
+    const auto at = homes_.find(partition);
+    if (at == homes_.end()) return reply({});
+    at->second.home->remove_client(client, std::move(reply));
+}
+
 std::optional<core::Timestamp> HomeShard::log_now() const {
     std::optional<core::Timestamp> earliest;
     for (const auto& [partition, entry] : homes_) {

@@ -79,6 +79,8 @@ public:
     /// A message of a client of that partition.
     DeliveryNow delivery_now(core::Partition partition, const core::MessageRef& message) const;
     ClientNow client_now(core::Partition partition, const core::Uaid& client) const;
+    void remove_client(core::Partition partition, const core::Uaid& client,
+                       std::function<void(ClientRemoval)> reply);
     /// Log time, once it is known: the earliest of the partitions, since old months go by it.
     std::optional<core::Timestamp> log_now() const;
 

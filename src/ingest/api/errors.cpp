@@ -40,6 +40,8 @@ Wire wire(Problem problem) {
             return {401, 109,
                     "Authorization must be 'Bearer <secret>' with the secret of this "
                     "registration."};
+        case Problem::sender_blocked:
+            return {403, 0, "The operator of this service has blocked this sender."};
         case Problem::bad_encryption: return {400, 110, "The encryption headers are not valid."};
         case Problem::bad_ttl: return {400, 111, "TTL is required: whole seconds, 0 or more."};
         case Problem::bad_topic:
@@ -63,6 +65,8 @@ Wire wire(Problem problem) {
             return {431, 0, "The request's header is larger than allowed."};
         case Problem::request_too_slow: return {408, 0, "The request did not arrive in time."};
         case Problem::too_many_requests: return {429, 0, "Too many requests from this address."};
+        case Problem::too_many_of_sender:
+            return {429, 0, "Too many messages of this sender; try again later."};
         case Problem::not_saved:
             return {503, 201, "The message could not be saved; try again later."};
         case Problem::not_saved_for_good: return {500, 201, "The message could not be saved."};
@@ -89,6 +93,7 @@ constexpr int kOperatorMendsS = 60;
 int standard_retry_after_s(Problem problem) {
     switch (problem) {
         case Problem::too_many_requests: return 60;
+        case Problem::too_many_of_sender: return 1;
         case Problem::disk_full: return 600;
         case Problem::not_bridged: return 3'600;
         default: return 10;  // the log is away for a moment, a queue is full, a role is starting

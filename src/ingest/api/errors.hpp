@@ -26,6 +26,7 @@ enum class Problem : std::uint8_t {
     bad_router_type,       ///< 400/108
     unauthorized,          ///< 401/109, VAPID
     wrong_secret,          ///< 401/109, registration
+    sender_blocked,        ///< 403: an operator has blocked the VAPID key or the subscription
     bad_encryption,        ///< 400/110
     bad_ttl,               ///< 400/111
     bad_topic,             ///< 400/113
@@ -40,6 +41,7 @@ enum class Problem : std::uint8_t {
     header_too_large,      ///< 431
     request_too_slow,      ///< 408
     too_many_requests,     ///< 429
+    too_many_of_sender,    ///< 429: of one VAPID key, or for one subscription
     not_saved,             ///< 503/201: the message is not durably in the log
     not_saved_for_good,    ///< 500/201: and repeating it is futile
     not_ready,             ///< 503: the view cannot answer at present

@@ -5,7 +5,9 @@
 #include "core/key_ring.hpp"
 #include "core/milestone.hpp"
 #include "core/partition.hpp"
+#include "ingest/call/busiest_senders.hpp"
 #include "ingest/call/refused_sends.hpp"
+#include "ingest/call/sender_gate.hpp"
 #include "ingest/call/service_settings.hpp"
 #include "ingest/metrics/ingest_metrics.hpp"
 #include "ingest/receipts/receipt_polls.hpp"
@@ -112,7 +114,9 @@ struct ServiceShared {
     log::LogWatch* log_watch =
         nullptr;  ///< is notified of outcomes of publishes; null in tests that need none
     std::shared_ptr<RefusedSends> refused = std::make_shared<RefusedSends>();
+    std::shared_ptr<BusiestSenders> busiest = std::make_shared<BusiestSenders>();
     const EdgeLag* edge_lag = nullptr;  ///< null in tests that need none
+    SenderGate* senders = nullptr;      ///< null in tests that need none
     /// Whether an owner may have a webhook for the end of its subscriptions; empty: every owner.
     std::function<bool(std::string_view owner)> gone_wanted{};
     std::atomic<bool> proxy_warned{false};

@@ -132,6 +132,8 @@ void Sending::count_vapid() {
 void Sending::send(const CallPtr& call) {
     const auto addressed = check_sender(call);
     if (!addressed) return responder_.refuse(call, addressed.error());
+    const auto allowed = check_rules(*addressed);
+    if (!allowed) return responder_.refuse(call, allowed.error());
 
     const auto known = subscription(*addressed);
     if (!known) return responder_.refuse(call, known.error());
@@ -140,6 +142,27 @@ void Sending::send(const CallPtr& call) {
                          [this, call, to = *addressed](const auto& confirmed) {
                              send_if_confirmed(call, to, confirmed);
                          });
+}
+
+/// The rules of the operator about senders.
+Checked<void> Sending::check_rules(const Addressed& to) const {
+    if (!shared_.senders) return {};
+    const auto vapid = to.sender ? std::optional{to.sender->key_sha256} : std::nullopt;
+    const auto judged = shared_.senders->admit(to.uaid, to.channel, vapid, shared_.clock.mono());
+    const bool of_key = judged.kind == core::SenderKind::vapid;
+    switch (judged.answer) {
+        case SenderGate::Answer::admitted: break;
+        case SenderGate::Answer::blocked:
+            return fail(Problem::sender_blocked,
+                        of_key ? "The operator of this service has blocked this VAPID key."
+                               : "The operator of this service has blocked this subscription.");
+        case SenderGate::Answer::too_many:
+            return fail({Problem::too_many_of_sender,
+                         of_key ? "Too many messages of this VAPID key; try again later."
+                                : "Too many messages for this subscription; try again later.",
+                         static_cast<int>(judged.wait.count())});
+    }
+    return {};
 }
 
 /// The view has seen all that stood in the log when the request came, or could not.
@@ -235,6 +258,7 @@ void Sending::publish_message(const CallPtr& call, const Addressed& to,
     if (!parts) return responder_.refuse(call, parts.error());
     auto receipt = receipt_wish(request, to);
     if (!receipt) return responder_.refuse(call, receipt.error());
+    if (to.sender) shared_.busiest->add(to.sender->key_sha256, shared_.clock.mono());
     core::NotificationAccepted event;
     event.uaid = to.uaid;
     event.key = core::new_message_key(shared_.clock.wall());

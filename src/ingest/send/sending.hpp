@@ -40,6 +40,7 @@ private:
     using Subscription = store::SubscriptionStore::Subscription;
     Checked<std::optional<Subscription>> subscription(const Addressed& to) const;
     Checked<void> may_verify(const Call& call) const;
+    Checked<void> check_rules(const Addressed& to) const;
     void count_vapid();
     void send_if_confirmed(const CallPtr& call, const Addressed& to,
                            const core::Result<void>& confirmed);

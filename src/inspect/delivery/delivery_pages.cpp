@@ -51,11 +51,13 @@ std::optional<core::Bytes16> id_in(const ops::LateRequest& request, std::string_
     return core::parse_uuid(ops::value_in(request.query, name));
 }
 
-void answer(const edge::Edge& edge, const LogProofs& proofs, const ops::LateRequest& request,
+void answer(edge::Edge& edge, const LogProofs& proofs, const ops::LateRequest& request,
             ops::PageDone done) {
     const bool of_client = request.path == "/client";
-    if (request.path != "/now" && !of_client) {
-        return done(ops::refusal(kNotFound, "there are /delivery/now and /delivery/client"));
+    const bool removes = request.path == "/remove";
+    if (request.path != "/now" && !of_client && !removes) {
+        return done(ops::refusal(kNotFound,
+                                 "there are /delivery/now, /delivery/client and /delivery/remove"));
     }
     if (!proofs.admits(request.authorization)) {
         return done(
@@ -67,6 +69,12 @@ void answer(const edge::Edge& edge, const LogProofs& proofs, const ops::LateRequ
         return edge.client_now(core::Uaid{*uaid},
                                [done = std::move(done)](const auto& now) { done(page_of(now)); });
     }
+    if (removes) {
+        return edge.remove_client(core::Uaid{*uaid}, [done = std::move(done)](const auto& outcome) {
+            done({.body = core::json_text(
+                      json{{"served", outcome.served}, {"removed", outcome.removed}})});
+        });
+    }
     // Not the id of the 201: the newest key of a ring may be unknown here yet.
     const auto key = id_in(request, "message");
     if (!key) return done(ops::refusal(kBadRequest, "message must be a message's key in hex"));
@@ -76,7 +84,7 @@ void answer(const edge::Edge& edge, const LogProofs& proofs, const ops::LateRequ
 
 }  // namespace
 
-ops::Mount mount_delivery_pages(ops::OpsServer& ops, const edge::Edge& edge,
+ops::Mount mount_delivery_pages(ops::OpsServer& ops, edge::Edge& edge,
                                 const std::shared_ptr<const core::KeyRing>& keys) {
     return ops.mount_late("/delivery", [&edge, proofs = std::make_shared<LogProofs>(*keys)](
                                            const ops::LateRequest& request, ops::PageDone done) {

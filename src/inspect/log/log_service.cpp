@@ -7,6 +7,7 @@
 #include "core/json_text.hpp"
 #include "inspect/log/log_batch.hpp"
 #include "inspect/pages/page_thread.hpp"
+#include "log/control.hpp"
 #include "log/read_partition.hpp"
 
 #include <algorithm>
@@ -120,6 +121,7 @@ struct LogService::Impl {
 
     Page answer(const ops::LateRequest& request) {
         const auto& query = request.query;
+        if (request.path == "/sender") return sender_rule(query);
         const auto topic = log::Topic::parse(ops::value_in(query, "topic"));
         if (!topic) return error_page({Fault::invalid, "topic= names no log topic"});
         const auto partitions = partitions_of(*topic, ops::value_in(query, "partitions"));
@@ -148,6 +150,16 @@ struct LogService::Impl {
             body[std::to_string(where.partition)] = offset;
         }
         return {.body = core::json_text(body)};
+    }
+
+    Page sender_rule(const ops::Query& query) {
+        core::RecordView record;
+        record.key = ops::value_in(query, "key");
+        if (query.contains("value")) record.value = ops::value_in(query, "value");
+        const auto rule = core::decode_sender_rule(record);
+        if (!rule) return error_page({Fault::invalid, "key and value are no rule about a sender"});
+        const auto written = log::write_sender_rule(log, *rule, kTimeout);
+        return written ? Page{.body = "{}"} : error_page(written.error());
     }
 
     Page records(log::Topic topic, const ops::Query& query) {

@@ -35,10 +35,12 @@ private:
     mutable std::vector<std::string> proofs_;  ///< of each key
 };
 
-/// Lets tools read the log of this process through its ops port, read only:
+/// Lets tools read the log of this process through its ops port, and write the rules about senders:
 ///   /log/ends?topic=T&partitions=0,1       {"0": [start, end], …}; missing partitions are left out
 ///   /log/committed?group=G&topic=T&partitions=0,1    {"0": offset, …}
 ///   /log/records?topic=T&partition=P&from=O&bytes=N  a batch (log_batch.hpp) of about N bytes
+///   /log/sender?key=K&value=V              writes that record of `control`, a rule about a sender
+///                                          (records/sender_rule.hpp); without V its end
 /// Errors are {"fault": name, "error": text}. 401 without `Authorization: Bearer <log_proof()>`.
 /// One thread of its own makes the pages, one at a time.
 class LogService {

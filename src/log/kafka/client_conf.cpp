@@ -1,14 +1,20 @@
 #include "log/kafka/client_conf.hpp"
 
 #include "core/assert.hpp"
+#include "core/logger.hpp"
 #include "core/setup_error.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -163,6 +169,43 @@ void check_files(const std::map<std::string, std::string>& options) {
 
 }  // namespace
 
+namespace {
+
+/// The living clients of the process. Never destroyed: a client may end after it.
+struct Living {
+    std::mutex mutex;
+    std::set<rd_kafka_t*> clients;    ///< under mutex, as the next
+    std::optional<KafkaLogin> login;  ///< of use_kafka_login()
+};
+Living& living() {
+    static auto* const all = new Living;
+    return *all;
+}
+
+void set_login(rd_kafka_t* client, const KafkaLogin& login) {
+    const ErrorHandle error{
+        rd_kafka_sasl_set_credentials(client, login.username.c_str(), login.password.c_str())};
+    if (!error) return;
+    core::log_warn("log", "login_not_used", {{"why", rd_kafka_error_string(error.get())}});
+}
+
+/// The options as they are now, with the content of the files that hold some of them. One that
+/// cannot be read leaves the value that was read before.
+std::map<std::string, std::string> options_now(const KafkaConfig& config) {
+    auto options = config.librdkafka;
+    for (const auto& [name, file] : config.librdkafka_files) {
+        if (auto text = read_option_file(file)) options[name] = std::move(*text);
+    }
+    return options;
+}
+
+}  // namespace
+
+void forget_client(rd_kafka_t* client) noexcept {
+    const std::scoped_lock lock{living().mutex};
+    living().clients.erase(client);
+}
+
 ConfHandle make_conf(const KafkaConfig& config, KafkaEvents& events,
                      const ClientSettings& settings) {
     check_files(config.librdkafka);
@@ -190,7 +233,7 @@ ConfHandle make_conf(const KafkaConfig& config, KafkaEvents& events,
     };
     for (const auto& [name, value] : common) set(conf.get(), name, value);
     for (const auto& [name, value] : settings.defaults) set(conf.get(), name, value);
-    for (const auto& [name, value] : config.librdkafka) {
+    for (const auto& [name, value] : options_now(config)) {
         const auto* const fixed = find_fixed(name);
         if (fixed && (fixed->value.empty() || fixed->value != value)) refuse(*fixed, value);
         if (fixed) continue;
@@ -222,6 +265,9 @@ ClientHandle make_client(rd_kafka_type_t type, ConfHandle conf) {
         throw std::runtime_error(why.data());
     }
     static_cast<void>(conf.release());  // librdkafka owns it from now on
+    const std::scoped_lock lock{living().mutex};
+    living().clients.insert(client.get());
+    if (living().login) set_login(client.get(), *living().login);
     return client;
 }
 
@@ -243,6 +289,38 @@ core::Result<ClientHandle> make_group_client(const KafkaConfig& config, KafkaEve
 }  // namespace beckon::log::kafka
 
 namespace beckon::log {
+
+core::Result<std::string> read_option_file(const std::string& file) {
+    std::ifstream in{file};
+    if (std::filesystem::is_directory(file) || !in) {
+        return core::fail(core::Fault::not_found, "cannot read " + file);
+    }
+    std::string text{std::istreambuf_iterator<char>{in}, {}};
+    while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+    return text;
+}
+
+core::Result<KafkaLogin> read_kafka_login(const KafkaConfig& config) {
+    KafkaLogin login;
+    for (const auto& [name, target] : {std::pair{"sasl.username", &login.username},
+                                       std::pair{"sasl.password", &login.password}}) {
+        const auto value = config.librdkafka.find(name);
+        if (value != config.librdkafka.end()) *target = value->second;
+        const auto file = config.librdkafka_files.find(name);
+        if (file == config.librdkafka_files.end()) continue;
+        auto read = read_option_file(file->second);
+        if (!read) return core::fail(read.error());
+        *target = std::move(*read);
+    }
+    return login;
+}
+
+void use_kafka_login(const KafkaLogin& login) {
+    auto& living = kafka::living();
+    const std::scoped_lock lock{living.mutex};
+    living.login = login;
+    for (auto* client : living.clients) kafka::set_login(client, login);
+}
 
 void check_kafka_options(const KafkaConfig& config) {
     auto nowhere = config;

@@ -9,9 +9,13 @@ namespace beckon::log::kafka {
 
 using core::Handle;
 
+/// The client gets no new login any more (client_conf.cpp). Any thread.
+void forget_client(rd_kafka_t* client) noexcept;
+
 /// Without closing a consumer first: only members have to leave their group at the end, and they do
 /// it themselves (member.cpp).
 inline void destroy_client(rd_kafka_t* client) noexcept {
+    forget_client(client);
     rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
 }
 

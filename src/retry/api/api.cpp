@@ -96,7 +96,8 @@ struct Api::Impl {
           keys(std::move(k)),
           dead(node),
           events({.per_owner_per_second = options.events_per_owner_per_second,
-                  .wait_max = options.wait_max},
+                  .wait_max = options.wait_max,
+                  .is_blocked = options.is_blocked},
                  node, clock),
           changes(options.memory.per_owner) {}
 

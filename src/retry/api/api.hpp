@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace beckon::retry {
@@ -28,6 +29,8 @@ public:
         /// The longest that a POST of an event may wait for first attempts, and a change of a
         /// webhook for earlier ones.
         std::chrono::seconds wait_max{24};
+        /// As EventApi::Options has it.
+        std::function<bool(const std::string& owner)> is_blocked = {};
         /// Called when a token names a key that the ring lacks.
         std::function<void()> key_missing = [] {};
     };

@@ -80,6 +80,10 @@ tl::expected<Event, Refusal> EventApi::admit(const Caller& caller, core::Result<
     const auto refuse = [](Problem problem, std::string detail) {
         return tl::unexpected<Refusal>(Refusal{problem, std::move(detail)});
     };
+    if (options_.is_blocked && options_.is_blocked(caller.owner)) {
+        return refuse(Problem::forbidden,
+                      "the operator of this service has blocked the events of this owner");
+    }
     if (!take_quota(caller.owner)) {
         return refuse(Problem::too_many_requests,
                       "the owner has posted " + std::to_string(options_.per_owner_per_second) +

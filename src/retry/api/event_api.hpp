@@ -12,11 +12,15 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace beckon::retry {
 
@@ -27,11 +31,13 @@ public:
     struct Options {
         std::size_t per_owner_per_second = 0;  ///< 0: no limit
         std::chrono::seconds wait_max{};       ///< for first attempts
+        /// Whether an operator has blocked an owner; empty: none is.
+        std::function<bool(const std::string& owner)> is_blocked = {};
     };
     using Reply = ApiReply;
 
     EventApi(Options options, RetryNode& node, const core::Clock& clock)
-        : options_(options), node_(node), clock_(clock), lifetime_(node.executor()) {}
+        : options_(std::move(options)), node_(node), clock_(clock), lifetime_(node.executor()) {}
 
     /// Replies exactly once: now, or when the log has answered.
     void post(const ApiRequest& request, const Caller& caller, const Reply& reply);

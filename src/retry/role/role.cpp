@@ -3,6 +3,7 @@
 #include "core/descriptors.hpp"
 #include "core/logger.hpp"
 #include "core/short_slices.hpp"
+#include "fold/sender_rules.hpp"
 #include "net/connection_limiter.hpp"
 #include "net/http/http_server.hpp"
 #include "net/io_loop.hpp"
@@ -265,11 +266,16 @@ void Role::Impl::run(std::latch& opened) {
             .workers = std::move(workers),
             .ready = [this](bool ready, const std::string& why) { report_ready(ready, why); },
             .bridges = &bridges->bridges()});
+    const fold::SenderRules senders{"retry", {.log = log, .executor = loop, .clock = clock}};
     api = std::make_unique<Api>(
         Api::Options{.guard = guard,
                      .memory = {.per_owner = config.webhook_memory_per_owner_max,
                                 .in_all = kWebhookMemoryMax},
                      .events_per_owner_per_second = config.events_per_owner_per_second,
+                     .is_blocked =
+                         [&senders](const std::string& owner) {
+                             return senders.any() && senders.blocks(core::SenderKind::owner, owner);
+                         },
                      .key_missing = config.key_missing},
         *node, clock, keys);
     node->start();

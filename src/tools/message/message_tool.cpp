@@ -17,7 +17,6 @@
 #include "inspect/trace/named.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "tools/commands.hpp"
-#include "tools/running/ops_client.hpp"
 #include "tools/running/ownership.hpp"
 #include "tools/running/tool_log.hpp"
 
@@ -49,10 +48,6 @@ edge::DeliveryNow parse(const nlohmann::json& page) {
 std::string route_to_client(const EdgeAnswer& edge) {
     const auto& now = edge.now;
     if (!now) return "not known: " + edge.why_not;
-    if (!now->served) {
-        return "not known: the edge at the ops port does not serve its client. `beckon cluster` "
-               "shows the edge that does; name its ops port with --ops-host and --ops-port";
-    }
     if (now->answered) return "yes, and it was answered: its end is on the way to the log";
     if (now->sent) {
         return core::time_text(*now->sent) +
@@ -77,7 +72,7 @@ const inspect::TraceStep* step(const inspect::MessageTrace& trace, std::string_v
     return nullptr;
 }
 
-constexpr std::chrono::milliseconds kTimeout{10'000};
+constexpr std::chrono::milliseconds kReadTimeout{10'000};
 const std::string kEndpointWords =
     "That is an endpoint URL. Its client and the client's waiting messages: beckon subscriptions "
     "show URL\n";
@@ -101,12 +96,13 @@ std::string names_text(const inspect::Named& named) {
 }
 
 /// The answer of an edge about a message that waits.
-std::optional<EdgeAnswer> edge_answer(const app::Config& config,
+std::optional<EdgeAnswer> edge_answer(ToolLog& log, const app::Config& config,
                                       const inspect::MessageTrace& trace) {
     if (trace.outcome != inspect::TraceOutcome::waiting || trace.homeless) return std::nullopt;
     const auto& [client, key] = trace.message;
-    auto [page, why_not] = ask_edge(
-        config, "/delivery/now?uaid=" + core::to_hex(client) + "&message=" + core::to_hex(key));
+    auto [page, why_not] =
+        ask_home(log, config,
+                 "/delivery/now?uaid=" + core::to_hex(client) + "&message=" + core::to_hex(key));
     return EdgeAnswer{page.is_object() ? std::optional{parse(page)} : std::nullopt,
                       std::move(why_not)};
 }
@@ -160,7 +156,7 @@ int run_message(app::Config config, const MessageOptions& asked, std::ostream& o
                 console::OwnershipView::Options{.partitions = log.control().partitions,
                                                 .unreported = log.unreported()},
                 log.log());
-            return ownership->read(kTimeout) && ownership->view().reader_of("edge", p).dead;
+            return ownership->read(kReadTimeout) && ownership->view().reader_of("edge", p).dead;
         }};
     const auto found = inspect::find_name(tokens, log.log(), asked.id, options);
     if (!found) throw app::StartupError(found.error().message);
@@ -189,7 +185,8 @@ int run_message(app::Config config, const MessageOptions& asked, std::ostream& o
     if (asked.json) {
         out << inspect::trace_json(*trace) << "\n";
     } else {
-        out << message_text(*trace, edge_answer(config, *trace)) << inspect::steps_text(*trace);
+        out << message_text(*trace, edge_answer(log, config, *trace))
+            << inspect::steps_text(*trace);
     }
     return trace->outcome == inspect::TraceOutcome::unknown ? app::kNothingFound : app::kDone;
 }

@@ -22,15 +22,6 @@ struct OpsReply {
 OpsReply ask_ops_port(const ops::OpsConfig& ops, const std::string& target,
                       const std::string& bearer = {});
 
-/// What the edge at the ops port says: an object, discarded where it says nothing.
-struct EdgePage {
-    nlohmann::json page = nlohmann::json::value_t::discarded;
-    std::string why_not = {};
-};
-/// GET of a page of the edges, with the proof of the installation's key ring. Throws SetupError:
-/// there is no key ring. Blocks.
-EdgePage ask_edge(const app::Config& config, const std::string& target);
-
 /// One connection to an ops port, kept open between requests. Blocks; one thread.
 class OpsConnection {
 public:

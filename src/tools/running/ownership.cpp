@@ -1,5 +1,8 @@
 #include "tools/running/ownership.hpp"
 
+#include "app/installation/key_ring_guard.hpp"
+#include "console/pages/client_presence.hpp"
+#include "core/authority.hpp"
 #include "core/json_text.hpp"
 #include "tools/running/ops_client.hpp"
 
@@ -34,6 +37,23 @@ std::vector<console::RefusedFacts> refused_posts(ToolLog& log, const app::Config
     }
     const auto token = url.substr(0, url.find_first_of("?#"));
     return ownership.view().refused(token.substr(token.rfind('/') + 1));
+}
+
+EdgePage ask_home(ToolLog& log, const app::Config& config, const std::string& target,
+                  std::chrono::milliseconds timeout) {
+    std::vector<std::string> edges{core::local_authority(config.ops.host, config.ops.port)};
+    if (config.on_kafka()) {
+        Ownership ownership{{.partitions = log.control().partitions}, log.log()};
+        if (ownership.read(kTimeout)) {
+            const auto reported = ownership.view().ops_ports_of_edges();
+            edges.insert(edges.end(), reported.begin(), reported.end());
+        }
+    }
+    console::ClientPresence homes{std::nullopt, app::load_key_ring(config)};
+    homes.use_edges(edges);
+    const auto answer = homes.ask_home(target, timeout);
+    if (answer) return {.page = core::parse_json(*answer)};
+    return {.why_not = answer.error().message + "; --ops-host and --ops-port name another"};
 }
 
 }  // namespace beckon::tools

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 namespace beckon::tools {
 
 /// `ownership` for commands, which have no loop: the console's view of it, which goes on while a
@@ -44,5 +46,16 @@ private:
 /// read, or no process answers.
 std::vector<console::RefusedFacts> refused_posts(ToolLog& log, const app::Config& config,
                                                  const std::string& url);
+
+/// The answer of an edge about a client: an object, discarded where there is none.
+struct EdgePage {
+    nlohmann::json page = nlohmann::json::value_t::discarded;
+    std::string why_not = {};
+};
+/// GET of a page of the edge that is the home of a client, with the proof of the installation's key
+/// ring: of the process at the ops port of `config`, or of an edge that reports itself in
+/// `ownership`. `timeout`: of each of them. Throws SetupError: there is no key ring. Blocks.
+EdgePage ask_home(ToolLog& log, const app::Config& config, const std::string& target,
+                  std::chrono::milliseconds timeout = std::chrono::milliseconds{2'000});
 
 }  // namespace beckon::tools

@@ -2,6 +2,7 @@
 
 #include "core/json_depth.hpp"
 #include "core/json_text.hpp"
+#include "records/fields.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,8 +25,9 @@ constexpr std::uint64_t kLastSeenMax = 4'294'967'295;
 constexpr std::size_t kLineDepthMax = 16;
 /// Bytes of router data as text: a token and an `aps` have some hundreds.
 constexpr std::size_t kRouterDataMax = 16'384;
-constexpr std::array<std::string_view, 5> kMembers{"uaid", "channelIDs", "router_type",
-                                                   "router_data", "last_seen"};
+/// `messages`, which an export may have, is passed over.
+constexpr std::array<std::string_view, 7> kMembers{
+    "uaid", "channelIDs", "router_type", "router_data", "last_seen", "vapid_sha256", "messages"};
 
 tl::unexpected<core::Error> wrong_line(std::string what) {
     return core::fail(core::Fault::invalid, std::move(what));
@@ -57,6 +59,21 @@ core::Result<void> read_router(const json& object, ImportedClient& client) {
     return {};
 }
 
+core::Result<void> read_keys(const json& object, ImportedClient& client) {
+    const auto keys = object.find("vapid_sha256");
+    if (keys == object.end()) return {};
+    if (!keys->is_object()) return wrong_line("vapid_sha256 must be an object, by channel");
+    for (const auto& [name, value] : keys->items()) {
+        const auto channel = core::parse_uuid(name);
+        const auto* hash = value.get_ptr<const std::string*>();
+        if (!channel || !hash || !core::is_sha256_hex(*hash)) {
+            return wrong_line("vapid_sha256 must have 64 hex digits for each of its channels");
+        }
+        client.vapid_sha256.emplace(core::ChannelId{*channel}, *hash);
+    }
+    return {};
+}
+
 }  // namespace
 
 core::Result<ImportedClient> parse_client(const std::string& line) {
@@ -69,7 +86,8 @@ core::Result<ImportedClient> parse_client(const std::string& line) {
         if (std::find(kMembers.begin(), kMembers.end(), item.key()) == kMembers.end()) {
             return wrong_line(
                 "unknown member \"" + item.key() +
-                "\"; allowed are uaid, channelIDs, router_type, router_data, last_seen");
+                "\"; allowed are uaid, channelIDs, router_type, router_data, last_seen, "
+                "vapid_sha256, messages");
         }
     }
     ImportedClient client;
@@ -98,6 +116,7 @@ core::Result<ImportedClient> parse_client(const std::string& line) {
         }
         client.last_seen = core::Timestamp{std::chrono::seconds{seconds}};
     }
+    if (const auto read = read_keys(object, client); !read) return core::fail(read.error());
     if (const auto read = read_router(object, client); !read) return core::fail(read.error());
     return client;
 }

@@ -5,6 +5,7 @@
 #include "core/result.hpp"
 #include "records/events.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct ImportedClient {
     std::optional<std::string> router_data;
     std::optional<core::Timestamp> last_seen;
     std::vector<core::ChannelId> channels;
+    /// The VAPID keys that channels are bound to: SHA-256 in hex.
+    std::map<core::ChannelId, std::string> vapid_sha256;
 };
 
 /// Errors: invalid (which member, and what is allowed).

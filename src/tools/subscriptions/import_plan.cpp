@@ -99,6 +99,8 @@ ImportPlan plan_import(const ImportedClient& client, const KnownClient& known,
         record.uaid = client.uaid;
         record.channel = id;
         record.created = seen;
+        const auto key = client.vapid_sha256.find(id);
+        if (key != client.vapid_sha256.end()) record.vapid_sha256 = key->second;
         if (!bridged) record.stamp = stamp_of_channel(known, id);
         plan.records.push_back(core::encode(record));
         ++plan.channels;

@@ -1,8 +1,12 @@
 #include "app/command_line.hpp"
 #include "tools/commands.hpp"
 #include "tools/subscriptions/autopush_dump.hpp"
+#include "tools/subscriptions/subscriptions_export.hpp"
+#include "tools/subscriptions/subscriptions_remove.hpp"
 #include "tools/subscriptions/subscriptions_show.hpp"
 #include "tools/subscriptions/subscriptions_tool.hpp"
+
+#include <iostream>
 
 #include <CLI/CLI.hpp>
 
@@ -41,6 +45,26 @@ void add_subscriptions_command(app::CommandLine& line) {
                             });
     show.add_option("CLIENT", whom, "A UAID, or an endpoint URL of the client")->required();
     show.add_flag("--json", json, "One JSON object in a line");
+
+    static bool yes = false;
+    auto& remove = line.add_configured(
+        group, "remove", "Remove a client with its channels and its messages: erase a person",
+        app::Reader::log, [](app::Config config, const app::Sources&) {
+            return subscriptions_remove(std::move(config), whom, yes);
+        });
+    remove.add_option("CLIENT", whom, "A UAID, or an endpoint URL of the client")->required();
+    remove.add_flag("--yes", yes, "Do it; without it only show what the log has of the client");
+
+    static ExportOptions exported;
+    line.add_configured(group, "export",
+                        "Print every client as a line that import reads; the lines let their "
+                        "reader act for the clients",
+                        app::Reader::log,
+                        [](app::Config config, const app::Sources&) {
+                            return subscriptions_export(std::move(config), exported, std::cout);
+                        })
+        .add_flag("--messages", exported.messages,
+                  "With the messages that wait for each client, which import passes over");
 }
 
 }  // namespace beckon::tools

@@ -8,7 +8,6 @@
 #include "core/log_names.hpp"
 #include "core/time_text.hpp"
 #include "core/tokens.hpp"
-#include "tools/running/ops_client.hpp"
 #include "tools/running/ownership.hpp"
 #include "tools/running/tool_log.hpp"
 
@@ -25,10 +24,7 @@ namespace {
 constexpr std::chrono::milliseconds kTimeout{10'000};
 constexpr std::size_t kMessagesShown = 20;
 
-struct Whom {
-    core::Uaid client;
-    std::optional<core::ChannelId> channel;
-};
+}  // namespace
 
 Whom parse_whom(const app::Config& config, const std::string& text) {
     if (const auto uaid = core::parse_uuid(text)) return {core::Uaid{*uaid}, std::nullopt};
@@ -43,6 +39,8 @@ Whom parse_whom(const app::Config& config, const std::string& text) {
     }
     return {endpoint->uaid, endpoint->channel};
 }
+
+namespace {
 
 std::string seconds_text(core::Timestamp from, core::Timestamp to) {
     return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(to - from).count()) +
@@ -117,7 +115,7 @@ std::string with_connection(const std::string& state, const nlohmann::json& page
                             const std::vector<console::RefusedFacts>& refused) {
     auto object = core::must_parse_ordered_json(state);
     object["connection"] = nullptr;
-    if (page.is_object() && page.value("served", false)) {
+    if (page.is_object()) {
         object["connection"] = core::must_parse_ordered_json(core::json_text(page));
     }
     object["refused"] = core::must_parse_ordered_json(console::to_json(refused));
@@ -132,11 +130,6 @@ core::Timestamp time_in(const nlohmann::json& page, const char* name) {
 
 std::string connection_text(const nlohmann::json& page, const std::string& why_not) {
     if (!page.is_object()) return "Whether it is connected is not known: " + why_not + "\n";
-    if (!page.value("served", false)) {
-        return "Whether it is connected is not known: the edge at the ops port does not serve it. "
-               "`beckon cluster` shows the edge that does; name its ops port with --ops-host and "
-               "--ops-port\n";
-    }
     if (!page.value("connected", false)) return "It is not connected now.\n";
     auto text = "It is connected, at least since " +
                 core::time_text(time_in(page, "attached_since")) + ", at the edge " +
@@ -159,7 +152,7 @@ int subscriptions_show(app::Config config, const std::string& whom, bool json) {
     if (!state) throw app::StartupError(state.error().message);
     EdgePage edge{.why_not = "it is not of this installation"};
     if (state->client) {
-        edge = ask_edge(config, "/delivery/client?uaid=" + core::to_hex(named.client));
+        edge = ask_home(log, config, "/delivery/client?uaid=" + core::to_hex(named.client));
     }
     const auto refused =
         named.channel ? refused_posts(log, config, whom) : std::vector<console::RefusedFacts>{};

@@ -4,6 +4,7 @@
 #include "core/ids.hpp"
 #include "inspect/store/client_state.hpp"
 
+#include <optional>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,12 +12,20 @@
 /// `beckon subscriptions show`: the present state of a client, from the log.
 namespace beckon::tools {
 
+/// The client that a person names, and of an endpoint URL its channel.
+struct Whom {
+    core::Uaid client;
+    std::optional<core::ChannelId> channel;
+};
+/// Of a UAID or an endpoint URL. Throws StartupError: it names no client of this installation.
+Whom parse_whom(const app::Config& config, const std::string& text);
+
 /// Prints the client that a UAID or an endpoint URL names, with its channels and its waiting
-/// messages; with `json` like `beckon replay state`. Whether it is connected now comes from the
-/// edge at the ops port, in JSON as `connection` (null: not known). Of an endpoint URL also the
-/// POSTs to it that endpoints refused of late, in JSON as `refused`. Throws StartupError: it names
-/// no client of this installation, or the log cannot be read. kNothingFound if the client is
-/// unknown or was removed.
+/// messages; with `json` like `beckon replay state`. Whether it is connected now, where
+/// and since when, comes from its home (ask_home()), in JSON as `connection` (null: not known). Of
+/// an endpoint URL also the POSTs to it that endpoints refused of late, in JSON as `refused`.
+/// Throws StartupError: it names no client of this installation, or the log cannot be read.
+/// kNothingFound if the client is unknown or was removed.
 int subscriptions_show(app::Config config, const std::string& whom, bool json);
 
 /// Lines for people; `asked`: of an endpoint URL, its channel.

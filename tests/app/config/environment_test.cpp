@@ -59,6 +59,9 @@ TEST_CASE("a secret for librdkafka comes from a variable or a file", "[config]")
     CHECK(apply(read.values, config, sources).empty());
     CHECK(config.kafka.librdkafka.at("sasl.password") == "hunter3");
     CHECK(config.kafka.librdkafka.at("ssl.key.password") == "hunter2");
+    CHECK(config.kafka.librdkafka_files ==
+          std::map<std::string, std::string>{
+              {"ssl.key.password", (directory / "password").string()}});
     CHECK_THAT(print_config(config, sources), !Catch::Contains("hunter"));
     CHECK_THAT(fault_of({{"kafka.librdkafka.sasl.password.file", "/does/not/exist", "x"}}),
                Catch::Contains("cannot read /does/not/exist"));

@@ -250,6 +250,26 @@ TEST_CASE("a node whose process has said that it ended is dead, though its recor
     CHECK_FALSE(view.roles()[0].nodes[0].alive);
 }
 
+TEST_CASE("the VAPID keys that send most are summed over the endpoints", "[console]") {
+    Ownership world;
+    const auto report = [&](const char* name, double sent, core::Duration later) {
+        cluster::ProcessRecord process;
+        process.role = "endpoint";
+        process.id = name;
+        process.name = std::string{"endpoint-"} + name + ":8080";
+        process.started = core::Timestamp{1s};
+        process.at = world.clock.wall() + std::chrono::floor<std::chrono::milliseconds>(later);
+        process.counters = {{"sender/9c2f", sent}, {"accepted", 7}};
+        world.write(encode(process));
+    };
+    for (const auto* name : {"a", "b"}) report(name, 100, 0s);
+    report("a", 130, 10s);
+    report("b", 120, 10s);
+    OwnershipView view{{1}, world.log, world.executor, world.clock};
+    REQUIRE(world.wait([&] { return view.complete(); }));
+    CHECK(view.busiest_senders() == std::map<std::string, double>{{"9c2f", 5.0}});
+}
+
 TEST_CASE("the refused POSTs to an endpoint URL are found in the reports of the endpoints",
           "[console]") {
     Ownership world;

@@ -1,11 +1,14 @@
 #include "console/pages/finder.hpp"
 
+#include "console/pages/client_removal.hpp"
 #include "core/log_names.hpp"
 #include "core/tokens.hpp"
 #include "log/blocking_executor.hpp"
 #include "records/events.hpp"
 #include "support/locked_log.hpp"
 #include "support/manual_clock.hpp"
+
+#include <future>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -176,4 +179,39 @@ TEST_CASE("a finder that is stopped reads no longer", "[console]") {
     const auto page = world.found(core::to_dashed(world.uaid));
     CHECK(page["trace"].is_null());
     CHECK_THAT(page["problem"].get<std::string>(), Catch::Contains("not read to its end"));
+}
+
+TEST_CASE("a client's removal is planned for whatever names it, and needs the client's home",
+          "[console]") {
+    World world;
+    const console::ClientPresence homes{std::nullopt, world.keys};
+    console::ClientRemoval removal{world.finder, homes};
+    console::SearchWorkers workers;
+    const auto act = removal.act(workers);
+    const auto planned = [&](const std::string& wanted) {
+        std::promise<console::Plan> plan;
+        act.check(wanted, [&](console::Plan made) { plan.set_value(std::move(made)); });
+        return plan.get_future().get();
+    };
+    const auto wanted = [](const std::string& text) { return json{{"q", text}}.dump(); };
+    for (const auto& name :
+         {core::to_dashed(world.uaid),
+          "https://push.example.org/wpush/" + world.tokens.seal_endpoint(world.uaid, world.channel),
+          core::log_name(world.key)}) {
+        CAPTURE(name);
+        const auto plan = planned(wanted(name));
+        REQUIRE(plan.answer.status == 200);
+        CHECK(json::parse(plan.answer.json)["does"][0] ==
+              "The client ends with 0 channels and 1 waiting message: senders get 410 from then "
+              "on.");
+        CHECK(plan.order == name);
+    }
+    CHECK(planned(wanted(core::to_dashed(core::Uaid{}))).answer.status == 404);
+    CHECK(planned("{}").answer.status == 400);
+    std::promise<console::Answer> answer;
+    act.run(core::to_dashed(world.uaid), "127.0.0.1",
+            [&](console::Answer given) { answer.set_value(std::move(given)); });
+    const auto given = answer.get_future().get();
+    CHECK(given.status == 503);
+    CHECK_THAT(given.json, Catch::Contains("no edge is known"));
 }

@@ -150,7 +150,7 @@ TEST_CASE("a page is 503 until it is known", "[console]") {
     CHECK(none->status == 404);
     CHECK(none->body ==
           R"({"error":"there is no such page; there are status, overview, nodes, lag, lag_hour, )"
-          R"(tiers, dead, cluster, milestones, webhooks and canary"})");
+          R"(tiers, dead, cluster, milestones, webhooks, senders and canary"})");
     port.pages.publish("lag", "{\"rows\":[]}");
     const auto reply = port.client.Get("/api/pages/lag");
     CHECK(reply->status == 200);
@@ -174,7 +174,7 @@ TEST_CASE("every page of the API's document is one that may become known", "[con
         REQUIRE(reply);
         CHECK(reply->status == 503);
     }
-    CHECK(pages == 11);
+    CHECK(pages == 12);
 }
 
 TEST_CASE("a stream sends each change, and ends with the server", "[console]") {

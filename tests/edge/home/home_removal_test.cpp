@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -276,4 +278,77 @@ TEST_CASE("a crash at any step of a removal leaves a client that is there or gon
     world.run(kGone);
     CHECK(left_in_log(world, uaid).size() <= 1);  // its message, until its TTL is over
     CHECK(world.uaid(world.connect(uaid)) != uaid);
+}
+
+TEST_CASE("a client that an operator removes ends at once, with all that the log has of it",
+          "[edge][home][removal]") {
+    HomeWorld world;
+    world.serve();
+    const auto number = world.connect();
+    const auto uaid = world.uaid(number);
+    const core::ChannelId channel{core::random_uuid4()};
+    world.register_channel(number, channel);
+    world.push(uaid, channel, {.ttl_s = 1'000'000});
+    world.push(uaid, channel, {.ttl_s = 1'000'000, .topic = "t"});
+    world.run();
+    CHECK(left_in_log(world, uaid).size() == 4);
+    std::optional<edge::ClientRemoval> outcome;
+    world.home->remove_client(uaid, [&](const auto& removal) { outcome = removal; });
+    SECTION("attached") {
+        world.run();
+        REQUIRE(outcome);
+        CHECK((outcome->served && outcome->removed));
+        CHECK(world.home->status().sessions == 0);
+    }
+    SECTION("away") {
+        world.hang_up(number);
+        world.run();
+        CHECK((outcome && outcome->removed));
+    }
+    CHECK(left_in_log(world, uaid).empty());
+    CHECK(world.home->status().removed[edge::Removals::Why::erased] == 1);
+    CHECK(world.uaid(world.connect(uaid)) != uaid);
+}
+
+TEST_CASE("a removal that was cut short is completed by the next one", "[edge][home][removal]") {
+    HomeWorld world;
+    world.serve();
+    const auto [uaid, channel] = world.subscribed();
+    world.push(uaid, channel, {.ttl_s = 1'000'000});
+    world.run();
+    auto above = stamps_of(world, core::to_hex(uaid)).back();
+    ++above.seq;
+    // A home that ended behind the tombstone of its client.
+    world.publish(Topic::kSubscriptions,
+                  core::encode(core::ClientRemoved{.uaid = uaid, .stamp = above}));
+    world.run(1min);
+    CHECK(left_in_log(world, uaid).size() == 1);  // the message
+    bool removed = false;
+    world.home->remove_client(uaid, [&](const auto& outcome) { removed = outcome.removed; });
+    world.run();
+    CHECK(removed);
+    CHECK(left_in_log(world, uaid).empty());
+}
+
+TEST_CASE("a home answers each removal once, also when it ends or does not serve",
+          "[edge][home][removal]") {
+    HomeWorld world;
+    world.start_home();
+    std::vector<edge::ClientRemoval> outcomes;
+    const auto remove = [&](const core::Uaid& uaid) {
+        world.home->remove_client(uaid, [&](const auto& removal) { outcomes.push_back(removal); });
+    };
+    remove(core::Uaid{core::random_uuid4()});
+    REQUIRE(outcomes.size() == 1);
+    CHECK_FALSE(outcomes[0].served);
+    world.home->placed_here(world.floor());
+    world.run();
+    const auto [uaid, channel] = world.subscribed();
+    remove(uaid);
+    remove(uaid);  // while it is under way
+    REQUIRE(outcomes.size() == 2);
+    CHECK((outcomes[1].served && !outcomes[1].removed));
+    world.run();
+    REQUIRE(outcomes.size() == 3);
+    CHECK(outcomes[2].removed);
 }

@@ -3,9 +3,11 @@
 
 #include "core/setup_error.hpp"
 #include "log/kafka/reader_clients.hpp"
+#include "support/temp_dir.hpp"
 
 #include <array>
 #include <atomic>
+#include <fstream>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -216,4 +218,45 @@ TEST_CASE("a certificate without its key, and a key without its certificate, are
                Contains("ssl.key.location is not"));
     CHECK_THAT(why_not("ssl.key.location", "/dev/null"),
                Contains("ssl.certificate.location is not"));
+}
+
+TEST_CASE("each client is made with what the file of an option holds then", "[kafka]") {
+    const test::TempDir directory;
+    const auto file = (directory / "rack").string();
+    auto config = with("client.rack", "as it was at the start");
+    config.librdkafka_files["client.rack"] = file;
+    const auto rack = [&] {
+        log::kafka::KafkaEvents events{"127.0.0.1:1"};
+        const auto conf = log::kafka::make_conf(config, events, {});
+        std::array<char, 256> text{};
+        std::size_t size = text.size();
+        REQUIRE(rd_kafka_conf_get(conf.get(), "client.rack", text.data(), &size) ==
+                RD_KAFKA_CONF_OK);
+        return std::string{text.data()};
+    };
+    CHECK(rack() == "as it was at the start");  // the file is not there
+    std::ofstream{file} << "a\n";
+    CHECK(rack() == "a");
+    std::ofstream{file} << "b\n";
+    CHECK(rack() == "b");
+}
+
+TEST_CASE("a login is read from options and files, and given to clients that live", "[kafka]") {
+    const test::TempDir directory;
+    const auto file = (directory / "password").string();
+    auto config = with("sasl.username", "beckon");
+    config.librdkafka["sasl.mechanism"] = "PLAIN";
+    config.librdkafka["sasl.password"] = "one";
+    CHECK(log::read_kafka_login(config)->password == "one");
+    config.librdkafka_files["sasl.password"] = file;
+    CHECK_FALSE(log::read_kafka_login(config));  // the file is not there
+    std::ofstream{file} << "two\r\n";
+    CHECK(*log::read_kafka_login(config) ==
+          log::KafkaLogin{.username = "beckon", .password = "two"});
+    log::kafka::KafkaEvents events{"127.0.0.1:1"};
+    auto client =
+        log::kafka::make_client(RD_KAFKA_PRODUCER, log::kafka::make_conf(config, events, {}));
+    log::use_kafka_login({.username = "beckon", .password = "three"});
+    client.reset();
+    log::use_kafka_login({.username = "beckon", .password = "four"});  // it is gone
 }

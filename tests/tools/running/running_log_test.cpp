@@ -1,8 +1,11 @@
+#include "core/percent.hpp"
 #include "inspect/log/log_service.hpp"
 #include "log/blocking_executor.hpp"
+#include "log/control.hpp"
 #include "log/embedded/embedded_log.hpp"
 #include "log/read_partition.hpp"
 #include "support/temp_dir.hpp"
+#include "tools/running/ops_client.hpp"
 #include "tools/running/tool_log.hpp"
 
 #include <string>
@@ -129,4 +132,52 @@ TEST_CASE("an error of the log is passed on as it is", "[running_log]") {
     const auto away = log::ends_of(*nobody, kWhere, kTimeout);
     REQUIRE_FALSE(away);
     CHECK_THAT(away.error().message, Catch::Contains("--ops-port"));
+}
+
+TEST_CASE(
+    "a tool writes rules about senders through the process that holds the log, and no other record",
+    "[running_log]") {
+    Running running;
+    REQUIRE(log::write_control(
+        *running.log,
+        {.log_id = "a", .created = "b", .partitions = 2, .tiers = {}, .keyring_fingerprint = {}},
+        std::nullopt, kTimeout));
+    const auto ask = [&](const std::string& query, const std::string& proof) {
+        return tools::ask_ops_port({.port = running.server.port(), .version = {}},
+                                   "/log/sender?" + query, proof)
+            .status;
+    };
+    const auto proof = inspect::log_proof(running.keys.newest());
+    const auto value = core::percent_encoded(R"({"since":1,"why":"spam"})");
+    CHECK(ask("key=blocked/owner/shop&value=" + value, "") == 401);
+    CHECK(ask("key=blocked/owner/shop&value=" + value, proof) == 200);
+    CHECK(ask("key=log&value=%7B%7D", proof) == 400);
+    CHECK(ask("key=blocked/owner/Shop&value=" + value, proof) == 400);
+    const auto rules = log::read_sender_rules(*running.log, kTimeout);
+    REQUIRE(rules);
+    REQUIRE(rules->size() == 1);
+    CHECK(std::get<core::BlockedSender>(rules->front()).why == "spam");
+    CHECK(ask("key=blocked/owner/shop", proof) == 200);
+    CHECK(log::read_sender_rules(*running.log, kTimeout)->empty());
+    CHECK(log::read_control(*running.log, kTimeout)->log_id == "a");
+}
+
+TEST_CASE("no more senders are blocked than each endpoint has in memory", "[running_log]") {
+    Running running;
+    log::BlockingExecutor executor;
+    const auto publisher = running.log->open_publisher(executor);
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < core::kBlockedSendersMax; ++i) {
+        publisher->publish({log::Topic::kControl, 0},
+                           core::encode(core::BlockedSender{.kind = core::SenderKind::owner,
+                                                            .name = std::to_string(i)}),
+                           [&](const auto& appended) { done += appended.has_value(); });
+    }
+    REQUIRE(executor.wait_until([&] { return done == core::kBlockedSendersMax; },
+                                running.clock.mono() + 30s));
+    core::BlockedSender sender{.kind = core::SenderKind::owner, .name = "one-more"};
+    CHECK(log::write_sender_rule(*running.log, sender, kTimeout).error().fault ==
+          core::Fault::full);
+    sender = {.kind = core::SenderKind::owner, .name = "0", .blocked = false};
+    CHECK(log::write_sender_rule(*running.log, sender, kTimeout));
 }

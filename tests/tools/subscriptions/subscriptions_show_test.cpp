@@ -67,7 +67,6 @@ TEST_CASE("a client's connection is shown as its edge knows it", "[cli]") {
     const json discarded = json::value_t::discarded;
     CHECK(connection_text(discarded, "no process answers") ==
           "Whether it is connected is not known: no process answers\n");
-    CHECK_THAT(connection_text({{"served", false}}, ""), Contains("--ops-port"));
     CHECK(connection_text({{"served", true}, {"connected", false}}, "") ==
           "It is not connected now.\n");
     json page{{"served", true},

@@ -1,11 +1,16 @@
 #include "tools/subscriptions/subscriptions_tool.hpp"
 
+#include "app/exit_codes.hpp"
+#include "records/client_gone.hpp"
 #include "records/events.hpp"
 #include "tools/new_installation.hpp"
+#include "tools/subscriptions/subscriptions_export.hpp"
+#include "tools/subscriptions/subscriptions_remove.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -229,4 +234,125 @@ TEST_CASE("a line that is no client is named, and all others are imported", "[mo
     CHECK(std::count(errors.begin(), errors.end(), '\n') == 20);
     CHECK_THROWS_WITH(subscriptions_import(home.config, {.file = "/nowhere/clients"}),
                       Contains("/nowhere"));
+}
+
+namespace {
+
+std::string exported(const NewInstallation& home, bool messages = false) {
+    std::ostringstream out;
+    CHECK(subscriptions_export(home.config, {.messages = messages}, out) == kDone);
+    return out.str();
+}
+
+void publish_to(const NewInstallation& home, log::Topic topic, const core::Record& record) {
+    auto config = home.config;
+    Installation installation{config};
+    log::BlockingExecutor executor;
+    const auto publisher = installation.log().open_publisher(executor);
+    bool done = false;
+    publisher->publish({topic, core::partition_of(kUaid, installation.control().partitions)},
+                       record, [&](const auto& appended) { done = appended.has_value(); });
+    REQUIRE(executor.wait_until([&] { return done; },
+                                core::SystemClock{}.mono() + std::chrono::seconds{10}));
+}
+
+}  // namespace
+
+TEST_CASE("an export is imported as it is, and exported again as it was", "[move]") {
+    NewInstallation home;
+    const std::string hash(64, 'c');
+    const auto now =
+        std::to_string(std::chrono::floor<std::chrono::seconds>(core::SystemClock{}.wall())
+                           .time_since_epoch()
+                           .count() -
+                       60);
+    REQUIRE(import_clients(
+                home, R"({"uaid":"0f1e2d3c-4b5a-4978-8796-a5b4c3d2e1f0","channelIDs":[)"
+                      R"("11112222-3333-4444-5555-666677778888",)"
+                      R"("21112222-3333-4444-5555-666677778888"],"last_seen":)" +
+                          now + R"(,"vapid_sha256":{"11112222-3333-4444-5555-666677778888":")" +
+                          hash +
+                          R"("}})"
+                          "\n"
+                          R"({"uaid":"5b2e1c7d8f904a3bb6d1e0f2a3c4b5d6","channelIDs":[],)"
+                          R"("router_type":"fcm","router_data":{"app_id":"a","token":"t-1"},)"
+                          R"("last_seen":)" +
+                          now + "}\n") == kDone);
+    const auto first = exported(home);
+    CHECK(std::count(first.begin(), first.end(), '\n') == 2);
+    CHECK_THAT(first, Contains(R"("vapid_sha256":{"11112222-3333-4444-5555-666677778888":")" +
+                               hash + R"("})"));
+    CHECK_THAT(first, Contains(R"("router_data":{"app_id":"a","token":"t-1"})"));
+    NewInstallation other;
+    REQUIRE(import_clients(other, first) == kDone);
+    CHECK(exported(other) == first);
+}
+
+TEST_CASE("an export leaves removed clients out, and has what waits on request", "[move]") {
+    NewInstallation home;
+    REQUIRE(import_clients(home, kClient) == kDone);
+    core::NotificationAccepted put;
+    put.uaid = kUaid;
+    put.key = core::new_message_key(core::SystemClock{}.wall());
+    put.message_id = "id";
+    put.channel = kChannel;
+    put.ttl_s = 3'600;
+    put.topic = "news";
+    put.source = "endpoint-1";
+    put.body = "body";
+    publish_to(home, log::Topic::kNotifications, core::encode(put));
+    CHECK_THAT(exported(home), !Contains("messages"));
+    const auto all = exported(home, true);
+    CHECK_THAT(all, Contains(R"("topic":"news")") && Contains(R"("body":"Ym9keQ")"));
+    NewInstallation other;
+    CHECK(import_clients(other, all) == kDone);  // which passes the messages over
+    publish(home, core::encode(core::ClientRemoved{
+                      .uaid = kUaid, .stamp = core::WriteStamp{.epoch = 9, .seq = 9}}));
+    CHECK(exported(home, true).empty());
+}
+
+TEST_CASE("a VAPID key of a line is 64 hex digits for one of its channels", "[move]") {
+    NewInstallation home;
+    for (const auto* keys : {"[]", R"({"x":"y"})", R"({"11112222333344445555666677778888":1})",
+                             R"({"11112222333344445555666677778888":"ab"})"}) {
+        CAPTURE(keys);
+        CHECK(import_clients(home, std::string{R"({"uaid":"0f1e2d3c4b5a49788796a5b4c3d2e1f0",)"
+                                               R"("channelIDs":[],"vapid_sha256":)"} +
+                                       keys + "}") == kFailed);
+    }
+    CHECK_THAT(home.quiet.errors(), Contains("vapid_sha256 must"));
+}
+
+TEST_CASE("what the log has of a client is counted until tombstones alone are left", "[erase]") {
+    NewInstallation home;
+    REQUIRE(import_clients(home, kClient) == kDone);
+    const auto left = [&] {
+        auto config = home.config;
+        Installation installation{config};
+        const auto found = left_in_log(installation.log(), kUaid, installation.control().partitions,
+                                       std::chrono::seconds{5});
+        REQUIRE(found);
+        return *found;
+    };
+    CHECK(left().subscription == 2);
+    CHECK(left().all() == 2);
+    publish(home,
+            core::encode(core::ClientGone{.uaid = kUaid, .token_hash = std::string(64, 'd')}));
+    const core::WriteStamp last{.epoch = 9, .seq = 9};
+    publish(home, core::encode(core::ClientRemoved{.uaid = kUaid, .stamp = last}));
+    publish(home,
+            core::encode(core::ChannelRemoved{.uaid = kUaid, .channel = kChannel, .stamp = last}));
+    CHECK(left().all() == 0);
+    CHECK(left().dead_tokens == 1);
+}
+
+TEST_CASE("a client is not removed without --yes, nor without its home", "[erase]") {
+    NewInstallation home;
+    CHECK(subscriptions_remove(home.config, core::to_hex(kUaid), false) == kNothingFound);
+    REQUIRE(import_clients(home, kClient) == kDone);
+    CHECK(subscriptions_remove(home.config, core::to_hex(kUaid), false) == kDone);
+    home.config.ops.port = 1;  // where nobody listens
+    CHECK_THROWS_WITH(subscriptions_remove(home.config, core::to_hex(kUaid), true),
+                      Contains("it was not removed: no edge that answers"));
+    CHECK_THAT(exported(home), Contains("0f1e2d3c"));
 }

@@ -1,6 +1,7 @@
 // Find: the meaning of an id or a URL, its life across the log topics, and its client at any time of the history
 // window. The address contains the search.
-import { asked } from '../asked.js';
+import { actButtons, actPanel } from '../acts.js';
+import { askAnew, asked } from '../asked.js';
 import { h, head, only, panel, table, tiles, word } from '../dom.js';
 import { count, moment, time } from '../format.js';
 import { findAt, link, recordLink } from '../parts.js';
@@ -147,6 +148,10 @@ export const find = {
                 one?.problem ? h('p', { class: 'notice' }, one.problem) : null,
                 one ? null : h('p', { class: 'quiet' }, 'A sender has the address of a message in the header Location of its 201, and its endpoint URL. Log lines and pages name a message by 32 hex digits. A place is what steps show, for example notifications/3@17. The address of this page keeps what you seek, so you can share it.'),
                 found ? h('p', { class: 'quiet' }, `Found ${article(found.kind)} ${found.kind}, ${found.trace?.steps.length ?? 0} steps.`) : null),
+            ...(found && isClient(found) ? only([
+                actButtons(sought, [{ name: 'remove', title: 'Remove this client' }], { q: sought }, again),
+                actPanel(sought, again, () => askAnew(`/api/find?q=${encodeURIComponent(sought)}`, again)),
+            ]) : []),
             ...(found ? made.get(found) ?? [] : []),
         ];
     },

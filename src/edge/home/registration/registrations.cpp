@@ -266,6 +266,7 @@ void Registrations::remove_client(const core::Uaid& client, std::function<void(b
     const auto removed = [this, client, channels = context_.store.channels(client),
                           done = std::move(done)](bool is_folded) {
         no_longer_changing(client);
+        repair_is_due();  // the client's channels, which were passed over while it changed
         for (const auto& channel : channels) {
             if (is_folded) publish_gone(client, channel, core::GoneReason::client_removed);
         }

@@ -22,7 +22,9 @@ void Removals::begin() {
 
 void Removals::stop() {
     lifetime_.renew();
-    under_way_.clear();
+    for (const auto& [client, removal] : std::exchange(under_way_, {})) {
+        if (removal.done) removal.done(false);
+    }
 }
 
 void Removals::tick() {
@@ -46,8 +48,12 @@ bool Removals::is_absent(const core::Uaid& client, const store::StoredClient& st
     return past - stored.last_seen >= client_ttl_;
 }
 
-void Removals::remove(const core::Uaid& client, Why why) {
-    if (under_way_.size() >= kUnderWayMax || !under_way_.emplace(client, why).second) return;
+void Removals::start(const core::Uaid& client, Removal removal) {
+    if (under_way_.size() >= kUnderWayMax || under_way_.contains(client)) {
+        if (removal.done) removal.done(false);
+        return;
+    }
+    under_way_.emplace(client, std::move(removal));
     context_.fold.confirm(kSubscriptionsInput,
                           lifetime_.guard([this, client](const core::Result<void>& result) {
                               confirmed(client, result);
@@ -55,13 +61,18 @@ void Removals::remove(const core::Uaid& client, Why why) {
                           }));
 }
 
+void Removals::over(const core::Uaid& client, bool removed) {
+    const auto removal = under_way_.extract(client);
+    if (removal.mapped().done) removal.mapped().done(removed);
+}
+
 void Removals::confirmed(const core::Uaid& client, const core::Result<void>& result) {
     const auto stored = context_.store.client(client);
-    const auto why = under_way_.at(client);
-    const bool still = stored && (why != Why::absent || is_absent(client, *stored));
-    if (!result || context_.store.broken() || !still) {
-        under_way_.erase(client);
-        return;
+    const auto why = under_way_.at(client).why;
+    if (!result || context_.store.broken()) return over(client, false);
+    if (!stored && why == Why::erased) return purge(client);
+    if (!stored || (why == Why::absent && !is_absent(client, *stored))) {
+        return over(client, false);
     }
     registrations_.remove_client(
         client, lifetime_.guard([this, client](bool is_folded) { folded(client, is_folded); }));
@@ -69,18 +80,24 @@ void Removals::confirmed(const core::Uaid& client, const core::Result<void>& res
 
 /// If it is unknown whether the log has the tombstone, the client says hello again.
 void Removals::folded(const core::Uaid& client, bool is_folded) {
-    const auto why = under_way_.at(client);
-    if (auto* session = context_.sessions.of(client)) {
-        context_.home.end(*session, is_folded ? closing::kReset : closing::kRemoved);
-    }
     if (!is_folded) {
-        under_way_.erase(client);
+        if (auto* session = context_.sessions.of(client)) {
+            context_.home.end(*session, closing::kRemoved);
+        }
+        over(client, false);
         return context_.home.flush_or_turn();
     }
+    const auto why = under_way_.at(client).why;
     ++removed_[why];
     core::log_info("edge", "client_removed",
                    {{"client", core::log_name(client)}, {"why", to_string(why)}});
-    registrations_.purge(client, lifetime_.guard([this, client] { under_way_.erase(client); }));
+    purge(client);
+}
+
+/// Finishes the messages of a client that the log no longer has.
+void Removals::purge(const core::Uaid& client) {
+    if (auto* session = context_.sessions.of(client)) context_.home.end(*session, closing::kReset);
+    registrations_.purge(client, lifetime_.guard([this, client] { over(client, true); }));
     context_.fold.request_turn();
 }
 

@@ -13,12 +13,13 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace beckon::edge {
 
 /// Removes clients with all their data (docs/design.md#removing-a-client): clients that were not
 /// seen for `client_ttl`, which it searches in the store, a page at a time; and clients that
-/// remove() names.
+/// remove() or erase() names.
 ///
 /// A read barrier comes first, so that no client is removed that was seen meanwhile. Then the home
 /// publishes the tombstone of the client; once that is folded, it finishes the client's messages
@@ -30,6 +31,7 @@ public:
     enum class Why : std::uint8_t {
         absent,       ///< not seen for client_ttl
         max_pending,  ///< more messages waited than max_pending, and the policy is `reset`
+        erased,       ///< an operator removes it (docs/personal-data.md)
     };
 
     /// Removals under way.
@@ -48,7 +50,13 @@ public:
     void tick();
     /// Removes a client. Nothing happens if too many removals are under way: the next search, or
     /// the next count of the client's messages, calls this again.
-    void remove(const core::Uaid& client, Why why);
+    void remove(const core::Uaid& client, Why why) { start(client, {.why = why}); }
+    /// Removes a client for an operator, and what a removal that was cut short has left of it.
+    /// `done`: whether it and its messages are gone; false: too many removals are under way, one of
+    /// this client too, or the log or the home failed. Called exactly once.
+    void erase(const core::Uaid& client, std::function<void(bool)> done) {
+        start(client, {.why = Why::erased, .done = std::move(done)});
+    }
 
     /// True if the client is being removed: it may not attach.
     bool holds(const core::Uaid& client) const { return under_way_.contains(client); }
@@ -56,6 +64,14 @@ public:
     const core::ByEnum<Why, std::uint64_t>& removed() const { return removed_; }
 
 private:
+    struct Removal {
+        Why why = Why::absent;
+        std::function<void(bool)> done = {};  ///< of erase()
+    };
+
+    void start(const core::Uaid& client, Removal removal);
+    void over(const core::Uaid& client, bool removed);
+    void purge(const core::Uaid& client);
     bool is_absent(const core::Uaid& client, const store::StoredClient& stored) const;
     void confirmed(const core::Uaid& client, const core::Result<void>& result);
     void folded(const core::Uaid& client, bool is_folded);
@@ -63,7 +79,7 @@ private:
     const core::Duration client_ttl_;
     const PartContext& context_;
     Registrations& registrations_;
-    std::map<core::Uaid, Why> under_way_;
+    std::map<core::Uaid, Removal> under_way_;
     std::optional<core::Uaid> searched_;  ///< up to here
     core::MonoTime search_again_{};
     core::ByEnum<Why, std::uint64_t> removed_{};
