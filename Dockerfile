@@ -32,5 +32,5 @@ USER 10001:10001
 ENV BECKON_DATA=/var/lib/beckon BECKON_OPS_PORT=9090
 VOLUME /var/lib/beckon
 EXPOSE 8080 8082 8084 8085
-HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["/usr/local/lib/beckon/health"]
+HEALTHCHECK --interval=5s --timeout=5s --start-period=60s --retries=3 CMD ["/usr/local/lib/beckon/health"]
 ENTRYPOINT ["/usr/local/lib/beckon/entrypoint"]

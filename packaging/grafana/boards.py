@@ -139,7 +139,7 @@ def operator() -> Board:
              ("sum(" + rate('beckon_retry_deliveries_total', 'outcome="dead"') + ")", "dead letters"),
              (f"sum({rate('beckon_failed_requests_total')}) or vector(0)", "faults of Beckon")], "cps", width=8)
     b.lines("What is full: free disk", "Of each data directory. A full disk stops acceptance (standalone) or delivery (an edge).",
-            [(metric("beckon_data_free_bytes"), "{{instance}}")], "bytes", width=8)
+            [(metric("beckon_data_free_bytes"), "{{instance}}"), (metric("beckon_data_disk_bytes"), "{{instance}}: size")], "bytes", width=8)
     b.lines("What is full: open files", "Share of the limit; a client is one.",
             [(f"{metric('process_open_fds')} / {metric('process_max_fds')}", "{{instance}}")], "percentunit", steps(0.9), width=8)
     b.lines("What is full: memory", "Resident memory of each process.", [(metric("process_resident_memory_bytes"), "{{instance}}")], "bytes", width=8)
@@ -151,10 +151,12 @@ def processes() -> Board:
     b.stat("Processes that are ready", "Of all that answer at their ops port.", f"sum(min by (instance) ({metric('beckon_ready')}))")
     b.stat("Clients", "Connected, and through with their hello.", f"sum({metric('beckon_edge_clients')})")
     b.stat("Accepted requests", "Answered 2xx, a second.", "sum(" + rate('beckon_ingest_requests_total', 'status=~"2.."') + ")", "reqps")
-    b.stat("First certificate expires in", "Of the ports that Beckon serves TLS on itself; no value: there is none.",
+    b.stat("First certificate expires in", "Of Beckon's ports with TLS, and of its client certificates; no value: there is none.",
            f"min({metric('beckon_certificate_expiry_time_seconds')} - time())", "s", steps(14 * 86400, 3 * 86400, below=True), minimum=None)
     b.stat("Largest difference of clocks", "Between a host's clock and the log's time. VAPID tokens are judged by the host's clock.",
            f"max(abs({metric('beckon_clock_ahead_seconds')}))", "s", steps(30, 60))
+    b.stat("Log topics that are wrong", "Deleted, or set so that messages are lost; beckon topics describe names them.",
+           f"max({metric('beckon_log_wrong_topics')}) or vector(0)", thresholds=steps(1))
     b.stat("Restarts in a day", "Starts of processes that Prometheus knew before.", f"sum(changes({metric('process_start_time_seconds')}[1d]))", thresholds=steps(10, 50))
     b.lines("Requests by status", "Of the HTTP API, a second.", [(f"sum by (status) ({rate('beckon_ingest_requests_total')})", "{{status}}")], "reqps")
     b.lines("Time of a request", "From the complete request to its reply.", p50_p99("beckon_ingest_request_seconds"), "s", steps(1))

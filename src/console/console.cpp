@@ -43,8 +43,12 @@ struct Console::Impl {
         collector.emplace(
             LagCollector::Context{
                 context.groups, context.clock,
-                [this](const auto& group, const auto& where) { return reader_of(group, where); },
-                delays_of_tiers(context.tiers, context.prefix), [this] { return views(); }},
+                LagTable::Context{
+                    .reader_of = [this](const auto& group,
+                                        const auto& where) { return reader_of(group, where); },
+                    .delay_of = delays_of_tiers(context.tiers, context.prefix),
+                    .views_of = [this] { return views(); },
+                    .is_own = own_groups(context.prefix)}},
             [this](const LagPagePtr& page) { take(page); });
         lag_page.emplace(context.ops.mount("/lag", [this](std::string_view, const ops::Query&) {
             const auto text = pages.get("lag");
@@ -81,6 +85,7 @@ struct Console::Impl {
             {.pages = pages,
              .clock = context.clock,
              .history_window = context.history_window,
+             .log_problem = context.log_problem,
              .self = context.self,
              .more = [this, &sources](Installation& facts) { tell(sources, facts); }}};
         while (!stop.stop_requested()) {

@@ -55,6 +55,8 @@ public:
         /// Called with the processes of the installation once they are followed, and with null
         /// before they are destroyed. The console's own thread; may be empty.
         std::function<void(std::shared_ptr<const OwnershipView>)> ownership = {};
+        /// Why the log cannot be read now; empty text: it can. Any thread; may be empty.
+        std::function<std::string()> log_problem = {};
         core::Duration history_window{};  ///< nodes that are gone are shown for so long
         /// The report of this process, where it is the installation's only one; else empty.
         std::function<cluster::ProcessRecord()> self = {};

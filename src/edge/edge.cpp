@@ -16,15 +16,16 @@
 #include "edge/switchboard/switchboard.hpp"
 #include "edge/waiting_survey.hpp"
 #include "fold/webhook_owners.hpp"
-#include "log/log_watch.hpp"
 #include "ops/loop_watch.hpp"
 #include "records/ownership.hpp"
 #include "records/subscription_gone.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <functional>
 #include <future>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -309,6 +310,8 @@ struct Edge::Impl {
         control.run_and_wait([this] { open_broadcasts(); });
         control.run_and_wait([this] { open_cluster(); });
         watch_control();
+        for (std::size_t i = 0; i < fronts.shards(); ++i) watch(fronts.loop(i));
+        watch(control);
     }
 
     ~Impl() {
@@ -319,7 +322,6 @@ struct Edge::Impl {
             lifetime.end();
             waiting.reset();
             broadcasts.reset();
-            log_watch.reset();
             cluster.reset();
         });
         for (std::size_t i = 0; i < homes.size(); ++i) {
@@ -348,7 +350,6 @@ struct Edge::Impl {
     void links_changed();
     void tick();
     void check_loops_and_store();
-    std::unique_ptr<log::LogWatch> make_log_watch();
     void log_status();
     void drop_months();
     void drop_months_before(core::Timestamp log_now);
@@ -358,6 +359,7 @@ struct Edge::Impl {
     void log_what_is_served();
 
     // --- any thread
+    void watch(const ShardLoop& loop);
     void watch_control();
     std::string why_stalled(const ShardLoop& loop) const;
     std::string unready() const {
@@ -378,7 +380,6 @@ struct Edge::Impl {
     const std::shared_ptr<const core::KeyRing> keys;
     const core::Clock& clock;
     ops::Health& health;
-    const ops::LoopWatch watch{health, "edge", config.session_timeout / 2};
     const core::NodeId node = core::NodeId::random();
     EdgeMetrics counters;
     const std::unique_ptr<store::EdgeStore> store;
@@ -402,7 +403,6 @@ struct Edge::Impl {
     std::unique_ptr<EdgeBroadcasts> broadcasts;  ///< constant once the edge is made
     std::unique_ptr<cluster::Cluster> cluster;
     std::unique_ptr<WaitingSurvey> waiting;
-    std::unique_ptr<log::LogWatch> log_watch;
     Assignments assignments;
     PartitionLoad load;
     std::set<core::Partition> logged_served;
@@ -412,10 +412,11 @@ struct Edge::Impl {
     std::chrono::milliseconds mono_ms() const {
         return std::chrono::floor<std::chrono::milliseconds>(clock.mono().time_since_epoch());
     }
-    bool left = false;        ///< `leaving` was called
-    std::string log_failure;  ///< why the log is not there; empty: it is
+    bool left = false;  ///< `leaving` was called
     /// Why nothing goes on here, so that others are to take over; empty: it does.
     std::string halted;
+
+    std::list<ops::WatchedLoop> watched;  ///< first to go
 };
 
 void Edge::Impl::open_links() {
@@ -517,8 +518,6 @@ void Edge::Impl::open_cluster() {
                     counters.cluster.failover_seconds->Observe(
                         std::chrono::duration<double>(time).count());
                 }});
-    log_watch = make_log_watch();
-    log_watch->start();
     tick();
     log_status();
     waiting = std::make_unique<WaitingSurvey>(
@@ -583,7 +582,6 @@ void Edge::Impl::update_readiness() {
 /// Why this node is not ready; empty: it is.
 std::string Edge::Impl::why_not_ready() const {
     if (!halted.empty()) return halted;
-    if (!log_failure.empty()) return log_failure;
     if (const auto ownership = cluster->progress().stuck) {
         return "the fold of ownership is stuck: " + ownership->why;
     }
@@ -618,6 +616,18 @@ void Edge::Impl::check_loops_and_store() {
     }
 }
 
+/// Beside other edges a loop that hangs is to end the process soon: they serve its partitions by
+/// then, and its clients look for them only once their connections are gone.
+void Edge::Impl::watch(const ShardLoop& loop) {
+    constexpr core::Duration kBesideOthers = std::chrono::seconds{15};
+    const auto dead_after =
+        links ? std::max<core::Duration>(kBesideOthers, 2 * config.session_timeout)
+              : ops::WatchedLoop::kDeadAfter;
+    watched.emplace_back(
+        health, "edge", loop.name(),
+        [this, &loop] { return core::Duration{clock.mono() - loop.last_turn()}; }, dead_after);
+}
+
 /// The control thread reads and writes the store too (counts, months), and only another loop sees
 /// that it hangs. It reports by itself when it goes on.
 void Edge::Impl::watch_control() {
@@ -630,19 +640,9 @@ void Edge::Impl::watch_control() {
 /// The reason why a loop is stalled; empty: it turns. It waits for the disk of its store, however
 /// long that takes.
 std::string Edge::Impl::why_stalled(const ShardLoop& loop) const {
-    auto why = watch.why_stalled(loop.name(), clock.mono() - loop.last_turn());
+    auto why =
+        ops::why_stalled(loop.name(), clock.mono() - loop.last_turn(), config.session_timeout / 2);
     return why.empty() ? why : why + ": perhaps its disk hangs";
-}
-
-/// The homes only notice that the log is away when they have something to write.
-std::unique_ptr<log::LogWatch> Edge::Impl::make_log_watch() {
-    return std::make_unique<log::LogWatch>(
-        log::LogWatch::Options{}, control, clock,
-        log::LogWatch::Probes{.reach = log::ask_ends({log::Topic::kOwnership, 0}, log, control)},
-        [this](std::string_view why) {
-            log_failure = why;
-            update_readiness();
-        });
 }
 
 void Edge::Impl::log_status() {

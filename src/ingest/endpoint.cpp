@@ -28,7 +28,7 @@ namespace beckon::ingest {
 namespace {
 
 constexpr std::string_view kPart = "endpoint";
-constexpr std::string_view kLogPart = "endpoint_log";
+constexpr std::string_view kLogPart = "log";
 /// VAPID tokens with a wrong signature from one address: each costs 80 µs of CPU, so these take
 /// less than a thousandth of a core. More get 429.
 constexpr std::size_t kFailedVapidPerMinute = 600;

@@ -88,6 +88,10 @@ public:
     virtual ~TopicsAdmin() = default;
     /// The topics of the table that exist. Errors: unavailable, unauthorized.
     virtual core::Result<Existing> describe() = 0;
+    /// The settings that `known` topics have now, without those that are gone; partitions and
+    /// replicas as in `known`. Asks for nothing else of the cluster, and waits three seconds at
+    /// most. Errors: those of describe(), timed_out.
+    virtual core::Result<Existing> settings_of(Existing known) = 0;
     /// Creates missing topics and waits until every partition has a leader (docs/facts/kafka.md).
     /// Errors: those of describe(), timed_out, invalid (the broker refuses it: its reason is in the
     /// message).

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -15,6 +16,9 @@ public:
     void set_ready(std::string_view part, bool ready, std::string_view why = {});
     /// A hung loop or a corrupt store: a restart would help. An empty `why` takes it back.
     void set_dead(std::string_view part, std::string_view why);
+    /// Asks `why_dead` in each report, as set_dead() would be told; it never waits. Null: not any
+    /// more.
+    void watch(const std::string& part, std::function<std::string()> why_dead);
     /// Something that a person must mend while the process goes on with the rest of its work; an
     /// empty `why` takes it back.
     void set_warning(std::string_view what, std::string_view why);
@@ -28,12 +32,15 @@ public:
         std::map<std::string, std::string> parts;  ///< all of them; part → why not ready, or empty
     };
     Report report() const;
+    /// Why a part is not ready; empty: it is, or has not reported.
+    std::string fault(std::string_view part) const;
 
 private:
     mutable std::mutex mutex_;
     std::map<std::string, std::string, std::less<>> parts_;  ///< part → why not; empty = ready
     std::map<std::string, std::string, std::less<>> dead_;
     std::map<std::string, std::string, std::less<>> warnings_;
+    std::map<std::string, std::function<std::string()>> watched_;  ///< part → why dead, or empty
 };
 
 }  // namespace beckon::ops

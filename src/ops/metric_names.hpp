@@ -20,8 +20,10 @@ inline constexpr std::string_view kProcessMaxFds = "process_max_fds";
 inline constexpr std::string_view kProcessThreads = "process_threads";
 inline constexpr std::string_view kProcessStart = "process_start_time_seconds";
 inline constexpr std::string_view kDataFree = "beckon_data_free_bytes";
+inline constexpr std::string_view kDataDisk = "beckon_data_disk_bytes";
 inline constexpr std::string_view kDataSize = "beckon_data_bytes";
 inline constexpr std::string_view kClockAhead = "beckon_clock_ahead_seconds";
+inline constexpr std::string_view kLogWrongTopics = "beckon_log_wrong_topics";
 inline constexpr std::string_view kCertificateExpiry = "beckon_certificate_expiry_time_seconds";
 
 // --- ingest

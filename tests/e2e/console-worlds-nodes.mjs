@@ -74,7 +74,7 @@ const GROUPS = [['beckon.edge', 'beckon.notifications'], ['beckon.edge', 'beckon
 function lag(bad) {
     return { at: now, took_ms: 12, problems: bad ? ['the broker kafka-2 does not answer'] : [], rows: GROUPS.flatMap(([group, topic], g) => Array.from({ length: 4 }, (_, partition) => {
         const word = bad ? ['SLOW', 'RESTORING', 'OK', 'STOPPED'][g] : 'OK';
-        return { group, topic, partition, status: word, why: word === 'OK' ? 'nothing waits' : 'the position has not moved for 3 min', owner: word === 'STOPPED' ? '' : 'edge-1:9090', position: 100, start: 0, end: 100, lag: word === 'OK' ? 0 : 12345, lag_seconds: word === 'OK' ? 0 : 412, read_rate: 12, append_rate: 20,
+        return { group, own: group !== 'somebody.else', topic, partition, status: word, why: word === 'OK' ? 'nothing waits' : 'the position has not moved for 3 min', owner: word === 'STOPPED' ? '' : 'edge-1:9090', position: 100, start: 0, end: 100, lag: word === 'OK' ? 0 : 12345, lag_seconds: word === 'OK' ? 0 : 412, read_rate: 12, append_rate: 20,
             drain_seconds: word === 'RESTORING' ? 95 : null, loss: bad && g === 3 ? 'near' : 'none', left_seconds: bad && g === 3 ? 5400 : null, history: word === 'OK' ? [] : Array.from({ length: 60 }, (_, i) => 200 * i) };
     })) };
 }

@@ -202,6 +202,55 @@ test('Prometheus finds every pod, with the labels that the alert rules ask for',
     for (const name of ['kafka-sasl', 'kafka-mtls', 'standalone']) assert.equal(kinds(rendered.get(name), 'ServiceMonitor').length, 0);
 });
 
+test('the alert rules are those of packaging/prometheus, with the numbers of pods that the chart makes', () => {
+    const [{ spec: { groups } }] = kinds(rendered.get('kafka-plain'), 'PrometheusRule');
+    const given = readFileSync(join(ROOT, 'packaging', 'prometheus', 'beckon.rules.yml'), 'utf8');
+    assert.deepEqual(groups[0].rules.map(({ alert }) => alert), [...given.matchAll(/- alert: (\w+)/g)].map(([, name]) => name));
+    assert.match(groups[0].rules[0].annotations.summary, /\{\{ \$value \}\}/, 'a template of Prometheus, not of Helm');
+    const expected = Object.fromEntries(groups[1].rules.map(({ labels, expr }) => [labels.role, expr]));
+    assert.deepEqual(expected, { edge: 'vector(3)', endpoint: 'vector(2)', retry: 'vector(2)', reliability: 'vector(1)', console: 'vector(1)' });
+});
+
+test('links and ops ports are closed to others, and every other port is open', () => {
+    for (const [name, made] of rendered) {
+        const [{ spec }] = kinds(made, 'NetworkPolicy');
+        for (const workload of workloads(made)) assert(selects(spec.podSelector.matchLabels, workload.spec.template.metadata.labels), workload.metadata.name);
+        const rules = new Map(spec.ingress.flatMap(({ from, ports }) => ports.map(({ port }) => [port, from])));
+        const ports = new Set(workloads(made).flatMap((workload) => (container(workload).ports ?? []).map(({ containerPort }) => containerPort)));
+        for (const port of ports) assert(rules.has(port), `${name}: ${port} is closed to all`);
+        for (const [port, from] of rules) assert.equal(from === undefined, ![8081, 9090].includes(port), `${name}: ${port}`);
+        const [own, ...others] = rules.get(9090);
+        assert(workloads(made).every((workload) => selects(own.podSelector.matchLabels, workload.spec.template.metadata.labels)));
+        assert.equal(others.length, name === 'kafka-plain' ? 1 : 0);
+        if (name !== 'standalone') assert.equal(rules.get(8081)[0].podSelector.matchLabels['app.kubernetes.io/component'], 'edge');
+    }
+    const base = { mode: 'standalone', url: 'https://push.example.org', serviceMonitor: { enabled: true } };
+    assert.match(ask({ values: base }).error, /networkPolicy\.opsFrom is required/);
+    assert.equal(kinds(render({ values: { ...base, networkPolicy: { enabled: false } } }), 'NetworkPolicy').length, 0);
+});
+
+test('endpoints may follow the load, and edges may not', () => {
+    const made = render({ file: fileOf('kafka-plain'), more: { endpoint: { autoscaling: { enabled: true, maxReplicas: 5 } } } });
+    const [{ spec }] = kinds(made, 'HorizontalPodAutoscaler');
+    const target = named(made, 'Deployment', spec.scaleTargetRef.name);
+    assert.equal(target.spec.replicas, undefined, 'an upgrade would set it back');
+    assert.deepEqual([spec.minReplicas, spec.maxReplicas], [2, 5]);
+    assert(container(target).resources.requests.cpu, 'the share is of what is requested');
+    assert.equal(kinds(rendered.get('kafka-plain'), 'HorizontalPodAutoscaler').length, 0);
+    assert.match(ask({ file: fileOf('kafka-plain'), more: { edge: { autoscaling: { enabled: true } } } }).error, /autoscaling/);
+});
+
+test('a pod that hangs is restarted within half a minute, and all pods have the priority', () => {
+    for (const [name, made] of rendered) {
+        for (const workload of workloads(made).filter((one) => roleOf(one) !== 'topics')) {
+            const { livenessProbe } = container(workload);
+            const { periodSeconds, failureThreshold, timeoutSeconds, terminationGracePeriodSeconds } = livenessProbe;
+            assert(periodSeconds * failureThreshold + timeoutSeconds + terminationGracePeriodSeconds <= 25, workload.metadata.name);
+            assert.equal(workload.spec.template.spec.priorityClassName, name === 'kafka-plain' ? 'push' : undefined);
+        }
+    }
+});
+
 test('the notes name objects that exist', () => {
     for (const [name, made] of rendered) {
         const found = [...made.notes.matchAll(/(deployment|statefulset|service|pod)\/(\S+)/g)];

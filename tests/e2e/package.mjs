@@ -55,7 +55,7 @@ test('an upgrade starts anew what runs, and a first installation nothing', () =>
         must('dpkg', ['--force-not-root', how, how === '--install' ? file : 'beckon'], { env: { ...process.env, PATH: `/usr/local/bin:${process.env.PATH}` } });
         return readFileSync(asked, 'utf8').trim().split('\n');
     };
-    assert.deepEqual(done('--install'), ['daemon-reload', 'try-restart beckon.service beckon@*.service']);
+    assert.deepEqual(done('--install'), ['daemon-reload', ...['', '@edge', '@endpoint', '@retry', '@reliability', '@console'].map((unit) => `try-restart beckon${unit}.service`)]);
     assert.deepEqual(done('--purge'), ['disable --now beckon.service', 'stop beckon@*.service', 'disable beckon@.service']);
     assert.deepEqual(done('--install'), ['daemon-reload']);
     rmSync('/run/systemd/system', { recursive: true });

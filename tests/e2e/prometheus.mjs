@@ -3,16 +3,16 @@
 //
 //   node --test prometheus.mjs
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import http from 'node:http';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import webpush from 'web-push';
-import { Cluster, freePort, until } from './beckon.mjs';
+import { Cluster, until } from './beckon.mjs';
 import { drawBoards } from './board-pictures.mjs';
 import { UserAgent, call, post } from './client.mjs';
+import { Prometheus } from './prometheus-server.mjs';
 
 const PACKAGING = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'packaging');
 const DASHBOARDS = join(PACKAGING, 'grafana', 'dashboards');
@@ -27,8 +27,7 @@ const cluster = new Cluster('kafka', {
     reliability: true,
     console: [],
 });
-let prometheus;
-let origin;
+const prometheus = new Prometheus();
 let client;
 let receiver;
 let working = true;
@@ -39,7 +38,7 @@ before(async () => {
     await cluster.start();
     receiver = http.createServer((request, response) => request.resume().on('end', () => response.writeHead(204).end()));
     await new Promise((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-    await startPrometheus();
+    await prometheus.start(cluster);
     client = new UserAgent(cluster.websocket);
     await client.connect();
     await client.register();
@@ -48,40 +47,11 @@ before(async () => {
 });
 after(async () => {
     working = false;
-    prometheus?.kill('SIGKILL');
+    prometheus.end();
     client?.end();
     receiver?.close();
     await cluster.destroy();
 });
-
-/** The configuration of packaging/, with the processes of this cluster and a scrape in each second. */
-async function startPrometheus() {
-    const directory = join(cluster.directory, 'prometheus');
-    mkdirSync(directory);
-    const ports = {
-        'endpoint-1': cluster.ports.ops, 'edge-1': cluster.ports.opsEdge, retry: cluster.ports.opsRetry,
-        reliability: cluster.ports.opsReliability, console: cluster.ports.opsConsole,
-    };
-    const targets = (names) => names.split(', ').map((name) => ports[name.replace(':9090', '')]).filter(Boolean).map((port) => `127.0.0.1:${port}`);
-    const config = readFileSync(join(PACKAGING, 'prometheus', 'prometheus.yml'), 'utf8')
-        .replaceAll(/targets: \[([^\]]+)\]/g, (_, names) => `targets: [${targets(names).join(', ')}]`)
-        .replaceAll(/_interval: 15s/g, '_interval: 1s');
-    writeFileSync(join(directory, 'prometheus.yml'), config);
-    for (const rules of ['beckon.rules.yml', 'beckon.expected.yml']) copyFileSync(join(PACKAGING, 'prometheus', rules), join(directory, rules));
-    const port = await freePort();
-    origin = `http://127.0.0.1:${port}`;
-    let errors = '';
-    prometheus = spawn('prometheus', [
-        `--config.file=${join(directory, 'prometheus.yml')}`, `--storage.tsdb.path=${join(directory, 'data')}`,
-        `--web.listen-address=127.0.0.1:${port}`,
-    ], { stdio: ['ignore', 'ignore', 'pipe'] });
-    prometheus.stderr.on('data', (data) => (errors += data));
-    let ended = false;
-    prometheus.once('error', (error) => { errors += error.message; ended = true; });
-    prometheus.once('exit', () => (ended = true));
-    await until('Prometheus to be ready', async () => ended || (await fetch(`${origin}/-/ready`)).ok, PATIENCE);
-    assert(!ended, errors);
-}
 
 async function makeWebhook() {
     const token = (await cluster.tool(['webhooks', 'token', 'shop', '--key-ring', join(cluster.directory, 'keys.json')])).trim();
@@ -108,12 +78,7 @@ async function keepWorking() {
     }
 }
 
-async function ask(path, parameters = {}) {
-    const reply = await fetch(`${origin}/api/v1/${path}?${new URLSearchParams(parameters)}`);
-    const { status, data, error } = await reply.json();
-    assert.equal(status, 'success', error);
-    return data;
-}
+const ask = (...asked) => prometheus.ask(...asked);
 const numbersOf = async (query) => (await ask('query', { query })).result.map(({ value }) => Number(value[1])).filter(Number.isFinite);
 const names = () => ask('label/__name__/values');
 /** Nobody exports them here: nothing fails, and no port has TLS. */
@@ -164,7 +129,7 @@ for (const file of readdirSync(DASHBOARDS)) {
 
 test('each board is drawn, with a line in every panel that has something to show', async (t) => {
     const boards = readdirSync(DASHBOARDS).map((file) => JSON.parse(readFileSync(join(DASHBOARDS, file), 'utf8')));
-    for (const { path, uid, empty } of await drawBoards(origin, boards, PICTURES)) {
+    for (const { path, uid, empty } of await drawBoards(prometheus.origin, boards, PICTURES)) {
         t.diagnostic(path);
         assert.deepEqual(empty, EMPTY.filter((title) => boards.find((board) => board.uid === uid).panels.some((panel) => panel.title === title)), `panels of ${uid} without a series`);
     }

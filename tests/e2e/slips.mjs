@@ -245,7 +245,7 @@ test('Kafka: /ready and the metrics show that the broker is away', async () => {
             return now.status === 503 && now.body;
         });
         assert.match(reason, /"faults":\{/);
-        assert.equal(await cluster.metric('beckon_ready', `part="${name === 'endpoint' ? 'endpoint_log' : 'edge'}"`, ports[name]), 0);
+        assert.equal(await cluster.metric('beckon_ready', 'part="log"', ports[name]), 0);
         assert.equal((await fetch(`http://127.0.0.1:${ports[name]}/live`)).status, 200, 'a restart would not help');
     }
     await cluster.startKafka();

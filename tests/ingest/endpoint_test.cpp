@@ -364,7 +364,7 @@ TEST_CASE("readiness knows the log", "[endpoint]") {
         });
     };
     CHECK(away(true));  // without anybody's POST
-    CHECK_FALSE(world.health_.report().faults.at("endpoint_log").empty());
+    CHECK_FALSE(world.health_.report().faults.at("log").empty());
     CHECK(away(false));
 }
 

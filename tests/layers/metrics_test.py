@@ -17,7 +17,7 @@ BY_HAND = {
     "kGroupLag": ("gauge", GROUP, "Records that a group has not read yet."),
     "kGroupLagSeconds": ("gauge", GROUP, "Age of the oldest record that a group has not read yet."),
     "kGroupOffset": ("gauge", GROUP, "Next record that a group will read."),
-    "kGroupStatus": ("gauge", GROUP, "0 OK, 1 RESTORING, 2 SLOW, 3 STALLED, 4 STOPPED."),
+    "kGroupStatus": ("gauge", GROUP, "Of Beckon's own groups: 0 OK, 1 RESTORING, 2 SLOW, 3 STALLED, 4 STOPPED."),
     "kCanarySuccess": ("gauge", ("edge",), "1: the last push of the canary through this edge arrived."),
     "kGroupLagSum": ("gauge", GROUP[:2], "Records of a topic that a group has not read yet."),
     "kTopicEnd": ("gauge", GROUP[1:], "End of a partition."),

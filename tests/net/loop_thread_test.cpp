@@ -56,13 +56,14 @@ struct Turning {
     }
 
     std::string why_stalled() const {
-        return watch.why_stalled(thread.name(), thread.since_last_turn());
+        return ops::why_stalled(thread.name(), thread.since_last_turn(), 3s);
     }
 
     AheadClock clock;
     LoopThread thread{"retry-0", clock};
     ops::Health health;
-    const ops::LoopWatch watch{health, "retry", 3s};
+    ops::WatchedLoop watched{health, "retry", thread.name(),
+                             [this] { return thread.since_last_turn(); }};
 };
 
 }  // namespace

@@ -1,42 +1,57 @@
 #include "ops/loop_watch.hpp"
 
 #include <chrono>
+#include <optional>
 
 #include <catch2/catch.hpp>
 
 using namespace std::chrono_literals;
+using beckon::core::Duration;
 using beckon::ops::Health;
-using beckon::ops::LoopWatch;
+using beckon::ops::WatchedLoop;
+using beckon::ops::why_stalled;
 
-TEST_CASE("a loop that has not come round is stalled, and dead after a minute", "[health]") {
-    Health health;
-    const LoopWatch watch{health, "edge", 3s};
-    CHECK(watch.why_stalled("edge-0", 2'999ms).empty());
-    CHECK(watch.why_stalled("edge-0", 3s) == "the loop edge-0 has been stalled for 3 s");
-    CHECK(watch.why_stalled("edge-0", 60s) == "the loop edge-0 has been stalled for 60 s");
-    CHECK(health.report().live);
-    CHECK(watch.why_stalled("edge-0", 60'001ms) == "the loop edge-0 has been stalled for 60 s");
-    CHECK_FALSE(health.report().live);
-    CHECK(health.report().faults.at("edge: the loop edge-0") == "the loop edge-0 hangs");
+TEST_CASE("a loop that has not turned for some time is stalled", "[health]") {
+    CHECK(why_stalled("edge-0", 2'999ms, 3s).empty());
+    CHECK(why_stalled("edge-0", 3s, 3s) == "the loop edge-0 has been stalled for 3 s");
+    CHECK(why_stalled("edge-0", 61s, 3s) == "the loop edge-0 has been stalled for 61 s");
 }
 
-TEST_CASE("a loop that was dead is live when it turns again, and each by itself", "[health]") {
+TEST_CASE("a loop is dead after its time, whoever asks, and live when it turns again", "[health]") {
     Health health;
     health.set_ready("edge", true);
-    const LoopWatch watch{health, "edge", 3s};
-    watch.why_stalled("edge-0", 61s);
-    watch.why_stalled("edge-1", 61s);
-    CHECK(watch.why_stalled("edge-0", 1ms).empty());
+    Duration first{};
+    Duration second{};
+    const WatchedLoop one{health, "edge", "edge-0", [&] { return first; }};
+    const WatchedLoop other{health, "edge", "edge-1", [&] { return second; }, 15s};
+    first = 60s;
+    second = 15s;
+    CHECK(health.report().live);
+    first += 1ms;
+    second += 1ms;
     CHECK_FALSE(health.report().live);
-    CHECK(watch.why_stalled("edge-1", 1ms).empty());
+    CHECK_FALSE(health.report().ready);
+    CHECK(health.report().faults.at("edge: the loop edge-0") == "the loop edge-0 hangs");
+    CHECK(health.report().faults.at("edge: the loop edge-1") == "the loop edge-1 hangs");
+    first = 1ms;
+    CHECK_FALSE(health.report().live);
+    second = 1ms;
     CHECK(health.report().live);
     CHECK(health.report().ready);
 }
 
 TEST_CASE("a loop that turns does not withdraw other reports about its part", "[health]") {
     Health health;
-    const LoopWatch watch{health, "edge", 3s};
+    const WatchedLoop loop{health, "edge", "edge-0", [] { return Duration{1ms}; }};
     health.set_dead("edge", "the store takes nothing more");
-    CHECK(watch.why_stalled("edge-0", 1ms).empty());
     CHECK_FALSE(health.report().live);
+}
+
+TEST_CASE("a loop that has ended is not asked any more", "[health]") {
+    Health health;
+    std::optional<WatchedLoop> loop;
+    loop.emplace(health, "edge", "edge-0", [] { return Duration{2min}; });
+    CHECK_FALSE(health.report().live);
+    loop.reset();
+    CHECK(health.report().live);
 }

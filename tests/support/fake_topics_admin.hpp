@@ -36,6 +36,11 @@ inline Existing all_of(const LayoutOptions& options) {
 class FakeAdmin final : public log::TopicsAdmin {
 public:
     core::Result<Existing> describe() override { return existing; }
+    core::Result<Existing> settings_of(Existing known) override {
+        std::erase_if(known, [this](const auto& item) { return !existing.contains(item.first); });
+        for (auto& [topic, spec] : known) spec.settings = existing.at(topic).settings;
+        return known;
+    }
     core::Result<void> create(const std::vector<TopicSpec>& missing) override {
         for (const auto& spec : missing) existing.emplace(spec.topic, spec);
         created += missing.size();

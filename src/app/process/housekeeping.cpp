@@ -92,7 +92,7 @@ void HostWatch::look() {
     if (!error) {
         disk(static_cast<double>(space.available), static_cast<double>(space.capacity));
     }
-    for (const auto& file : certificates_) certificate(file);
+    for (const auto& one : certificates_) certificate(one.file);
 }
 
 void HostWatch::disk(double free, double size) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/process/certificates.hpp"
 #include "core/clock.hpp"
 #include "core/shortage.hpp"
 #include "log/event_log.hpp"
@@ -99,7 +100,7 @@ public:
     static constexpr std::chrono::hours kCertificateLineEvery{24};
 
     HostWatch(const core::Clock& clock, std::filesystem::path data,
-              std::vector<std::filesystem::path> certificates)
+              std::vector<CertificateFile> certificates)
         : clock_(clock), data_(std::move(data)), certificates_(std::move(certificates)) {}
 
     /// A chore.
@@ -112,7 +113,7 @@ public:
 private:
     const core::Clock& clock_;
     const std::filesystem::path data_;
-    const std::vector<std::filesystem::path> certificates_;
+    const std::vector<CertificateFile> certificates_;
     Due due_;
     bool filling_ = false;
     std::map<std::filesystem::path, core::MonoTime> next_line_;  ///< of a certificate

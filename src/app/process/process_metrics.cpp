@@ -1,5 +1,6 @@
 #include "app/process/process_metrics.hpp"
 
+#include "app/process/certificates.hpp"
 #include "core/ids.hpp"
 #include "core/time_guard.hpp"
 #include "core/tokens.hpp"
@@ -14,6 +15,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/resource.h>
@@ -95,7 +97,7 @@ std::string filesystem_of(fs::path data) {
 }  // namespace
 
 struct ProcessMetrics::Impl {
-    Impl(ops::Metrics& m, const Config& c)
+    Impl(const std::string& role, ops::Metrics& m, const Config& c)
         : data(c.data),
           cpu(m.counter(metric::kProcessCpu, "CPU time of the process.")),
           resident(m.gauge(metric::kProcessResident, "Resident memory.")),
@@ -103,6 +105,8 @@ struct ProcessMetrics::Impl {
           max_fds(m.gauge(metric::kProcessMaxFds, "Limit of open file descriptors.")),
           threads(m.gauge(metric::kProcessThreads, "Threads of the process.")),
           free(m.gauge(metric::kDataFree, "Free bytes on the disk of the data directory.",
+                       {{"filesystem", filesystem_of(c.data)}})),
+          disk(m.gauge(metric::kDataDisk, "Size of that disk.",
                        {{"filesystem", filesystem_of(c.data)}})) {
         const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
         m.gauge(metric::kProcessStart, "Start of the process, in seconds of Unix time.")
@@ -111,18 +115,13 @@ struct ProcessMetrics::Impl {
             sizes[i] = &m.gauge(metric::kDataSize, "Bytes of a part of the data directory.",
                                 {{"part", kParts[i]}});
         }
-        add_certificate(m, "endpoint", c.endpoint.tls_certificate);
-        add_certificate(m, "edge", c.edge.tls_certificate);
-    }
-
-    void add_certificate(ops::Metrics& metrics, const char* role,
-                         const std::optional<fs::path>& file) {
-        if (!file) return;
-        auto& gauge = metrics.gauge(metric::kCertificateExpiry,
-                                    "When the certificate of a port expires, in seconds of Unix "
-                                    "time; 0: its file cannot be read.",
-                                    {{"port", role}});
-        certificates.emplace_back(*file, &gauge);
+        for (auto& one : certificates_of(role, c)) {
+            auto& gauge = m.gauge(metric::kCertificateExpiry,
+                                  "When a certificate expires, in seconds of Unix time; 0: its "
+                                  "file cannot be read.",
+                                  {{"certificate", one.of}});
+            certificates.emplace_back(std::move(one.file), &gauge);
+        }
     }
 
     void poll() {
@@ -138,7 +137,10 @@ struct ProcessMetrics::Impl {
         max_fds.Set(static_cast<double>(limit.rlim_cur));
         std::error_code error;
         const auto space = fs::space(data, error);
-        if (!error) free.Set(static_cast<double>(space.available));
+        if (!error) {
+            free.Set(static_cast<double>(space.available));
+            disk.Set(static_cast<double>(space.capacity));
+        }
         for (std::size_t i = 0; i < kParts.size(); ++i) sizes[i]->Set(size_of(data / kParts[i]));
         for (const auto& [file, gauge] : certificates) {
             const auto facts = net::read_certificate(file);
@@ -154,13 +156,15 @@ struct ProcessMetrics::Impl {
     prometheus::Gauge& max_fds;
     prometheus::Gauge& threads;
     prometheus::Gauge& free;
+    prometheus::Gauge& disk;
     std::array<prometheus::Gauge*, kParts.size()> sizes{};
     std::vector<std::pair<fs::path, prometheus::Gauge*>> certificates;
     std::optional<ops::Mount> mount;  ///< ends first
 };
 
-ProcessMetrics::ProcessMetrics(ops::OpsServer& ops, ops::Metrics& metrics, const Config& config)
-    : impl_(std::make_unique<Impl>(metrics, config)) {
+ProcessMetrics::ProcessMetrics(const std::string& role, ops::OpsServer& ops, ops::Metrics& metrics,
+                               const Config& config)
+    : impl_(std::make_unique<Impl>(role, metrics, config)) {
     impl_->mount.emplace(ops.before_metrics([impl = impl_.get()] { impl->poll(); }));
 }
 

@@ -5,6 +5,7 @@
 #include "ops/ops_server.hpp"
 
 #include <memory>
+#include <string>
 
 namespace beckon::app {
 
@@ -12,8 +13,10 @@ namespace beckon::app {
 /// `/metrics`.
 class ProcessMetrics {
 public:
-    /// `ops` and `metrics` outlive it. `config` is copied as it is now.
-    ProcessMetrics(ops::OpsServer& ops, ops::Metrics& metrics, const Config& config);
+    /// `role`: whose certificates it shows. `ops` and `metrics` outlive it. `config` is copied as
+    /// it is now.
+    ProcessMetrics(const std::string& role, ops::OpsServer& ops, ops::Metrics& metrics,
+                   const Config& config);
     ~ProcessMetrics();
     ProcessMetrics(const ProcessMetrics&) = delete;
     ProcessMetrics& operator=(const ProcessMetrics&) = delete;

@@ -115,17 +115,6 @@ std::vector<std::string> reasons(const std::map<std::string, std::string>& by_pa
 
 }  // namespace
 
-std::vector<fs::path> certificates_of(const std::string& role, const Config& config) {
-    std::vector<fs::path> files;
-    const auto add = [&](const char* of, const std::optional<fs::path>& file) {
-        if (file && (role == of || role == "standalone")) files.push_back(*file);
-    };
-    add("endpoint", config.endpoint.tls_certificate);
-    add("edge", config.edge.tls_certificate);
-    add("retry", config.retry.tls_certificate);
-    return files;
-}
-
 ProcessNumbers numbers_of(const std::vector<prometheus::MetricFamily>& families) {
     ProcessNumbers out;
     for (const auto& family : families) {
@@ -185,8 +174,8 @@ cluster::ProcessRecord ProcessReport::now() const {
         record.gauges["disk_free"] = static_cast<double>(space.available);
         record.gauges["disk_size"] = static_cast<double>(space.capacity);
     }
-    for (const auto& file : certificates_) {
-        const auto facts = net::read_certificate(file);
+    for (const auto& one : certificates_) {
+        const auto facts = net::read_certificate(one.file);
         if (!facts) continue;
         const auto expires =
             std::chrono::duration<double>{facts->expires.time_since_epoch()}.count();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/config/config.hpp"
+#include "app/process/certificates.hpp"
 #include "app/process/housekeeping.hpp"
 #include "core/clock.hpp"
 #include "log/blocking_executor.hpp"
@@ -18,9 +19,6 @@
 
 namespace beckon::app {
 
-/// The certificate files of the ports that the role has.
-std::vector<std::filesystem::path> certificates_of(const std::string& role, const Config& config);
-
 /// The report of a process on itself: its readiness and the numbers that the console shows. Any
 /// thread.
 class ProcessReport {
@@ -34,7 +32,7 @@ public:
 private:
     const cluster::ProcessRecord same_;  ///< the fields that do not change
     const std::filesystem::path data_;
-    std::vector<std::filesystem::path> certificates_;
+    const std::vector<CertificateFile> certificates_;
     const core::Clock& clock_;
     const ops::Metrics& metrics_;
     const ops::Health& health_;

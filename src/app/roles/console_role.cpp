@@ -178,6 +178,7 @@ struct ConsoleRole::Impl {
                            const std::scoped_lock lock{ownership_mutex};
                            ownership = std::move(view);
                        },
+                   .log_problem = parts.log_problem,
                    .history_window = config.layout.history_window,
                    .self = parts.self,
                    .metrics = [this] { return canary_text(); },

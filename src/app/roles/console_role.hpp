@@ -31,6 +31,8 @@ struct ConsoleParts {
     std::string retry_origin = {};
     /// The report of this process, where it is the installation's only one; else empty.
     std::function<cluster::ProcessRecord()> self = {};
+    /// Why the log cannot be read now; empty text: it can. Empty: it always can.
+    std::function<std::string()> log_problem = {};
 };
 
 /// A console and its parts.

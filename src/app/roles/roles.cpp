@@ -7,12 +7,15 @@
 #include "app/installation/installation.hpp"
 #include "app/installation/key_ring_guard.hpp"
 #include "app/installation/self_made_certificate.hpp"
+#include "app/installation/topics_watch.hpp"
 #include "app/process/broker_wait.hpp"
+#include "app/process/certificates.hpp"
 #include "app/process/housekeeping.hpp"
 #include "app/process/node_name.hpp"
 #include "app/process/process_metrics.hpp"
 #include "app/process/process_report.hpp"
 #include "app/process/version.hpp"
+#include "app/process/watchdog.hpp"
 #include "app/roles/console_role.hpp"
 #include "app/roles/start_checks.hpp"
 #include "core/authority.hpp"
@@ -60,7 +63,7 @@ constexpr milliseconds kReadyPoll{20};
 
 /// The parts that every role has, in the order of their lifetimes.
 struct Process {
-    explicit Process(const Config& config) {
+    Process(const std::string& role, const Config& config) {
         health.set_ready("process", false, "starting");  // before the ops port can be asked
         metrics
             .gauge(ops::metric::kBuildInfo, "Constant 1; the label names the build.",
@@ -69,11 +72,12 @@ struct Process {
         ops::OpsConfig ops_config = config.ops;
         ops_config.version = version_text();
         ops = std::make_unique<ops::OpsServer>(ops_config, metrics, health);
-        looked_up = std::make_unique<ProcessMetrics>(*ops, metrics, config);
+        looked_up = std::make_unique<ProcessMetrics>(role, *ops, metrics, config);
     }
     core::SystemClock clock;
     ops::Metrics metrics;
     ops::Health health;
+    const Watchdog watchdog{health};
     std::unique_ptr<ops::OpsServer> ops;
     std::unique_ptr<ProcessMetrics> looked_up;
     core::NodeId node = core::NodeId::random();
@@ -148,6 +152,7 @@ void remember_origin(log::EventLog& log, const ingest::EndpointConfig& config,
 /// The settings that a role takes from the installation instead of its own configuration.
 void adopt(Config& config, const log::Control& control, const Process& process) {
     config.endpoint.log_id = config.edge.log_id = control.log_id;
+    config.layout = layout_of(config.layout, control);
     config.endpoint.partitions = config.edge.partitions = control.partitions;
     config.endpoint.node = process.node;
     config.endpoint.former_origins = control.origins;
@@ -288,10 +293,10 @@ Config& with_space(Config& config, Process& process, const Signals& signals) {
     return config;
 }
 
-/// Readiness of the roles on Kafka that do not watch the log themselves (retry, reliability,
-/// console): Health's part "log" is off while the log has not answered for three seconds, with the
-/// log's reason, as an endpoint's and an edge's are. It asks once a second, on a thread of its own
-/// ("log-watch"), so that a thread that waits for the log does not delay the answer.
+/// Health's part "log" of every role on Kafka but the endpoint, which has one of its own that
+/// learns from its publishes. It is off while the log has not answered for three seconds, with the
+/// log's reason. It asks once a second, on a thread of its own ("log-watch"), so that a thread that
+/// waits for the log does not delay the answer.
 class LogReadiness {
 public:
     /// All outlive it.
@@ -324,15 +329,22 @@ struct OnKafka {
     OnKafka(Config& config, const Signals& wanted, Reader role, Certificate certificate)
         : keys(load_key_ring(checked(config, role))),
           directory(config.data),
-          process(prepared(config, certificate)),
+          process(role_name(role), prepared(config, certificate)),
           log(open_cluster_log(with_space(config, process, wanted), process, *keys, wanted)),
           signals(wanted),
           stop_timeout(config.stop_timeout),
+          log_readiness(role == Reader::endpoint
+                            ? nullptr
+                            : std::make_unique<LogReadiness>(*log, process.clock, process.health)),
           log_clock_watch(*log, process.health, process.metrics),
           key_ring_watch(*log, config, *keys, process.health,
                          KeyRingWatch::Publishes::operator_does),
           log_id_watch(process.health, config.endpoint.log_id, Signals::request_stop),
           control_watch(*log, key_ring_watch, &log_id_watch),
+          topics_watch({.role = role_name(role),
+                        .prefix = config.kafka.prefix,
+                        .table = log::topic_table(config.layout)},
+                       ask_kafka(config.kafka), process.health, process.metrics),
           report(role_name(role), config, process.ops->port(), process.clock, process.metrics,
                  process.health),
           reporter(report, *log),
@@ -341,7 +353,8 @@ struct OnKafka {
           login_watch(config.kafka, process.health),
           housekeeping({[this] { clock_watch.look(); }, [this] { host_watch.look(); },
                         [this] { log_clock_watch.look(); }, [this] { control_watch.look(); },
-                        [this] { login_watch.look(); }, [this] { reporter.look(); }}) {}
+                        [this] { login_watch.look(); }, [this] { topics_watch.look(); },
+                        [this] { reporter.look(); }}) {}
 
     /// Until a signal ends the role, or another log does; `reload` runs at SIGHUP. The exit code,
     /// which asks a supervisor for a restart where another log has ended it.
@@ -364,10 +377,12 @@ struct OnKafka {
     const std::unique_ptr<log::EventLog> log;
     const Signals& signals;
     const seconds stop_timeout;
+    const std::unique_ptr<LogReadiness> log_readiness;
     LogClockWatch log_clock_watch;
     KeyRingWatch key_ring_watch;
     LogIdWatch log_id_watch;
     ControlWatch control_watch;
+    TopicsWatch topics_watch;
     const ProcessReport report;
     ProcessReporter reporter;  ///< a role that has ended says so while the log is open
     ClockWatch clock_watch;
@@ -404,7 +419,7 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     const DataDirectory directory{config.data};
     accept_copy(config.data);
     use_self_made_certificate(config);
-    Process process{config};
+    Process process{role_name(Reader::standalone), config};
     await_disk_space(config.data, process.health, signals);
 
     config.embedded.directory = config.data / "log";
@@ -444,7 +459,8 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     config.retry.key_missing = [&key_ring_watch] { key_ring_watch.key_missing(); };
     ControlWatch control_watch{*log, key_ring_watch, nullptr};
     ClockWatch clock_watch{process.clock};
-    HostWatch host_watch{process.clock, config.data, certificates_of("standalone", config)};
+    HostWatch host_watch{process.clock, config.data,
+                         certificates_of(role_name(Reader::standalone), config)};
     LogClockWatch log_clock_watch{*log, process.health, process.metrics};
     const Housekeeping housekeeping{{[&] { clock_watch.look(); }, [&] { host_watch.look(); },
                                      [&] { log_clock_watch.look(); },
@@ -562,7 +578,6 @@ int run_edge(Config config, const Signals& signals) {
 int run_retry(Config config, const Signals& signals) {
     OnKafka on{config, signals, Reader::retry, Certificate::none};
     auto& process = on.process;
-    const LogReadiness log_readiness{*on.log, process.clock, process.health};
     reliability::Tracking tracking{tracking_options(config, process, Shows::nothing), *on.log,
                                    process.clock, process.metrics};
     config.retry.milestones = &tracking.sink();
@@ -578,7 +593,6 @@ int run_retry(Config config, const Signals& signals) {
 int run_reliability(Config config, const Signals& signals) {
     OnKafka on{config, signals, Reader::reliability, Certificate::none};
     auto& process = on.process;
-    const LogReadiness log_readiness{*on.log, process.clock, process.health};
     reliability::Role role{config.reliability, *on.log, process.clock, process.metrics,
                            process.health};
     const auto pages = inspect::mount_reliability_pages(*process.ops, role);
@@ -590,10 +604,15 @@ int run_reliability(Config config, const Signals& signals) {
 int run_console(Config config, const Signals& signals) {
     OnKafka on{config, signals, Reader::console, Certificate::none};
     auto& process = on.process;
-    const LogReadiness log_readiness{*on.log, process.clock, process.health};
     const ConsoleRole console{
         config,
-        {*on.log, process.clock, *process.ops, process.metrics, on.keys, process.node},
+        {.log = *on.log,
+         .clock = process.clock,
+         .ops = *process.ops,
+         .metrics = process.metrics,
+         .keys = on.keys,
+         .node = process.node,
+         .log_problem = [&health = process.health] { return health.fault("log"); }},
         log::open_kafka_groups(config.kafka),
         config.kafka.prefix};
     process.health.set_ready("process", true);

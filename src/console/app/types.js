@@ -3,6 +3,7 @@
 /**
  * @typedef {object} LagRow
  * @property {string} group
+ * @property {boolean} own  of Beckon; the groups of others count for nothing
  * @property {string} topic
  * @property {number} partition
  * @property {string} status

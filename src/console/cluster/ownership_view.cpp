@@ -73,8 +73,19 @@ std::vector<cluster::RoleOverview> OwnershipView::roles() const {
     return out;
 }
 
-bool OwnershipView::log_answers() const {
+void OwnershipView::log_answers(bool answers) {
+    const std::scoped_lock lock{mutex_};
+    if (answers == !away_) return;
     const auto now = clock_.wall();
+    if (answers) processes_.skip_silence(*away_, now);
+    away_ = answers ? std::nullopt : std::optional{now};
+}
+
+/// The time by which silence is judged: it stands still while nothing can be heard.
+core::Timestamp OwnershipView::judged_at() const { return away_.value_or(clock_.wall()); }
+
+bool OwnershipView::hears_processes() const {
+    const auto now = judged_at();
     return (read_at_ && now - *read_at_ <= cluster::kDeadAfter) ||
            std::any_of(processes_.all().begin(), processes_.all().end(),
                        [&](const auto& item) { return !Processes::is_gone(item.second, now); });
@@ -106,7 +117,7 @@ Views OwnershipView::views(const std::string& prefix) const {
 Reader OwnershipView::reader_of_view(std::string_view process) const {
     for (const auto& [key, seen] : processes_.all()) {
         if (seen.record.role != kEndpoint || shown_name(processes_, seen) != process) continue;
-        const bool dead = log_answers() && Processes::is_gone(seen, clock_.wall());
+        const bool dead = hears_processes() && Processes::is_gone(seen, judged_at());
         return {.dead = dead, .name = dead ? std::string{} : std::string{process}};
     }
     return {};
@@ -149,15 +160,15 @@ const Processes::Seen* OwnershipView::process_of(const std::string& role,
 bool OwnershipView::lives(const cluster::OwnershipFold& fold, const core::NodeId& node) const {
     const bool recorded = fold.nodes().contains(node);
     const auto* process = process_of(fold.role(), fold.name_of(node));
-    if (!log_answers()) return recorded;
+    if (!hears_processes()) return recorded;
     if (process == nullptr) return recorded && options_.unreported == Unreported::alive;
-    return cluster::is_alive({.member = recorded, .silent = clock_.wall() - process->at});
+    return cluster::is_alive({.member = recorded, .silent = judged_at() - process->at});
 }
 
 bool OwnershipView::any_endpoint_lives() const {
-    if (!log_answers() || options_.unreported == Unreported::alive) return true;
+    if (!hears_processes() || options_.unreported == Unreported::alive) return true;
     const auto& all = processes_.all();
-    return std::any_of(all.begin(), all.end(), [now = clock_.wall()](const auto& item) {
+    return std::any_of(all.begin(), all.end(), [now = judged_at()](const auto& item) {
         return item.second.record.role == kEndpoint && !Processes::is_gone(item.second, now);
     });
 }
@@ -167,14 +178,16 @@ void OwnershipView::tell(const cluster::ProcessRecord& process) {
     processes_.tell(process, clock_.wall());
 }
 
-ProcessFacts OwnershipView::facts_of(const Processes::Seen& seen, core::Timestamp now) const {
+ProcessFacts OwnershipView::facts_of(const Processes::Seen& seen) const {
+    const auto now = judged_at();
     const auto& record = seen.record;
     ProcessFacts out{.role = record.role, .name = shown_name(processes_, seen), .id = record.id};
     out.version = record.version;
     out.gone = Processes::is_gone(seen, now);
     out.ready = record.ready;
     out.silent = now - seen.at;
-    out.uptime = seen.at - record.started;
+    // Both by the clock of the process.
+    out.uptime = std::max(core::Duration::zero(), core::Duration{record.at - record.started});
     out.faults = record.faults;
     out.warnings = record.warnings;
     if (seen.clock_known) out.clock_off = seen.clock_off;
@@ -199,10 +212,9 @@ ProcessFacts OwnershipView::facts_of(const Processes::Seen& seen, core::Timestam
 
 std::vector<ProcessFacts> OwnershipView::processes(core::Duration history_window) {
     const std::scoped_lock lock{mutex_};
-    const auto now = clock_.wall();
-    processes_.forget(now, history_window);
+    processes_.forget(judged_at(), history_window);
     std::vector<ProcessFacts> out;
-    for (const auto& [key, seen] : processes_.all()) out.push_back(facts_of(seen, now));
+    for (const auto& [key, seen] : processes_.all()) out.push_back(facts_of(seen));
     return out;
 }
 

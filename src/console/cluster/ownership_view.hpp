@@ -27,8 +27,8 @@ enum class Unreported : std::uint8_t {
 /// Follows the log topic `ownership` for the console and for `beckon cluster`, `lag` and `doctor`:
 /// the home of every role's partitions, and the processes, each with its life
 /// (cluster/liveness.hpp). Folds it in memory from the topic's start. While no broker answers,
-/// every process is silent: that is no sign of death. The executor's thread, except where it says
-/// otherwise.
+/// every process is silent: that is no sign of death, so the time of such a silence does not count.
+/// The executor's thread, except where it says otherwise.
 class OwnershipView {
 public:
     struct Options {
@@ -53,6 +53,9 @@ public:
     /// HOST:PORT of the ops port of each edge that lives: the host of its link address, and the
     /// port that its process reports. Any thread.
     std::vector<std::string> ops_ports_of_edges() const;
+    /// Whether the log can be read now, by the judgement of this process; it is taken to be so
+    /// until this is called.
+    void log_answers(bool answers);
     /// The report of this process, where it does not publish it.
     void tell(const cluster::ProcessRecord& process);
     /// The processes that live, and those that were silent for less than the history window and
@@ -81,8 +84,9 @@ private:
     bool any_endpoint_lives() const;
     Reader reader_of_view(std::string_view process) const;
     bool lives(const cluster::OwnershipFold& fold, const core::NodeId& node) const;
-    bool log_answers() const;
-    ProcessFacts facts_of(const Processes::Seen& seen, core::Timestamp now) const;
+    bool hears_processes() const;
+    core::Timestamp judged_at() const;
+    ProcessFacts facts_of(const Processes::Seen& seen) const;
 
     const core::Clock& clock_;
     const Options options_;
@@ -91,6 +95,7 @@ private:
     Processes processes_;
     bool complete_ = false;
     std::optional<core::Timestamp> read_at_;  ///< when all of it was read first
+    std::optional<core::Timestamp> away_;     ///< since then the log cannot be read
     fold::TopicState state_;                  ///< first to go: it calls us
 };
 

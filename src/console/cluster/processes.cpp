@@ -70,6 +70,10 @@ void Processes::forget(core::Timestamp now, core::Duration history_window) {
     });
 }
 
+void Processes::skip_silence(core::Timestamp away, core::Timestamp back) {
+    for (auto& [key, seen] : seen_) seen.at = is_gone(seen, away) ? seen.at + (back - away) : back;
+}
+
 const Processes::Seen* Processes::find(const std::string& role, const std::string& id) const {
     const auto known = seen_.find(role + '/' + id);
     return known == seen_.end() ? nullptr : &known->second;

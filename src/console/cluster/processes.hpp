@@ -37,6 +37,10 @@ public:
     /// later start of the same role at the same address has replaced.
     void forget(core::Timestamp now, core::Duration history_window);
 
+    /// Nothing could be heard from `away` to `back`: that silence is no sign of death. A process
+    /// that lived before has the time of a whole silence again.
+    void skip_silence(core::Timestamp away, core::Timestamp back);
+
     /// By role and id.
     const std::map<std::string, Seen>& all() const { return seen_; }
     /// nullptr: none of that role and id is known.

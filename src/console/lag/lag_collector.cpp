@@ -42,7 +42,7 @@ LagCollector::~LagCollector() {
 
 void LagCollector::run(const std::stop_token& stop) {
     pthread_setname_np(pthread_self(), "console-lag");
-    LagTable table{context_.reader_of, context_.delay_of, context_.views_of};
+    LagTable table{context_.table};
     bool well = true;
     while (!stop.stop_requested()) {
         const auto page = poll(table, context_.groups, context_.clock, stop);

@@ -33,9 +33,7 @@ public:
     struct Context {
         log::Groups& groups;  ///< used on the thread alone; outlives it, as the clock does
         const core::Clock& clock;
-        ReaderOf reader_of = {};
-        DelayOf delay_of = {};
-        ViewsOf views_of = {};
+        LagTable::Context table = {};
     };
     /// `polled` is called on the thread after each poll.
     LagCollector(Context context, std::function<void(const LagPagePtr&)> polled);

@@ -92,8 +92,10 @@ void add_groups(std::string& out, const LagPage& page) {
     }
     Family offset{out, metric::kGroupOffset, "Next record that a group will read."};
     for (const auto& row : page.rows) offset.add(group_labels(row), std::to_string(row.position));
-    Family status{out, metric::kGroupStatus, "0 OK, 1 RESTORING, 2 SLOW, 3 STALLED, 4 STOPPED."};
+    Family status{out, metric::kGroupStatus,
+                  "Of Beckon's own groups: 0 OK, 1 RESTORING, 2 SLOW, 3 STALLED, 4 STOPPED."};
     for (const auto& row : page.rows) {
+        if (!row.own) continue;
         status.add(group_labels(row), std::to_string(static_cast<int>(row.status)));
     }
 }

@@ -1,6 +1,7 @@
 #include "console/lag/lag_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 #include <tuple>
@@ -8,6 +9,8 @@
 namespace beckon::console {
 
 namespace {
+
+constexpr std::array<std::string_view, 4> kRoles{"edge", "endpoint", "reliability", "retry"};
 
 /// Kafka gives a position before the log's end is asked; a reset topic may even end below it.
 core::Offset lag_of(const log::GroupPosition& one) {
@@ -49,6 +52,16 @@ log::GroupsSnapshot with_views(log::GroupsSnapshot snapshot, const Views& views)
 
 }  // namespace
 
+IsOwn own_groups(std::string prefix) {
+    return [prefix = std::move(prefix)](std::string_view group) {
+        if (!group.starts_with(prefix)) return false;
+        const auto role = group.substr(prefix.size());
+        return std::any_of(kRoles.begin(), kRoles.end(), [&](std::string_view one) {
+            return role.starts_with(one) && (role.size() == one.size() || role[one.size()] == '/');
+        });
+    };
+}
+
 DelayOf delays_of_tiers(std::vector<std::chrono::seconds> delays, std::string prefix) {
     return [delays = std::move(delays),
             prefix = std::move(prefix)](const log::NamedPartition& where) -> core::Duration {
@@ -77,7 +90,7 @@ bool same_news(const LagRow& a, const LagRow& b) {
 }
 
 void LagTable::update(log::GroupsSnapshot snapshot, core::Timestamp now) {
-    snapshot_ = with_views(std::move(snapshot), views_of_ ? views_of_() : Views{});
+    snapshot_ = with_views(std::move(snapshot), context_.views_of ? context_.views_of() : Views{});
     now_ = now;
     ++update_;
     known_.clear();
@@ -135,7 +148,7 @@ Facts LagTable::facts(const log::GroupPosition& one, const Known& known,
                                     [&](const Sample& l) { return now_ - l.time <= kRateWindow; });
     facts.position_rate = rate(one.position - since->position, now_ - since->time);
     facts.append_rate = rate(one.ends.end - since->end, now_ - since->time);
-    if (delay_of_) facts.delay = delay_of_(one.where);
+    if (context_.delay_of) facts.delay = context_.delay_of(one.where);
     if (facts.lag == 0) return facts;
     const auto first = times->at(first_waiting(one));
     if (first) facts.behind = std::max(core::Duration::zero(), core::Duration{now_ - *first});
@@ -147,7 +160,10 @@ LagRow LagTable::row(const log::GroupPosition& one, const Known& known) const {
     row.group = one.group;
     row.where = one.where;
     Reader reader{.name = one.owner};
-    if (one.owner.empty() && reader_of_) reader = reader_of_(one.group, one.where);
+    if (one.owner.empty() && context_.reader_of) {
+        reader = context_.reader_of(one.group, one.where);
+    }
+    row.own = !context_.is_own || context_.is_own(one.group);
     row.owner = reader.name;
     row.position = one.position;
     row.ends = one.ends;

@@ -21,6 +21,7 @@ namespace beckon::console {
 struct LagRow {
     std::string group;
     log::NamedPartition where;
+    bool own = true;  ///< of this installation of Beckon; only those count as findings
     Status status = Status::ok;
     std::string why;
     std::string owner;
@@ -62,6 +63,12 @@ using ViewsOf = std::function<Views()>;
 /// they do not.
 using DelayOf = std::function<core::Duration(const log::NamedPartition&)>;
 
+/// Whether a group is one of Beckon's own. Others may read the same Kafka, and are their owners'.
+using IsOwn = std::function<bool(const std::string& group)>;
+
+/// The groups of the roles, whose names are the prefix and the role.
+IsOwn own_groups(std::string prefix);
+
 /// The delays of the delay topics whose names begin with `prefix`, from the delays of the tiers by
 /// number.
 DelayOf delays_of_tiers(std::vector<std::chrono::seconds> delays, std::string prefix);
@@ -82,10 +89,15 @@ public:
     static constexpr std::size_t kHistory = 60;
     static constexpr std::chrono::seconds kRateWindow{60};
 
-    explicit LagTable(ReaderOf reader_of = {}, DelayOf delay_of = {}, ViewsOf views_of = {})
-        : reader_of_(std::move(reader_of)),
-          delay_of_(std::move(delay_of)),
-          views_of_(std::move(views_of)) {}
+    /// What the table asks about groups and topics; any may be empty. Without `is_own` all are own.
+    struct Context {
+        ReaderOf reader_of = {};
+        DelayOf delay_of = {};
+        ViewsOf views_of = {};
+        IsOwn is_own = {};
+    };
+    LagTable() = default;
+    explicit LagTable(Context context) : context_(std::move(context)) {}
 
     /// In the place of the group that endpoints share comes one for each: "<group>/<process>".
     /// `now`: when it was taken, by the clock of append times as far as it is known.
@@ -126,9 +138,7 @@ private:
     Facts facts(const log::GroupPosition& one, const Known& known, const Reader& reader) const;
     static std::vector<core::Offset> history(const Series& series);
 
-    const ReaderOf reader_of_;
-    const DelayOf delay_of_;
-    const ViewsOf views_of_;
+    const Context context_;
     log::GroupsSnapshot snapshot_;
     core::Timestamp now_{};
     std::uint64_t update_ = 0;

@@ -32,6 +32,7 @@ json seconds_or_null(const std::optional<core::Duration>& time) {
 
 json row_json(const LagRow& row) {
     return {{"group", row.group},
+            {"own", row.own},
             {"topic", row.where.topic},
             {"partition", row.where.partition},
             {"status", to_string(row.status)},
@@ -77,6 +78,7 @@ Status status_named(const std::string& name) {
 LagRow row_of(const json& reported) {
     LagRow row;
     row.group = reported.at("group");
+    row.own = reported.value("own", true);
     row.where = {reported.at("topic"), reported.at("partition")};
     row.status = status_named(reported.at("status"));
     row.why = reported.at("why");

@@ -7,8 +7,8 @@
 /// The lag page in its forms for people and programs. Pure functions, any thread.
 namespace beckon::console {
 
-/// {"at", "took_ms", "problems": […], "rows": [{"group", "topic", "partition", "status", "why",
-/// "owner", "position", "start", "end", "lag", "delay_seconds", "lag_seconds", "read_rate",
+/// {"at", "took_ms", "problems": […], "rows": [{"group", "own", "topic", "partition", "status",
+/// "why", "owner", "position", "start", "end", "lag", "delay_seconds", "lag_seconds", "read_rate",
 /// "append_rate", "drain_seconds", "loss", "left_seconds", "history": […]}, …]}; unknown seconds
 /// are null, times are milliseconds since the Unix epoch. An empty history: no record waited
 /// recently.

@@ -54,8 +54,9 @@ struct Installation {
     std::optional<WebhookFacts> webhooks = std::nullopt;
     std::optional<DeadFacts> dead = std::nullopt;
     std::optional<TierFacts> tiers = std::nullopt;
-    std::vector<GroupFacts> groups = {};  ///< that are not OK
+    std::vector<GroupFacts> groups = {};  ///< Beckon's own that are not OK
     std::string lag_problem = {};         ///< why the groups are not known
+    std::string log_problem = {};         ///< why the log cannot be read here; empty: it can
 };
 
 }  // namespace beckon::console

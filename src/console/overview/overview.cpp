@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace beckon::console {
 
@@ -12,6 +13,7 @@ std::vector<GroupFacts> groups_of(const LagPage& page) {
     std::map<std::string, GroupFacts> groups;
     std::map<std::string, std::set<std::string>> owners;
     for (const auto& row : page.rows) {
+        if (!row.own) continue;
         // That nobody lives who reads is a finding of the role or of its partitions.
         if ((row.status == Status::ok || row.facts.dead) && row.loss == Loss::none) continue;
         auto& group = groups[row.group];
@@ -44,11 +46,14 @@ void Overview::hold_back(std::vector<HomelessFacts>& homeless, core::MonoTime no
 }
 
 Installation Overview::facts(OwnershipView& view, const LagPagePtr& lag) {
+    auto log_problem = context_.log_problem ? context_.log_problem() : std::string{};
+    view.log_answers(log_problem.empty());
     Installation facts{.complete = view.complete(),
                        .standalone = static_cast<bool>(context_.self),
                        .processes = view.processes(context_.history_window),
                        .homeless = view.homeless(),
-                       .hot = view.hot()};
+                       .hot = view.hot(),
+                       .log_problem = std::move(log_problem)};
     hold_back(facts.homeless, context_.clock.mono());
     if (lag) {
         facts.groups = groups_of(*lag);

@@ -28,6 +28,8 @@ public:
         LivePages& pages;
         const core::Clock& clock;
         core::Duration history_window{};
+        /// Why the log cannot be read; empty text: it can. May be empty.
+        std::function<std::string()> log_problem = {};
         /// The report of this process, where it is the installation's only one; else empty.
         std::function<cluster::ProcessRecord()> self = {};
         /// Adds what other parts of the console know.
@@ -53,7 +55,7 @@ private:
     std::map<std::pair<std::string, int>, core::MonoTime> homeless_since_;
 };
 
-/// The groups that are not OK, or that lose records. Pure.
+/// Beckon's own groups that are not OK, or that lose records. Pure.
 std::vector<GroupFacts> groups_of(const LagPage& page);
 
 }  // namespace beckon::console

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 namespace beckon::console {
 
@@ -84,24 +87,74 @@ constexpr std::array<Need, 3> kNeeds{{
     {"retry", "no webhook is called"},
 }};
 
-/// No broker answers, so every process seems to be silent: that is no sign of its death.
-bool log_is_silent(const Installation& facts) {
-    return !facts.standalone && !facts.lag_problem.empty() && !facts.processes.empty() &&
-           std::all_of(facts.processes.begin(), facts.processes.end(),
-                       [](const auto& one) { return one.gone; });
-}
-
+/// Nothing is heard of any process, which is no sign of its death.
 void judge_log(const Installation& facts, Findings& out) {
-    core::Duration since = core::Duration::max();
-    for (const auto& one : facts.processes) since = std::min(since, one.silent);
     out.push_back({.level = Level::bad,
-                   .what = "The brokers do not answer the console: " + facts.lag_problem +
-                           ". No process has reported anything for " + words(since) + ".",
-                   .todo = "Look at the brokers, and at the network between them and this host. "
-                           "Beckon goes on by itself when they answer; nothing that was accepted "
-                           "is lost.",
+                   .what = "The brokers do not answer the console, so it knows nothing of the "
+                           "processes.",
+                   .todo = "Look at the brokers, and at the network between them and this host (" +
+                           facts.log_problem +
+                           "). Beckon goes on by itself when they answer; nothing that was "
+                           "accepted is lost.",
                    .section = "the-brokers-do-not-answer",
                    .page = "lag"});
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+    std::string out;
+    for (const auto& text : texts) out += (out.empty() ? "" : "; ") + text;
+    return out;
+}
+
+/// Whether a process has such a fault for want of space on its disk.
+bool follows_from_full_disk(const std::string& fault) {
+    static constexpr std::array kWords{"full: ", "disk is full", "No space left",
+                                       "free, and a start needs"};
+    return std::any_of(kWords.begin(), kWords.end(),
+                       [&](const char* words) { return fault.find(words) != std::string::npos; });
+}
+
+/// The faults of a process that no other finding names the cause of. Empty: there are none, or the
+/// process is ready or gone.
+std::vector<std::string> faults_of(const ProcessFacts& one) {
+    if (one.gone || one.ready) return {};
+    auto faults = one.faults;
+    if (faults.empty()) faults.emplace_back("it does not say why");
+    if (disk_level(one) == Level::bad) std::erase_if(faults, follows_from_full_disk);
+    return faults;
+}
+
+std::string title_of(const ProcessFacts& one) { return one.name + " (" + one.role + ")"; }
+
+/// The first fault by which no broker answers the process; nullopt: there is none.
+std::optional<std::string> fault_of_brokers(const ProcessFacts& one) {
+    if (one.role == "standalone") return std::nullopt;
+    for (auto& fault : faults_of(one)) {
+        if (fault.starts_with("log: ") && !follows_from_full_disk(fault)) return std::move(fault);
+    }
+    return std::nullopt;
+}
+
+/// One finding for all processes that the log does not answer.
+void judge_log_of_processes(const Installation& facts, Findings& out) {
+    std::vector<std::string> names;
+    std::string why;
+    for (const auto& one : facts.processes) {
+        auto fault = fault_of_brokers(one);
+        if (!fault) continue;
+        names.push_back(title_of(one));
+        why = std::move(*fault);
+    }
+    if (names.empty()) return;
+    out.push_back({.level = Level::bad,
+                   .what = "The log does not answer " + listed(names) + ".",
+                   .todo = "Look at the brokers, and at the network between them and these "
+                           "processes (" +
+                           why +
+                           "). Beckon goes on by itself when they answer; nothing that was "
+                           "accepted is lost.",
+                   .section = "when-something-is-wrong",
+                   .page = "nodes"});
 }
 
 void judge_roles(const Installation& facts, Findings& out) {
@@ -148,30 +201,13 @@ void judge_gone(const Installation& facts, const ProcessFacts& one, Findings& ou
                    .page = "nodes"});
 }
 
-std::string joined(const std::vector<std::string>& texts) {
-    std::string out;
-    for (const auto& text : texts) out += (out.empty() ? "" : "; ") + text;
-    return out;
-}
-
-/// Whether a process has such a fault for want of space on its disk.
-bool follows_from_full_disk(const std::string& fault) {
-    static constexpr std::array kWords{"full: ", "disk is full", "No space left",
-                                       "free, and a start needs"};
-    return std::any_of(kWords.begin(), kWords.end(),
-                       [&](const char* words) { return fault.find(words) != std::string::npos; });
-}
-
-/// Of a process whose disk is full, judge_disk() names the cause of what follows from that.
+/// While the log does not answer a process, all else that it lacks follows from that.
 void judge_ready(const ProcessFacts& one, Findings& out) {
-    if (one.gone || one.ready) return;
-    auto faults = one.faults;
-    if (faults.empty()) faults.emplace_back("it does not say why");
-    if (disk_level(one) == Level::bad) std::erase_if(faults, follows_from_full_disk);
-    if (faults.empty()) return;
+    const auto faults = faults_of(one);
+    if (faults.empty() || fault_of_brokers(one)) return;
     const auto why = joined(faults);
     out.push_back({.level = one.uptime < kStartMax ? Level::warning : Level::bad,
-                   .what = one.name + " (" + one.role + ") is not ready: " + why + ".",
+                   .what = title_of(one) + " is not ready: " + why + ".",
                    .todo = one.uptime < kStartMax
                                ? "It was started " + words(one.uptime) + " ago: wait a minute."
                                : "Look the reason up in the table of the operations manual.",
@@ -183,7 +219,7 @@ void judge_disk(const ProcessFacts& one, Findings& out) {
     const auto level = disk_level(one);
     if (one.gone || level == Level::ok) return;
     out.push_back({.level = level,
-                   .what = "The disk of " + one.name + " (" + one.role + ") " +
+                   .what = "The disk of " + title_of(one) + ' ' +
                            (level == Level::bad ? "is full: " : "is filling: ") +
                            gigabytes(one.gauges.at("disk_free")) + " of " +
                            gigabytes(one.gauges.at("disk_size")) + " are free.",
@@ -201,7 +237,7 @@ void judge_clock(const ProcessFacts& one, Findings& out) {
     if (one.gone || !clock_is_wrong(one)) return;
     const auto off = *one.clock_off;
     out.push_back({.level = one.role == "endpoint" ? Level::bad : Level::warning,
-                   .what = "The clock of " + one.name + " (" + one.role + ") is " +
+                   .what = "The clock of " + title_of(one) + " is " +
                            words(off < off.zero() ? -off : off) +
                            (off < off.zero() ? " behind" : " ahead of") + " the brokers' clocks.",
                    .todo = "Let an NTP daemon set it (chrony, systemd-timesyncd). Messages are not "
@@ -218,7 +254,7 @@ void judge_certificate(const ProcessFacts& one, Findings& out) {
     out.push_back(
         {.level = expired ? Level::bad : Level::warning,
          .what =
-             "The certificate of " + one.name + " (" + one.role + ") " +
+             "The certificate of " + title_of(one) + ' ' +
              (expired ? "expired " + words(-left) + " ago." : "expires in " + words(left) + "."),
          .todo = "Renew it, then send the process SIGHUP: it reads the file again without "
                  "a restart.",
@@ -226,16 +262,28 @@ void judge_certificate(const ProcessFacts& one, Findings& out) {
          .page = "nodes"});
 }
 
-void judge_warnings(const ProcessFacts& one, Findings& out) {
-    if (one.gone) return;
-    for (const auto& warning : one.warnings) {
-        // The process has noticed it too: one finding says it.
-        if (warning.starts_with("clock: ") && clock_is_wrong(one)) continue;
-        out.push_back({.level = Level::warning,
-                       .what = one.name + " (" + one.role + ") warns: " + warning + ".",
-                       .todo = "Look the warning up in the table of the operations manual.",
-                       .section = "when-something-is-wrong",
-                       .page = "nodes"});
+/// One finding for all processes that give the same warning.
+void judge_warnings(const Installation& facts, Findings& out) {
+    std::map<std::string, std::vector<std::string>> by_warning;
+    for (const auto& one : facts.processes) {
+        if (one.gone) continue;
+        for (const auto& warning : one.warnings) {
+            // The process has noticed it too: one finding says it.
+            if (warning.starts_with("clock: ") && clock_is_wrong(one)) continue;
+            by_warning[warning].push_back(title_of(one));
+        }
+    }
+    for (const auto& [warning, names] : by_warning) {
+        const bool topics = warning.starts_with("topics: ");
+        out.push_back(
+            {.level = topics ? Level::bad : Level::warning,
+             .what = listed(names) + (names.size() == 1 ? " warns: " : " warn: ") + warning + ".",
+             .todo = topics ? "Set the log topics right: `beckon topics describe` says "
+                              "which settings are wrong, and what is expected."
+                            : "Look the warning up in the table of the operations "
+                              "manual.",
+             .section = topics ? "a-log-topic-is-wrong" : "when-something-is-wrong",
+             .page = "nodes"});
     }
 }
 
@@ -372,11 +420,12 @@ void judge_deliveries(const Installation& facts, Findings& out) {
 
 void judge_groups(const Installation& facts, Findings& out) {
     if (!facts.lag_problem.empty()) {
-        out.push_back({.level = Level::warning,
-                       .what = "The lag is not known: " + facts.lag_problem + ".",
-                       .todo = "Look whether the brokers answer the console.",
-                       .section = "a-group-does-not-read",
-                       .page = "lag"});
+        out.push_back(
+            {.level = Level::warning,
+             .what = "The lag is not known.",
+             .todo = "Look whether the brokers answer the console: " + facts.lag_problem + ".",
+             .section = "a-group-does-not-read",
+             .page = "lag"});
     }
     for (const auto& group : facts.groups) {
         const bool stands = group.status == Status::stalled || group.status == Status::stopped;
@@ -428,7 +477,8 @@ std::string head_of_failures(const CanaryFacts& canary) {
 
 /// What the canary has measured, or else what the processes say.
 std::string head_of(const Installation& facts, const Findings& findings) {
-    if (!facts.complete && !log_is_silent(facts)) return "The console is still reading the log.";
+    if (!facts.complete && facts.log_problem.empty())
+        return "The console is still reading the log.";
     if (facts.canary && !facts.canary->edges.empty()) {
         std::size_t well = 0;
         std::size_t tried = 0;
@@ -449,7 +499,7 @@ std::string head_of(const Installation& facts, const Findings& findings) {
         return (well == tried ? "Push works: " : "Push works in part: ") + of +
                (well == 1 ? " answers in " : " answer in ") + milliseconds(slowest) + ".";
     }
-    if (log_is_silent(facts)) return "Push does not work.";
+    if (!facts.log_problem.empty()) return "Push does not work.";
     for (const auto& need : kNeeds) {
         if (std::string_view{need.role} != "retry" && !alive(facts, need.role)) {
             return "Push does not work.";
@@ -477,10 +527,11 @@ Level disk_level(const ProcessFacts& one) {
 
 Verdict judge(const Installation& facts) {
     Findings found;
-    const bool silent = log_is_silent(facts);
+    const bool silent = !facts.log_problem.empty();
     if (silent) {
         judge_log(facts, found);
     } else {
+        judge_log_of_processes(facts, found);
         judge_roles(facts, found);
         judge_partitions(facts, found);
         judge_load(facts, found);
@@ -493,8 +544,8 @@ Verdict judge(const Installation& facts) {
         judge_ready(one, found);
         judge_clock(one, found);
         judge_certificate(one, found);
-        judge_warnings(one, found);
     }
+    if (!silent) judge_warnings(facts, found);
     judge_canary(facts, found);  // after what may be its cause
     judge_webhooks(facts, found);
     judge_deliveries(facts, found);

@@ -24,6 +24,8 @@ namespace {
 
 constexpr int kAdminTimeoutMs = 5000;
 constexpr int kChangeMs = 30'000;
+/// A stop waits for it, and a second more (answer()).
+constexpr int kSettingsMs = 2000;
 /// An answer that is there already; brokers that give their cluster no id are waited for so long.
 constexpr int kClusterIdMs = 1000;
 constexpr seconds kPropagation{30};
@@ -82,8 +84,16 @@ public:
                 spec.replication_factor = reported.partitions[0].replica_cnt;
             existing.emplace(*topic, std::move(spec));
         }
-        if (const auto read = read_settings(existing); !read) return core::fail(read.error());
+        const auto read = read_settings(existing, kAdminTimeoutMs);
+        if (!read) return core::fail(read.error());
         return existing;
+    }
+
+    core::Result<Existing> settings_of(Existing known) override {
+        for (auto& [topic, spec] : known) spec.settings.clear();
+        const auto read = read_settings(known, kSettingsMs);
+        if (!read) return core::fail(read.error());
+        return known;
     }
 
     core::Result<void> create(const std::vector<TopicSpec>& missing) override {
@@ -191,7 +201,8 @@ private:
                                    "ask for the log topics");
     }
 
-    core::Result<void> read_settings(Existing& existing) const {
+    /// A topic that is gone is taken out.
+    core::Result<void> read_settings(Existing& existing, int timeout_ms) const {
         if (existing.empty()) return {};
         std::vector<ConfigResourceHandle> resources;
         for (const auto& [topic, spec] : existing) {
@@ -199,10 +210,10 @@ private:
                 rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name_of(topic).c_str()));
         }
         auto all = pointers(resources);
-        const auto options = options_for(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, kAdminTimeoutMs);
+        const auto options = options_for(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, timeout_ms);
         rd_kafka_DescribeConfigs(client_.get(), all.data(), all.size(), options.get(),
                                  queue_.get());
-        const auto event = answer("ask for the settings of the log topics", kAdminTimeoutMs);
+        const auto event = answer("ask for the settings of the log topics", timeout_ms);
         if (!event) return core::fail(event.error());
         std::size_t count = 0;
         const auto** results = rd_kafka_DescribeConfigs_result_resources(
@@ -212,6 +223,10 @@ private:
             const auto topic = topic_of(rd_kafka_ConfigResource_name(results[i]));
             if (const auto error = rd_kafka_ConfigResource_error(results[i])) {
                 const std::string name = rd_kafka_ConfigResource_name(results[i]);
+                if (error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART && topic) {
+                    existing.erase(*topic);
+                    continue;
+                }
                 if (error == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) {
                     return core::fail(refusal("DescribeConfigs", "the topic " + name));
                 }

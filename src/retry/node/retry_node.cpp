@@ -5,7 +5,6 @@
 #include "core/logger.hpp"
 #include "fold/restored.hpp"
 #include "log/checked_publisher.hpp"
-#include "log/log_watch.hpp"
 #include "log/until.hpp"
 #include "retry/event/owned_record.hpp"
 #include "retry/node/change_notices.hpp"
@@ -70,8 +69,6 @@ struct RetryNode::Impl final : DeliveryOutcomes {
     LeftRecords left_records{left_records_context()};
     EventReader event_reader{context.log, context.executor, cache};
     std::unique_ptr<Resender> resender;
-    std::unique_ptr<log::LogWatch> watch;
-    std::string log_fault;  ///< why the log cannot be reached
     FirstAttempts first_attempts;
     std::unique_ptr<cluster::Cluster> cluster;
     std::vector<Hosted<DeliveryShard>> shards;
@@ -160,15 +157,6 @@ void RetryNode::Impl::start() {
     if (context.bridges) context.bridges->serve(*this);
     for (std::size_t i = 0; i < shards.size(); ++i) begin_shard(i);
     known.start();
-    watch = std::make_unique<log::LogWatch>(
-        log::LogWatch::Options{}, context.executor, context.clock,
-        log::LogWatch::Probes{
-            .reach = log::ask_ends({Topic::kWebhooks, 0}, context.log, context.executor)},
-        [this](std::string_view why) {
-            log_fault = why;
-            report_ready();
-        });
-    watch->start();
     join_cluster();
     hand_over_soon();
 }
@@ -392,7 +380,6 @@ void RetryNode::Impl::report_ready() {
         why = "waits for its place in the cluster";
     }
     if (auto unread = known.why_not_current(); !unread.empty()) why = std::move(unread);
-    if (!log_fault.empty()) why = log_fault;
     context.ready(why.empty(), why);
 }
 
@@ -521,7 +508,6 @@ RetryNode::RetryNode(Options options, Context context)
 
 RetryNode::~RetryNode() {
     impl_->lifetime.end();
-    impl_->watch.reset();
     impl_->cluster.reset();
     impl_->end_parts();
 }

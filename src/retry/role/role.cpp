@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <future>
 #include <latch>
+#include <list>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -121,6 +122,8 @@ struct Role::Impl {
         std::latch opened{1};
         control.start([this, &opened] { run(opened); });
         opened.wait();
+        watch(control);
+        for (const auto& one : deliverers) watch(one->thread);
         server.start([this](core::Executor& http) { return make_handler(http); });
     }
     ~Impl() {
@@ -131,6 +134,7 @@ struct Role::Impl {
             core::log_warn("retry", "stop_not_confirmed",
                            {{"effect", "some deliveries are repeated"}});
         }
+        watched.clear();
         control.stop();  // ends the node, while the others run
         for (auto& one : deliverers) one->thread.stop();
     }
@@ -143,6 +147,10 @@ struct Role::Impl {
     RetryNode::Options node_options() const;
     void tick();
     void measure_turns();
+    void watch(const net::LoopThread& thread) {
+        watched.emplace_back(health, kPart, thread.name(),
+                             [&thread] { return thread.since_last_turn(); });
+    }
     bool watch_loops();
     void watch_control();
     std::string why_stalled(const net::LoopThread& thread) const;
@@ -167,7 +175,6 @@ struct Role::Impl {
     const core::Clock& clock;
     WorkJournal journal{config.directory / "retry-attempts"};
     ops::Health& health;
-    const ops::LoopWatch watch{health, kPart, kStalledAfter};
     RoleMetrics metrics;
     BridgeMetrics bridge_metrics;
     std::optional<BridgeCredentials> bridge_credentials;  ///< until the bridges are made
@@ -186,6 +193,8 @@ struct Role::Impl {
     std::unique_ptr<Api> api;
     bool was_ready = false;
     std::map<BridgeAppName, std::string> warned_of;  ///< apps of bridges, and why
+
+    std::list<ops::WatchedLoop> watched;  ///< first to go
 };
 
 RetryNode::Options Role::Impl::node_options() const {
@@ -348,7 +357,7 @@ bool Role::Impl::watch_loops() {
 }
 
 std::string Role::Impl::why_stalled(const net::LoopThread& thread) const {
-    return watch.why_stalled(thread.name(), thread.since_last_turn());
+    return ops::why_stalled(thread.name(), thread.since_last_turn(), kStalledAfter);
 }
 
 /// Only another loop sees that the control thread is stalled; all of them are at once only where

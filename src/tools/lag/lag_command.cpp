@@ -39,7 +39,8 @@ struct LagOptions {
     bool json = false;
     bool only_behind = false;
     bool partitions = false;  ///< a row for each; else for each group
-    std::string group;        ///< empty: all
+    bool all = false;         ///< also groups that are not Beckon's
+    std::string group;        ///< empty: those that `all` says
 };
 
 /// The exit code of `beckon lag` when a group is STALLED or STOPPED, or records were or soon will
@@ -68,13 +69,17 @@ struct Brokers {
         if (const auto read = ownership->read(kLogTimeout); !read) {
             app::print_error("beckon: which processes live is not known: " + read.error().message);
         }
-        table.emplace(
-            [this, prefix = config.kafka.prefix](const auto& group, const auto& where) {
-                if (!group.starts_with(prefix)) return console::Reader{};
-                return ownership->view().reader_of(group.substr(prefix.size()), where.partition);
-            },
-            console::delays_of_tiers(control->tiers, config.kafka.prefix),
-            [this, prefix = config.kafka.prefix] { return ownership->view().views(prefix); });
+        table.emplace(console::LagTable::Context{
+            .reader_of =
+                [this, prefix = config.kafka.prefix](const auto& group, const auto& where) {
+                    if (!group.starts_with(prefix)) return console::Reader{};
+                    return ownership->view().reader_of(group.substr(prefix.size()),
+                                                       where.partition);
+                },
+            .delay_of = console::delays_of_tiers(control->tiers, config.kafka.prefix),
+            .views_of = [this,
+                         prefix = config.kafka.prefix] { return ownership->view().views(prefix); },
+            .is_own = console::own_groups(config.kafka.prefix)});
     }
     LagPage poll() {
         if (ownership) ownership->follow(kFollow);
@@ -137,7 +142,7 @@ void check_group(const LagPage& page, const std::string& group) {
 LagPage chosen(LagPage page, const LagOptions& options) {
     check_group(page, options.group);
     std::erase_if(page.rows, [&](const auto& row) {
-        return !options.group.empty() && row.group != options.group;
+        return options.group.empty() ? !row.own && !options.all : row.group != options.group;
     });
     return page;
 }
@@ -166,7 +171,7 @@ void add_lag_command(app::CommandLine& line) {
     static LagOptions options;
     auto& command = line.add_configured(
         line.top(), "lag",
-        "Show how far every consumer group is behind: from the brokers where --kafka-servers "
+        "Show how far Beckon's consumer groups are behind: from the brokers where --kafka-servers "
         "is given, else from the running console or standalone at --ops-port. Exit code 3: a "
         "group is STALLED or STOPPED, or loses records",
         app::Reader::lag,
@@ -176,7 +181,9 @@ void add_lag_command(app::CommandLine& line) {
     command.add_flag("--by-partition", options.partitions,
                      "A row for each partition of a group, with its owner");
     command.add_flag("--behind", options.only_behind, "Leave out rows that are OK");
-    command.add_option("--group", options.group, "Only this group")->check(app::not_empty());
+    command.add_flag("--all", options.all, "Also consumer groups that are not Beckon's");
+    command.add_option("--group", options.group, "Only this group, whoever it belongs to")
+        ->check(app::not_empty());
 }
 
 }  // namespace beckon::tools

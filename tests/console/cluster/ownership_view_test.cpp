@@ -236,6 +236,31 @@ TEST_CASE("a silence of all processes is no death once the log was read long ago
     CHECK_FALSE(view.reader_of("edge", 0).dead);
 }
 
+TEST_CASE("time in which the log could not be read is no silence", "[console]") {
+    Ownership world;
+    ShiftedClock now{0s};
+    write_edge(world, now.wall());
+    OwnershipView view{{1}, world.log, world.executor, now};
+    REQUIRE(world.wait([&] { return view.complete(); }));
+    const auto gone = [&] { return view.processes(24h).at(0).gone; };
+    now.by = 10s;
+    view.log_answers(false);
+    now.by = 10min;
+    CHECK_FALSE(gone());
+    CHECK(view.homeless().empty());
+    view.log_answers(true);
+    CHECK_FALSE(gone());
+    now.by = 10min + 20s;  // a process has the time of a whole silence to be heard again
+    CHECK_FALSE(gone());
+    now.by = 10min + 40s;
+    CHECK(gone());
+    view.log_answers(false);  // one that was gone before stays so
+    now.by = 30min;
+    CHECK(gone());
+    view.log_answers(true);
+    CHECK(gone());
+}
+
 TEST_CASE("a node whose process has said that it ended is dead, though its record stands",
           "[console]") {
     Ownership world;

@@ -1,5 +1,9 @@
 #include "console/lag/lag_table.hpp"
 
+#include "console/lag/lag_metrics.hpp"
+#include "console/lag/lag_text.hpp"
+#include "console/overview/overview.hpp"
+
 #include <catch2/catch.hpp>
 
 using namespace beckon;
@@ -15,7 +19,7 @@ core::Timestamp at(std::chrono::seconds time) { return core::Timestamp{1'000'000
 /// Polls of one group at one partition.
 class Polls {
 public:
-    explicit Polls(ReaderOf reader_of = {}) : table(std::move(reader_of)) {}
+    explicit Polls(ReaderOf reader_of = {}) : table({.reader_of = std::move(reader_of)}) {}
 
     LagRow poll(std::chrono::seconds time, core::Offset position, core::Offset end,
                 core::Offset start = 0) {
@@ -59,7 +63,7 @@ TEST_CASE("the lag in seconds is the age of the first record that waits", "[cons
 }
 
 TEST_CASE("a delay topic has no time until it is drained", "[console]") {
-    LagTable table{{}, [](const auto&) { return 60s; }};
+    LagTable table{{.delay_of = [](const auto&) { return 60s; }}};
     for (const auto second : {0, 10}) {
         log::GroupsSnapshot snapshot;
         snapshot.positions.push_back({.group = "retry",
@@ -78,7 +82,7 @@ TEST_CASE("a delay topic has no time until it is drained", "[console]") {
 TEST_CASE("each endpoint has a position of its own, whatever their group has committed",
           "[console]") {
     const auto polled = [](Views views) {
-        LagTable table{{}, {}, [views] { return views; }};
+        LagTable table{{.views_of = [views] { return views; }}};
         log::GroupsSnapshot snapshot;
         for (const auto* group : {"b.edge", "b.endpoint", "b.retry"}) {
             snapshot.positions.push_back(
@@ -105,6 +109,43 @@ TEST_CASE("an age from before the first poll is looked up in the log", "[console
     CHECK(row.aged);
     CHECK(row.facts.behind == 300s);
     CHECK(polls.table.wanted(5).empty());
+}
+
+TEST_CASE("only the groups of the roles, with the prefix, are Beckon's own", "[console]") {
+    const auto is_own = own_groups("b.");
+    for (const auto* name :
+         {"b.edge", "b.retry", "b.reliability", "b.endpoint", "b.endpoint/e-1"}) {
+        CHECK(is_own(name));
+    }
+    for (const auto* name : {"edge", "orders", "b.analytics", "b.edges", "b.", "bb.edge"}) {
+        CHECK_FALSE(is_own(name));
+    }
+}
+
+TEST_CASE("a group of others has a row, and is neither a metric of status nor a finding",
+          "[console]") {
+    LagTable table{{.is_own = own_groups("b.")}};
+    for (const auto now : {0s, 60s}) {
+        log::GroupsSnapshot snapshot;
+        for (const auto* group : {"b.edge", "orders"}) {
+            snapshot.positions.push_back(
+                {.group = group, .where = kWhere, .position = 0, .ends = {0, 10}, .owner = ""});
+        }
+        table.update(std::move(snapshot), at(now));
+    }
+    const LagPage page{.rows = table.rows()};
+    REQUIRE(page.rows.size() == 2);
+    CHECK(page.rows[1].status == Status::stopped);
+    const auto found = groups_of(page);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].group == "b.edge");
+    const auto metrics = to_metrics(page);
+    CHECK(metrics.find("beckon_console_group_status{consumergroup=\"b.edge\"") !=
+          std::string::npos);
+    CHECK(metrics.find("beckon_console_group_status{consumergroup=\"orders\"") ==
+          std::string::npos);
+    CHECK(metrics.find("kafka_consumergroup_lag{consumergroup=\"orders\"") != std::string::npos);
+    CHECK_FALSE(parse_lag_page(to_json(page))->rows[1].own);
 }
 
 TEST_CASE("a poll looks up a bounded number of records", "[console]") {

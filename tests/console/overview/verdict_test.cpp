@@ -90,22 +90,59 @@ TEST_CASE("no endpoint: nobody can send, and the sentence begins with that", "[c
     CHECK(judge(all).findings[0].what == "No endpoint is alive: nobody can send.");
 }
 
-TEST_CASE("where no broker answers, no process is called dead", "[console]") {
+TEST_CASE("where no broker answers the console, it judges no process", "[console]") {
     auto all = installation();
     all.canary.reset();
     all.lag_problem = "no broker answers";
-    CHECK(only(all).what == "The lag is not known: no broker answers.");
-    for (auto& one : all.processes) {
-        one.gone = true;
-        one.silent = 3min;
-    }
-    named(all, "retry-1").silent = 40s;
+    CHECK(only(all).what == "The lag is not known.");
+    CHECK(only(all).todo.find("no broker answers") != std::string::npos);
+    all.log_problem = "Connect to ipv4#10.0.0.1:9092 failed";
+    for (auto& one : all.processes) one.gone = true;
+    named(all, "edge-1").warnings = {"clock: wrong"};
     all.homeless = {{"edge", {1, 2}}};
-    CHECK(only(all).what ==
-          "The brokers do not answer the console: no broker answers. No process has reported "
-          "anything for 40 s.");
-    CHECK(only(all).level == Level::bad);
+    const auto found = only(all);
+    CHECK(found.what ==
+          "The brokers do not answer the console, so it knows nothing of the processes.");
+    CHECK(found.todo.find(all.log_problem) != std::string::npos);
+    CHECK(found.level == Level::bad);
+    CHECK(found.section == "the-brokers-do-not-answer");
     CHECK(judge(all).sentence.starts_with("Push does not work. The brokers do not answer"));
+}
+
+TEST_CASE("processes that the log does not answer are one finding, without the client's words",
+          "[console]") {
+    auto all = installation();
+    for (const auto* name : {"edge-1", "endpoint-2"}) {
+        named(all, name).ready = false;
+        named(all, name).faults = {"log: Connect to ipv4#10.0.0.1:9092 failed"};
+    }
+    named(all, "edge-1").faults.emplace_back("edge: partition 1 is stuck");
+    const auto found = only(all);
+    CHECK(found.what == "The log does not answer edge-1 (edge) and endpoint-2 (endpoint).");
+    CHECK(found.todo.find("Connect to") != std::string::npos);
+    CHECK(found.level == Level::bad);
+}
+
+TEST_CASE("the log of a standalone has no brokers", "[console]") {
+    Installation all{.complete = true, .standalone = true};
+    all.processes.push_back(process("standalone", "home"));
+    all.processes[0].ready = false;
+    all.processes[0].faults = {"log: IO error"};
+    CHECK(only(all).what == "home (standalone) is not ready: log: IO error.");
+}
+
+TEST_CASE("one warning of several processes is one finding", "[console]") {
+    auto all = installation();
+    named(all, "edge-1").warnings = {"links: edge-9 is refused", "topics: notifications is wrong"};
+    named(all, "retry-1").warnings = {"topics: notifications is wrong"};
+    const auto findings = judge(all).findings;
+    REQUIRE(findings.size() == 2);
+    CHECK(findings[0].what ==
+          "edge-1 (edge) and retry-1 (retry) warn: topics: notifications is wrong.");
+    CHECK(findings[0].level == Level::bad);
+    CHECK(findings[0].section == "a-log-topic-is-wrong");
+    CHECK(findings[1].what == "edge-1 (edge) warns: links: edge-9 is refused.");
+    CHECK(findings[1].level == Level::warning);
 }
 
 TEST_CASE("a hanging webhook is named by its receiver and the reason", "[console]") {
@@ -147,7 +184,9 @@ TEST_CASE("a small disk is full where a start would wait, and not before", "[con
     gauges["disk_free"] = 450e6;
     CHECK(only(all).what == "The disk of edge-3 (edge) is filling: 450 MB of 1.0 GB are free.");
     CHECK(only(all).level == Level::warning);
-    gauges["disk_free"] = 60e6;
+    gauges = {{"disk_free", 431e6}, {"disk_size", 440e6}};
+    CHECK(judge(all).findings.empty());
+    gauges = {{"disk_free", 60e6}, {"disk_size", 1e9}};
     CHECK(only(all).what == "The disk of edge-3 (edge) is full: 60 MB of 1.0 GB are free.");
     CHECK(only(all).level == Level::bad);
 }

@@ -43,6 +43,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if and .Values.keyRing.existingSecret .Values.keyRing.json -}}
 {{- fail "keyRing.existingSecret and keyRing.json: give one of them" -}}
 {{- end -}}
+{{- if and .Values.serviceMonitor.enabled .Values.networkPolicy.enabled (not .Values.networkPolicy.opsFrom) -}}
+{{- fail "networkPolicy.opsFrom is required with serviceMonitor.enabled: the pods of your Prometheus, which may ask the ops ports" -}}
+{{- end -}}
 {{- if eq .Values.mode "kafka" -}}
 {{- if not .Values.kafka.servers -}}
 {{- fail "kafka.servers is required for mode kafka: host:port[,host:port …]. Without a Kafka use mode standalone" -}}
@@ -167,6 +170,9 @@ spec:
   {{- with $root.Values.serviceAccountName }}
   serviceAccountName: {{ . }}
   {{- end }}
+  {{- with $root.Values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
   {{- with $root.Values.image.pullSecrets }}
   imagePullSecrets:
     {{- range . }}
@@ -279,8 +285,10 @@ spec:
       livenessProbe:
         httpGet: {path: /live, port: ops}
         periodSeconds: {{ .livenessPeriodSeconds }}
-        timeoutSeconds: 5
+        timeoutSeconds: 3
         failureThreshold: {{ .livenessFailureThreshold }}
+        # A process that hangs hands nothing over.
+        terminationGracePeriodSeconds: 5
       readinessProbe:
         httpGet: {path: /ready, port: ops}
         periodSeconds: {{ .readinessPeriodSeconds }}

@@ -18,6 +18,7 @@ const TIER_LATE_S = 5;
 const unfolded = new Set();
 let filter = '';
 let onlyBehind = false;
+let ofOthers = false;
 let meant = false;
 /** @type {import('../types.js').LagHour|undefined} */
 let hour;
@@ -59,15 +60,12 @@ function lossText(row) {
 /** @param {{loss: string, left_seconds: number|null}} row */
 const warning = (row) => (row.loss === 'none' ? null : h('span', { class: 'warn below' }, lossText(row)));
 
-/** Consumer groups of Beckon, whose topics the page Log has. */
-const OWN_GROUP = /^(.*?)(edge|endpoint|reliability|retry)$/;
-
 /**
  * A partition, as a link to the record that its group reads next.
  * @param {LagRow} row
  */
 function partitionName(row) {
-    const prefix = OWN_GROUP.exec(row.group)?.[1];
+    const prefix = row.own ? row.group.replace(/(edge|endpoint|reliability|retry)(\/.*)?$/, '') : undefined;
     const name = `partition ${row.partition}`;
     if (prefix === undefined || !row.topic.startsWith(prefix)) return name;
     const topic = row.topic.slice(prefix.length);
@@ -219,10 +217,12 @@ export const lag = {
     merge,
     show(/** @type {import('../types.js').LagPage} */ page, again, others) {
         hour = others.lag_hour;
-        const chosen = page.rows.filter((row) => `${row.group} ${row.topic}`.includes(filter) && (!onlyBehind || row.status !== 'OK' || row.loss !== 'none'));
-        const words = WORST_FIRST.filter((status) => status !== 'OK').map((status) => `${page.rows.filter((row) => row.status === status).length} ${status}`);
-        const bad = page.rows.filter((row) => row.status !== 'OK').length;
-        const oldest = Math.max(0, ...page.rows.map((row) => (row.delay_seconds ? 0 : row.lag_seconds ?? 0)));
+        const foreign = new Set(page.rows.filter((row) => !row.own).map((row) => row.group)).size;
+        const rows = page.rows.filter((row) => row.own || ofOthers);
+        const chosen = rows.filter((row) => `${row.group} ${row.topic}`.includes(filter) && (!onlyBehind || row.status !== 'OK' || row.loss !== 'none'));
+        const words = WORST_FIRST.filter((status) => status !== 'OK').map((status) => `${rows.filter((row) => row.status === status).length} ${status}`);
+        const bad = rows.filter((row) => row.status !== 'OK').length;
+        const oldest = Math.max(0, ...rows.map((row) => (row.delay_seconds ? 0 : row.lag_seconds ?? 0)));
         const input = h('input', { type: 'search', placeholder: 'group or topic', 'aria-label': 'Filter by group or topic', 'data-key': 'filter', value: filter, oninput: (/** @type {Event} */ event) => {
             filter = /** @type {HTMLInputElement} */ (event.target).value;
             again();
@@ -233,6 +233,10 @@ export const lag = {
             onlyBehind = !onlyBehind;
             again();
         } });
+        const foreigners = h('input', { type: 'checkbox', 'data-key': 'others', checked: ofOthers, onchange: () => {
+            ofOthers = !ofOthers;
+            again();
+        } });
         const title = head('Lag', h('span', { class: 'quiet' }, `how far each consumer group is behind the end of the log that it reads · as of ${time(page.at)}, asked in ${page.took_ms} ms`));
         if (!page.rows.length && page.problems.length) return only([title, h('p', { class: 'notice bad', role: 'alert' }, `The groups are not known at present: ${page.problems.join('; ')}.`), tierPanel(others.tiers)]);
         const columns = [{ title: 'Group and topic' }, { title: 'Status' }, { title: 'Behind, records', class: 'num' }, { title: 'Behind, time', class: 'num' },
@@ -240,15 +244,16 @@ export const lag = {
             { title: 'Drained in', class: 'num', optional: true }, { title: 'Owner', optional: true }];
         return only([
             title,
-            tiles(['Groups', count(new Set(page.rows.map((row) => row.group)).size), `in ${counted(page.rows.length, 'partition')}`],
+            tiles(['Groups', count(new Set(rows.map((row) => row.group)).size), `in ${counted(rows.length, 'partition')}`],
                 ['Not OK', count(bad), bad ? `partitions: ${words.filter((text) => !text.startsWith('0')).join(', ')}` : 'everybody keeps up'],
-                ['Records behind', count(sum(page.rows, (row) => (row.delay_seconds ? 0 : row.lag))), `oldest ${seconds(oldest)}`],
-                ['Loss', count(page.rows.filter((row) => row.loss !== 'none').length), 'partitions about to lose records unread']),
+                ['Records behind', count(sum(rows, (row) => (row.delay_seconds ? 0 : row.lag))), `oldest ${seconds(oldest)}`],
+                ['Loss', count(rows.filter((row) => row.loss !== 'none').length), 'partitions about to lose records unread']),
             ...page.problems.map((problem) => h('p', { class: 'notice bad', role: 'alert' }, problem)),
-            h('div', { class: 'bar' }, input, h('label', { class: 'check' }, check, 'only what is not OK')),
+            h('div', { class: 'bar' }, input, h('label', { class: 'check' }, check, 'only what is not OK'),
+                foreign ? h('label', { class: 'check' }, foreigners, `${counted(foreign, 'group')} of others`) : null),
             h('section', { class: 'panel' }, chosen.length
                 ? table(columns, byTopic(chosen).flatMap(({ key, of }) => topicLines(key, of, again)), 'Lag of all consumer groups')
-                : h('p', { class: 'quiet alone' }, page.rows.length ? 'No group is like that.' : 'No group has committed an offset yet.')),
+                : h('p', { class: 'quiet alone' }, rows.length ? 'No group is like that.' : 'No group has committed an offset yet.')),
             tierPanel(others.tiers),
             meanings(),
             unfolded.size ? zoneLine() : null,
