@@ -9,6 +9,15 @@ add_custom_command(
     DEPENDS beckon VERBATIM)
 add_custom_target(package_files ALL DEPENDS ${package}/beckon.1 ${package}/beckon.bash)
 
+# What of others is in the binary. Only a package needs it, and it asks dpkg for each library.
+add_custom_command(
+    OUTPUT ${package}/beckon.spdx.json ${package}/third-party-licenses.txt.gz
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${package}
+    COMMAND python3 ${PROJECT_SOURCE_DIR}/scripts/sbom.py $<TARGET_FILE:beckon> ${CMAKE_LIBRARY_ARCHITECTURE}
+        ${BECKON_PACKAGE_VERSION} ${BECKON_COMMIT} ${BECKON_COMMIT_TIME} ${package}
+    DEPENDS beckon ${PROJECT_SOURCE_DIR}/scripts/sbom.py ${PROJECT_SOURCE_DIR}/packaging/debian/copyright VERBATIM)
+add_custom_target(package_sbom DEPENDS ${package}/beckon.spdx.json)
+
 # A package installs into /usr/bin.
 foreach(name beckon.service beckon@.service)
     file(READ packaging/${name} unit)
@@ -29,7 +38,8 @@ install(FILES packaging/prometheus/beckon.rules.yml packaging/prometheus/beckon.
 install(DIRECTORY packaging/grafana/dashboards/ DESTINATION share/beckon/grafana COMPONENT deb EXCLUDE_FROM_ALL
     FILES_MATCHING PATTERN "*.json")
 install(FILES packaging/debian/beckon.toml DESTINATION /etc/beckon COMPONENT deb EXCLUDE_FROM_ALL)
-install(FILES packaging/debian/copyright DESTINATION share/doc/beckon COMPONENT deb EXCLUDE_FROM_ALL)
+install(FILES packaging/debian/copyright ${package}/beckon.spdx.json ${package}/third-party-licenses.txt.gz DESTINATION share/doc/beckon
+    COMPONENT deb EXCLUDE_FROM_ALL)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VERSION ${BECKON_PACKAGE_VERSION})
@@ -48,7 +58,7 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_STRIP_FILES ON)
 # What is packed is built first: `./dev run` makes the binary alone.
-set(CPACK_INSTALL_COMMANDS "${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --target beckon beckon-bench package_files")
+set(CPACK_INSTALL_COMMANDS "${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --target beckon beckon-bench package_files package_sbom")
 # /etc is not below the prefix, so the package is gathered in a directory of its own (DESTDIR).
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_INSTALL_PREFIX /usr)

@@ -15,6 +15,13 @@ execute_process(
 execute_process(
     COMMAND ${CMAKE_COMMAND} -E env TZ=UTC git -C ${PROJECT_SOURCE_DIR} log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S
     OUTPUT_VARIABLE committed OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+# The time of what is packed, in seconds since 1970; 0 in a build from a tarball.
+execute_process(
+    COMMAND git -C ${PROJECT_SOURCE_DIR} log -1 --format=%ct
+    OUTPUT_VARIABLE BECKON_COMMIT_TIME OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT BECKON_COMMIT_TIME)
+    set(BECKON_COMMIT_TIME 0)
+endif()
 if(committed AND NOT "\n${tags}" MATCHES "\nv${PROJECT_VERSION}\n")
     string(APPEND BECKON_PACKAGE_VERSION "+git${committed}.${BECKON_COMMIT}")
 endif()

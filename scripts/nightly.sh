@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 
 readonly LOGS=build/nightly FUZZ_SECONDS=60 TAIL_LINES=40 KILLS=1000 POWER_CUTS=30
 mapfile -t fuzz_steps < <(scripts/fuzz.sh | sed 's/^/fuzz-/')
-readonly STEPS=(test-all "${fuzz_steps[@]}" asan tsan mutants autobahn chaos-embedded chaos-kafka chaos-three-brokers power-cuts other-debian arm64 image-from-source model sim sim-retry soak)
+readonly STEPS=(test-all "${fuzz_steps[@]}" asan tsan mutants autobahn chaos-embedded chaos-kafka chaos-three-brokers two-builds power-cuts other-debian arm64 image-from-source model sim sim-retry soak)
 
 step() {
     case "$1" in
@@ -27,6 +27,8 @@ step() {
         chaos-embedded) ./dev chaos --log embedded --kills "$KILLS" ;;
         chaos-kafka) ./dev chaos --log kafka --kills "$KILLS" ;;
         chaos-three-brokers) ./dev chaos --log kafka --brokers 3 --kills "$KILLS" ;;
+        # (every order of an upgrade; BECKON_OLD names the binary of the last release)
+        two-builds) ./dev chaos --log kafka --builds all ;;
         power-cuts)
             ./dev build beckon power_cut &&
                 export BECKON="build/${BECKON_PRESET:-release}/beckon" &&

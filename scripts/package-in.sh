@@ -8,6 +8,7 @@
 # ARCHITECTURE: another one than this machine's, e.g. arm64. Debian's cross-compiler builds for it with that architecture's libraries,
 # and QEMU runs the new binary where the package needs it (man page, completion, --version).
 #
+# BECKON_BUILD_ANEW=1: nothing of an earlier build is used but the compiler's cache. SOURCE_DATE_EPOCH: the time of all files.
 # BECKON_BUILD_JOBS: how many compilers run at a time; by default as many as there are cores.
 set -euo pipefail
 
@@ -32,6 +33,7 @@ if [[ ! -e "$STATE/root/.complete" ]]; then
     touch "$STATE/root/.complete"
 fi
 cp /etc/resolv.conf /etc/hosts "$STATE/root/etc/"
+[[ -z "${BECKON_BUILD_ANEW:-}" ]] || rm -rf "$STATE/build"
 mkdir -p "$STATE/root/"{source,build,out,ccache} "$STATE/ccache" "$STATE/build"
 packages="$(awk '/^\[/ { build = $0 == "[build]"; next } build && NF && !/^#/ { print $1 }' "$SOURCE/scripts/debian-packages.txt" | xargs)"
 
@@ -89,6 +91,7 @@ unshare --mount --pid --fork --kill-child bash -euo pipefail -c '
     mount --bind "$state/ccache" "$root/ccache"
     mount --bind "$out" "$root/out"
     exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive CCACHE_DIR=/ccache ${http_proxy:+http_proxy="$http_proxy"} \
+        ${SOURCE_DATE_EPOCH:+SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH"} \
         CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime chroot "$root" bash /make-package "$@"
 ' build "$STATE" "$SOURCE" "$OUT" "${BECKON_BUILD_JOBS:-}" "$cross" $packages >&2
 ls "$OUT"/*.deb

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/enum_names.hpp"
 #include "core/clock.hpp"
+#include "core/enum_names.hpp"
 #include "core/executor.hpp"
 #include "fold/topic_state.hpp"
 #include "log/event_log.hpp"

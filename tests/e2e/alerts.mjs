@@ -14,6 +14,7 @@ import { Prometheus } from './prometheus-server.mjs';
 import { RetryApi } from './retry-api.mjs';
 
 const PATIENCE = 180000;
+const GROUP_WAIT_MS = 1000 * Number(readFileSync(join(ROOT, 'packaging', 'prometheus', 'alertmanager.yml'), 'utf8').match(/group_wait: (\d+)s/)[1]);
 const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 const cluster = new Cluster('kafka', { plain: true, retry: ['--retry-allowed-addresses', '127.0.0.1'], tiers: '0s,5s,60s', reliability: true, console: [] });
@@ -84,13 +85,19 @@ async function pagesOf(seconds) {
     return [...seen].sort();
 }
 
-/** Waits for the page; no other comes first. */
+/** Waits for the page; no other is sent first: Alertmanager sends what has fired for group_wait and is not muted then. */
 async function pagedBy(t, name, limitMs) {
     const began = Date.now();
+    const since = new Map();
     const others = new Set();
     const alert = await until(name, async () => {
         const now = await pages();
-        for (const other of namesOf(now)) if (other !== name) others.add(other);
+        const names = namesOf(now);
+        for (const other of since.keys()) if (!names.includes(other)) since.delete(other);
+        for (const other of names) {
+            if (!since.has(other)) since.set(other, Date.now());
+            if (other !== name && Date.now() - since.get(other) > GROUP_WAIT_MS) others.add(other);
+        }
         return now.find(({ labels }) => labels.alertname === name);
     }, limitMs);
     t.diagnostic(`${name} after ${((Date.now() - began) / 1000).toFixed(0)} s: ${alert.annotations.summary}`);

@@ -151,6 +151,7 @@ export class Cluster {
         this.directory = mkdtempSync(join(log === 'kafka' ? spaceForKafka() : tmpdir(), 'beckon-e2e-'));
         this.children = new Map();
         this.edges = new Map(); // started by startEdge(): name → ports and URL
+        this.binaries = new Map(); // name of a process → the program that startEdge(), startAnotherEndpoint() and startRetry() run; others: BECKON
         this.environment = {}; // further variables for the processes that start() starts from now on
     }
 
@@ -380,6 +381,10 @@ export class Cluster {
         await this.ready(name, ops);
     }
 
+    binaryOf(name) {
+        return this.binaries.get(name) ?? BECKON;
+    }
+
     /**
      * A further endpoint process on the same Kafka, with the public URL of the first; its own origin.
      * @param {string[]} options further ones
@@ -390,7 +395,7 @@ export class Cluster {
         if (!this.endpoints.has(name)) this.endpoints.set(name, { port: await freePort(), ops: await freePort() });
         const { port, ops } = this.endpoints.get(name);
         const [command, ...args] = [
-            ...under, BECKON,
+            ...under, this.binaryOf(name),
             'endpoint', ...this.common(name, ops), ...this.endpointOptions, '--endpoint-port', String(port),
             ...this.kafkaOptions(), ...options,
         ];
@@ -427,7 +432,7 @@ export class Cluster {
         const edge = this.edges.get(name);
         this.nameNode(name);
         const [command, ...args] = [
-            ...under, BECKON,
+            ...under, this.binaryOf(name),
             'edge', ...this.common(name, edge.ops), '--edge-port', String(edge.port), '--edge-link-port', String(edge.link),
             ...this.kafkaOptions(this.serversOf(name)), ...options,
         ];
@@ -442,7 +447,7 @@ export class Cluster {
      */
     startRetry(name, ports, options = []) {
         this.nameNode(name);
-        const child = new Child(name, BECKON, [
+        const child = new Child(name, this.binaryOf(name), [
             'retry', '--data', join(this.directory, name), '--ops-port', String(ports.ops), '--log-format', 'json',
             '--retry-port', String(ports.port), ...this.kafkaOptions(), ...options,
         ]);

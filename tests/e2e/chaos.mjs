@@ -2,6 +2,7 @@
 // stores; a checker outside of them judges the history (chaos-checker.mjs).
 //
 // `--upkeep`: in place of the kills, what operators do to three brokers (chaos-upkeep.mjs), and what each step costs in time.
+// `--builds all` or `--builds some`: in place of the kills, an upgrade in every order of the roles, or in two, and the way back (chaos-builds.mjs).
 //
 // The plan follows from the seed, the exact moments do not. `--minutes` ends the plan early. The history is in
 // build/chaos/<log>-<seed>/history.jsonl, with the output of the processes beside it.
@@ -11,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Cluster, until } from './beckon.mjs';
 import { Checker } from './chaos-checker.mjs';
+import { Builds, steps as buildSteps } from './chaos-builds.mjs';
 import { crowd } from './chaos-clients.mjs';
 import { Faults, installationOn } from './chaos-faults.mjs';
 import { isKill, plan, randomFrom } from './chaos-plan.mjs';
@@ -18,7 +20,7 @@ import { ChaosSenders } from './chaos-senders.mjs';
 import { OLD_KAFKA, UPKEEP, Upkeep } from './chaos-upkeep.mjs';
 import { agent } from './client.mjs';
 
-const USAGE = './dev chaos [--log kafka|embedded] [--kills N] [--seed S] [--minutes M] [--brokers 1|3] [--clients N] [--gap MS] [--upkeep]';
+const USAGE = './dev chaos [--log kafka|embedded] [--kills N] [--seed S] [--minutes M] [--brokers 1|3] [--clients N] [--gap MS] [--upkeep | --builds all|some]';
 
 function options() {
     try {
@@ -32,6 +34,7 @@ function options() {
                 clients: { type: 'string', default: '30' },
                 gap: { type: 'string', default: '20' },
                 upkeep: { type: 'boolean', default: false },
+                builds: { type: 'string' },
                 help: { type: 'boolean', default: false },
             },
         }).values;
@@ -53,8 +56,12 @@ const number = (name, least, most) => {
     process.exit(2);
 };
 const { log } = given;
-if (given.upkeep && log !== 'kafka') {
-    console.error('chaos: --upkeep is for --log kafka');
+if ((given.upkeep || given.builds) && log !== 'kafka') {
+    console.error('chaos: --upkeep and --builds are for --log kafka');
+    process.exit(2);
+}
+if (given.builds && !['all', 'some'].includes(given.builds)) {
+    console.error(`chaos: --builds ${given.builds}: not one of all, some`);
     process.exit(2);
 }
 if (!['kafka', 'embedded'].includes(log)) {
@@ -65,7 +72,10 @@ const seed = number('seed', 0, 2 ** 31);
 const brokers = Array.from({ length: given.upkeep ? 3 : number('brokers', 1, 3) }, (_, i) => (i === 0 ? 'kafka' : `kafka-${i + 1}`));
 const limitMs = given.minutes ? number('minutes', 1, 10000) * 60000 : Infinity;
 const names = { edges: ['edge-1', 'edge-2', 'edge-3'], endpoints: ['endpoint-1', 'endpoint-2'], brokers };
-const steps = given.upkeep ? UPKEEP.flatMap((upkeep) => [{ after: 0, fault: 'upkeep', upkeep }, { after: 0, fault: 'stabilise' }]) : plan({ seed, kills: number('kills', 1, 1000000), log, ...names });
+const judged = (fault, list) => list.flatMap((what) => [{ after: 0, fault, what }, { after: 0, fault: 'stabilise' }]);
+const steps = given.upkeep ? judged('upkeep', UPKEEP)
+    : given.builds ? judged('builds', buildSteps(given.builds === 'some'))
+    : plan({ seed, kills: number('kills', 1, 1000000), log, ...names });
 
 const STABILISE_MS = 90000;
 const CHECK_MS = 500;
@@ -90,6 +100,7 @@ const cluster = new Cluster(log, { plain: true, brokers: brokers.length, gates: 
 const upkeep = new Upkeep(cluster, note);
 const installation = installationOn(cluster, names);
 const faults = new Faults(cluster, installation, note);
+const builds = given.builds ? new Builds(cluster, names, faults) : null;
 let clients = [];
 let senders;
 
@@ -159,6 +170,7 @@ async function lastWord() {
 async function run() {
     await cluster.prepare();
     if (log === 'kafka') faults.watchPlacement();
+    await builds?.start();
     await installation.start();
     clients = crowd(number('clients', 10, 1000), { urls: installation.urls(), seed, note });
     for (const client of clients) client.start();
@@ -174,9 +186,12 @@ async function run() {
             await pause(step.after);
             if (step.fault === 'stabilise') {
                 await stabilise(step === steps.at(-1));
+                await builds?.judge();
                 if (step !== steps.at(-1)) senders.start();
             } else if (step.fault === 'upkeep') {
-                await upkeep.run(step.upkeep, () => performance.now() - began);
+                await upkeep.run(step.what, () => performance.now() - began);
+            } else if (step.fault === 'builds') {
+                await builds.run(step.what);
             } else {
                 await faults.begin(step);
                 if (isKill(step)) ++kills;
@@ -191,17 +206,20 @@ async function run() {
     return kills;
 }
 
-const command = given.upkeep ? `./dev chaos --log kafka --upkeep --seed ${seed}` : `./dev chaos --log ${log} --seed ${seed} --kills ${given.kills}${brokers.length > 1 ? ` --brokers ${brokers.length}` : ''}`;
+const instead = given.upkeep ? ' --upkeep' : given.builds ? ` --builds ${given.builds}` : '';
+const command = instead ? `./dev chaos --log kafka${instead} --seed ${seed}` : `./dev chaos --log ${log} --seed ${seed} --kills ${given.kills}${brokers.length > 1 ? ` --brokers ${brokers.length}` : ''}`;
 try {
     const kills = await run();
     for (const client of clients) client.end();
     await faults.endWatch();
+    builds?.close();
     if (checker.faults.length === 0) await cluster.stop();
     const slowest = Math.round(Math.max(...checker.connecting));
     const repeated = [...checker.messages.values()].filter(({ arrivals }) => arrivals > 1).length;
     console.log(`${kills} kills in ${Math.round((performance.now() - began) / 1000)} s (${[...faults.counts].map(([fault, n]) => `${fault} ${n}`).join(', ')})`);
     console.log(`${senders.numbers} messages (${[...senders.statuses].map(([status, n]) => `${status}: ${n}`).join(', ')}), ${repeated} came more than once`);
     if (given.upkeep) console.log(upkeep.report());
+    if (builds) console.log(builds.report());
     console.log(`${checker.connecting.length} connections, the slowest after ${slowest} ms`);
     if (log === 'kafka') console.log(`${checker.moved} moves of partitions for the death of their home, ${checker.again} moves of these for another cause after it`);
     if (checker.faults.length > 0) throw new Error(`${checker.faults.length} faults:\n  ${checker.faults.slice(0, 20).join('\n  ')}`);
@@ -213,6 +231,7 @@ try {
     process.exitCode = 1;
 } finally {
     for (const client of clients) client.end();
+    builds?.close();
     agent.destroy();
     await cluster.destroy();
     installation.close();

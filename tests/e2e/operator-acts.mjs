@@ -72,6 +72,11 @@ test('a client is shown with its connection: at which edge, since when; and when
     assert.ok(Math.abs(Date.now() - shown.connection.attached_since) < 60000);
     assert.ok(Math.abs(Date.now() - shown.known.last_seen) < 120000);
     assert.match(await done('subscriptions', 'show', endpoint), /It is connected, at least since .*, at the edge /);
+    const proof = (await done('keys', 'proof')).trim();
+    const page = `http://127.0.0.1:${log === 'kafka' ? cluster.ports.opsEdge : cluster.ports.ops}/delivery/client?uaid=${agent.uaid}`;
+    assert.equal((await fetch(page)).status, 401);
+    const now = await (await fetch(page, { headers: { authorization: `Bearer ${proof}` } })).json();
+    assert.ok(now.served && now.connected);
     await agent.close();
     await until('that it is not connected', async () => /It is not connected now/.test(await done('subscriptions', 'show', endpoint)), 30000);
     await until('the same in the console', async () => {

@@ -50,9 +50,8 @@ before(async () => {
     port = await freePort();
     await new Promise((resolve) => other.listen(0, '127.0.0.1', resolve));
     await api.webhook(quiet, `http://127.0.0.1:${other.address().port}/`, ['tick']);
-    for (let i = 0; i < WEBHOOKS; i += 20) {
-        await Promise.all(Array.from({ length: 20 }, (_, n) => api.webhook(many, `http://127.0.0.1:${port}/${i + n}`, ['large'])));
-    }
+    // One after the other: those that are being made count twice against the bound of 1,000.
+    for (let i = 0; i < WEBHOOKS; ++i) await api.webhook(many, `http://127.0.0.1:${port}/${i}`, ['large']);
 }, { timeout: 120000 });
 after(async () => {
     api?.close();

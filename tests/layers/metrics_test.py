@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """docs/metrics.md lists every metric of src/ops/metric_names.hpp with its kind, labels and help text as the
-code registers them. `--write` brings the document up to date and keeps what stands in its last column."""
+code registers them, and says of each when to look at it. Names are as Prometheus has them. `--write` brings the document up to date and keeps what stands in its last column."""
 
 import pathlib
 import re
@@ -96,6 +96,14 @@ def expected(advice: dict) -> str:
     return "\n".join(lines)
 
 
+def ill_named() -> list[str]:
+    """A counter ends in _total and nothing else does; a histogram ends in its unit."""
+    names = dict(NAME.findall(LIST.read_text()))
+    own = {constant: kind for constant, (kind, _, _) in registered().items() if names[constant].startswith("beckon_")}
+    return sorted(names[constant] for constant, kind in own.items() if names[constant].endswith("_total") != (kind == "counter")
+                  or (kind == "histogram" and not names[constant].endswith("_seconds")))
+
+
 def main() -> int:
     document = DOCUMENT.read_text()
     head, mark, body = document.partition("\n## ")
@@ -105,6 +113,13 @@ def main() -> int:
         return 0
     if document != wanted:
         print("docs/metrics.md is not what the code registers: run tests/layers/metrics_test.py --write")
+        return 1
+    if ill_named():
+        print(f"not named as Prometheus names its kind: {', '.join(ill_named())}")
+        return 1
+    empty = [name for name, advice in ROW.findall(document) if not advice.strip()]
+    if empty:
+        print(f"docs/metrics.md does not say when to look at {', '.join(empty)}")
         return 1
     print("metrics: docs/metrics.md has every metric as the code registers it")
     return 0

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The tables of the documents say what the code says: folders and what they may include, close codes,
-HTTP errors, the indexes of pages and decisions, settings, and functions that
+the indexes of pages and decisions, settings, and functions that
 are cited with their file."""
 
+import json
 import pathlib
 import re
 import sys
@@ -16,8 +17,6 @@ FOLDER_ROW = re.compile(r"^\| `(?:src/)?((?<=src/)\w+|bench)` \|.*\| ([^|]+) \|$
 CLOSING = re.compile(r'Closing k\w+\{CloseCode::(\w+), "(\w+)"\}')
 CLOSE_CODE = re.compile(r"^    (\w+) = (\d{4}),", re.M)
 CLOSE_ROW = re.compile(r"^\| (\d{4}) \| `(\w+)` \|", re.M)
-PROBLEM = re.compile(r'case Problem::(\w+):\s+return \{(\d{3}), (\d+),')
-PROBLEM_ROW = re.compile(r"^\| (\d{3}) \| (\d+|null|–) \| `(\w+)` \|", re.M)
 DECISION_ROW = re.compile(r"^\| \[(\d{4})\]\(([\w-]+\.md)\) \| (.+?) \| \d{4}-\d\d-\d\d \| .+ \|$", re.M)
 MERGED_ROW = re.compile(r"^\| (\d{4}) \| .+ \| \[(.+?)\]\((.+?)\) \|$", re.M)
 DELAY_TOPIC = re.compile(r"retry\.(\d+|N|i|dead|done)")  # log topics, beside the settings retry.…
@@ -91,14 +90,6 @@ def close_codes_in_tests():
             yield f"tests/edge: no test expects {number} {reason}"
 
 
-def http_errors():
-    coded = {(status, errno, label)
-             for label, status, errno in PROBLEM.findall(text_of("src/ingest/api/errors.cpp"))}
-    documented = {(status, "0" if errno in ("null", "–") else errno, label)
-                  for status, errno, label in PROBLEM_ROW.findall(text_of("docs/protocol/errors.md"))}
-    yield from differences("docs/protocol/errors.md, HTTP errors", documented, coded)
-
-
 def decisions():
     """Every decision has a row with its number and title, and they come in order."""
     rows = DECISION_ROW.findall(text_of("docs/decisions/README.md"))
@@ -167,6 +158,67 @@ def settings():
                 yield f"{document.relative_to(ROOT)}: there is no setting {name}"
 
 
+def settings_explained():
+    """A page of its subject, beside docs/configuration.md, names each setting: in full, without its group, or as a flag."""
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if page.name != "configuration.md" and page.parent.name not in ("decisions", "facts")]
+    words = set(re.findall(r"(?:--)?\w[\w.-]*\w", "\n".join(page.read_text() for page in pages)))
+    for name in re.findall(r"^\| `([\w.]+)` \|", text_of("docs/configuration.md"), re.M):
+        short = name.partition(".")[2] or name
+        flags = {"--" + form.replace(".", "-").replace("_", "-") for form in (name, short)}
+        if not {name, *flags} & words and not ("." in short and short in words):
+            yield f"docs: no page but configuration.md names the setting {name}: explain it on the page of its subject"
+
+
+def log_topics():
+    """The table of log topics in ARCHITECTURE.md has a row for each, and no other."""
+    names = re.search(r"kNames = \{(.*?)\};", text_of("src/log/topic.cpp"), re.S).group(1)
+    table = text_of("ARCHITECTURE.md").split("\n## Log topics")[1].split("\n## ")[0]
+    documented = set(re.findall(r"^\| `([\w.]+)`(?: …)? \|", table, re.M))
+    yield from differences("ARCHITECTURE.md, log topics", documented, {*re.findall(r'"([\w.]+)"', names), "retry.0"})
+
+
+def record_types():
+    """A page of docs/formats has each type of record of schemas/, and each header."""
+    pages = "\n".join(page.read_text() for page in (ROOT / "docs/formats").glob("*.md"))
+    for schema in sorted((ROOT / "schemas").glob("*.json")):
+        if f"`beckon.{schema.stem}`" not in pages:
+            yield f"docs/formats: no page has the record type beckon.{schema.stem}"
+    headers = {name for path in (ROOT / "src").rglob("*.[ch]pp") for name in re.findall(r'"(ce_\w+)"', path.read_text())}
+    for name in sorted(headers):
+        if f"`{name}`" not in pages:
+            yield f"docs/formats: no page has the header {name}"
+
+
+def own_events():
+    """The table of Beckon's own events in docs/webhooks.md has each type and each member of its data, as schemas/event.v1.json."""
+    section = text_of("docs/webhooks.md").split("\n## Beckon's own events")[1].split("\n## ")[0]
+    for form in json.loads(text_of("schemas/event.v1.json"))["$defs"].values():
+        types = re.findall(r"beckon\.\w+\.\w+", form["description"])
+        rows = [line for line in section.splitlines() if line.startswith("|") and types and f"`{types[0]}`" in line]
+        if not rows:
+            yield f"docs/webhooks.md, Beckon's own events: no row has {types or form['description']}"
+        for name in [*types, *form.get("properties", {})] if rows else []:
+            if f"`{name}`" not in rows[0]:
+                yield f"docs/webhooks.md, Beckon's own events: the row of {types[0]} does not have {name}"
+
+
+def versions():
+    """The Helm chart, and Beckon in it, have the version of the project: `./dev release` changes all three."""
+    version = re.search(r"^project\(beckon VERSION ([\d.]+)", text_of("CMakeLists.txt"), re.M).group(1)
+    chart = re.findall(r'^(?:version|appVersion): "?([\d.]+)"?$', text_of("packaging/helm/beckon/Chart.yaml"), re.M)
+    if chart != [version, version]:
+        yield f"packaging/helm/beckon/Chart.yaml: the versions are {chart}, and that of CMakeLists.txt is {version}"
+
+
+def readers():
+    """Each page of docs, but single decisions, facts and formats, begins with who reads it."""
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        if page.parent.name in ("decisions", "facts", "formats") and page.name != "README.md":
+            continue
+        if not re.match(r"# .+\n\nThis (?:page|section) is for ", page.read_text()):
+            yield f"{page.relative_to(ROOT)}: it does not begin with 'This page is for …', and what its reader can do after it"
+
+
 def indexes():
     """Every page under docs/ and every schema is named in the README.md of its folder."""
     for page in (ROOT / "docs").rglob("*.md"):
@@ -209,8 +261,8 @@ def rights():
 
 
 def main() -> int:
-    faults = [fault for check in (folders, row_lengths, close_codes, close_codes_in_tests, http_errors, decisions, settings,
-                                   indexes, functions, log_lines, rights)
+    faults = [fault for check in (folders, row_lengths, close_codes, close_codes_in_tests, decisions, settings, settings_explained,
+                                   indexes, functions, log_lines, rights, log_topics, record_types, own_events, versions, readers)
               for fault in check()]
     print("\n".join(faults) or "tables: the documents say what the code says")
     return 1 if faults else 0

@@ -20,7 +20,8 @@ namespace beckon::app {
 /// counts as gone once two looks in a row have missed it.
 class TopicsWatch {
 public:
-    static constexpr std::chrono::seconds kLookEvery{30};
+    /// Sooner than Alertmanager's usual group_wait, so that this alert mutes those that follow.
+    static constexpr std::chrono::seconds kLookEvery{20};
     /// A second look at topics that are missed, and a look where the last one failed.
     static constexpr std::chrono::seconds kLookAgain{5};
 

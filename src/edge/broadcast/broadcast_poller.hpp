@@ -16,8 +16,8 @@
 namespace beckon::edge {
 
 /// The page with the versions of broadcasts (docs/protocol/client-protocol.md#broadcasts):
-/// `{"broadcasts": {id: version}}`. Any thread. Errors: invalid (naming the fault); a page with one fault
-/// counts in no part.
+/// `{"broadcasts": {id: version}}`. Any thread. Errors: invalid (naming the fault); a page with one
+/// fault counts in no part.
 core::Result<std::vector<BroadcastSet>> parse_broadcasts(std::string_view body);
 
 /// GET of a page over http or https, redirects followed. Blocks for some seconds at most, and no

@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-
 namespace beckon::log::kafka {
 
 /// The prefetch limits of one reading client: bytes for each partition, and the number of

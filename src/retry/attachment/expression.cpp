@@ -10,11 +10,11 @@ using core::Fault;
 
 namespace {
 
-node::NodePtr parse_pointer(std::string_view text) {
-    auto pointer = std::make_shared<node::Pointer>();
+Pick parse_pointer(std::string_view text) {
+    std::vector<std::string> names;
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text[i] == '/') {
-            pointer->names.emplace_back();
+            names.emplace_back();
             continue;
         }
         const bool escaped = text[i] == '~';
@@ -22,9 +22,9 @@ node::NodePtr parse_pointer(std::string_view text) {
             throw BrokenExpression{0, "in a JSON Pointer only ~0 and ~1 may follow a ~"};
         }
         const char meant = text[i] == '0' ? '~' : '/';
-        pointer->names.back().push_back(escaped ? meant : text[i]);
+        names.back().push_back(escaped ? meant : text[i]);
     }
-    return pointer;
+    return node::pointer(std::move(names));
 }
 
 }  // namespace
@@ -34,7 +34,8 @@ core::Result<Expression> Expression::compile(std::string_view text) {
         return core::fail(Fault::invalid, "must have 1 to 1024 bytes");
     }
     try {
-        return Expression{text.front() == '/' ? parse_pointer(text) : parse_expression(text)};
+        auto pick = text.front() == '/' ? parse_pointer(text) : parse_expression(text);
+        return Expression{std::make_shared<const Node>(Node{std::move(pick)})};
     } catch (const BrokenExpression& broken) {
         return core::fail(Fault::invalid,
                           "at byte " + std::to_string(broken.at) + ": " + broken.why);

@@ -8,7 +8,6 @@
 namespace beckon::retry {
 
 using Kind = ExpressionToken::Kind;
-using node::NodePtr;
 
 namespace {
 
@@ -48,43 +47,20 @@ int binding_of(Kind kind) {
     return kNothing;
 }
 
-NodePtr chain(NodePtr left, NodePtr right) {
-    auto chain = std::make_shared<node::Chain>();
-    chain->left = std::move(left);
-    chain->right = std::move(right);
-    return chain;
-}
-
-NodePtr projection(node::Projection::Over over, NodePtr left, NodePtr right) {
-    auto projection = std::make_shared<node::Projection>();
-    projection->over = over;
-    projection->left = std::move(left);
-    projection->right = std::move(right);
-    return projection;
-}
-
-NodePtr current() { return std::make_shared<node::Current>(); }
-
-NodePtr field(std::string name) {
-    auto field = std::make_shared<node::Field>();
-    field->name = std::move(name);
-    return field;
-}
-
 /// A precedence parser: some functions read the beginning of an expression (its "nud"), `extend`
 /// reads the operators that may follow.
 class Parser {
 public:
     explicit Parser(std::string_view text) : tokens_(expression_tokens(text)) {}
 
-    NodePtr run() {
+    Pick run() {
         auto whole = expression(kNothing);
         if (kind() != Kind::end) refuse("nothing more is expected");
         return whole;
     }
 
 private:
-    using Over = node::Projection::Over;
+    using Over = node::Over;
 
     const ExpressionToken& token() const { return tokens_[at_]; }
     Kind kind() const { return token().kind; }
@@ -102,7 +78,7 @@ private:
         throw BrokenExpression{token().at, std::move(why)};
     }
 
-    NodePtr expression(int binding) {
+    Pick expression(int binding) {
         if (++depth_ > Expression::kDepthMax) refuse("nested too deeply");
         auto left = beginning();
         while (binding < binding_of(kind())) left = extend(std::move(left));
@@ -110,12 +86,13 @@ private:
         return left;
     }
 
-    NodePtr beginning() {
+    Pick beginning() {
         switch (kind()) {
             case Kind::name: return name();
-            case Kind::current: return take(), current();
-            case Kind::star: return take(), projection(Over::object, current(), rest(kStar));
-            case Kind::flatten: return flatten(current());
+            case Kind::current: return take(), node::current();
+            case Kind::star:
+                return take(), node::projection(Over::object, node::current(), rest(kStar));
+            case Kind::flatten: return flatten(node::current());
             case Kind::bracket: return take(), bracket();
             case Kind::brace: return take(), multi_select_hash();
             case Kind::paren: return take(), group();
@@ -132,10 +109,10 @@ private:
         refuse("a name, @, *, [, { or ( is expected");
     }
 
-    NodePtr extend(NodePtr left) {
+    Pick extend(Pick left) {
         switch (kind()) {
             case Kind::dot: return take(), after_dot(std::move(left));
-            case Kind::pipe: return take(), chain(std::move(left), expression(kPipe));
+            case Kind::pipe: return take(), node::chain(std::move(left), expression(kPipe));
             case Kind::flatten: return flatten(std::move(left));
             case Kind::bracket: return take(), after_bracket(std::move(left));
             case Kind::paren: refuse("a function is not known here");
@@ -154,46 +131,45 @@ private:
         refuse("a dot, a bracket or a pipe is expected");
     }
 
-    NodePtr name() { return field(take().name); }
+    Pick name() { return node::field(take().name); }
 
-    NodePtr group() {
+    Pick group() {
         auto inner = expression(kNothing);
         expect(Kind::paren_end, ")");
         return inner;
     }
 
-    NodePtr flatten(NodePtr left) {
+    Pick flatten(Pick left) {
         take();
-        auto flat = std::make_shared<node::Flatten>();
-        flat->left = std::move(left);
-        return projection(Over::list, std::move(flat), rest(kFlatten));
+        return node::projection(Over::list, node::flatten(std::move(left)), rest(kFlatten));
     }
 
     /// After `[` at the beginning of an expression.
-    NodePtr bracket() {
-        if (kind() == Kind::number || kind() == Kind::colon) return index(current());
-        if (kind() == Kind::star && next_kind() == Kind::bracket_end) return each(current());
+    Pick bracket() {
+        if (kind() == Kind::number || kind() == Kind::colon) return index(node::current());
+        if (kind() == Kind::star && next_kind() == Kind::bracket_end) return each(node::current());
         return multi_select_list();
     }
 
-    NodePtr after_bracket(NodePtr left) {
+    Pick after_bracket(Pick left) {
         if (kind() == Kind::number || kind() == Kind::colon) return index(std::move(left));
         if (kind() != Kind::star) refuse("a number, a slice or * is expected");
         return each(std::move(left));
     }
 
-    NodePtr each(NodePtr left) {
+    Pick each(Pick left) {
         expect(Kind::star, "*");
         expect(Kind::bracket_end, "]");
-        return projection(Over::list, std::move(left), rest(kStar));
+        return node::projection(Over::list, std::move(left), rest(kStar));
     }
 
-    NodePtr after_dot(NodePtr left) {
-        if (take_if(Kind::star)) return projection(Over::object, std::move(left), rest(kStar));
-        return chain(std::move(left), right_of_dot(kDot));
+    Pick after_dot(Pick left) {
+        if (take_if(Kind::star))
+            return node::projection(Over::object, std::move(left), rest(kStar));
+        return node::chain(std::move(left), right_of_dot(kDot));
     }
 
-    NodePtr right_of_dot(int binding) {
+    Pick right_of_dot(int binding) {
         if (kind() == Kind::name || kind() == Kind::star) return expression(binding);
         if (take_if(Kind::bracket)) return multi_select_list();
         if (take_if(Kind::brace)) return multi_select_hash();
@@ -201,36 +177,35 @@ private:
     }
 
     /// The expression that a projection applies to each element.
-    NodePtr rest(int binding) {
-        if (binding_of(kind()) < kProjectionEnd) return current();
+    Pick rest(int binding) {
+        if (binding_of(kind()) < kProjectionEnd) return node::current();
         if (kind() == Kind::bracket) return expression(binding);
         if (take_if(Kind::dot)) return right_of_dot(binding);
         refuse("a dot, a bracket or a pipe is expected");
     }
 
-    NodePtr index(NodePtr left) {
+    Pick index(Pick left) {
         if (kind() == Kind::colon || next_kind() == Kind::colon) {
-            auto sliced = chain(std::move(left), slice());
-            return projection(Over::list, std::move(sliced), rest(kStar));
+            auto sliced = node::chain(std::move(left), slice());
+            return node::projection(Over::list, std::move(sliced), rest(kStar));
         }
-        auto index = std::make_shared<node::Index>();
-        index->index = take().number;
+        auto index = node::index(take().number);
         expect(Kind::bracket_end, "]");
-        return chain(std::move(left), std::move(index));
+        return node::chain(std::move(left), std::move(index));
     }
 
-    NodePtr slice() {
-        auto slice = std::make_shared<node::Slice>();
-        slice->start = take_number();
+    Pick slice() {
+        node::Slice slice;
+        slice.start = take_number();
         expect(Kind::colon, ":");
-        slice->stop = take_number();
+        slice.stop = take_number();
         if (take_if(Kind::colon)) {
             const auto at = token().at;
-            slice->step = take_number().value_or(1);
-            if (slice->step == 0) throw BrokenExpression{at, "the step of a slice must not be 0"};
+            slice.step = take_number().value_or(1);
+            if (slice.step == 0) throw BrokenExpression{at, "the step of a slice must not be 0"};
         }
         expect(Kind::bracket_end, "]");
-        return slice;
+        return node::slice(slice);
     }
 
     std::optional<std::int64_t> take_number() {
@@ -238,25 +213,25 @@ private:
         return take().number;
     }
 
-    NodePtr multi_select_list() {
-        auto list = std::make_shared<node::MultiSelectList>();
+    Pick multi_select_list() {
+        std::vector<Pick> parts;
         do {
-            list->parts.push_back(expression(kNothing));
+            parts.push_back(expression(kNothing));
         } while (take_if(Kind::comma));
         expect(Kind::bracket_end, "]");
-        return list;
+        return node::list_of(std::move(parts));
     }
 
-    NodePtr multi_select_hash() {
-        auto hash = std::make_shared<node::MultiSelectHash>();
+    Pick multi_select_hash() {
+        std::vector<std::pair<std::string, Pick>> parts;
         do {
             if (kind() != Kind::name) refuse("a name is expected");
             auto name = take().name;
             expect(Kind::colon, ":");
-            hash->parts.emplace_back(std::move(name), expression(kNothing));
+            parts.emplace_back(std::move(name), expression(kNothing));
         } while (take_if(Kind::comma));
         expect(Kind::brace_end, "}");
-        return hash;
+        return node::object_of(std::move(parts));
     }
 
     const std::vector<ExpressionToken> tokens_;
@@ -266,6 +241,6 @@ private:
 
 }  // namespace
 
-NodePtr parse_expression(std::string_view text) { return Parser{text}.run(); }
+Pick parse_expression(std::string_view text) { return Parser{text}.run(); }
 
 }  // namespace beckon::retry

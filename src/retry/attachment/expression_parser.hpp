@@ -7,6 +7,6 @@
 namespace beckon::retry {
 
 /// Parses the subset of JMESPath. Throws BrokenExpression.
-node::NodePtr parse_expression(std::string_view text);
+Pick parse_expression(std::string_view text);
 
 }  // namespace beckon::retry

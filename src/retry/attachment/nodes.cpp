@@ -125,105 +125,126 @@ void Picked::append_to(std::string& out, Work& work) const {
 
 namespace node {
 
-Picked Current::pick(const Picked& at, Work& work) const {
-    spend(work, Work::kValue);
-    return at;
-}
-
-Picked Field::pick(const Picked& at, Work& work) const {
-    spend(work, Work::kValue);
-    return at.member(name, work);
-}
-
-Picked Index::pick(const Picked& at, Work& work) const {
-    spend(work, Work::kValue);
-    const auto list = at.elements(work);
-    if (!list) return {};
-    const auto place = index < 0 ? index + size_of(*list) : index;
-    return place < 0 || place >= size_of(*list) ? Picked{} : element(*list, place);
-}
-
-Picked Slice::pick(const Picked& at, Work& work) const {
-    spend(work, Work::kValue);
-    const auto list = at.elements(work);
-    if (!list) return {};
-    const auto size = size_of(*list);
-    const bool forward = step > 0;
-    const auto least = forward ? 0 : -1;
-    const auto most = forward ? size : size - 1;
-    const auto first = start ? bound_of(*start, size, least, most) : (forward ? 0 : size - 1);
-    const auto last = stop ? bound_of(*stop, size, least, most) : (forward ? size : -1);
-    Picked::List out;
-    for (auto i = first; forward ? i < last : i > last; i += step) {
+Pick current() {
+    return [](const Picked& at, Work& work) {
         spend(work, Work::kValue);
-        out.push_back(element(*list, i));
-    }
-    return Picked{std::move(out)};
+        return at;
+    };
 }
 
-Picked Chain::pick(const Picked& at, Work& work) const {
-    return right->pick(left->pick(at, work), work);
-}
-
-Picked Flatten::pick(const Picked& at, Work& work) const {
-    spend(work, Work::kValue);
-    const auto list = left->pick(at, work).elements(work);
-    if (!list) return {};
-    Picked::List out;
-    for (const auto& one : *list) {
-        const auto inner = one.elements(work);
-        spend(work, Work::kValue * (inner ? inner->size() : 1));
-        if (inner) {
-            out.insert(out.end(), inner->begin(), inner->end());
-        } else {
-            out.push_back(one);
-        }
-    }
-    return Picked{std::move(out)};
-}
-
-Picked Projection::pick(const Picked& at, Work& work) const {
-    spend(work, Work::kValue);
-    const auto from = left->pick(at, work);
-    const auto list = over == Over::list ? from.elements(work) : from.values(work);
-    if (!list) return {};
-    Picked::List out;
-    for (const auto& one : *list) {
-        auto picked = right->pick(one, work);
-        if (!picked.is_null()) out.push_back(std::move(picked));
-    }
-    return Picked{std::move(out)};
-}
-
-Picked MultiSelectList::pick(const Picked& at, Work& work) const {
-    spend(work, Work::kValue);
-    if (at.is_null()) return {};
-    Picked::List out;
-    for (const auto& part : parts) out.push_back(part->pick(at, work));
-    return Picked{std::move(out)};
-}
-
-Picked MultiSelectHash::pick(const Picked& at, Work& work) const {
-    spend(work, Work::kValue);
-    if (at.is_null()) return {};
-    Picked::Object out;
-    for (const auto& [name, part] : parts) out.emplace_back(name, part->pick(at, work));
-    return Picked{in_order(std::move(out))};
-}
-
-Picked Pointer::pick(const Picked& at, Work& work) const {
-    auto here = at;
-    for (const auto& name : names) {
+Pick field(std::string name) {
+    return [name = std::move(name)](const Picked& at, Work& work) {
         spend(work, Work::kValue);
-        if (const auto list = here.elements(work)) {
-            const bool plain = name == "0" || !name.starts_with('0');
-            const auto index = plain ? core::parse_decimal<std::size_t>(name) : std::nullopt;
-            here = index && *index < list->size() ? (*list)[*index] : Picked{};
-        } else {
-            here = here.member(name, work);
+        return at.member(name, work);
+    };
+}
+
+Pick index(std::int64_t index) {
+    return [index](const Picked& at, Work& work) {
+        spend(work, Work::kValue);
+        const auto list = at.elements(work);
+        if (!list) return Picked{};
+        const auto place = index < 0 ? index + size_of(*list) : index;
+        return place < 0 || place >= size_of(*list) ? Picked{} : element(*list, place);
+    };
+}
+
+Pick slice(const Slice& of) {
+    return [of](const Picked& at, Work& work) {
+        spend(work, Work::kValue);
+        const auto list = at.elements(work);
+        if (!list) return Picked{};
+        const auto size = size_of(*list);
+        const bool forward = of.step > 0;
+        const auto least = forward ? 0 : -1;
+        const auto most = forward ? size : size - 1;
+        const auto first =
+            of.start ? bound_of(*of.start, size, least, most) : (forward ? 0 : size - 1);
+        const auto last = of.stop ? bound_of(*of.stop, size, least, most) : (forward ? size : -1);
+        Picked::List out;
+        for (auto i = first; forward ? i < last : i > last; i += of.step) {
+            spend(work, Work::kValue);
+            out.push_back(element(*list, i));
         }
-    }
-    return here;
+        return Picked{std::move(out)};
+    };
+}
+
+Pick chain(Pick left, Pick right) {
+    return [left = std::move(left), right = std::move(right)](const Picked& at, Work& work) {
+        return right(left(at, work), work);
+    };
+}
+
+Pick flatten(Pick left) {
+    return [left = std::move(left)](const Picked& at, Work& work) {
+        spend(work, Work::kValue);
+        const auto list = left(at, work).elements(work);
+        if (!list) return Picked{};
+        Picked::List out;
+        for (const auto& one : *list) {
+            const auto inner = one.elements(work);
+            spend(work, Work::kValue * (inner ? inner->size() : 1));
+            if (inner) {
+                out.insert(out.end(), inner->begin(), inner->end());
+            } else {
+                out.push_back(one);
+            }
+        }
+        return Picked{std::move(out)};
+    };
+}
+
+Pick projection(Over over, Pick left, Pick right) {
+    return [over, left = std::move(left), right = std::move(right)](const Picked& at, Work& work) {
+        spend(work, Work::kValue);
+        const auto from = left(at, work);
+        const auto list = over == Over::list ? from.elements(work) : from.values(work);
+        if (!list) return Picked{};
+        Picked::List out;
+        for (const auto& one : *list) {
+            auto picked = right(one, work);
+            if (!picked.is_null()) out.push_back(std::move(picked));
+        }
+        return Picked{std::move(out)};
+    };
+}
+
+Pick list_of(std::vector<Pick> parts) {
+    return [parts = std::move(parts)](const Picked& at, Work& work) {
+        spend(work, Work::kValue);
+        if (at.is_null()) return Picked{};
+        Picked::List out;
+        for (const auto& part : parts) out.push_back(part(at, work));
+        return Picked{std::move(out)};
+    };
+}
+
+Pick object_of(std::vector<std::pair<std::string, Pick>> parts) {
+    return [parts = std::move(parts)](const Picked& at, Work& work) {
+        spend(work, Work::kValue);
+        if (at.is_null()) return Picked{};
+        Picked::Object out;
+        for (const auto& [name, part] : parts) out.emplace_back(name, part(at, work));
+        return Picked{in_order(std::move(out))};
+    };
+}
+
+Pick pointer(std::vector<std::string> names) {
+    return [names = std::move(names)](const Picked& at, Work& work) {
+        auto here = at;
+        for (const auto& name : names) {
+            spend(work, Work::kValue);
+            if (const auto list = here.elements(work)) {
+                const bool plain = name == "0" || !name.starts_with('0');
+                const auto place = plain ? core::parse_decimal<std::size_t>(name) : std::nullopt;
+                here = place && *place < list->size() ? (*list)[*place] : Picked{};
+            } else {
+                here = here.member(name, work);
+            }
+        }
+        return here;
+    };
 }
 
 }  // namespace node

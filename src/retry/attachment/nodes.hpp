@@ -4,6 +4,7 @@
 #include "retry/filter/json_tree.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-/// The nodes of a compiled expression. Only the parser makes them.
+/// The parts of a compiled expression. Only the parser puts them together.
 namespace beckon::retry {
 
 /// Thrown by evaluations, and caught by Expression::select().
@@ -46,74 +47,38 @@ private:
         is_;
 };
 
+/// A part of a compiled expression: picks something from a value.
+using Pick = std::function<Picked(const Picked& at, Work& work)>;
+
 struct Expression::Node {
-    virtual ~Node() = default;
-    virtual Picked pick(const Picked& at, Work& work) const = 0;
+    Pick pick;
 };
 
 namespace node {
 
-using NodePtr = std::shared_ptr<const Expression::Node>;
-
 /// `@`, also the right side of a projection without one.
-struct Current final : Expression::Node {
-    Picked pick(const Picked& at, Work& work) const override;
-};
+Pick current();
+Pick field(std::string name);
+/// `index` below zero: from the end.
+Pick index(std::int64_t index);
 
-struct Field final : Expression::Node {
-    std::string name;
-    Picked pick(const Picked& at, Work& work) const override;
-};
-
-struct Index final : Expression::Node {
-    std::int64_t index = 0;  ///< below zero: from the end
-    Picked pick(const Picked& at, Work& work) const override;
-};
-
-struct Slice final : Expression::Node {
+struct Slice {
     std::optional<std::int64_t> start;
     std::optional<std::int64_t> stop;
     std::int64_t step = 1;  ///< never 0
-    Picked pick(const Picked& at, Work& work) const override;
 };
-
+Pick slice(const Slice& of);
 /// `left.right`, `left[…]` and `left | right`.
-struct Chain final : Expression::Node {
-    NodePtr left;
-    NodePtr right;
-    Picked pick(const Picked& at, Work& work) const override;
-};
-
+Pick chain(Pick left, Pick right);
 /// `left[]`: the lists in a list are flattened, by one level.
-struct Flatten final : Expression::Node {
-    NodePtr left;
-    Picked pick(const Picked& at, Work& work) const override;
-};
-
+Pick flatten(Pick left);
 /// Applies `right` to each element of a list, or to each value of an object; nulls are left out.
-struct Projection final : Expression::Node {
-    enum class Over { list, object };
-    Over over = Over::list;
-    NodePtr left;
-    NodePtr right;
-    Picked pick(const Picked& at, Work& work) const override;
-};
-
-struct MultiSelectList final : Expression::Node {
-    std::vector<NodePtr> parts;
-    Picked pick(const Picked& at, Work& work) const override;
-};
-
-struct MultiSelectHash final : Expression::Node {
-    std::vector<std::pair<std::string, NodePtr>> parts;
-    Picked pick(const Picked& at, Work& work) const override;
-};
-
+enum class Over : std::uint8_t { list, object };
+Pick projection(Over over, Pick left, Pick right);
+Pick list_of(std::vector<Pick> parts);
+Pick object_of(std::vector<std::pair<std::string, Pick>> parts);
 /// A JSON Pointer (RFC 6901).
-struct Pointer final : Expression::Node {
-    std::vector<std::string> names;
-    Picked pick(const Picked& at, Work& work) const override;
-};
+Pick pointer(std::vector<std::string> names);
 
 }  // namespace node
 

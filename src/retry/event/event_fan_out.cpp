@@ -191,8 +191,10 @@ bool EventFanOut::Impl::may_read_ahead() const {
 
 void EventFanOut::Impl::read_on() {
     std::size_t bytes = 0;
-    while (reader && !turn_posted && events.may_read() && !waits_for_webhooks() &&
-           may_read_ahead()) {
+    while (reader && !turn_posted && events.may_read() && !waits_for_webhooks()) {
+        // A gap of offsets, as after a restored backup, is nothing that was read ahead.
+        tracker.read_up_to(reader->position());
+        if (!may_read_ahead()) break;
         if (bytes >= kReadBytesPerTurn) {
             next_turn();
             break;

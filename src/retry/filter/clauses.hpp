@@ -57,6 +57,23 @@ std::size_t block_of() {
     return heap_block(sizeof(T) + 2 * sizeof(void*));
 }
 
+inline std::size_t bytes_of(const std::vector<std::string>& texts) {
+    auto sum = heap_of(texts);
+    for (const auto& text : texts) sum += heap_of(text);
+    return sum;
+}
+
+/// A clause about the values at a path. `T::more_bytes()`: what it holds on the heap beside it.
+template <class T>
+struct AtPath : Query::Node {
+    explicit AtPath(std::string field) : path(std::move(field)) {}
+    const FieldPath path;
+    std::size_t cost() const override { return path.names(); }
+    std::size_t bytes() const override {
+        return block_of<T>() + path.heap_bytes() + static_cast<const T&>(*this).more_bytes();
+    }
+};
+
 struct All final : Query::Node {
     bool matches(const Value&, const Evaluation&) const override { return true; }
     std::size_t cost() const override { return 1; }
@@ -69,8 +86,8 @@ struct None final : Query::Node {
     std::size_t bytes() const override { return block_of<None>(); }
 };
 
-struct Terms final : Query::Node {
-    Terms(std::string field, const std::vector<Json>& values) : path(std::move(field)) {
+struct Terms final : AtPath<Terms> {
+    Terms(std::string field, const std::vector<Json>& values) : AtPath(std::move(field)) {
         terms.reserve(values.size());
         for (const auto& value : values) terms.push_back(term_of(value));
         std::sort(terms.begin(), terms.end());
@@ -78,7 +95,6 @@ struct Terms final : Query::Node {
         terms.shrink_to_fit();
     }
 
-    const FieldPath path;
     std::vector<std::string> terms;  ///< as term_of() writes them, ascending, each once
 
     bool matches(const Value& at, const Evaluation& eval) const override {
@@ -91,19 +107,12 @@ struct Terms final : Query::Node {
     std::optional<RequiredTerms> required() const override {
         return RequiredTerms{.field = path.text(), .values = {terms.begin(), terms.end()}};
     }
-    std::size_t cost() const override { return path.names(); }
-    std::size_t bytes() const override {
-        auto sum = block_of<Terms>() + path.heap_bytes() + heap_of(terms);
-        for (const auto& term : terms) sum += heap_of(term);
-        return sum;
-    }
+    std::size_t more_bytes() const { return bytes_of(terms); }
 };
 
 /// Something at the path that is not null: a value, or an object in which something exists.
-struct Exists final : Query::Node {
-    explicit Exists(std::string field) : path(std::move(field)) {}
-
-    const FieldPath path;
+struct Exists final : AtPath<Exists> {
+    explicit Exists(std::string field) : AtPath(std::move(field)) {}
 
     bool matches(const Value& at, const Evaluation& eval) const override {
         return path.any(at, eval.steps,
@@ -118,14 +127,13 @@ struct Exists final : Query::Node {
         if (!value.is_object()) return true;
         return value.any_member([&](std::string_view, const Value& one) { return found(one); });
     }
-    std::size_t cost() const override { return path.names(); }
-    std::size_t bytes() const override { return block_of<Exists>() + path.heap_bytes(); }
+    static std::size_t more_bytes() { return 0; }
 };
 
-struct Prefix final : Query::Node {
-    Prefix(std::string field, std::string text) : path(std::move(field)), start(std::move(text)) {}
+struct Prefix final : AtPath<Prefix> {
+    Prefix(std::string field, std::string text)
+        : AtPath(std::move(field)), start(std::move(text)) {}
 
-    const FieldPath path;
     const std::string start;
 
     bool matches(const Value& at, const Evaluation& eval) const override {
@@ -134,16 +142,12 @@ struct Prefix final : Query::Node {
                    value.text().starts_with(start);
         });
     }
-    std::size_t cost() const override { return path.names(); }
-    std::size_t bytes() const override {
-        return block_of<Prefix>() + path.heap_bytes() + heap_of(start);
-    }
+    std::size_t more_bytes() const { return heap_of(start); }
 };
 
-struct Fits final : Query::Node {
-    Fits(std::string field, std::string_view text) : path(std::move(field)), pattern(text) {}
+struct Fits final : AtPath<Fits> {
+    Fits(std::string field, std::string_view text) : AtPath(std::move(field)), pattern(text) {}
 
-    const FieldPath path;
     const Wildcard pattern;
 
     bool matches(const Value& at, const Evaluation& eval) const override {
@@ -156,17 +160,14 @@ struct Fits final : Query::Node {
         });
     }
     std::size_t cost() const override { return path.names() * (1 + pattern.wildcards()); }
-    std::size_t bytes() const override {
-        return block_of<Fits>() + path.heap_bytes() + pattern.heap_bytes();
-    }
+    std::size_t more_bytes() const { return pattern.heap_bytes(); }
 };
 
 /// Numbers and booleans match as they are.
-struct MatchScalar final : Query::Node {
+struct MatchScalar final : AtPath<MatchScalar> {
     MatchScalar(std::string field, const Json& scalar)
-        : path(std::move(field)), term(term_of(scalar)) {}
+        : AtPath(std::move(field)), term(term_of(scalar)) {}
 
-    const FieldPath path;
     const std::string term;
 
     bool matches(const Value& at, const Evaluation& eval) const override {
@@ -174,17 +175,8 @@ struct MatchScalar final : Query::Node {
             return !value.is_text() && eval.steps.take() && term_of(value) == term;
         });
     }
-    std::size_t cost() const override { return path.names(); }
-    std::size_t bytes() const override {
-        return block_of<MatchScalar>() + path.heap_bytes() + heap_of(term);
-    }
+    std::size_t more_bytes() const { return heap_of(term); }
 };
-
-inline std::size_t bytes_of(const std::vector<std::string>& texts) {
-    auto sum = heap_of(texts);
-    for (const auto& text : texts) sum += heap_of(text);
-    return sum;
-}
 
 /// Calls `f` with each word of the text, folded, until it is true; with "" for those that are
 /// longer than any of a query.
@@ -199,14 +191,13 @@ bool any_word(std::string_view text, Steps& steps, F&& f) {
 }
 
 /// Text with at least so many of the words.
-struct MatchWords final : Query::Node {
+struct MatchWords final : AtPath<MatchWords> {
     MatchWords(std::string field, std::vector<std::string> all)
-        : path(std::move(field)), words(std::move(all)) {
+        : AtPath(std::move(field)), words(std::move(all)) {
         std::sort(words.begin(), words.end());
         words.erase(std::unique(words.begin(), words.end()), words.end());
     }
 
-    const FieldPath path;
     std::vector<std::string> words;  ///< folded, ascending, each once
     std::size_t least = 1;
 
@@ -228,23 +219,19 @@ struct MatchWords final : Query::Node {
             return count >= least;
         });
     }
-    std::size_t cost() const override { return path.names(); }
-    std::size_t bytes() const override {
-        return block_of<MatchWords>() + path.heap_bytes() + bytes_of(words);
-    }
+    std::size_t more_bytes() const { return bytes_of(words); }
 };
 
 /// Text with the words one after the other (Knuth, Morris, Pratt: each word is read once).
-struct MatchPhrase final : Query::Node {
+struct MatchPhrase final : AtPath<MatchPhrase> {
     MatchPhrase(std::string field, std::vector<std::string> all)
-        : path(std::move(field)), words(std::move(all)), back(words.size()) {
+        : AtPath(std::move(field)), words(std::move(all)), back(words.size()) {
         for (std::size_t i = 1, at = 0; i < words.size(); ++i) {
             at = next(at, words[i]);
             back[i] = static_cast<std::uint32_t>(at);
         }
     }
 
-    const FieldPath path;
     std::vector<std::string> words;
     /// For the words up to each one: the number of the last words that are also the first words of
     /// the phrase.
@@ -265,10 +252,7 @@ struct MatchPhrase final : Query::Node {
             });
         });
     }
-    std::size_t cost() const override { return path.names(); }
-    std::size_t bytes() const override {
-        return block_of<MatchPhrase>() + path.heap_bytes() + bytes_of(words) + heap_of(back);
-    }
+    std::size_t more_bytes() const { return bytes_of(words) + heap_of(back); }
 };
 
 /// A bound and a value compare as numbers, as times, or as text, whichever both are.
@@ -311,10 +295,9 @@ struct Bound {
     std::size_t heap_bytes() const { return heap_of(text) + (math ? math->heap_bytes() : 0); }
 };
 
-struct Range final : Query::Node {
-    explicit Range(std::string field) : path(std::move(field)) {}
+struct Range final : AtPath<Range> {
+    explicit Range(std::string field) : AtPath(std::move(field)) {}
 
-    const FieldPath path;
     std::vector<Bound> bounds;
 
     bool matches(const Value& at, const Evaluation& eval) const override {
@@ -325,8 +308,8 @@ struct Range final : Query::Node {
         });
     }
     std::size_t cost() const override { return path.names() * bounds.size(); }
-    std::size_t bytes() const override {
-        auto sum = block_of<Range>() + path.heap_bytes() + heap_of(bounds);
+    std::size_t more_bytes() const {
+        auto sum = heap_of(bounds);
         for (const auto& bound : bounds) sum += bound.heap_bytes();
         return sum;
     }
@@ -395,10 +378,9 @@ struct Bool final : Query::Node {
 };
 
 /// Each object at the path is asked by itself, so that all of the query holds for one of them.
-struct Nested final : Query::Node {
-    Nested(std::string field, NodePtr inner) : path(std::move(field)), query(std::move(inner)) {}
+struct Nested final : AtPath<Nested> {
+    Nested(std::string field, NodePtr inner) : AtPath(std::move(field)), query(std::move(inner)) {}
 
-    const FieldPath path;
     const NodePtr query;
 
     bool matches(const Value& at, const Evaluation& eval) const override {
@@ -407,9 +389,7 @@ struct Nested final : Query::Node {
         });
     }
     std::size_t cost() const override { return path.names() + query->cost(); }
-    std::size_t bytes() const override {
-        return block_of<Nested>() + path.heap_bytes() + query->bytes();
-    }
+    std::size_t more_bytes() const { return query->bytes(); }
 };
 
 }  // namespace clause

@@ -91,24 +91,19 @@ RoleMetrics::OfOwner& RoleMetrics::of_owner(const std::string& owner) {
 
 /// The names of owners are not ours: there are as many labels as an operator can read.
 void RoleMetrics::measure_owners(const std::map<std::string, OwnerUsage, std::less<>>& usage) {
-    OwnerUsage others;
-    for (const auto& [owner, used] : usage) {
-        if (owners_.size() >= kOwnersShown && !owners_.contains(owner)) {
-            others += used;
-            continue;
-        }
+    const auto show = [this](const std::string& owner, const OwnerUsage& used) {
         auto& shown = of_owner(owner);
         shown.milliseconds.follow(static_cast<std::uint64_t>(
             std::chrono::floor<std::chrono::milliseconds>(used.time).count()));
         shown.bytes.follow(used.bytes);
         shown.requeued.follow(used.requeued);
+    };
+    OwnerUsage others;
+    for (const auto& [owner, used] : usage) {
+        const bool by_name = owners_.size() < kOwnersShown || owners_.contains(owner);
+        by_name ? show(owner, used) : void(others += used);
     }
-    if (others.attempts == 0 && others.requeued == 0) return;
-    auto& shown = of_owner("(others)");
-    shown.milliseconds.follow(static_cast<std::uint64_t>(
-        std::chrono::floor<std::chrono::milliseconds>(others.time).count()));
-    shown.bytes.follow(others.bytes);
-    shown.requeued.follow(others.requeued);
+    if (others.attempts > 0 || others.requeued > 0) show("(others)", others);
 }
 
 RoleMetrics::OfTier& RoleMetrics::of_tier(int tier) {

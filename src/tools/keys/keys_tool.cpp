@@ -2,6 +2,7 @@
 
 #include "app/command/output.hpp"
 #include "app/command_line.hpp"
+#include "app/exit_codes.hpp"
 #include "app/installation/installation.hpp"
 #include "app/installation/key_ring_guard.hpp"
 #include "app/process/process.hpp"
@@ -10,6 +11,7 @@
 #include "client/vapid.hpp"
 #include "core/base64url.hpp"
 #include "core/key_ring.hpp"
+#include "inspect/log/log_service.hpp"
 #include "tools/commands.hpp"
 
 #include <fstream>
@@ -283,6 +285,12 @@ void add_keys_command(app::CommandLine& line) {
                         })
         .add_flag("--force", force_publish,
                   "Also a ring that lacks keys of the published one: their endpoint URLs die");
+    line.add_configured(keys, "proof",
+                        "Print the token for pages of the ops port that need a proof of this ring",
+                        app::Reader::keys, [](const app::Config& config, const app::Sources&) {
+                            app::print_line(inspect::log_proof(*app::load_key_ring(config)));
+                            return app::kDone;
+                        });
     add_import(line, keys);
     add_convert(line, keys);
     add_vapid(line, keys);

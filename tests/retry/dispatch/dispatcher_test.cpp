@@ -790,7 +790,7 @@ struct NamedWorld : World {
         return delivery;
     }
     /// The log gives no event meanwhile.
-    void hold(bool is) { log->hold_readers({log::Topic::kEvents, 0}, is); }
+    void hold(bool is) { log->set_away(is); }
     std::string json;
 };
 

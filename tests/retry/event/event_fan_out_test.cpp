@@ -544,6 +544,25 @@ TEST_CASE("events are read only so far behind one that is not written", "[retry]
     CHECK(world.deliveries() == kEvents);
 }
 
+// Verified to fail when the gap counts as events that were read ahead.
+TEST_CASE("events behind a long gap of offsets are fanned out", "[retry][event]") {
+    World world{1};
+    world.post(0, 1);
+    world.executor.run_for(10s);
+    for (core::Offset i = 0; i <= EventFanOut::kReadAheadMax; ++i) {
+        world.sender->publish({log::Topic::kEvents, 0}, {"gone", std::nullopt, {}},
+                              [](const auto&) {});
+    }
+    world.executor.run_for(10s);
+    world.log->compact({log::Topic::kEvents, 0}, EventFanOut::kReadAheadMax + 2, true);
+    world.event_fan_out.start();
+    world.executor.run_for(10s);
+    world.post(1, 2);
+    world.executor.run_for(10s);
+    CHECK(world.deliveries() == 2);
+    CHECK(world.fanned_out == EventFanOut::kReadAheadMax + 3);
+}
+
 TEST_CASE("events that cannot be read wait for the dead letters of those before",
           "[retry][event][bounds]") {
     constexpr int kEvents = 500;
