@@ -61,6 +61,6 @@ test('every metric is documented, and those of a delivery count', async () => {
     assert(Math.abs(await cluster.metric('process_start_time_seconds') - Date.now() / 1000) < 120);
     assert(await cluster.metric('beckon_data_free_bytes') > 0);
     assert(await cluster.metric('beckon_data_bytes', 'part="log"') > 0);
-    const days = (await cluster.metric('beckon_certificate_expiry_time_seconds', 'port="endpoint"') - Date.now() / 1000) / 86400;
+    const days = (await cluster.metric('beckon_certificate_expiry_time_seconds', 'certificate="endpoint"') - Date.now() / 1000) / 86400;
     assert(days > 800 && days < 826, `${days}`);
 });
