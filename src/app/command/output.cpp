@@ -3,9 +3,9 @@
 #include "core/terminal_text.hpp"
 
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <iostream>
 #include <system_error>
 
 #include <pthread.h>
@@ -14,10 +14,9 @@ namespace beckon::app {
 
 namespace {
 
-bool print_to(std::FILE* file, std::string_view text, std::string_view end = "") {
-    const auto shown = core::terminal_text(text).append(end);
-    return std::fwrite(shown.data(), 1, shown.size(), file) == shown.size() &&
-           std::fflush(file) == 0;
+bool print_to(std::ostream& out, std::string_view text, std::string_view end = "") {
+    out << core::terminal_text(text) << end << std::flush;
+    return out.good();
 }
 
 sigset_t stop_signals() {
@@ -32,11 +31,11 @@ constexpr timespec kPoll{.tv_sec = 0, .tv_nsec = 100'000'000};
 
 }  // namespace
 
-void print_line(std::string_view line) { print_to(stdout, line, "\n"); }
+void print_line(std::string_view line) { print_to(std::cout, line, "\n"); }
 
-void print_error(std::string_view line) { print_to(stderr, line, "\n"); }
+void print_error(std::string_view line) { print_to(std::cerr, line, "\n"); }
 
-bool print_text(std::string_view text) { return print_to(stdout, text); }
+bool print_text(std::string_view text) { return print_to(std::cout, text); }
 
 std::string with_remedy(const core::Error& error) {
     if (error.message.find("certificate") == std::string::npos) return error.message;

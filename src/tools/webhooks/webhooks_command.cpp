@@ -51,7 +51,7 @@ public:
             return 500;
         }
         const bool again = !seen_.insert(id).second;
-        app::print_line(id + (again ? "  again  " : "  verified  ") + text_of(request.body));
+        app::print_line(id + (again ? "  again  " : "  verified  ") + body_text(request.body));
         if (!again) note_one();
         return 204;
     }
@@ -76,7 +76,7 @@ public:
     }
 
 private:
-    static std::string text_of(const std::string& body) {
+    static std::string body_text(const std::string& body) {
         const auto event = core::parse_ordered_json(body);
         if (!event.is_object()) return body;
         return event.value("type", "") + "  " + core::json_text(event.value("data", Json{}));
