@@ -30,12 +30,15 @@ image() { docker build -q -t "$1" -f - "$WORK/context" >/dev/null; }
 base
 mkdir "$WORK/context"
 cp "$BINARY" "$WORK/context/beckon"
+cp "$ROOT/packaging/image/health" "$WORK/context/health"
 strip --strip-debug "$WORK/context/beckon"
 image beckon:test <<END
 FROM $BASE
 RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin beckon \
     && install -d -m 0700 -o 10001 -g 10001 /var/lib/beckon /keys
 COPY beckon /usr/local/bin/beckon
+COPY health /usr/local/lib/beckon/health
+ENV BECKON_DATA=/var/lib/beckon
 USER 10001:10001
 VOLUME /var/lib/beckon
 ENTRYPOINT ["beckon"]
