@@ -513,7 +513,7 @@ Fold::Impl::Impl(Options o, Context p, State& s)
              {.records = options.turn_records,
               .time = options.turn_time,
               .bytes = options.turn_bytes,
-              .paces_puts = options.paces_puts},
+              .applies_backpressure = options.applies_backpressure},
              {.state = s,
               .log = p.log,
               .executor = p.executor,

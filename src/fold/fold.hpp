@@ -39,8 +39,8 @@ struct Options {
     /// Under which positions are reported to the log, for lag tools; without prefix.
     /// Empty: not at all.
     std::string group;
-    /// It delivers what it reads: log::PartitionReader::paces_puts().
-    bool paces_puts = false;
+    /// It delivers what it reads: log::PartitionReader::applies_backpressure().
+    bool applies_backpressure = false;
     core::Duration delete_retention = std::chrono::hours{24 * 7};
     /// One turn takes no more than this from one input, and starts no new chunk after `turn_time`.
     std::size_t turn_records = 256;

@@ -29,7 +29,7 @@ void Intake::open(InputIndex i) {
     auto& input = *inputs_[i];
     auto reader = context_.log.open_reader(input.where(), input.replayed(), context_.executor,
                                            lifetime_.guard([this] { ready_(); }));
-    if (limits_.paces_puts) reader->paces_puts();
+    if (limits_.applies_backpressure) reader->applies_backpressure();
     input.read_with(std::move(reader));
     ready_();
 }

@@ -25,7 +25,8 @@ public:
         std::size_t records = 0;  ///< of one input in one turn
         core::Duration time{};    ///< after which no new chunk is begun
         std::size_t bytes = 0;    ///< likewise, if there is such a bound: then a chunk is a record
-        bool paces_puts = false;  ///< its readers do: log::PartitionReader::paces_puts()
+        bool applies_backpressure =
+            false;  ///< its readers do: log::PartitionReader::applies_backpressure()
     };
     struct Context {
         State& state;

@@ -103,7 +103,7 @@ public:
 
     /// From now on the log accepts records not much faster than this reader takes them, if it is a
     /// log of one process. For readers that deliver.
-    virtual void paces_puts() {}
+    virtual void applies_backpressure() {}
 };
 
 /// The offsets that a partition holds: [start, end).
@@ -169,7 +169,7 @@ public:
     /// Whether the partition is another one than that of which `read` was read: somebody has
     /// deleted its topic and made it anew, so that the same offsets have other records. True only
     /// if a record below `read.next` is younger than `read.youngest`, or the embedded log has lost
-    /// records that were read (somebody has put back an earlier copy of it); that the partition
+    /// records that were read (it was restored from an earlier copy); that the partition
     /// ends below `read.next` is for the caller to see (ends()). Errors: as ends().
     virtual void is_made_anew(TopicPartition where, ReadUpTo read, core::Executor& executor,
                               std::function<void(core::Result<bool>)> done);

@@ -71,7 +71,7 @@ Json waiting_json(const WaitingTier& tier) {
 }  // namespace
 
 /// An act at one webhook, as the API and people know it.
-struct WebhookQueries::Deed {
+struct WebhookQueries::WebhookAct {
     const char* name;
     const char* path;  ///< behind /webhooks/ID
     const char* body;  ///< of the request
@@ -185,29 +185,29 @@ Answer WebhookQueries::letter(const Parameters& asked) const {
     return {kOk, letter->body};
 }
 
-Answer WebhookQueries::plan(const Deed& deed, const Parameters& of) const {
+Answer WebhookQueries::plan(const WebhookAct& kind, const Parameters& of) const {
     const auto settings = api_.ask(of.at("owner"), {.path = "/webhooks/" + of.at("webhook")});
     if (!settings || !settings->good()) return refusal(settings);
     const auto webhook = shown(core::parse_json(settings->body));
     return {kOk, core::json_text(Json{{"webhook", of.at("webhook")},
                                       {"origin", webhook["origin"]},
-                                      {"does", deed.plan(webhook, webhook["origin"])},
-                                      {"possible", deed.possible(webhook)}})};
+                                      {"does", kind.plan(webhook, webhook["origin"])},
+                                      {"possible", kind.possible(webhook)}})};
 }
 
-Answer WebhookQueries::run(const Deed& deed, const Parameters& of) const {
+Answer WebhookQueries::run(const WebhookAct& kind, const Parameters& of) const {
     const auto answer = api_.ask(
         of.at("owner"),
-        {.method = "POST", .path = "/webhooks/" + of.at("webhook") + deed.path, .body = deed.body});
+        {.method = "POST", .path = "/webhooks/" + of.at("webhook") + kind.path, .body = kind.body});
     const bool good = answer && answer->good();
     core::log_info("console", "webhook_act",
-                   {{"act", deed.name},
+                   {{"act", kind.name},
                     {"by", of.at("by")},
                     {"webhook", of.at("webhook")},
                     {"owner", of.at("owner")},
                     {"status", answer ? answer->status : 0}});
     if (!good) return refusal(answer);
-    Json page{{"done", deed.done}};
+    Json page{{"done", kind.done}};
     const auto said = core::parse_json(answer->body);
     for (const auto* name : {"delivery", "secret"}) {
         if (auto text = core::text_member(said, name); !text.empty()) page[name] = std::move(text);
@@ -243,10 +243,10 @@ bool WebhookQueries::is_first(const std::string& order) {
     return true;
 }
 
-Act WebhookQueries::act(const Deed& deed, SearchWorkers& workers) {
-    const auto planned = workers.ask([this, deed](const auto& of) { return plan(deed, of); });
-    const auto done = workers.ask([this, deed](const auto& of) { return run(deed, of); });
-    const auto check = [planned, name = std::string{deed.name}](
+Act WebhookQueries::act(const WebhookAct& kind, SearchWorkers& workers) {
+    const auto planned = workers.ask([this, kind](const auto& of) { return plan(kind, of); });
+    const auto done = workers.ask([this, kind](const auto& of) { return run(kind, of); });
+    const auto check = [planned, name = std::string{kind.name}](
                            const std::string& wanted, const std::function<void(Plan)>& then) {
         const auto of = members_in(wanted, {"webhook", "owner"});
         if (!of) return then({refused(kBadRequest, R"($ must be {"webhook": …, "owner": …})")});
@@ -260,7 +260,7 @@ Act WebhookQueries::act(const Deed& deed, SearchWorkers& workers) {
             then({std::move(answer), possible ? std::optional{order} : std::nullopt});
         });
     };
-    const auto execute = [this, done, name = std::string{deed.name}](
+    const auto execute = [this, done, name = std::string{kind.name}](
                              const std::string& order, const std::string& by, const Reply& reply) {
         auto of = members_in(order, {"act", "webhook", "owner", "once"});
         if (!of || of->at("act") != name) {
@@ -276,7 +276,7 @@ Act WebhookQueries::act(const Deed& deed, SearchWorkers& workers) {
 }
 
 std::map<std::string, Act> WebhookQueries::acts(SearchWorkers& workers) {
-    const std::array<Deed, 4> deeds{{
+    const std::array<WebhookAct, 4> kinds{{
         {"test", "/test", "", "The test event is on its way.", plan_test, is_enabled},
         {"disable", "/disable", R"({"by":"operator"})", "The webhook is disabled.", plan_disable,
          is_enabled},
@@ -284,7 +284,7 @@ std::map<std::string, Act> WebhookQueries::acts(SearchWorkers& workers) {
         {"rotate", "/secret", "", "The webhook has a new secret.", plan_rotate, always},
     }};
     std::map<std::string, Act> found;
-    for (const auto& deed : deeds) found[deed.name] = act(deed, workers);
+    for (const auto& kind : kinds) found[kind.name] = act(kind, workers);
     return found;
 }
 

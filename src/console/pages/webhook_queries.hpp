@@ -98,10 +98,10 @@ public:
     void stop() { stopped_ = true; }
 
 private:
-    struct Deed;
-    Answer plan(const Deed& deed, const Parameters& of) const;
-    Answer run(const Deed& deed, const Parameters& of) const;
-    Act act(const Deed& deed, SearchWorkers& workers);
+    struct WebhookAct;
+    Answer plan(const WebhookAct& kind, const Parameters& of) const;
+    Answer run(const WebhookAct& kind, const Parameters& of) const;
+    Act act(const WebhookAct& kind, SearchWorkers& workers);
     /// False: this order was executed before.
     bool is_first(const std::string& order);
 

@@ -47,7 +47,7 @@ fold::Options fold_options(const HomeOptions& options) {
                        {log::Topic::kSubscriptions, options.partition}},
             .node = options.node,
             .group = "edge",
-            .paces_puts = true,
+            .applies_backpressure = true,
             .delete_retention = options.delete_retention,
             .stall_after = options.session_timeout / 2};
 }

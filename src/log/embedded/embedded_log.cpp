@@ -44,7 +44,7 @@ public:
     core::Offset position() const override { return position_; }
     void pause() override;
     void resume() override;
-    void paces_puts() override;
+    void applies_backpressure() override;
 
 private:
     core::Result<void> advance(bool& drained);
@@ -204,7 +204,7 @@ bool EmbeddedReader::deliver(const RecordSink& sink) {
     return true;
 }
 
-void EmbeddedReader::paces_puts() {
+void EmbeddedReader::applies_backpressure() {
     if (!partition_ || std::exchange(paces_, true)) return;
     partition_->set_pacing(*waiter_, !paused_);
 }

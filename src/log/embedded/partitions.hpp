@@ -74,8 +74,8 @@ private:
     std::deque<ChunkPtr> chunks_;
 };
 
-/// The readers that pace puts (PartitionReader::paces_puts()), the stage behind the writer: whether
-/// they have read all that was written before the last batch. Any thread.
+/// The readers that pace puts (PartitionReader::applies_backpressure()), the stage behind the
+/// writer: whether they have read all that was written before the last batch. Any thread.
 class PacingReaders {
 public:
     /// The number of the batch that woke a reader.

@@ -206,8 +206,8 @@ TEST_CASE("after a kill a partition goes on behind its last record, in the same 
     }
 }
 
-// A snapshot of the disk that was put back, say, beside a store that is newer.
-TEST_CASE("a log that was put back has lost what was read of it since, and nothing else",
+// A snapshot of the disk that was restored, say, beside a store that is newer.
+TEST_CASE("a log that was restored has lost what was read of it since, and nothing else",
           "[embedded]") {
     EmbeddedUnderTest log{[](log::EmbeddedConfig& c) { c.boot_id = "boot 1"; }};
     append(log, kWhere, numbered("key", 7));

@@ -97,7 +97,7 @@ TEST_CASE("puts wait for a reader that does not take, for a tenth of a second ea
     EmbeddedUnderTest log{[](log::EmbeddedConfig& c) { c.publish_timeout = seconds{60}; }};
     const auto publisher = log.log().open_publisher(log.executor());
     HandReader reader{log, kWhere, 0};
-    reader.reader->paces_puts();
+    reader.reader->applies_backpressure();
     REQUIRE(reader.take_until(1, [&] { return reader.drained; }));
     int answered = 0;
     const auto put_and_wait = [&] {
@@ -125,7 +125,7 @@ TEST_CASE("puts that wait for readers are written when the log is closed", "[emb
     constexpr std::size_t kPuts = 2'000;
     {
         HandReader reader{log, kWhere, 0};
-        reader.reader->paces_puts();
+        reader.reader->applies_backpressure();
         REQUIRE(reader.take_until(1, [&] { return reader.drained; }));
         const auto publisher = log.log().open_publisher(log.executor());
         std::size_t answered = 0;
