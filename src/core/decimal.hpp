@@ -2,7 +2,9 @@
 
 #include <charconv>
 #include <concepts>
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace beckon::core {
@@ -15,6 +17,11 @@ std::optional<Int> parse_decimal(std::string_view text) {
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
     return number;
+}
+
+/// "1 channel", "3 channels". Any thread.
+inline std::string counted(std::size_t number, std::string_view one, std::string_view many) {
+    return std::to_string(number).append(" ").append(number == 1 ? one : many);
 }
 
 }  // namespace beckon::core

@@ -328,6 +328,10 @@ Sha256 sha256(std::string_view bytes) {
     return out;
 }
 
+std::string hex(const Sha256& hash) {
+    return hex({reinterpret_cast<const char*>(hash.data()), hash.size()});
+}
+
 bool EndpointToken::admits(const Sha256& key_sha256) const {
     if (vapid_sha256.empty()) return true;
     return vapid_sha256.size() <= key_sha256.size() &&

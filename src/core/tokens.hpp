@@ -48,6 +48,8 @@ private:
 using Sha256 = std::array<std::uint8_t, 32>;
 /// Any thread.
 Sha256 sha256(std::string_view bytes);
+/// 64 hex digits.
+std::string hex(const Sha256& hash);
 
 /// The content of an endpoint URL's token.
 struct EndpointToken {

@@ -20,10 +20,7 @@ constexpr std::size_t kHashSize = 64;
 
 }  // namespace
 
-std::string hash_of_token(std::string_view token) {
-    const auto hash = sha256(token);
-    return hex({reinterpret_cast<const char*>(hash.data()), hash.size()});
-}
+std::string hash_of_token(std::string_view token) { return hex(sha256(token)); }
 
 std::optional<std::string> hash_of_token_in(std::string_view router_data) {
     const auto data = parse_json(router_data);

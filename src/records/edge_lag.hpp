@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/ids.hpp"
+#include "core/partition.hpp"
 #include "core/record.hpp"
 
 #include <chrono>

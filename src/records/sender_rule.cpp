@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::string_view kBlocked = "blocked/";
 constexpr std::string_view kLimit = "limit/";
-constexpr std::size_t kOwnerMax = 64;
 
 Result<void> refuse(const std::string& why) { return fail(Fault::invalid, why); }
 
@@ -25,9 +24,7 @@ Result<void> check_blocked(const BlockedSender& sender) {
     if (hashed && !is_sha256_hex(sender.name)) {
         return refuse("the name of a VAPID key or a subscription must be 64 hex digits");
     }
-    const bool good_owner = !sender.name.empty() && sender.name.size() <= kOwnerMax &&
-                            is_lower_alphanumeric(sender.name, "-_");
-    if (!hashed && !good_owner) {
+    if (!hashed && !is_owner_name(sender.name)) {
         return refuse("an owner's name is 1 to 64 lower-case letters, digits, - and _");
     }
     if (sender.why.size() <= kBlockedWhyMax) return {};
@@ -78,13 +75,16 @@ std::optional<SenderRule> decode_limit(std::string_view rest,
 
 }  // namespace
 
+bool is_owner_name(std::string_view text) {
+    return !text.empty() && text.size() <= kOwnerBytesMax && is_lower_alphanumeric(text, "-_");
+}
+
 Sha256 subscription_hash(const Uaid& uaid, const ChannelId& channel) {
     return sha256(to_hex(uaid) + '/' + to_dashed(channel));
 }
 
 std::string subscription_name(const Uaid& uaid, const ChannelId& channel) {
-    const auto hash = subscription_hash(uaid, channel);
-    return hex({reinterpret_cast<const char*>(hash.data()), hash.size()});
+    return hex(subscription_hash(uaid, channel));
 }
 
 Result<void> check(const SenderRule& rule) {

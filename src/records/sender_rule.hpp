@@ -25,6 +25,10 @@ enum class SenderKind : std::uint8_t {
 };
 inline std::string_view to_string(SenderKind kind) { return name_of(kind); }
 
+inline constexpr std::size_t kOwnerBytesMax = 64;
+/// Of events and webhooks: lower-case letters, digits, `-` and `_`, 1 to 64 of them.
+bool is_owner_name(std::string_view text);
+
 /// SHA-256 of the UAID and the channel: a rule holds nothing that names a client.
 Sha256 subscription_hash(const Uaid& uaid, const ChannelId& channel);
 /// The same as 64 hex digits.

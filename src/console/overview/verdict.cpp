@@ -1,6 +1,7 @@
 #include "console/overview/verdict.hpp"
 
 #include "console/lag/lag_text.hpp"
+#include "core/decimal.hpp"
 #include "core/shortage.hpp"
 
 #include <algorithm>
@@ -41,10 +42,6 @@ std::string gigabytes(double bytes) {
     std::snprintf(text.data(), text.size(), bytes < 1e9 ? "%.0f MB" : "%.1f GB",
                   bytes < 1e9 ? bytes / 1e6 : bytes / 1e9);
     return text.data();
-}
-
-std::string counted(std::size_t count, const std::string& one, const std::string& many) {
-    return std::to_string(count) + ' ' + (count == 1 ? one : many);
 }
 
 /// "a", "a and b", "a, b and c", "a, b, c and 4 more".
@@ -188,8 +185,9 @@ void judge_gone(const Installation& facts, const ProcessFacts& one, Findings& ou
             partitions += count;
             by.push_back(name);
         }
-        what += "; " + listed(by) + " took over its " +
-                (partitions == 1 ? "partition" : counted(partitions, "partition", "partitions"));
+        what +=
+            "; " + listed(by) + " took over its " +
+            (partitions == 1 ? "partition" : core::counted(partitions, "partition", "partitions"));
     }
     what[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(what[0])));
     out.push_back({.level = Level::warning,
@@ -293,8 +291,8 @@ void judge_partitions(const Installation& facts, Findings& out) {
         std::vector<std::string> names;
         for (const auto partition : partitions) names.push_back(std::to_string(partition));
         out.push_back({.level = Level::bad,
-                       .what = counted(partitions.size(), "partition", "partitions") + " of " +
-                               role + (partitions.size() == 1 ? " has" : " have") +
+                       .what = core::counted(partitions.size(), "partition", "partitions") +
+                               " of " + role + (partitions.size() == 1 ? " has" : " have") +
                                " no home: " + listed(names) + ".",
                        .todo = "Wait half a minute: a living " + role +
                                (partitions.size() == 1 ? " takes it over." : " takes them over.") +
@@ -369,7 +367,7 @@ void judge_webhooks(const Installation& facts, Findings& out) {
         std::vector<std::string> receivers;
         for (const auto& each : failing) receivers.push_back(receiver_text(each));
         out.push_back({.level = Level::warning,
-                       .what = counted(failing.size(), "webhook fails: ", "webhooks fail: ") +
+                       .what = core::counted(failing.size(), "webhook fails: ", "webhooks fail: ") +
                                listed(receivers) + ".",
                        .todo = std::string{"Tell those who run the "} +
                                (one ? "receiver" : "receivers") + "; the page of " +
@@ -383,7 +381,7 @@ void judge_webhooks(const Installation& facts, Findings& out) {
         const bool one = facts.webhooks->disabled == 1;
         out.push_back(
             {.level = Level::warning,
-             .what = counted(facts.webhooks->disabled, "webhook is", "webhooks are") +
+             .what = core::counted(facts.webhooks->disabled, "webhook is", "webhooks are") +
                      " disabled, since " + (one ? "its receiver" : "their receivers") +
                      " failed for days or answered 410.",
              .todo = one ? "Enable it again when its receiver works, then redrive its dead "
@@ -398,7 +396,7 @@ void judge_webhooks(const Installation& facts, Findings& out) {
 void judge_deliveries(const Installation& facts, Findings& out) {
     if (facts.dead && facts.dead->of_this_hour > 0) {
         out.push_back({.level = Level::warning,
-                       .what = counted(facts.dead->of_this_hour, "delivery", "deliveries") +
+                       .what = core::counted(facts.dead->of_this_hour, "delivery", "deliveries") +
                                (facts.dead->of_this_hour == 1 ? " became a dead letter"
                                                               : " became dead letters") +
                                " in the last hour.",
@@ -408,7 +406,7 @@ void judge_deliveries(const Installation& facts, Findings& out) {
     }
     if (facts.tiers && facts.tiers->overdue > kOverdueMax) {
         out.push_back({.level = Level::warning,
-                       .what = counted(facts.tiers->due, "delivery is", "deliveries are") +
+                       .what = core::counted(facts.tiers->due, "delivery is", "deliveries are") +
                                " tried late, by " + words(facts.tiers->overdue) + ".",
                        .todo = "Look whether a process with the role retry is alive and has a home "
                                "for each partition; more workers or one more process help a slow "
@@ -489,8 +487,8 @@ std::string head_of(const Installation& facts, const Findings& findings) {
             ++well;
             if (edge.took) slowest = std::max(slowest, *edge.took);
         }
-        const auto of =
-            std::to_string(well) + " of " + counted(facts.canary->edges.size(), "edge", "edges");
+        const auto of = std::to_string(well) + " of " +
+                        core::counted(facts.canary->edges.size(), "edge", "edges");
         if (tried == 0) return "The canary makes its first push.";
         // A POST that gets to no endpoint says nothing, unless none is alive.
         const bool nobody_takes = facts.log_problem.empty() && !alive(facts, "endpoint");
@@ -569,7 +567,8 @@ Verdict judge(const Installation& facts) {
         }
     }
     if (left_out > 0) {
-        out.sentence += ' ' + counted(left_out, "more thing is", "more things are") + " wrong.";
+        out.sentence +=
+            ' ' + core::counted(left_out, "more thing is", "more things are") + " wrong.";
     }
     out.findings = std::move(found);
     return out;

@@ -1,5 +1,6 @@
 #include "console/pages/client_removal.hpp"
 
+#include "core/decimal.hpp"
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"
@@ -23,10 +24,6 @@ constexpr std::size_t kSoughtMax = 800;  ///< of an order
 constexpr std::chrono::milliseconds kHomeWithin{8'000};
 constexpr const char* kNobodyHasIt = "nothing of this installation has this name";
 
-std::string counted_as(std::size_t number, const char* one, const char* many) {
-    return std::to_string(number) + " " + (number == 1 ? one : many);
-}
-
 nlohmann::json sentences(const inspect::ClientState& state) {
     auto does = nlohmann::json::array();
     if (!state.client) {
@@ -35,8 +32,8 @@ nlohmann::json sentences(const inspect::ClientState& state) {
         return does;
     }
     does.push_back("The client ends with " +
-                   counted_as(state.channels.size(), "channel", "channels") + " and " +
-                   counted_as(state.waiting.size(), "waiting message", "waiting messages") +
+                   core::counted(state.channels.size(), "channel", "channels") + " and " +
+                   core::counted(state.waiting.size(), "waiting message", "waiting messages") +
                    ": senders get 410 from then on.");
     if (!state.client->router_data.empty()) does.push_back("The token of its bridge is forgotten.");
     does.push_back(

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "core/base64url.hpp"
 #include "core/clock.hpp"
 #include "core/tokens.hpp"
 
@@ -50,8 +49,7 @@ public:
         std::map<std::string, double> out;
         for (const auto& place : places_) {
             if (place.sent == 0) continue;
-            const auto* bytes = reinterpret_cast<const char*>(place.key.data());
-            out[kPrefix + core::hex({bytes, place.key.size()})] = static_cast<double>(place.sent);
+            out[kPrefix + core::hex(place.key)] = static_cast<double>(place.sent);
         }
         return out;
     }

@@ -22,7 +22,7 @@ SenderGate::Judgement SenderGate::admit(const core::Uaid& uaid, const core::Chan
 
 SenderGate::Judgement SenderGate::judge(SenderKind kind, const core::Sha256& name,
                                         core::MonoTime now) {
-    const auto text = core::hex({reinterpret_cast<const char*>(name.data()), name.size()});
+    const auto text = core::hex(name);
     if (rules_.blocks(kind, text)) return {.answer = Answer::blocked, .kind = kind};
     const auto limiter = limiter_of(kind);
     if (!limiter) return {};

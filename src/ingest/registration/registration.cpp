@@ -27,8 +27,7 @@ HttpReply json_reply(const json& body) { return net::json_reply(200, core::json_
 /// SHA-256 as hex; empty without a key.
 std::string hash_of(const std::optional<std::string>& key) {
     if (!key) return {};
-    const auto digest = core::sha256(*key);
-    return core::hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
+    return core::hex(core::sha256(*key));
 }
 
 /// `key_hash` outlives the event.

@@ -3,6 +3,7 @@
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
 #include "core/hmac.hpp"
+#include "records/sender_rule.hpp"
 
 namespace beckon::retry {
 
@@ -36,17 +37,12 @@ tl::unexpected<core::Error> unauthorized(const char* why) {
 
 }  // namespace
 
-bool is_owner_name(std::string_view text) {
-    return !text.empty() && text.size() <= kOwnerBytesMax &&
-           core::is_lower_alphanumeric(text, "-_");
-}
-
 core::Result<std::string> make_token(const core::KeyRing& keys, const Caller& caller) {
     return make_token(keys.sealing(), caller);
 }
 
 core::Result<std::string> make_token(const core::KeyRing::Key& key, const Caller& caller) {
-    if (!is_owner_name(caller.owner)) {
+    if (!core::is_owner_name(caller.owner)) {
         return core::fail(Fault::invalid, "'" + caller.owner +
                                               "' is no name of an owner: 1 to 64 lower-case "
                                               "letters, digits, '-' and '_'");

@@ -22,11 +22,6 @@ struct Caller {
 /// The caller of a request by an operator.
 inline Caller operator_caller() { return {.owner = "operator", .operates = true}; }
 
-inline constexpr std::size_t kOwnerBytesMax = 64;
-
-/// Lower-case letters, digits, `-` and `_`, 1 to 64 of them.
-bool is_owner_name(std::string_view text);
-
 /// The token of a caller: its owner's name, its right to publish, and a MAC under the newest key of
 /// the ring, so that nothing needs to be stored (docs/webhooks.md#tokens). Errors: invalid (no name
 /// of an owner).

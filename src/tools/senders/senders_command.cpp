@@ -51,8 +51,7 @@ std::string hash_of_key(const std::string& text) {
                       "' is no VAPID public key (base64 of 65 bytes), nor the 64 hex digits of its "
                       "SHA-256");
     }
-    const auto hash = core::sha256(*point);
-    return core::hex({reinterpret_cast<const char*>(hash.data()), hash.size()});
+    return core::hex(core::sha256(*point));
 }
 
 core::BlockedSender sender_of(const app::Config& config, const SenderOptions& named) {

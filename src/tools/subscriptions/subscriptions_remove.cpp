@@ -3,6 +3,7 @@
 #include "app/command/output.hpp"
 #include "app/exit_codes.hpp"
 #include "app/process/process.hpp"
+#include "core/decimal.hpp"
 #include "core/log_names.hpp"
 #include "inspect/store/client_state.hpp"
 #include "log/read_partition.hpp"
@@ -28,14 +29,10 @@ constexpr milliseconds kRemoval{12'000};
 constexpr std::chrono::seconds kTombstones{30};
 constexpr milliseconds kReadAgain{500};
 
-std::string number_of(std::size_t number, const char* one, const char* many) {
-    return std::to_string(number) + " " + (number == 1 ? one : many);
-}
-
 /// "3 channels, 2 waiting messages and the token of its bridge".
 std::string parts_of(const inspect::ClientState& state) {
-    auto text = number_of(state.channels.size(), "channel", "channels") + ", " +
-                number_of(state.waiting.size(), "waiting message", "waiting messages");
+    auto text = core::counted(state.channels.size(), "channel", "channels") + ", " +
+                core::counted(state.waiting.size(), "waiting message", "waiting messages");
     if (state.client && !state.client->router_data.empty()) text += ", the token of its bridge";
     return text;
 }
@@ -107,7 +104,7 @@ int subscriptions_remove(app::Config config, const std::string& whom, bool yes) 
     }
     if (!state->client) {
         app::print_line("It is removed already; the log still has " +
-                        number_of(before.all(), "record", "records") + " of it.");
+                        core::counted(before.all(), "record", "records") + " of it.");
     } else {
         app::print_line("It has " + parts_of(*state) + ".");
     }
@@ -119,16 +116,16 @@ int subscriptions_remove(app::Config config, const std::string& whom, bool yes) 
     const auto left = wait_for_tombstones(log, client);
     if (left.all() > 0) {
         app::print_error("beckon: the client is gone, and " +
-                         number_of(left.all(), "record", "records") +
+                         core::counted(left.all(), "record", "records") +
                          " of it have no tombstone yet: run the command again");
         return app::kFailed;
     }
     app::print_line("Removed: the client, " + parts_of(*state) +
                     ". The log has nothing of it but tombstones.");
     if (left.dead_tokens > 0) {
-        app::print_line(
-            "What stays: " + number_of(left.dead_tokens, "record that says", "records that say") +
-            " that a token of its bridge is dead, with its UAID and a hash.");
+        app::print_line("What stays: " +
+                        core::counted(left.dead_tokens, "record that says", "records that say") +
+                        " that a token of its bridge is dead, with its UAID and a hash.");
     }
     return app::kDone;
 }

@@ -122,7 +122,7 @@ void Registrations::add(const ChangePtr& change, const core::Uaid& client) {
     }
     std::string digest;
     if (vapid) {
-        digest = core::hex({reinterpret_cast<const char*>(vapid->data()), vapid->size()});
+        digest = core::hex(*vapid);
     }
     publish(change,
             core::encode(core::ChannelRecorded{
