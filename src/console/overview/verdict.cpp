@@ -289,6 +289,7 @@ void judge_partitions(const Installation& facts, Findings& out) {
     for (const auto& [role, partitions] : facts.homeless) {
         if (partitions.empty() || !alive(facts, role)) continue;
         std::vector<std::string> names;
+        names.reserve(partitions.size());
         for (const auto partition : partitions) names.push_back(std::to_string(partition));
         out.push_back({.level = Level::bad,
                        .what = core::counted(partitions.size(), "partition", "partitions") +
@@ -365,6 +366,7 @@ void judge_webhooks(const Installation& facts, Findings& out) {
     if (!failing.empty()) {
         const bool one = failing.size() == 1;
         std::vector<std::string> receivers;
+        receivers.reserve(failing.size());
         for (const auto& each : failing) receivers.push_back(receiver_text(each));
         out.push_back({.level = Level::warning,
                        .what = core::counted(failing.size(), "webhook fails: ", "webhooks fail: ") +
