@@ -31,13 +31,25 @@ Read publish_until_taken(LogUnderTest& log, log::Publisher& publisher, log::Topi
 }
 
 void copy_as_killed(const std::filesystem::path& from, const std::filesystem::path& to) {
-    for (int attempt = 0;; ++attempt) {
-        std::error_code error;
-        std::filesystem::copy(from, to, std::filesystem::copy_options::recursive, error);
-        if (!error) return;
-        if (attempt == 20)
-            throw std::filesystem::filesystem_error("copy_as_killed", from, to, error);
+    using std::filesystem::copy_options;
+    const auto copy_once = [&] {
         std::filesystem::remove_all(to);
+        std::filesystem::copy(from, to, copy_options::recursive | copy_options::directories_only);
+        // The log's own writes go on. A mark that is older than what it marks is true, as after a
+        // kill; a newer one would miss writes that the copy does not have.
+        for (const auto& entry : std::filesystem::recursive_directory_iterator{from}) {
+            if (entry.path().filename() != "HIGH_WATER") continue;
+            std::filesystem::copy_file(entry.path(),
+                                       to / std::filesystem::relative(entry.path(), from));
+        }
+        std::filesystem::copy(from, to, copy_options::recursive | copy_options::skip_existing);
+    };
+    for (int attempt = 0;; ++attempt) {
+        try {
+            return copy_once();
+        } catch (const std::filesystem::filesystem_error&) {
+            if (attempt == 20) throw;
+        }
     }
 }
 
