@@ -69,7 +69,7 @@ struct Setup {
     std::string_view folder;  ///< the folder of its log lines: "store", "log"
     std::filesystem::path directory;
     std::shared_ptr<Memory> memory;  ///< not null
-    /// How it reaches its files; null: rocks/options.hpp. Tests put faults here.
+    /// How it reaches its files; null: default_env(). Tests put faults here.
     rocksdb::Env* env = nullptr;
 };
 
@@ -83,8 +83,8 @@ struct Setup {
 ///   Resume() meanwhile: the next writer calls Resume().
 rocksdb::DBOptions db_options(const Setup& setup);
 
-/// The settings that all families of our databases share: whoever writes their tables yields
-/// between blocks (rocks/options.hpp).
+/// The settings that all families of our databases share; the threads that write their tables
+/// yield between blocks.
 rocksdb::ColumnFamilyOptions family_options();
 
 }  // namespace beckon::rocks

@@ -412,14 +412,35 @@ core::Result<void> Database::try_write(rocksdb::WriteBatch& batch) {
     return core::fail(rocks::to_error(status, what()));
 }
 
+core::Result<void> Database::visit_rows(const rocksdb::ReadOptions& options, const Family& family,
+                                        std::string_view begin, const Visit& visit) const {
+    const std::unique_ptr<rocksdb::Iterator> row{db_->NewIterator(options, family.get())};
+    row->Seek(slice(begin));
+    while (row->Valid() && visit(view(row->key()), view(row->value()))) row->Next();
+    if (row->status().ok()) return {};
+    return core::fail(unreadable(row->status(), directory().string()));
+}
+
+core::Result<void> Database::scan(const Family& family, const KeyRange& range,
+                                  const Visit& visit) const {
+    const auto end = slice(range.end);
+    return visit_rows(scan_options(end), family, range.begin, visit);
+}
+
+core::Result<void> Database::scan(const Family& family, const RowKey& client,
+                                  const Visit& visit) const {
+    rocksdb::ReadOptions options;
+    options.prefix_same_as_start = true;
+    return visit_rows(options, family, client.view(), visit);
+}
+
 void Database::erase_rows_of(core::Partition partition, const Family& family,
                              rocksdb::WriteBatch& batch) const {
     const auto range = partition_range(partition);
-    const auto end = slice(range.end);
-    const std::unique_ptr<rocksdb::Iterator> row{db_->NewIterator(scan_options(end), family.get())};
-    row->Seek(slice(range.begin));
-    if (!row->Valid() && row->status().ok()) return;
-    batch.DeleteRange(family.get(), slice(range.begin), end);
+    bool empty = true;
+    const auto seen = scan(family, range, [&](auto, auto) { return empty = false; });
+    if (seen && empty) return;
+    batch.DeleteRange(family.get(), slice(range.begin), slice(range.end));
 }
 
 core::Result<std::string> Database::meta(std::string_view name) const {

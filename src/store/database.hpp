@@ -5,6 +5,7 @@
 #include "rocks/high_water_mark.hpp"
 #include "rocks/memory.hpp"
 #include "store/rows/expiry_filter.hpp"
+#include "store/rows/row_key.hpp"
 #include "store/rows/schema.hpp"
 
 #include <atomic>
@@ -16,10 +17,12 @@
 #include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
+#include <rocksdb/iterator.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/status.h>
 #include <rocksdb/write_batch.h>
@@ -82,6 +85,9 @@ core::Error unreadable(const rocksdb::Status& status, std::string_view path);
 /// Bytes that RocksDB vouches for are none of ours: `corrupt`.
 core::Error undecodable(std::string_view family, std::string_view path);
 
+/// For rows below `end`, in the order of their keys, read once. RocksDB keeps a pointer to `end`.
+rocksdb::ReadOptions scan_options(const rocksdb::Slice& end);
+
 /// How a family is read, which decides its filters.
 enum class FamilyKind {
     rows,      ///< by whole key, and by client: clients, channels, replacements, pending tombstones
@@ -89,9 +95,6 @@ enum class FamilyKind {
     messages,  ///< by client only; ciphertext, so not compressed
     plain,     ///< few rows: partitions
 };
-
-/// For rows below `end`, in the order of their keys, read once. RocksDB keeps a pointer to `end`.
-rocksdb::ReadOptions scan_options(const rocksdb::Slice& end);
 
 /// A column family; the last holder closes the handle, before the Database goes.
 using Family = std::shared_ptr<rocksdb::ColumnFamilyHandle>;
@@ -140,6 +143,39 @@ public:
     core::Result<Family> create_family(const std::string& name, FamilyKind kind);
     core::Result<void> drop_family(const Family& family);
 
+    /// Reads the row of a key, which `parse` makes of its value; nullopt: there is none. Errors:
+    /// corrupt (`parse` gives nullopt, too), unavailable.
+    template <class Parse>
+    auto get(const Family& family, std::string_view key, const Parse& parse) const
+        -> core::Result<decltype(parse(std::string_view{}))> {
+        rocksdb::PinnableSlice value;
+        const auto status = db_->Get({}, family.get(), slice(key), &value);
+        if (status.IsNotFound()) return decltype(parse(std::string_view{})){};
+        if (!status.ok()) return core::fail(unreadable(status, directory().string()));
+        auto row = parse(view(value));
+        if (!row) return core::fail(undecodable(family->GetName(), directory().string()));
+        return row;
+    }
+    /// Visits rows in the order of their keys, each read once, until `visit` returns false. Errors:
+    /// corrupt, unavailable.
+    using Visit = std::function<bool(std::string_view key, std::string_view value)>;
+    core::Result<void> scan(const Family& family, const KeyRange& range, const Visit& visit) const;
+    /// The same for all rows of a client, which the family's filters find.
+    core::Result<void> scan(const Family& family, const RowKey& client, const Visit& visit) const;
+    /// As scan(), with the rows that `parse` makes of key and value.
+    template <class Rows, class Parse, class VisitRow>
+    core::Result<void> each_row(const Family& family, const Rows& rows, const Parse& parse,
+                                const VisitRow& visit) const {
+        bool decodes = true;
+        const auto scanned = scan(family, rows, [&](std::string_view key, std::string_view value) {
+            auto row = parse(key, value);
+            decodes = row.has_value();
+            return decodes && visit(std::move(*row));
+        });
+        if (decodes) return scanned;
+        return core::fail(undecodable(family->GetName(), directory().string()));
+    }
+
     /// Writes with the WAL, without a sync. Rows of dropped families are ignored. After a failure
     /// the next call first lets RocksDB recover, and others are refused meanwhile or wait for that.
     /// Errors: full (no space, or behind with flushes), unavailable, corrupt.
@@ -166,6 +202,8 @@ private:
     rocksdb::Status probe() const;
     rocksdb::Status resume();
     rocksdb::ColumnFamilyOptions family_options(FamilyKind kind) const;
+    core::Result<void> visit_rows(const rocksdb::ReadOptions& options, const Family& family,
+                                  std::string_view begin, const Visit& visit) const;
     Family own(rocksdb::ColumnFamilyHandle* handle) const;
 
     DatabaseOptions options_;

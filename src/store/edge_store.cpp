@@ -184,14 +184,13 @@ core::Result<std::optional<core::Timestamp>> WaitingCount::oldest() const {
         return candidate.month == months_.bucket(oldest_->expiry);
     });
     if (month == list->end()) return std::nullopt;
-    rocksdb::PinnableSlice value;
-    const auto row_key = message_row_key(partition_, oldest_->uaid, oldest_->order);
-    const auto status = database_.db().Get({}, month->family.get(), slice(row_key.view()), &value);
-    if (status.IsNotFound()) return std::nullopt;
-    if (!status.ok()) return core::fail(unreadable(status, database_.directory().string()));
-    const auto message = parse_message(oldest_->order, view(value));
-    if (!message) return core::fail(undecodable("messages", database_.directory().string()));
-    return message->appended;
+    return database_.get(month->family,
+                         message_row_key(partition_, oldest_->uaid, oldest_->order).view(),
+                         [this](std::string_view value) -> std::optional<core::Timestamp> {
+                             const auto message = parse_message(oldest_->order, value);
+                             if (!message) return std::nullopt;
+                             return message->appended;
+                         });
 }
 
 namespace {

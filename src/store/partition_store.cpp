@@ -306,19 +306,21 @@ std::string PartitionStore::digest(core::Timestamp now) {
     auto& database = impl_->tables.database;
     Digest digest;
     add_subscriptions(digest, impl_->tables.subscriptions, impl_->partition);
-    const auto add = [&](rocksdb::ColumnFamilyHandle& family, const auto& visit) {
-        if (!scan_partition(database.db(), family, impl_->partition, visit)) digest.spoil();
+    const auto add = [&](const Family& family, const Database::Visit& visit) {
+        if (!database.scan(family, partition_range(impl_->partition), visit)) digest.spoil();
     };
     const auto months = impl_->tables.months.list();
     for (const auto& month : *months) {
-        add(*month.family, [&](std::string_view key, std::string_view value) {
+        add(month.family, [&](std::string_view key, std::string_view value) {
             if (const auto due = drop_time(value); due && *due > now) {
                 digest.add({"message", key, value});
             }
+            return true;
         });
     }
-    add(*database.family("pending_tombstones"), [&](std::string_view key, std::string_view value) {
+    add(database.family("pending_tombstones"), [&](std::string_view key, std::string_view value) {
         digest.add({"pending_tombstones", key, value});
+        return true;
     });
     return digest.text();
 }

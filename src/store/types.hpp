@@ -25,8 +25,8 @@ struct ChannelCount {
     std::size_t rows = 0;  ///< those of removed channels included, which are remembered for a day
 };
 
-/// How many channels a client may have, and how many more it may have removed within a day: whoever
-/// counts its channels or removes it reads all their rows.
+/// How many channels a client may have, and how many more it may have removed within a day: all
+/// their rows are read to count its channels, and to remove it.
 struct ChannelLimit {
     std::size_t channels_max = 1'000;
 
@@ -52,6 +52,7 @@ struct MessageView {
     std::optional<std::string_view> crypto_key;
     std::optional<std::string_view> reliability_id;
     std::string_view body;
+    bool operator==(const MessageView&) const = default;
 };
 
 using core::kTtlMax;  ///< bounds the number of month families too
@@ -62,6 +63,7 @@ struct StoredClient {
     core::Timestamp created{};
     core::Timestamp last_seen{};
     std::optional<core::WriteStamp> stamp;
+    bool operator==(const StoredClient&) const = default;
 };
 
 /// Some living clients of a partition, ascending.
@@ -75,6 +77,7 @@ struct StoredChannel {
     core::Timestamp created{};
     std::string vapid_sha256;  ///< hex; empty if unbound
     std::optional<core::WriteStamp> stamp;
+    bool operator==(const StoredChannel&) const = default;
 };
 
 /// The two log topics that a partition of the store is folded from.
@@ -101,7 +104,7 @@ struct PendingTombstone {
     /// of the pending tombstone can report the end again.
     struct End {
         core::Tracked message;
-        /// That it ended with; nullopt: this end is not reported.
+        /// Its last one; nullopt: this end is not reported.
         std::optional<core::Milestone> milestone = std::nullopt;
         bool operator==(const End&) const = default;
     };

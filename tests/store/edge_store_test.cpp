@@ -69,26 +69,6 @@ TEST_CASE("a message without optional parts comes back without them", "[store]")
     });
 }
 
-TEST_CASE("an ack erases exactly one message", "[store]") {
-    EdgeFixture f;
-    for (const auto* name : {"m1", "m2", "m3"}) f.put(name[1] - '0', name);
-    if (GENERATE(false, true)) f.commit();
-    CHECK(f.add_tombstone("m2"));
-    CHECK(f.drain() == "m1 m3");
-    f.commit();
-    CHECK(f.drain() == "m1 m3");
-}
-
-TEST_CASE("an ack counts once, and only for a waiting message", "[store]") {
-    EdgeFixture f;
-    f.put(1, "m1");
-    CHECK_FALSE(f.add_tombstone("m2"));
-    CHECK(f.add_tombstone("m1"));
-    CHECK_FALSE(f.add_tombstone("m1"));
-    CHECK(f.finish("m1"));
-    CHECK_FALSE(f.add_tombstone("m1"));
-}
-
 TEST_CASE("a tracked message is known as such, and its pending tombstone says how it ended",
           "[store]") {
     using core::Milestone;
@@ -321,14 +301,6 @@ TEST_CASE("a tombstone is remembered for ten minutes of the log's time", "[store
     CHECK(f.drain(603).empty());
 }
 
-TEST_CASE("a put that repeats one whose tombstone is pending has it pending again", "[store]") {
-    EdgeFixture f;
-    f.put(1, "m1");
-    f.add_tombstone("m1");
-    CHECK(f.put(4, "m1") == PutOutcome::finished);
-    CHECK(f.pending_tombstones() == "m1:dropped");
-}
-
 // --- TTL
 
 TEST_CASE("TTL 0 is never stored: its tombstone is pending at once", "[store]") {
@@ -366,96 +338,7 @@ TEST_CASE("no message waits longer than the bound on families allows", "[store]"
     CHECK(f.drain(kYearS + 1).empty());
 }
 
-// --- Topics
-
-TEST_CASE("a newer message of the same channel and Topic replaces the older", "[store]") {
-    EdgeFixture f;
-    f.put(1, "old", {.topic = "t"});
-    const bool committed = GENERATE(false, true);
-    if (committed) f.commit();
-    CHECK(f.put(2, "new", {.topic = "t"}) == PutOutcome::pending);
-    CHECK(f.replaced() == "old");
-    if (committed) f.commit();
-    CHECK(f.drain() == "new");
-    CHECK(f.pending_tombstones() == "old:replaced");
-}
-
-TEST_CASE("another channel or another Topic replaces nothing", "[store]") {
-    EdgeFixture f;
-    f.put(1, "a", {.channel = "c1", .topic = "t"});
-    f.put(2, "b", {.channel = "c2", .topic = "t"});
-    f.put(3, "c", {.channel = "c1", .topic = "t2"});
-    f.put(4, "d", {.channel = "c1"});
-    CHECK(f.replaced().empty());
-    CHECK(f.drain() == "a b c d");
-}
-
-TEST_CASE("an ack or tombstone for the replaced message never touches its replacement", "[store]") {
-    EdgeFixture f;
-    f.put(1, "old", {.topic = "t"});
-    f.put(2, "new", {.topic = "t"});
-    if (GENERATE(false, true)) f.commit();
-    CHECK_FALSE(f.add_tombstone("old"));
-    CHECK(f.finish("old"));
-    CHECK(f.drain() == "new");
-    f.put(3, "newest", {.topic = "t"});
-    CHECK(f.replaced() == "new");
-    CHECK(f.drain() == "newest");
-}
-
-TEST_CASE("a Topic that is acknowledged is free: the next message replaces nothing", "[store]") {
-    EdgeFixture f;
-    f.put(1, "old", {.topic = "t"});
-    const bool committed = GENERATE(false, true);
-    if (committed) f.commit();
-    f.add_tombstone("old");
-    if (committed) f.commit();
-    f.put(2, "new", {.topic = "t"});
-    CHECK(f.replaced().empty());
-    CHECK(f.pending_tombstones() == "old:acked");
-    CHECK(f.drain() == "new");
-}
-
-TEST_CASE("a replacement wins whatever its own life", "[store]") {
-    EdgeFixture f;
-    f.put(1, "old", {.ttl_s = 86'400, .topic = "t"});
-    SECTION("shorter") {
-        f.put(2, "new", {.ttl_s = 5, .topic = "t"});
-        CHECK(f.drain() == "");
-        CHECK(f.pending_tombstones() == "old:replaced new:expired");
-    }
-    SECTION("none") {
-        CHECK(f.put(2, "new", {.ttl_s = 0, .topic = "t"}) == PutOutcome::ttl_zero);
-        CHECK(f.replaced() == "old");
-        CHECK(f.drain() == "");
-        CHECK(f.pending_tombstones() == "old:replaced new:expired");
-        f.put(3, "newer", {.topic = "t"});
-        CHECK(f.replaced().empty());
-    }
-}
-
-TEST_CASE("no tombstone is pending for a replaced message that had expired by then", "[store]") {
-    EdgeFixture f;
-    f.put(1, "old", {.ttl_s = 5, .topic = "t"});
-    f.put(6, "new", {.topic = "t"});
-    CHECK(f.replaced() == "old");
-    CHECK(f.pending_tombstones().empty());
-    CHECK(f.drain() == "new");
-}
-
 // --- drains
-
-TEST_CASE("a drain gives Topic messages first, then the others, each by offset", "[store]") {
-    EdgeFixture f;
-    f.put(1, "a");
-    f.put(2, "b", {.topic = "z"});
-    f.put(3, "c");
-    f.commit();
-    f.put(4, "d", {.topic = "a"});
-    f.put(5, "e");
-    CHECK(f.drain() == "b d a c e");
-    CHECK(f.drain(100, 1) == "b d a c e");
-}
 
 TEST_CASE("a drain ends below its `until`, whatever is folded meanwhile", "[store]") {
     EdgeFixture f;
@@ -513,17 +396,6 @@ TEST_CASE("one read skips a bounded number of expired messages, and says that th
     CHECK(f.read(cursor, 10, 5000) == "live done");
     CHECK(f.part().pending_tombstones().size() == static_cast<std::size_t>(expired));
     CHECK(f.part().pending_count(f.uaid) == 1);
-}
-
-TEST_CASE("each client is drained for itself", "[store]") {
-    EdgeFixture f;
-    const auto other = uaid_of("client-2");
-    f.put(1, "m1");
-    f.part().put(2, at(2), accepted(other, "m2"), nullptr);
-    if (GENERATE(false, true)) f.commit();
-    CHECK(f.drain() == "m1");
-    CHECK(f.part().pending_count(other) == 1);
-    CHECK(f.part().pending_count(uaid_of("client-3")) == 0);
 }
 
 TEST_CASE("counting stops at its limit", "[store]") {

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include <openssl/sha.h>
-#include <rocksdb/iterator.h>
 
 namespace beckon::store {
 
@@ -35,37 +34,29 @@ std::string Digest::text() const {
     return out;
 }
 
-bool scan_partition(
-    rocksdb::DB& db, rocksdb::ColumnFamilyHandle& family, core::Partition partition,
-    const std::function<void(std::string_view key, std::string_view value)>& visit) {
-    const auto range = partition_range(partition);
-    const auto end = slice(range.end);
-    const std::unique_ptr<rocksdb::Iterator> it{db.NewIterator(scan_options(end), &family)};
-    for (it->Seek(slice(range.begin)); it->Valid(); it->Next())
-        visit(view(it->key()), view(it->value()));
-    return it->status().ok();
-}
-
 void add_subscriptions(Digest& digest, const SubscriptionTables& tables,
                        core::Partition partition) {
     std::vector<std::string> living;  // prefixes, ascending as scanned
-    bool readable =
-        scan_partition(tables.db, *tables.clients_family, partition, [&](auto key, auto value) {
+    const auto range = partition_range(partition);
+    const auto clients =
+        tables.database.scan(tables.clients_family, range, [&](auto key, auto value) {
             const auto row = parse_client_row(value);
-            if (!row || !row->live) return;
+            if (!row || !row->live) return true;
             living.emplace_back(key);
             digest.add({"client", key, value});
+            return true;
         });
     auto client = living.cbegin();
-    readable &=
-        scan_partition(tables.db, *tables.channels_family, partition, [&](auto key, auto value) {
+    const auto channels =
+        tables.database.scan(tables.channels_family, range, [&](auto key, auto value) {
             const auto prefix = key.substr(0, kPrefixBytes);
             while (client != living.cend() && *client < prefix) ++client;
             const auto row = parse_channel_row(key, value);
-            if (client == living.cend() || *client != prefix || !row || !row->live) return;
-            digest.add({"channel", key, value});
+            const bool lives = client != living.cend() && *client == prefix;
+            if (lives && row && row->live) digest.add({"channel", key, value});
+            return true;
         });
-    if (!readable) digest.spoil();
+    if (!clients || !channels) digest.spoil();
 }
 
 }  // namespace beckon::store

@@ -45,10 +45,6 @@ private:
     bool spoilt_ = false;
 };
 
-/// Visits all committed rows of a partition, in key order. False: the disk failed.
-bool scan_partition(rocksdb::DB& db, rocksdb::ColumnFamilyHandle& family, core::Partition partition,
-                    const std::function<void(std::string_view key, std::string_view value)>& visit);
-
 /// Adds a partition's clients and channels as readers see them: a removed row, or a channel whose
 /// client is unknown, counts as absent.
 void add_subscriptions(Digest& digest, const SubscriptionTables& tables, core::Partition partition);

@@ -56,16 +56,10 @@ void NotificationFold::fail(core::Error error) {
 template <class Parse>
 auto NotificationFold::read_row(const Family& family, std::string_view row_key, Parse parse)
     -> decltype(parse(std::string_view{})) {
-    rocksdb::PinnableSlice value;
-    const auto status = database_.db().Get({}, family.get(), slice(row_key), &value);
-    if (status.IsNotFound()) return std::nullopt;
-    if (!status.ok()) {
-        fail(unreadable(status, database_.directory().string()));
-        return std::nullopt;
-    }
-    auto row = parse(view(value));
-    if (!row) fail(undecodable(family->GetName(), database_.directory().string()));
-    return row;
+    auto row = database_.get(family, row_key, parse);
+    if (row) return std::move(*row);
+    fail(row.error());
+    return std::nullopt;
 }
 
 std::optional<KeyRow> NotificationFold::key_row(const KeyName& name) {
@@ -431,27 +425,14 @@ std::size_t NotificationFold::pending_count(const core::Uaid& uaid, std::size_t 
 
 core::Result<void> NotificationFold::write_to(rocksdb::WriteBatch& batch) {
     if (auto written = messages_.write_to(batch); !written) return written;
-    std::string value;
+    BatchRows keys{batch, keys_family_};
     for (const auto* entry : keys_.in_order()) {
         const auto& [name, change] = *entry;
-        const auto row_key = key_row_key(partition_, name.uaid, name.key);
-        if (!change.row) {
-            batch.Delete(keys_family_.get(), slice(row_key.view()));
-            continue;
-        }
-        value.clear();
-        append_key_row(value, *change.row);
-        batch.Put(keys_family_.get(), slice(row_key.view()), slice(value));
+        keys.add(key_row_key(partition_, name.uaid, name.key).view(), change.row, append_key_row);
     }
+    BatchRows replacements{batch, replacements_family_};
     for (const auto* entry : replacements_.in_order()) {
-        const auto& [row_key, change] = *entry;
-        if (!change.row) {
-            batch.Delete(replacements_family_.get(), slice(row_key));
-            continue;
-        }
-        value.clear();
-        append_replacement_row(value, *change.row);
-        batch.Put(replacements_family_.get(), slice(row_key), slice(value));
+        replacements.add(entry->first, entry->second.row, append_replacement_row);
     }
     pending_tombstones_.write_to(batch);
     return {};

@@ -1,10 +1,10 @@
 #include "store/folds/subscription_fold.hpp"
 
+#include "store/tables/row_changes.hpp"
+
 #include <chrono>
 #include <memory>
 #include <utility>
-
-#include <rocksdb/iterator.h>
 
 namespace beckon::store {
 
@@ -29,9 +29,8 @@ Order compare(const Stamp& record, const Stamp& stored) {
 
 // --- SubscriptionTables
 
-SubscriptionTables::SubscriptionTables(const Database& database)
-    : db(database.db()),
-      path(database.directory().string()),
+SubscriptionTables::SubscriptionTables(const Database& of)
+    : database(of),
       clients_family(database.family("clients")),
       channels_family(database.family("channels")) {}
 
@@ -41,26 +40,15 @@ std::vector<FamilySpec> SubscriptionTables::families() {
 
 core::Result<std::optional<ClientRow>> SubscriptionTables::client(core::Partition partition,
                                                                   const core::Uaid& uaid) const {
-    const RowKey key{partition, uaid};
-    rocksdb::PinnableSlice value;
-    const auto status = db.Get({}, clients_family.get(), slice(key.view()), &value);
-    if (status.IsNotFound()) return std::optional<ClientRow>{};
-    if (!status.ok()) return core::fail(unreadable(status, path));
-    auto row = parse_client_row(view(value));
-    if (!row) return core::fail(undecodable("clients", path));
-    return row;
+    return database.get(clients_family, RowKey{partition, uaid}.view(), parse_client_row);
 }
 
 core::Result<std::optional<ChannelRow>> SubscriptionTables::channel(
     core::Partition partition, const core::Uaid& uaid, const core::ChannelId& channel) const {
     const auto key = channel_row_key(partition, uaid, channel);
-    rocksdb::PinnableSlice value;
-    const auto status = db.Get({}, channels_family.get(), slice(key.view()), &value);
-    if (status.IsNotFound()) return std::optional<ChannelRow>{};
-    if (!status.ok()) return core::fail(unreadable(status, path));
-    auto row = parse_channel_row(key.view(), view(value));
-    if (!row) return core::fail(undecodable("channels", path));
-    return row;
+    return database.get(channels_family, key.view(), [&](std::string_view value) {
+        return parse_channel_row(key.view(), value);
+    });
 }
 
 core::Result<std::vector<std::pair<core::ChannelId, ChannelRow>>> SubscriptionTables::channels(
@@ -77,43 +65,41 @@ core::Result<std::vector<std::pair<core::ChannelId, ChannelRow>>> SubscriptionTa
 core::Result<void> SubscriptionTables::each_channel(
     core::Partition partition, const core::Uaid& uaid,
     const std::function<bool(const core::ChannelId&, ChannelRow)>& take) const {
-    const RowKey prefix{partition, uaid};
-    rocksdb::ReadOptions options;
-    options.prefix_same_as_start = true;
-    const std::unique_ptr<rocksdb::Iterator> it{db.NewIterator(options, channels_family.get())};
-    for (it->Seek(slice(prefix.view())); it->Valid(); it->Next()) {
-        auto row = parse_channel_row(view(it->key()), view(it->value()));
-        if (!row) return core::fail(undecodable("channels", path));
-        if (!take(core::ChannelId{id_of_row(view(it->key()))}, std::move(*row))) break;
-    }
-    if (!it->status().ok()) return core::fail(unreadable(it->status(), path));
-    return {};
+    using Named = std::pair<core::ChannelId, ChannelRow>;
+    const auto parse = [](std::string_view key, std::string_view value) {
+        auto row = parse_channel_row(key, value);
+        return row ? std::optional{Named{core::ChannelId{id_of_row(key)}, std::move(*row)}}
+                   : std::nullopt;
+    };
+    return database.each_row(channels_family, RowKey{partition, uaid}, parse, [&](Named channel) {
+        return take(channel.first, std::move(channel.second));
+    });
 }
 
 core::Result<ClientPage> SubscriptionTables::clients_after(core::Partition partition,
                                                            const std::optional<core::Uaid>& after,
                                                            std::size_t rows_max) const {
+    using Named = std::pair<core::Uaid, ClientRow>;
+    const auto parse = [](std::string_view key, std::string_view value) {
+        auto row = parse_client_row(value);
+        return row ? std::optional{Named{uaid_of_row(key), std::move(*row)}} : std::nullopt;
+    };
     ClientPage page;
     auto last = after;
     std::size_t rows = 0;
-    const auto range = partition_range(partition);
-    const auto end = slice(range.end);
-    const std::unique_ptr<rocksdb::Iterator> it{
-        db.NewIterator(scan_options(end), clients_family.get())};
-    after ? it->Seek(slice(RowKey{partition, *after}.view())) : it->Seek(slice(range.begin));
-    for (; it->Valid(); it->Next()) {
-        const auto uaid = uaid_of_row(view(it->key()));
-        if (after && uaid == *after) continue;
+    const auto range = after ? range_behind(partition, RowKey{partition, *after}.view())
+                             : partition_range(partition);
+    const auto read = database.each_row(clients_family, range, parse, [&](Named client) {
         if (rows++ == rows_max) {
             page.next = last;
-            break;
+            return false;
         }
-        auto row = parse_client_row(view(it->value()));
-        if (!row) return core::fail(undecodable("clients", path));
-        if (row->live) page.clients.emplace_back(uaid, std::move(*row->live));
-        last = uaid;
-    }
-    if (!it->status().ok()) return core::fail(unreadable(it->status(), path));
+        last = client.first;
+        auto& live = client.second.live;
+        if (live) page.clients.emplace_back(client.first, std::move(*live));
+        return true;
+    });
+    if (!read) return core::fail(read.error());
     return page;
 }
 
@@ -153,22 +139,14 @@ std::map<core::ChannelId, ChannelRow> SubscriptionFold::channel_rows(const Clien
 }
 
 void SubscriptionFold::write_to(rocksdb::WriteBatch& batch) const {
-    std::string value;
+    BatchRows clients{batch, tables_.clients_family};
     for (const auto& [name, row] : clients_) {
-        value.clear();
-        append_client_row(value, row);
-        batch.Put(tables_.clients_family.get(), slice(RowKey{name.first, name.second}.view()),
-                  slice(value));
+        clients.add(RowKey{name.first, name.second}.view(), std::optional{row}, append_client_row);
     }
+    BatchRows channels{batch, tables_.channels_family};
     for (const auto& [name, row] : channels_) {
-        const auto key = channel_row_key(name.first.first, name.first.second, name.second);
-        if (!row) {
-            batch.Delete(tables_.channels_family.get(), slice(key.view()));
-            continue;
-        }
-        value.clear();
-        append_channel_row(value, *row);
-        batch.Put(tables_.channels_family.get(), slice(key.view()), slice(value));
+        channels.add(channel_row_key(name.first.first, name.first.second, name.second).view(), row,
+                     append_channel_row);
     }
 }
 

@@ -22,7 +22,8 @@ namespace beckon::store {
 /// The families that `subscriptions` folds into, as they stand on disk. Thread-safe.
 class SubscriptionTables {
 public:
-    explicit SubscriptionTables(const Database& database);
+    /// `of` outlives this.
+    explicit SubscriptionTables(const Database& of);
     static std::vector<FamilySpec> families();
 
     /// Errors of the disk: the bytes cannot be read back.
@@ -44,8 +45,7 @@ public:
         core::Partition partition, const core::Uaid& uaid,
         const std::function<bool(const core::ChannelId&, ChannelRow)>& take) const;
 
-    rocksdb::DB& db;
-    const std::string path;  ///< for errors
+    const Database& database;
     Family clients_family;
     Family channels_family;
 };

@@ -52,9 +52,12 @@ std::string partition_begin(core::Partition partition) {
 }
 
 KeyRange partition_range(core::Partition partition) {
-    // The last one ends where no row begins.
-    if (partition == 0xffff) return {partition_begin(partition), "\xff\xff\xff"};
+    if (partition == 0xffff) return {partition_begin(partition), kAllRows.end};
     return {partition_begin(partition), partition_begin(partition + 1)};
+}
+
+KeyRange range_behind(core::Partition partition, std::string_view row_key) {
+    return {std::string{row_key} + '\0', partition_range(partition).end};
 }
 
 core::Partition partition_of_row(std::string_view row_key) {

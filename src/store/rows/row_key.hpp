@@ -54,6 +54,10 @@ struct KeyRange {
     std::string end;  ///< not in it
 };
 KeyRange partition_range(core::Partition partition);
+/// Ends where no row begins.
+inline const KeyRange kAllRows{"", "\xff\xff\xff"};
+/// The keys of a partition behind `row_key`.
+KeyRange range_behind(core::Partition partition, std::string_view row_key);
 core::Partition partition_of_row(std::string_view row_key);
 
 /// Where a message stands among its client's: Topic messages first, then by offset.

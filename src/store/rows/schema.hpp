@@ -74,6 +74,7 @@ struct ReplacementRow {
     core::Offset offset = 0;
     core::Timestamp expiry{};
     core::MessageKey key;
+    bool operator==(const ReplacementRow&) const = default;
 };
 void append_replacement_row(std::string& out, const ReplacementRow& row);
 std::optional<ReplacementRow> parse_replacement_row(std::string_view value);
@@ -88,6 +89,7 @@ struct ClientRow {
     std::optional<StoredClient> live;  ///< nullopt: removed
     std::optional<core::WriteStamp> stamp;
     core::Timestamp until{};  ///< removed: when it may be forgotten
+    bool operator==(const ClientRow&) const = default;
 };
 void append_client_row(std::string& out, const ClientRow& row);
 std::optional<ClientRow> parse_client_row(std::string_view value);
@@ -96,6 +98,7 @@ struct ChannelRow {
     std::optional<StoredChannel> live;
     std::optional<core::WriteStamp> stamp;
     core::Timestamp until{};
+    bool operator==(const ChannelRow&) const = default;
 };
 void append_channel_row(std::string& out, const ChannelRow& row);
 std::optional<ChannelRow> parse_channel_row(std::string_view row_key, std::string_view value);

@@ -15,16 +15,17 @@ CheckpointTable::CheckpointTable(Family family, Rows rows)
 
 core::Result<CheckpointTable> CheckpointTable::read(const Database& database) {
     const auto family = database.family(family_spec().name);
-    const auto path = database.directory().string();
     Rows rows;
-    const std::unique_ptr<rocksdb::Iterator> it{database.db().NewIterator({}, family.get())};
-    for (it->SeekToFirst(); it->Valid(); it->Next()) {
-        const auto key = parse_checkpoint_row_key(view(it->key()));
-        const auto checkpoint = parse_checkpoint(view(it->value()));
-        if (!key || !checkpoint) return core::fail(undecodable(family_spec().name, path));
-        rows.insert_or_assign(*key, *checkpoint);
-    }
-    if (!it->status().ok()) return core::fail(unreadable(it->status(), path));
+    const auto parse = [](std::string_view key, std::string_view value) {
+        const auto name = parse_checkpoint_row_key(key);
+        const auto checkpoint = parse_checkpoint(value);
+        using Row = Rows::value_type;
+        return name && checkpoint ? std::optional{Row{*name, *checkpoint}} : std::nullopt;
+    };
+    const auto read = database.each_row(family, kAllRows, parse, [&](Rows::value_type row) {
+        return rows.insert(std::move(row)).second;
+    });
+    if (!read) return core::fail(read.error());
     return CheckpointTable{family, std::move(rows)};
 }
 

@@ -1,11 +1,10 @@
 #include "store/tables/pending_tombstone_table.hpp"
 
 #include "store/rows/schema.hpp"
+#include "store/tables/row_changes.hpp"
 
 #include <memory>
 #include <string>
-
-#include <rocksdb/iterator.h>
 
 namespace beckon::store {
 
@@ -14,13 +13,10 @@ PendingTombstoneTable::PendingTombstoneTable(Database& database, core::Partition
 
 core::Result<void> PendingTombstoneTable::load() {
     size_ = 0;
-    const auto all = partition_range(partition_);
-    const auto end = slice(all.end);
-    const std::unique_ptr<rocksdb::Iterator> it{
-        database_.db().NewIterator(scan_options(end), family_.get())};
-    for (it->Seek(slice(all.begin)); it->Valid(); it->Next()) ++size_;
-    if (it->status().ok()) return {};
-    return core::fail(unreadable(it->status(), database_.directory().string()));
+    return database_.scan(family_, partition_range(partition_), [this](auto, auto) {
+        ++size_;
+        return true;
+    });
 }
 
 void PendingTombstoneTable::add(const PendingTombstone& pending) {
@@ -35,13 +31,9 @@ core::Result<std::optional<PendingTombstone>> PendingTombstoneTable::find(
         return change->second.pending;
     }
     const auto row_key = pending_tombstone_row_key(partition_, put_offset, key);
-    std::string value;
-    const auto status = database_.db().Get({}, family_.get(), slice(row_key.view()), &value);
-    if (status.IsNotFound()) return std::nullopt;
-    if (!status.ok()) return core::fail(unreadable(status, database_.directory().string()));
-    auto found = parse_pending_tombstone(row_key.view(), value);
-    if (!found) return core::fail(undecodable(family_spec().name, database_.directory().string()));
-    return found;
+    return database_.get(family_, row_key.view(), [&](std::string_view value) {
+        return parse_pending_tombstone(row_key.view(), value);
+    });
 }
 
 void PendingTombstoneTable::replace(const PendingTombstone& pending) {
@@ -64,54 +56,28 @@ void PendingTombstoneTable::erase(core::Offset put_offset, const core::MessageKe
 
 core::Result<std::vector<PendingTombstone>> PendingTombstoneTable::after(
     const std::optional<PendingTombstone>& after, std::size_t max) const {
-    std::vector<PendingTombstone> found;
-    const auto path = [this] { return database_.directory().string(); };
-    const auto all = partition_range(partition_);
-    const auto end = slice(all.end);
-    const std::unique_ptr<rocksdb::Iterator> row{
-        database_.db().NewIterator(scan_options(end), family_.get())};
-    auto change = changes_.begin();
-    if (after) {
-        const auto key = pending_tombstone_row_key(partition_, after->put_offset, after->key);
-        row->Seek(slice(key.view()));
-        if (row->Valid() && view(row->key()) == key.view()) row->Next();
-        change = changes_.upper_bound({after->put_offset, after->key});
-    } else {
-        row->Seek(slice(all.begin));
-    }
-    while (found.size() < max && (row->Valid() || change != changes_.end())) {
-        std::optional<PendingTombstone> stored;
-        if (row->Valid()) {
-            stored = parse_pending_tombstone(view(row->key()), view(row->value()));
-            if (!stored) return core::fail(undecodable(family_spec().name, path()));
-        }
-        const bool changed =
-            change != changes_.end() &&
-            (!stored || change->first <= OffsetAndKey{stored->put_offset, stored->key});
-        if (!changed) {
-            found.push_back(*stored);
-            row->Next();
-            continue;
-        }
-        if (stored && change->first == OffsetAndKey{stored->put_offset, stored->key}) row->Next();
-        if (change->second.pending) found.push_back(*change->second.pending);
-        ++change;
-    }
-    if (!row->status().ok()) return core::fail(unreadable(row->status(), path()));
-    return found;
+    const auto place_of = [](const PendingTombstone& pending) {
+        return OffsetAndKey{pending.put_offset, pending.key};
+    };
+    ChangedRows<PendingTombstone, Changes> rows{
+        changes_, after ? changes_.upper_bound(place_of(*after)) : changes_.begin(), max, place_of,
+        [](const auto& change) { return change.second.pending; }};
+    const auto range =
+        after ? range_behind(
+                    partition_,
+                    pending_tombstone_row_key(partition_, after->put_offset, after->key).view())
+              : partition_range(partition_);
+    const auto read = database_.each_row(family_, range, parse_pending_tombstone,
+                                         [&](const auto& stored) { return rows.add(stored); });
+    if (!read) return core::fail(read.error());
+    return rows.finish();
 }
 
 void PendingTombstoneTable::write_to(rocksdb::WriteBatch& batch) const {
-    std::string value;
+    BatchRows rows{batch, family_};
     for (const auto& [place, change] : changes_) {
-        const auto key = pending_tombstone_row_key(partition_, place.first, place.second);
-        if (!change.pending) {
-            batch.Delete(family_.get(), slice(key.view()));
-            continue;
-        }
-        value.clear();
-        append_pending_tombstone(value, *change.pending);
-        batch.Put(family_.get(), slice(key.view()), slice(value));
+        rows.add(pending_tombstone_row_key(partition_, place.first, place.second).view(),
+                 change.pending, append_pending_tombstone);
     }
 }
 

@@ -5,22 +5,15 @@
 #include <memory>
 #include <string>
 
-#include <rocksdb/iterator.h>
-
 namespace beckon::store {
 
 ReceiptTable::ReceiptTable(Database& database, core::Partition partition)
     : database_(database), partition_(partition), family_(database.family(family_spec().name)) {}
 
 core::Result<void> ReceiptTable::load() {
-    const auto all = partition_range(partition_);
-    const auto end = slice(all.end);
-    const std::unique_ptr<rocksdb::Iterator> row{
-        database_.db().NewIterator(scan_options(end), family_.get())};
-    row->Seek(slice(all.begin));
-    empty_ = !row->Valid();
-    if (row->status().ok()) return {};
-    return core::fail(unreadable(row->status(), database_.directory().string()));
+    empty_ = true;
+    return database_.scan(family_, partition_range(partition_),
+                          [this](auto, auto) { return empty_ = false; });
 }
 
 /// The deadline of the receipt that it replaces is removed too: that row would stay for ever.
@@ -67,15 +60,7 @@ core::Result<std::optional<Receipt>> ReceiptTable::find(const core::MessageKey& 
 
 core::Result<std::optional<Receipt>> ReceiptTable::read(const core::MessageKey& key) const {
     if (empty_) return std::optional<Receipt>{};
-    rocksdb::PinnableSlice value;
-    const auto row_key = receipt_row_key(partition_, key);
-    const auto status = database_.db().Get({}, family_.get(), slice(row_key), &value);
-    if (status.IsNotFound()) return std::optional<Receipt>{};
-    const auto path = database_.directory().string();
-    if (!status.ok()) return core::fail(unreadable(status, path));
-    auto receipt = parse_receipt(view(value));
-    if (!receipt) return core::fail(undecodable(family_spec().name, path));
-    return receipt;
+    return database_.get(family_, receipt_row_key(partition_, key), parse_receipt);
 }
 
 core::Result<std::vector<core::MessageKey>> ReceiptTable::due(core::Timestamp now,
@@ -86,19 +71,14 @@ core::Result<std::vector<core::MessageKey>> ReceiptTable::due(core::Timestamp no
         if (found.size() >= max) return found;
         if (!change.erased && change.receipt.expiry <= now) found.push_back(key);
     }
-    const auto path = database_.directory().string();
-    const auto end_text = partition_range(partition_).end;
-    const auto end = slice(end_text);
-    const auto begin = deadlines_begin(partition_);
-    const std::unique_ptr<rocksdb::Iterator> row{
-        database_.db().NewIterator(scan_options(end), family_.get())};
-    for (row->Seek(slice(begin)); row->Valid() && found.size() < max; row->Next()) {
-        const auto deadline = parse_deadline(view(row->key()));
-        if (!deadline) return core::fail(undecodable(family_spec().name, path));
-        if (deadline->expiry > now) break;
-        if (!changes_.contains(deadline->key)) found.push_back(deadline->key);
-    }
-    if (!row->status().ok()) return core::fail(unreadable(row->status(), path));
+    const KeyRange deadlines{deadlines_begin(partition_), partition_range(partition_).end};
+    const auto parse = [](std::string_view key, auto) { return parse_deadline(key); };
+    const auto read = database_.each_row(family_, deadlines, parse, [&](const Deadline& deadline) {
+        if (deadline.expiry > now) return false;
+        if (!changes_.contains(deadline.key)) found.push_back(deadline.key);
+        return found.size() < max;
+    });
+    if (!read) return core::fail(read.error());
     return found;
 }
 

@@ -1,12 +1,18 @@
 #pragma once
 
+#include "store/database.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <rocksdb/write_batch.h>
 
 namespace beckon::store {
 
@@ -23,6 +29,80 @@ std::vector<const typename Map::value_type*> sorted_by_name(const Map& map) {
               [](const auto* a, const auto* b) { return a->first < b->first; });
     return entries;
 }
+
+/// Adds the rows of one family to a batch.
+class BatchRows {
+public:
+    BatchRows(rocksdb::WriteBatch& batch, const Family& family) : batch_(batch), family_(*family) {}
+
+    /// nullopt: the row is deleted. `append` writes the value.
+    template <class Row, class Append>
+    void add(std::string_view key, const std::optional<Row>& row, const Append& append) {
+        if (!row) {
+            batch_.Delete(&family_, slice(key));
+            return;
+        }
+        value_.clear();
+        append(value_, *row);
+        batch_.Put(&family_, slice(key), slice(value_));
+    }
+
+private:
+    rocksdb::WriteBatch& batch_;
+    rocksdb::ColumnFamilyHandle& family_;
+    std::string value_;
+};
+
+/// The rows of a sorted table as the changes since the last commit leave them, in the order of
+/// their names: `max` at most. `Changes`: a map from names to changes.
+template <class Row, class Changes>
+class ChangedRows {
+public:
+    using NameOf = std::function<typename Changes::key_type(const Row&)>;
+    /// The row that a change leaves; nullopt: none.
+    using RowOf = std::function<std::optional<Row>(const typename Changes::value_type&)>;
+
+    /// `next`: the first change that counts.
+    ChangedRows(const Changes& changes, typename Changes::const_iterator next, std::size_t max,
+                NameOf name_of, RowOf row_of)
+        : changes_(changes),
+          next_(next),
+          max_(max),
+          name_of_(std::move(name_of)),
+          row_of_(std::move(row_of)) {}
+
+    /// The next row of the table. False: there are enough.
+    bool add(const Row& stored) {
+        const auto name = name_of_(stored);
+        take_below([&](const auto& changed) { return changed < name; });
+        const bool changed = next_ != changes_.end() && next_->first == name;
+        if (more() && !changed) rows_.push_back(stored);
+        if (more() && changed) take();
+        return more();
+    }
+    /// The table has no more rows.
+    std::vector<Row> finish() {
+        take_below([](const auto&) { return true; });
+        return std::move(rows_);
+    }
+
+private:
+    bool more() const { return rows_.size() < max_; }
+    template <class Is>
+    void take_below(const Is& is) {
+        while (more() && next_ != changes_.end() && is(next_->first)) take();
+    }
+    void take() {
+        if (auto row = row_of_(*next_++)) rows_.push_back(std::move(*row));
+    }
+
+    const Changes& changes_;
+    typename Changes::const_iterator next_;
+    const std::size_t max_;
+    const NameOf name_of_;
+    const RowOf row_of_;
+    std::vector<Row> rows_;
+};
 
 /// The rows of one table that changed since the last commit: reads see them before RocksDB does,
 /// and the next commit writes them.

@@ -1,11 +1,10 @@
 #include "store/tables/stale_write_table.hpp"
 
 #include "store/rows/schema.hpp"
+#include "store/tables/row_changes.hpp"
 
 #include <memory>
 #include <string>
-
-#include <rocksdb/iterator.h>
 
 namespace beckon::store {
 
@@ -28,46 +27,27 @@ void StaleWriteTable::folded(const StaleWrite& what, bool won) {
 
 core::Result<std::vector<StaleWrite>> StaleWriteTable::after(const std::optional<StaleWrite>& after,
                                                              std::size_t max) const {
-    std::vector<StaleWrite> found;
-    const auto all = partition_range(partition_);
-    const auto end = slice(all.end);
-    const std::unique_ptr<rocksdb::Iterator> row{
-        database_.db().NewIterator(scan_options(end), family_.get())};
-    const auto first = after ? stale_write_row_key(partition_, *after) : all.begin;
-    row->Seek(slice(first));
-    if (after && row->Valid() && view(row->key()) == first) row->Next();
-    auto change = after ? changes_.upper_bound(*after) : changes_.begin();
-    while (found.size() < max && (row->Valid() || change != changes_.end())) {
-        std::optional<StaleWrite> stored;
-        if (row->Valid()) {
-            stored = parse_stale_write(view(row->key()), view(row->value()));
-            if (!stored) {
-                return core::fail(undecodable(family_spec().name, database_.directory().string()));
-            }
-        }
-        if (change == changes_.end() || (stored && *stored < change->first)) {
-            found.push_back(*stored);
-            row->Next();
-            continue;
-        }
-        if (stored && *stored == change->first) row->Next();
-        if (change->second) found.push_back(change->first);
-        ++change;
-    }
-    if (row->status().ok()) return found;
-    return core::fail(unreadable(row->status(), database_.directory().string()));
+    ChangedRows<StaleWrite, std::map<StaleWrite, bool>> rows{
+        changes_, after ? changes_.upper_bound(*after) : changes_.begin(), max,
+        [](const StaleWrite& stored) { return stored; },
+        [](const auto& change) {
+            return change.second ? std::optional{change.first} : std::nullopt;
+        }};
+    const auto range = after ? range_behind(partition_, stale_write_row_key(partition_, *after))
+                             : partition_range(partition_);
+    const auto read =
+        database_.each_row(family_, range, parse_stale_write,
+                           [&](const StaleWrite& stored) { return rows.add(stored); });
+    if (!read) return core::fail(read.error());
+    return rows.finish();
 }
 
 void StaleWriteTable::write_to(rocksdb::WriteBatch& batch) const {
-    std::string value;
-    append_stale_write(value);
+    BatchRows rows{batch, family_};
     for (const auto& [what, is_stale] : changes_) {
-        const auto key = stale_write_row_key(partition_, what);
-        if (is_stale) {
-            batch.Put(family_.get(), slice(key), slice(value));
-        } else {
-            batch.Delete(family_.get(), slice(key));
-        }
+        rows.add(stale_write_row_key(partition_, what),
+                 is_stale ? std::optional{what} : std::nullopt,
+                 [](std::string& value, const StaleWrite&) { append_stale_write(value); });
     }
 }
 
