@@ -13,12 +13,13 @@
 #include "fold/barrier_queries.hpp"
 #include "fold/input.hpp"
 #include "fold/intake.hpp"
+#include "fold/log_clock_publisher.hpp"
 #include "fold/offset_reports.hpp"
+#include "fold/opening.hpp"
 #include "fold/progress.hpp"
 #include "fold/stall_watch.hpp"
 #include "fold/trust.hpp"
 #include "log/event_log.hpp"
-#include "records/events.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -31,376 +32,6 @@
 #include <utility>
 
 namespace beckon::fold {
-
-/// A publisher that hands the time of each delivery report to the log clock of its partition: a
-/// report bounds the log's time from both sides. One thread, that of the executor; may be destroyed
-/// while reports are under way: the callers of publish() still get them.
-class LogClockPublisher final : public log::Publisher {
-public:
-    LogClockPublisher(log::Publisher& inner, core::Executor& executor, const core::Clock& clock)
-        : inner_(inner), clock_(clock), lifetime_(executor) {}
-
-    /// `log_clock` outlives this publisher.
-    void add_clock(log::TopicPartition where, core::LogClock& log_clock) {
-        log_clocks_.insert_or_assign(where, std::ref(log_clock));
-    }
-
-    void publish(log::TopicPartition where, core::Record record, log::AppendDone done) override;
-    std::size_t unanswered() const override { return inner_.unanswered(); }
-
-private:
-    log::Publisher& inner_;
-    const core::Clock& clock_;
-    std::map<log::TopicPartition, std::reference_wrapper<core::LogClock>> log_clocks_;
-    core::Lifetime lifetime_;
-};
-
-void LogClockPublisher::publish(log::TopicPartition where, core::Record record,
-                                log::AppendDone done) {
-    const auto known = log_clocks_.find(where);
-    if (known == log_clocks_.end()) {
-        inner_.publish(where, std::move(record), std::move(done));
-        return;
-    }
-    inner_.publish(where, std::move(record),
-                   [term = lifetime_.term(), &log_clock = known->second.get(), sent = clock_.mono(),
-                    done = std::move(done)](const core::Result<log::Appended>& at) {
-                       if (at && !term.over()) log_clock.reported(at->time, at->offset, sent);
-                       done(at);
-                   });
-}
-
-/// Proves that a restoring fold has reached the log's end: no reader has a further record, and read
-/// barriers prove it.
-class CatchUp {
-public:
-    struct Context {
-        BarrierQueries& queries;
-        Failures& failures;
-        const core::Clock& clock;
-        bool barriers = true;  ///< else the ends that the log named are the proof
-    };
-    /// `name`: of the fold, in log lines. `proven` is called once for each begin(), unless the fold
-    /// begins again first.
-    CatchUp(Inputs& inputs, std::string_view folder, std::string name,
-            core::Duration delete_retention, const Context& context, std::function<void()> proven);
-
-    /// The fold reads from now on: from a checkpoint, or from the log's start.
-    void begin(bool from_start);
-    bool from_start() const { return from_start_; }
-    /// Drops the open query for read barriers.
-    void cancel() { asked_ = false; }
-
-    /// Call it after each commit while the fold restores. Error `out_of_range`: the restore took so
-    /// long that the log may have dropped tombstones meanwhile; its state is no better than an old
-    /// checkpoint.
-    core::Result<void> update();
-
-private:
-    bool first_barriers_do() const;
-    void caught_up();
-    core::Duration took() const { return context_.clock.mono() - began_; }
-
-    Inputs& inputs_;
-    const std::string_view folder_;
-    const std::string name_;
-    const core::Duration delete_retention_;
-    const Context context_;
-    const std::function<void()> proven_;
-    bool from_start_ = false;
-    core::MonoTime began_{};
-    bool asked_ = false;  ///< for read barriers
-};
-
-namespace {
-
-/// A fold that took so long to catch up logs it at info; the others only at debug, for there are
-/// many.
-constexpr core::Duration kWorthALine = std::chrono::seconds{5};
-
-}  // namespace
-
-CatchUp::CatchUp(Inputs& inputs, std::string_view folder, std::string name,
-                 core::Duration delete_retention, const Context& context,
-                 std::function<void()> proven)
-    : inputs_(inputs),
-      folder_(folder),
-      name_(std::move(name)),
-      delete_retention_(delete_retention),
-      context_(context),
-      proven_(std::move(proven)) {}
-
-void CatchUp::begin(bool from_start) {
-    from_start_ = from_start;
-    began_ = context_.clock.mono();
-    core::log_debug(folder_, "folding",
-                    {{"fold", name_}, {"from", from_start ? "the log's start" : "checkpoint"}});
-}
-
-core::Result<void> CatchUp::update() {
-    const bool drained = std::all_of(inputs_.begin(), inputs_.end(),
-                                     [](const auto& input) { return input->drained(); });
-    if (asked_ || !drained) return {};
-    if (!context_.barriers) {
-        const bool at_ends = std::all_of(inputs_.begin(), inputs_.end(),
-                                         [](const auto& input) { return input->at_end(); });
-        if (at_ends) caught_up();
-        return {};
-    }
-    if (from_start_ && took() > delete_retention_ / 2) {
-        return core::fail(
-            {core::Fault::out_of_range, "the restore took longer than tombstones are kept"});
-    }
-    if (first_barriers_do()) {
-        caught_up();
-        return {};
-    }
-    asked_ = true;
-    context_.queries.ask_barriers(indexes_of(inputs_), [this](const core::Result<void>& confirmed) {
-        asked_ = false;
-        if (confirmed) return caught_up();
-        context_.failures.failed(Need::barrier, 0,
-                                 confirmed.error());  // the next second tries again
-    });
-    return {};
-}
-
-/// True if the barriers that were published when this fold began are passed, and it began not long
-/// ago.
-bool CatchUp::first_barriers_do() const {
-    return took() < kAnswerTimeout &&
-           std::all_of(inputs_.begin(), inputs_.end(),
-                       [](const auto& input) { return input->passed_first_barrier(); });
-}
-
-void CatchUp::caught_up() {
-    context_.failures.worked(Need::barrier, 0);
-    core::log_line(took() < kWorthALine ? core::LogLevel::debug : core::LogLevel::info, folder_,
-                   "caught_up",
-                   {{"fold", name_},
-                    {"from", from_start_ ? "the log's start" : "checkpoint"},
-                    {"seconds", std::chrono::duration<double>(took()).count()}});
-    proven_();
-}
-
-/// Asks for the ends of all inputs now and then while they are read, so that progress knows how
-/// much is left, and whether each is still the partition that was read until now.
-class EndsWatch {
-public:
-    static constexpr core::Duration kEvery = std::chrono::seconds{10};
-
-    struct Context {
-        log::EventLog& log;
-        core::Executor& executor;
-        const core::Clock& clock;
-        Failures& failures;
-    };
-    /// `made_anew` is called once an input is another partition; it may call cancel().
-    EndsWatch(Inputs& inputs, const Context& context, std::function<void(InputIndex)> made_anew)
-        : inputs_(inputs),
-          context_(context),
-          made_anew_(std::move(made_anew)),
-          lifetime_(context.executor) {}
-
-    /// All inputs have just learned their ends.
-    void begin() { asked_ = context_.clock.mono(); }
-    /// Answers that are under way are void.
-    void cancel() { lifetime_.renew(); }
-    /// Call it every second.
-    void update();
-
-private:
-    void ask(InputIndex input);
-    void ask_identity(InputIndex input);
-    void confirmed(InputIndex input, const log::ReadUpTo& read);
-    void failed(InputIndex input, const core::Error& why);
-
-    Inputs& inputs_;
-    const Context context_;
-    const std::function<void(InputIndex)> made_anew_;
-    core::MonoTime asked_{};
-    core::Lifetime lifetime_;
-};
-
-void EndsWatch::update() {
-    const auto now = context_.clock.mono();
-    if (now - asked_ < kEvery) return;
-    asked_ = now;
-    for (InputIndex i = 0; i < inputs_.size(); ++i) ask(i);
-}
-
-void EndsWatch::ask(InputIndex i) {
-    core::ask_while(
-        lifetime_,
-        [&](core::Executor& executor, auto callback) {
-            context_.log.ends(inputs_[i]->where(), executor, std::move(callback));
-        },
-        [this, i](const core::Result<log::Ends>& ends) {
-            if (!ends) return failed(i, ends.error());
-            inputs_[i]->received_ends(*ends);
-            ask_identity(i);
-        });
-}
-
-void EndsWatch::ask_identity(InputIndex i) {
-    auto& input = *inputs_[i];
-    const auto read = input.read_up_to();  // before the answer, which vouches for it
-    if (input.confirmed().youngest == core::Timestamp{}) return confirmed(i, read);
-    core::ask_while(
-        lifetime_,
-        [&](core::Executor& executor, auto callback) {
-            context_.log.is_made_anew(input.where(), input.confirmed(), executor,
-                                      std::move(callback));
-        },
-        [this, i, read](const core::Result<bool>& made_anew) {
-            if (!made_anew) return failed(i, made_anew.error());
-            if (*made_anew) return made_anew_(i);
-            confirmed(i, read);
-        });
-}
-
-void EndsWatch::confirmed(InputIndex i, const log::ReadUpTo& read) {
-    context_.failures.worked(Need::ends, i);
-    inputs_[i]->confirm(read);
-}
-
-void EndsWatch::failed(InputIndex i, const core::Error& why) {
-    context_.failures.failed(Need::ends, i, why);
-    asked_ = {};  // again in a second
-}
-
-/// The queries of a fold before it reads: a first read barrier on every input, then every input's
-/// ends, and whether the input is still the partition of which its checkpoint was read. If one
-/// fails, that step is repeated after a pause.
-class Opening {
-public:
-    struct Context {
-        log::EventLog& log;
-        LogClockPublisher& publisher;
-        core::Executor& executor;
-        Failures& failures;
-        std::function<std::optional<core::Checkpoint>(InputIndex)> checkpoint;
-        bool barriers = true;  ///< else only the ends are asked for
-    };
-    /// `retry`: the pauses. `answered` is called once all inputs have their answers.
-    Opening(Inputs& inputs, core::NodeId node, Context context, core::Backoff retry,
-            std::function<void()> answered);
-
-    void begin();
-    /// Asks for the ends once more, since `need` of this input failed after they were known.
-    void ask_again(Need need, InputIndex input, const core::Error& why);
-    /// The fold reads now: the next pause is a short one again.
-    void succeeded() { retry_.worked(); }
-    /// Answers that are under way are void.
-    void cancel() { lifetime_.renew(); }
-
-private:
-    void first_barrier(InputIndex input);
-    void ask_ends();
-    void ask_ends(InputIndex input);
-    void ask_identity(InputIndex input);
-    void answered(InputIndex input);
-    void try_again(Need need, InputIndex input, const core::Error& why, void (Opening::*step)());
-
-    Inputs& inputs_;
-    const core::NodeId node_;
-    const Context context_;
-    const std::function<void()> answered_;
-    core::Backoff retry_;
-    std::size_t answers_missing_ = 0;  ///< of the step under way
-    core::Lifetime lifetime_;
-};
-
-Opening::Opening(Inputs& inputs, core::NodeId node, Context context, core::Backoff retry,
-                 std::function<void()> answered)
-    : inputs_(inputs),
-      node_(std::move(node)),
-      context_(context),
-      answered_(std::move(answered)),
-      retry_(retry),
-      lifetime_(context.executor) {}
-
-/// A first read barrier goes to every input before anything else is asked. Its report has the
-/// log's time there, by which trust in a checkpoint is judged; and a reader that has passed it has
-/// read all records that were there when this fold began.
-void Opening::begin() {
-    if (!context_.barriers) return ask_ends();
-    answers_missing_ = inputs_.size();
-    for (InputIndex i = 0; i < inputs_.size(); ++i) first_barrier(i);
-}
-
-void Opening::first_barrier(InputIndex i) {
-    context_.publisher.publish(inputs_[i]->where(), core::encode(core::BarrierRecord{node_.text}),
-                               lifetime_.guard([this, i](const core::Result<log::Appended>& at) {
-                                   if (!at) {
-                                       try_again(Need::log_time, i, at.error(), &Opening::begin);
-                                       return;
-                                   }
-                                   inputs_[i]->first_barrier(at->offset);
-                                   context_.failures.worked(Need::log_time, i);
-                                   if (--answers_missing_ == 0) ask_ends();
-                               }));
-}
-
-void Opening::ask_ends() {
-    answers_missing_ = inputs_.size();
-    for (InputIndex i = 0; i < inputs_.size(); ++i) ask_ends(i);
-}
-
-void Opening::ask_ends(InputIndex i) {
-    core::ask_while(
-        lifetime_,
-        [&](core::Executor& executor, auto callback) {
-            context_.log.ends(inputs_[i]->where(), executor, std::move(callback));
-        },
-        [this, i](const core::Result<log::Ends>& ends) {
-            if (!ends) {
-                try_again(Need::ends, i, ends.error(), &Opening::ask_ends);
-                return;
-            }
-            inputs_[i]->received_ends(*ends);
-            ask_identity(i);
-        });
-}
-
-/// The records below the checkpoint may be those of another topic that has the same name.
-void Opening::ask_identity(InputIndex i) {
-    inputs_[i]->received_identity(false);
-    const auto kept = context_.checkpoint(i);
-    if (!kept || kept->youngest == core::Timestamp{}) return answered(i);
-    core::ask_while(
-        lifetime_,
-        [&](core::Executor& executor, auto callback) {
-            context_.log.is_made_anew(inputs_[i]->where(), {kept->next, kept->youngest}, executor,
-                                      std::move(callback));
-        },
-        [this, i](const core::Result<bool>& made_anew) {
-            if (!made_anew) {
-                try_again(Need::ends, i, made_anew.error(), &Opening::ask_ends);
-                return;
-            }
-            inputs_[i]->received_identity(*made_anew);
-            answered(i);
-        });
-}
-
-void Opening::answered(InputIndex i) {
-    context_.failures.worked(Need::ends, i);
-    if (--answers_missing_ == 0) answered_();
-}
-
-void Opening::ask_again(Need need, InputIndex input, const core::Error& why) {
-    try_again(need, input, why, &Opening::ask_ends);
-}
-
-/// Every answer that is still under way is void: `step` asks all of it again.
-void Opening::try_again(Need need, InputIndex input, const core::Error& why,
-                        void (Opening::*step)()) {
-    context_.failures.failed(need, input, why);
-    lifetime_.renew();
-    context_.executor.post_after(retry_.pause(),
-                                 lifetime_.guard([this, step] { (this->*step)(); }));
-}
 
 using core::Error;
 using core::Fault;
@@ -418,6 +49,9 @@ constexpr core::Duration kCommitRetryMost = std::chrono::milliseconds{640};
 /// take, and after this time at the latest, so that its position is known and a crash costs little.
 /// Messages that come and go within a batch, as most do, never reach the store.
 constexpr core::Duration kBatchFor = std::chrono::milliseconds{250};
+/// A fold that took so long to catch up logs it at info; the others only at debug, for there are
+/// many.
+constexpr core::Duration kWorthALine = std::chrono::seconds{5};
 
 /// "subscriptions/3", or "notifications/3+1" for a fold of two inputs.
 std::string name_of(const std::vector<log::TopicPartition>& inputs) {
@@ -451,6 +85,14 @@ struct Fold::Impl {
     void not_committed(const Error& why);
     bool has_gone_back() const;
     void end_turn(bool more);
+
+    // --- the end of a restore
+    bool all_of(bool (Input::*is)() const) const {
+        return std::all_of(inputs.begin(), inputs.end(),
+                           [is](const auto& input) { return (*input.*is)(); });
+    }
+    core::Duration restoring_for() const { return context.clock.mono() - began; }
+    core::Result<void> prove_end();
     void caught_up();
 
     // --- queries
@@ -476,12 +118,13 @@ struct Fold::Impl {
     Opening opening;
     BarrierQueries queries;
     Intake intake;
-    CatchUp catch_up;
-    EndsWatch ends_watch;
     StallWatch stall_watch;
 
     Phase phase = Phase::opening;
     bool turn_posted = false;
+    bool from_start = false;          ///< it restores from the log's start, not from a checkpoint
+    core::MonoTime began{};           ///< to restore
+    bool barriers_asked = false;      ///< to prove the end
     core::MonoTime batching_since{};  ///< the last commit
     core::Backoff commit_retry{kCommitRetryFirst, kCommitRetryMost};
     bool uncommitted =
@@ -504,10 +147,13 @@ Fold::Impl::Impl(Options o, Context p, State& s)
               {.log = p.log,
                .publisher = publisher,
                .executor = p.executor,
+               .clock = p.clock,
                .failures = failures,
                .checkpoint = [this](InputIndex i) { return state.checkpoint(i); },
-               .barriers = barriers()},
-              core::Backoff{kLogRetryFirst, kLogRetryMost}, [this] { received_all_ends(); }),
+               .barriers = barriers(),
+               .answered = [this] { received_all_ends(); },
+               .made_anew = [this](InputIndex i) { made_anew(i); }},
+              core::Backoff{kLogRetryFirst, kLogRetryMost}),
       queries(inputs, p.executor, options.queries_max),
       intake(inputs,
              {.records = options.turn_records,
@@ -520,12 +166,6 @@ Fold::Impl::Impl(Options o, Context p, State& s)
               .clock = p.clock,
               .failures = failures},
              core::Backoff{kLogRetryFirst, options.replace_most}, [this] { schedule_turn(); }),
-      catch_up(inputs, options.folder, name, options.delete_retention,
-               {.queries = queries, .failures = failures, .clock = p.clock, .barriers = barriers()},
-               [this] { caught_up(); }),
-      ends_watch(inputs,
-                 {.log = p.log, .executor = p.executor, .clock = p.clock, .failures = failures},
-                 [this](InputIndex i) { made_anew(i); }),
       stall_watch(kTick + options.stall_after, p.clock,
                   [this](Answer answer) {
                       if (!barriers()) return answer({});
@@ -597,8 +237,10 @@ void Fold::Impl::made_anew(InputIndex i) {
 }
 
 void Fold::Impl::open_all(bool anew) {
-    ends_watch.begin();
-    catch_up.begin(anew);
+    from_start = anew;
+    began = context.clock.mono();
+    core::log_debug(options.folder, "folding",
+                    {{"fold", name}, {"from", anew ? "the log's start" : "checkpoint"}});
     for (InputIndex i = 0; i < inputs.size(); ++i) {
         auto& input = *inputs[i];
         auto from = state.checkpoint(i).value_or(core::Checkpoint{});
@@ -614,8 +256,7 @@ void Fold::Impl::open_all(bool anew) {
 void Fold::Impl::close() {
     life.renew();
     opening.cancel();
-    ends_watch.cancel();
-    catch_up.cancel();
+    barriers_asked = false;
     stall_watch.forget_query();
     intake.close();
     turn_posted = false;
@@ -697,9 +338,7 @@ core::Result<void> Fold::Impl::commit() {
 }
 
 bool Fold::Impl::batches() const {
-    const bool drained = std::all_of(inputs.begin(), inputs.end(),
-                                     [](const auto& input) { return input->drained(); });
-    return phase == Phase::restoring && !drained && !state.commit_due() &&
+    return phase == Phase::restoring && !all_of(&Input::drained) && !state.commit_due() &&
            context.clock.mono() - batching_since < kBatchFor;
 }
 
@@ -740,7 +379,7 @@ void Fold::Impl::end_turn(bool more) {
     }
     if (term.over()) return;
     if (phase == Phase::restoring) {
-        if (const auto in_time = catch_up.update(); !in_time) {
+        if (const auto in_time = prove_end(); !in_time) {
             return clear_and_restart(in_time.error().message);
         }
         if (term.over()) return;
@@ -748,7 +387,42 @@ void Fold::Impl::end_turn(bool more) {
     if (more || state.dirty()) schedule_turn();
 }
 
+/// Proves that a restoring fold has reached the log's end: no reader has a further record, and read
+/// barriers prove it, or the ends that the log named. Error `out_of_range`: the restore took so
+/// long that the log may have dropped tombstones meanwhile; its state is no better than an old
+/// checkpoint.
+core::Result<void> Fold::Impl::prove_end() {
+    if (barriers_asked || !all_of(&Input::drained)) return {};
+    if (!barriers()) {
+        if (all_of(&Input::at_end)) caught_up();
+        return {};
+    }
+    if (from_start && restoring_for() > options.delete_retention / 2) {
+        return core::fail(
+            {Fault::out_of_range, "the restore took longer than tombstones are kept"});
+    }
+    // Barriers that were published when this fold began do, if that is not long ago.
+    if (restoring_for() < kAnswerTimeout && all_of(&Input::passed_first_barrier)) {
+        caught_up();
+        return {};
+    }
+    barriers_asked = true;
+    queries.ask_barriers(indexes_of(inputs), [this](const core::Result<void>& confirmed) {
+        barriers_asked = false;
+        if (confirmed) return caught_up();
+        failures.failed(Need::barrier, 0, confirmed.error());  // the next second tries again
+    });
+    return {};
+}
+
 void Fold::Impl::caught_up() {
+    failures.worked(Need::barrier, 0);
+    const auto took = restoring_for();
+    core::log_line(took < kWorthALine ? core::LogLevel::debug : core::LogLevel::info,
+                   options.folder, "caught_up",
+                   {{"fold", name},
+                    {"from", from_start ? "the log's start" : "checkpoint"},
+                    {"seconds", std::chrono::duration<double>(took).count()}});
     stall_watch.proven();
     const auto term = lifetime.term();
     phase_is(Phase::following);
@@ -774,7 +448,7 @@ void Fold::Impl::tick() {
     stall_watch.turned();
     context.executor.post_after(kTick, lifetime.guard([this] { tick(); }));
     if (phase != Phase::opening) {
-        ends_watch.update();
+        opening.watch();
         if (barriers()) ask_for_reports();
         schedule_turn();
     }
@@ -831,7 +505,7 @@ bool Fold::suspect() {
 
 Progress Fold::progress() const {
     Progress out{.phase = impl_->phase,
-                 .from_start = impl_->phase == Phase::restoring && impl_->catch_up.from_start(),
+                 .from_start = impl_->phase == Phase::restoring && impl_->from_start,
                  .inputs = {},
                  .stuck = impl_->failures.stuck()};
     for (const auto& input : impl_->inputs) out.inputs.push_back(input->progress());

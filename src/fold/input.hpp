@@ -76,8 +76,8 @@ public:
     /// As in core::Checkpoint, of the records below replayed().
     core::Timestamp youngest() const { return youngest_; }
     log::ReadUpTo read_up_to() const { return {replayed_, youngest_}; }
-    /// What was read of the partition when it was last known to be the one that was opened. What
-    /// was read since then may be of another one.
+    /// As read_up_to(), when the partition was last known to be the one that was opened. Records
+    /// that were read since then may be of another one.
     const log::ReadUpTo& confirmed() const { return confirmed_; }
     void confirm(const log::ReadUpTo& read) { confirmed_ = read; }
     /// The records below it are folded, and what follows from them has left.

@@ -30,7 +30,7 @@ struct InputProgress {
     core::Offset position = 0;  ///< everything below is folded
     core::Offset end = 0;       ///< of the log, as last learned
     /// The age of the oldest record not folded; 0 at the end. Too small by at most the time
-    /// between two queries for the end (EndsWatch::kEvery) where the reader brings nothing.
+    /// between two queries for the end (Opening::kEndsEvery) where the reader brings nothing.
     core::Duration lag{};
 
     core::Offset lag_records() const { return end > position ? end - position : 0; }

@@ -9,7 +9,7 @@
 
 namespace beckon::fold {
 
-/// What a fold that is being restored has behind it, in records, and before it.
+/// The records that a fold which is being restored has behind it, and before it.
 struct Restored {
     core::Offset folded = 0;
     core::Offset left = 0;
