@@ -1,20 +1,29 @@
 #pragma once
 
+#include "cluster/ownership_fold.hpp"
 #include "cluster/placement.hpp"
+#include "cluster/suspicions.hpp"
+#include "core/backoff.hpp"
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/ids.hpp"
+#include "core/lifetime.hpp"
 #include "core/partition.hpp"
 #include "fold/fold.hpp"
+#include "fold/state.hpp"
 #include "log/event_log.hpp"
 #include "records/ownership.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace beckon::cluster {
 
@@ -31,12 +40,13 @@ struct ClusterOptions {
     core::Duration session_timeout = std::chrono::seconds{6};
 };
 
-/// Membership and placement of one role, on one thread, that of
-/// `executor`: joins the role's group, folds `ownership`, and, while it is first in the group and
-/// holds the controller lease there, publishes the placement of every partition. A node that others
-/// have found dead counts as gone before the group's time-out (Suspicions); if it was the
-/// controller, the living member with the smallest id claims control.
-class Cluster {
+/// Membership and placement of one role, on one thread, that of `executor`: joins the role's group,
+/// folds `ownership` into memory, from the log's start each time, publishes this node's record,
+/// and, while it is first in the group and holds the controller lease there, publishes the
+/// placement of every partition. A node that others have found dead counts as gone before the
+/// group's time-out (Suspicions); if it was the controller, the living member with the smallest id
+/// claims control.
+class Cluster final : private fold::MemoryState {
 public:
     struct Events {
         /// The placement of a partition is known or has changed; all partitions are reported once
@@ -55,7 +65,7 @@ public:
 
     Cluster(ClusterOptions options, log::EventLog& log, core::Executor& executor,
             const core::Clock& clock, Events events);
-    ~Cluster();
+    ~Cluster() override;
     Cluster(const Cluster&) = delete;
     Cluster& operator=(const Cluster&) = delete;
 
@@ -87,21 +97,114 @@ public:
     /// Whether another node is there to take over.
     bool may_leave() const;
 
-    std::optional<Placement> placement(core::Partition partition) const;
+    std::optional<Placement> placement(core::Partition partition) const {
+        return ownership_.placement(partition);
+    }
     /// The highest lease epoch that `ownership` shows for a partition (0 if none).
-    core::Epoch highest_epoch(core::Partition partition) const;
+    core::Epoch highest_epoch(core::Partition partition) const {
+        return ownership_.highest_epoch(partition);
+    }
     /// True once `ownership` has been read up to a read barrier.
-    bool caught_up() const;
+    bool knows_all() const { return fold_.phase() == fold::Phase::following; }
     /// True if the placement is one for the present group, with this node in it: every partition
     /// has a home, and all homes are alive. (After a restart of all nodes, `ownership` first shows
     /// the placement of nodes that are gone.)
     bool placement_is_current() const;
     /// The progress of the fold of `ownership`.
-    fold::Progress progress() const;
+    fold::Progress progress() const { return fold_.progress(); }
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    // --- fold::State
+    void replay(fold::InputIndex, const core::RecordView& record) override;
+    core::Result<void> clear() override;
+    void turn_ended() override;
+    void caught_up() override;
+    void restarted(std::string_view why) override;
+
+    // --- who lives
+    void grouped(const log::Members& now);
+    void suspect_predecessors();
+    void object();
+    void judge();
+    void tell_gone(const core::NodeId& node) const;
+    void judge_later();
+    void fails_over(const core::NodeId& node, core::MonoTime since);
+    void died(const core::NodeId& node);
+    bool is_member(const core::NodeId& node) const { return contains(members_.alive, node); }
+    const NodeRecord* record_of(const core::NodeId& node) const;
+    bool is_gone(const core::NodeId& node) const;
+    bool is_alive(const core::NodeId& node) const;
+    bool leads() const;
+    bool leads_before_it_joins() const;
+    bool rests(const core::NodeId& node, const NodeRecord& record) const;
+
+    // --- the effects
+    void join(log::EventLog& log);
+    void act();
+    void notify_nodes();
+    void publish_node();
+    void claim_control();
+    void place_all();
+    std::set<core::NodeId> handing_over(const std::vector<core::NodeId>& alive) const;
+    void introduce();
+    void remove_dead_nodes();
+    void publish(core::Record record);
+    void retry_later();
+    bool controls() const {
+        return knows_all() && leads() && ownership_.controller_epoch() != 0 &&
+               ownership_.controller() == options_.self;
+    }
+    void note_failover();
+
+    const ClusterOptions options_;
+    const Events events_;
+    core::Executor& executor_;
+    const core::Clock& clock_;
+    const std::unique_ptr<log::Publisher> publisher_;
+    std::unique_ptr<log::Member> member_;
+
+    OwnershipFold ownership_;
+    bool has_read_ = false;                    ///< in this turn
+    bool nodes_changed_ = false;               ///< not reported yet
+    std::vector<core::Partition> placed_now_;  ///< in this turn
+    std::vector<core::Record> repairs_;        ///< of this turn, for the controller to write again
+
+    log::Members members_;
+    bool joined_ = false;   ///< the group has named its members here
+    bool leaving_ = false;  ///< for good
+    /// When the record of each node was read first, but for those from before the start.
+    std::map<core::NodeId, core::MonoTime> first_read_;
+    Suspicions suspicions_;
+    CrashLoops crash_loops_;
+    std::set<core::NodeId> counted_dead_;      ///< nodes whose death `crash_loops` knows
+    std::optional<core::MonoTime> judged_at_;  ///< for which a task is posted
+    /// This node's own suspicions, and when it may suspect nodes again that have objected.
+    std::map<core::NodeId, std::uint64_t> suspects_;
+    struct Again {
+        core::Duration pause{};
+        core::MonoTime not_before{};
+    };
+    std::map<core::NodeId, Again> suspect_again_;
+    std::uint64_t incarnation_ = 0;
+    std::set<core::NodeId> linked_;
+    bool looked_back_ = false;  ///< for processes of the same name
+    /// Processes of the same name that ran before this one, and ended without a stop.
+    std::set<core::NodeId> predecessors_;
+    /// Partitions of nodes that died that do not serve elsewhere yet, and since when.
+    std::map<core::NodeId, std::pair<core::MonoTime, std::set<core::Partition>>> failing_over_;
+
+    std::map<core::NodeId, PlacedNode> introduced_;  ///< living nodes, as the controller knows them
+    std::set<core::Partition> ready_;
+    std::optional<Status> status_;
+    core::Epoch claiming_ = 0;  ///< a claim to be controller that is not read back yet; 0: none
+    std::set<std::string> in_flight_;  ///< keys published and not read back yet
+    /// The moves from a living home among them, with the nodes that they concern.
+    std::map<std::string, std::set<core::NodeId>> moves_;
+    bool retry_posted_ = false;
+    core::Backoff retry_;
+
+    fold::Fold fold_;
+    core::Lifetime lifetime_;
 };
 
 }  // namespace beckon::cluster

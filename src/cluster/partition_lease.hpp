@@ -2,14 +2,18 @@
 
 #include "core/executor.hpp"
 #include "core/ids.hpp"
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
 #include "records/events.hpp"
 
 #include <functional>
-#include <memory>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 
 namespace beckon::cluster {
 
@@ -44,10 +48,17 @@ public:
     };
 
     PartitionLease(core::Partition partition, core::NodeId node, std::string role,
-                   log::Publisher& publisher, Events events);
+                   log::Publisher& publisher, Events events)
+        : PartitionLease(partition, std::move(node), std::move(role), publisher, std::move(events),
+                         Topics{}) {}
     PartitionLease(core::Partition partition, core::NodeId node, std::string role,
-                   log::Publisher& publisher, Events events, Topics topics);
-    ~PartitionLease();
+                   log::Publisher& publisher, Events events, Topics topics)
+        : partition_(partition),
+          node_(std::move(node)),
+          role_(std::move(role)),
+          publisher_(publisher),
+          events_(std::move(events)),
+          topics_(topics) {}
     PartitionLease(const PartitionLease&) = delete;
     PartitionLease& operator=(const PartitionLease&) = delete;
 
@@ -59,15 +70,37 @@ public:
     void read(log::Topic topic, core::Offset offset, const core::Lease& lease);
 
     /// Gives the partition up and publishes nothing (drain, shutdown).
-    void release();
+    void release() { state_ = State::following; }
 
-    State state() const;
+    State state() const { return state_; }
     /// The epoch of the claim or of the serving lease; 0 before the first claim.
-    core::Epoch epoch() const;
+    core::Epoch epoch() const { return epoch_; }
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    void announce();
+    void publish_lease(log::Topic topic);
+    bool claims(core::Epoch of) const;
+    void won();
+    void lose(const core::Error& why);
+    void remember(log::Topic topic, const core::Lease& lease);
+    void remove(log::Topic topic, core::Epoch of, const std::string& holder);
+
+    const core::Partition partition_;
+    const core::NodeId node_;
+    const std::string role_;
+    log::Publisher& publisher_;
+    const Events events_;
+    const Topics topics_;
+
+    State state_ = State::following;
+    core::Epoch epoch_ = 0;    ///< of the last claim
+    core::Epoch highest_ = 0;  ///< the highest seen, of any node
+    /// The first claim of each epoch in the topic, which decides; claims below `highest_` matter no
+    /// more.
+    std::map<core::Epoch, std::string> winner_;
+    /// Leases that were read and not removed since: topic, epoch, node.
+    std::set<std::tuple<log::Topic, core::Epoch, std::string>> standing_;
+    core::Lifetime lifetime_;
 };
 
 }  // namespace beckon::cluster

@@ -38,7 +38,7 @@ std::size_t count_witnesses(const Nodes& nodes, const std::set<core::NodeId>& me
 }
 
 /// Whether enough nodes have found `suspect` dead: its successor, or several nodes, or the only one
-/// that can say anything. What a node says of itself does not count.
+/// that can say anything. A node's word of itself does not count.
 bool is_found_dead(const NodeRecord& suspect, const std::vector<const NodeRecord*>& accusers,
                    std::size_t witnesses) {
     std::size_t others = 0;

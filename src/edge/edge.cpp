@@ -4,20 +4,18 @@
 #include "core/lifetime.hpp"
 #include "core/logger.hpp"
 #include "edge/assignments.hpp"
-#include "edge/broadcast/broadcast_fold.hpp"
-#include "edge/broadcast/broadcast_poller.hpp"
+#include "edge/edge_broadcasts.hpp"
+#include "edge/edge_links.hpp"
 #include "edge/edge_metrics.hpp"
 #include "edge/edge_options.hpp"
 #include "edge/fronts.hpp"
 #include "edge/home/home_shard.hpp"
 #include "edge/lag_reports.hpp"
-#include "edge/link/links.hpp"
 #include "edge/partition_load.hpp"
 #include "edge/switchboard/switchboard.hpp"
 #include "edge/waiting_survey.hpp"
 #include "fold/webhook_owners.hpp"
 #include "ops/loop_watch.hpp"
-#include "records/ownership.hpp"
 #include "records/subscription_gone.hpp"
 
 #include <algorithm>
@@ -41,212 +39,6 @@
 
 namespace beckon::edge {
 
-/// The broadcasts of an edge: passes versions from the log to the fronts, and versions from the
-/// polled page to the log. Made and destroyed on the control thread.
-class EdgeBroadcasts {
-public:
-    struct Options {
-        core::NodeId node;
-        std::string url;  ///< http or https; empty: nothing is polled
-        core::Duration interval{};
-    };
-    struct Context {
-        log::EventLog& log;
-        core::Executor& control;
-        const core::Clock& clock;
-        Fronts& fronts;
-        const BroadcastMetrics& metrics;
-    };
-    EdgeBroadcasts(const Options& options, Context context);
-
-    /// Whether this edge is the one that polls. On the control thread.
-    void poll(bool enabled);
-    /// As BroadcastFold::set(); a failure is logged. Any thread.
-    void set(BroadcastSet broadcast);
-    /// As this edge knows them. Any thread.
-    BroadcastsPtr now() const;
-
-private:
-    void changed(const BroadcastsPtr& now);
-    void polled(const core::Result<std::vector<BroadcastSet>>& found);
-    void publish(const BroadcastSet& broadcast);
-
-    const Context context_;
-    mutable std::mutex mutex_;
-    BroadcastsPtr now_ = std::make_shared<const Broadcasts>();  ///< under mutex_
-    std::string last_failure_;                                  ///< of polling; empty: none
-    core::Lifetime lifetime_;
-    BroadcastFold fold_;
-    std::optional<BroadcastPoller> poller_;  ///< ends first
-};
-
-EdgeBroadcasts::EdgeBroadcasts(const Options& options, Context context)
-    : context_(context),
-      lifetime_(context.control),
-      fold_(options.node, {.log = context.log,
-                           .executor = context.control,
-                           .clock = context.clock,
-                           .changed = [this](const BroadcastsPtr& now) { changed(now); }}) {
-    if (options.url.empty()) return;
-    poller_.emplace(BroadcastPoller::Options{.url = options.url, .interval = options.interval},
-                    [this, back = lifetime_.remote()](auto found) {
-                        back.post([this, found = std::move(found)] { polled(found); });
-                    });
-}
-
-void EdgeBroadcasts::poll(bool enabled) {
-    if (poller_) poller_->enable(enabled);
-}
-
-void EdgeBroadcasts::set(BroadcastSet broadcast) {
-    lifetime_.remote().post([this, broadcast = std::move(broadcast)] { publish(broadcast); });
-}
-
-BroadcastsPtr EdgeBroadcasts::now() const {
-    const std::scoped_lock lock{mutex_};
-    return now_;
-}
-
-void EdgeBroadcasts::changed(const BroadcastsPtr& now) {
-    {
-        const std::scoped_lock lock{mutex_};
-        now_ = now;
-    }
-    context_.metrics.known->Set(static_cast<double>(now->versions.size()));
-    context_.fronts.broadcasts(now);
-}
-
-/// A broadcast that the page no longer names keeps its version.
-void EdgeBroadcasts::polled(const core::Result<std::vector<BroadcastSet>>& found) {
-    if (found) {
-        context_.metrics.polls_ok->Increment();
-        if (!std::exchange(last_failure_, {}).empty()) {
-            core::log_info("edge", "broadcasts_polled_again");
-        }
-        for (const auto& broadcast : *found) publish(broadcast);
-        return;
-    }
-    context_.metrics.polls_failed->Increment();
-    if (std::exchange(last_failure_, found.error().message) == last_failure_) return;
-    core::log_warn("edge", "broadcasts_not_polled", {{"why", last_failure_}});
-}
-
-void EdgeBroadcasts::publish(const BroadcastSet& broadcast) {
-    fold_.set(broadcast, [id = broadcast.id](const core::Result<void>& done) {
-        if (done) return;
-        core::log_warn("edge", "broadcast_not_set", {{"id", id}, {"why", done.error().message}});
-    });
-}
-
-/// The links of an edge: passes their messages to the switchboard, and knows and counts the nodes
-/// that they reach. On the control thread, but for its making and its end.
-class EdgeLinks {
-public:
-    struct Context {
-        Switchboard& board;  ///< gets the links as its way to other nodes
-        const LinkMetrics& metrics;
-        core::Lifetime::Remote control;  ///< ends before this does
-        std::function<void()> changed;   ///< another node is reached, or one less
-        /// Calls to a node that has no link were refused (Links::Events::dead).
-        std::function<void(const core::NodeId&)> dead;
-    };
-
-    /// Listens, before the loops run. Throws std::runtime_error naming host, port and cause.
-    EdgeLinks(const link::LinksOptions& options, std::shared_ptr<const core::KeyRing> keys,
-              const core::Clock& clock, Context context);
-
-    std::uint16_t port() const { return links_.port(); }
-    /// Every node knows the address of every other one; the links decide between two calls.
-    void introduce(const std::map<core::NodeId, cluster::NodeRecord>& nodes);
-    /// The nodes whose link is up.
-    const std::set<core::NodeId>& up() const { return up_; }
-    /// Updates the metric of waiting bytes.
-    void measure() const;
-    /// The links that are refused, and what to do; empty: there are none.
-    std::string refusals() const;
-
-private:
-    link::Links::Events events();
-    void changed(const core::NodeId& peer, bool is_up);
-
-    const Context context_;
-    std::set<core::NodeId> up_;
-    link::Links links_;  ///< ends first: its thread calls this
-};
-
-EdgeLinks::EdgeLinks(const link::LinksOptions& options, std::shared_ptr<const core::KeyRing> keys,
-                     const core::Clock& clock, Context context)
-    : context_(std::move(context)), links_(options, std::move(keys), clock, events()) {
-    context_.board.connect_links(options.self, links_);
-}
-
-/// On the thread of the links.
-link::Links::Events EdgeLinks::events() {
-    return {.arrived =
-                [this](const core::NodeId&, link::Arrivals arrivals) {
-                    const auto& count = context_.metrics;
-                    count.to_homes->Increment(static_cast<double>(arrivals.to_homes.size()));
-                    count.to_fronts->Increment(static_cast<double>(arrivals.to_fronts.size()));
-                    context_.board.arrived(std::move(arrivals.to_homes),
-                                           std::move(arrivals.to_fronts));
-                },
-            .up =
-                [this](const core::NodeId& peer) {
-                    context_.board.peer_up(peer);
-                    context_.control.post([this, peer] { changed(peer, true); });
-                },
-            .down =
-                [this](const core::NodeId& peer, const core::Error&) {
-                    context_.board.peer_lost(peer);
-                    context_.metrics.lost->Increment();
-                    context_.control.post([this, peer] { changed(peer, false); });
-                },
-            .dead =
-                [this](const core::NodeId& peer) {
-                    context_.control.post([this, peer] { context_.dead(peer); });
-                },
-            .refused = [this](const core::Error&) { context_.metrics.refused->Increment(); },
-            .congested = [this] { return context_.board.congested(); }};
-}
-
-void EdgeLinks::introduce(const std::map<core::NodeId, cluster::NodeRecord>& nodes) {
-    std::map<core::NodeId, std::string> addresses;
-    for (const auto& [id, record] : nodes) {
-        if (!record.link_url.empty()) addresses.emplace(id, record.link_url);
-    }
-    links_.set_peers(std::move(addresses));
-}
-
-void EdgeLinks::measure() const {
-    std::size_t waiting = 0;
-    for (const auto& link : links_.status()) waiting += link.waiting_bytes;
-    context_.metrics.waiting_bytes->Set(static_cast<double>(waiting));
-}
-
-std::string EdgeLinks::refusals() const {
-    std::string text;
-    for (const auto& link : links_.status()) {
-        if (link.up || !link.refused) continue;
-        text += (text.empty() ? "no link to " : "; none to ") + link.peer.text + " (" +
-                link.why_down + ")";
-    }
-    if (text.empty()) return text;
-    return text +
-           ": clients of one edge get nothing from partitions of the other. Give all edges "
-           "the same keys.json, and restart those that began before the log topics were made "
-           "anew";
-}
-
-void EdgeLinks::changed(const core::NodeId& peer, bool is_up) {
-    if (is_up) {
-        up_.insert(peer);
-    } else {
-        up_.erase(peer);
-    }
-    context_.metrics.up->Set(static_cast<double>(up_.size()));
-    context_.changed();
-}
-
 namespace {
 
 constexpr core::Duration kDropMonthsEvery = std::chrono::hours{1};
@@ -259,16 +51,19 @@ store::Rotation rotation_of(const std::string& setting) {
     return setting == "day" ? store::Rotation::daily : store::Rotation::monthly;
 }
 
-std::unique_ptr<store::EdgeStore> open_store(const EdgeConfig& config) {
-    store::EdgeStoreOptions options;
-    options.directory = config.store_directory;
-    options.log_id = config.log_id;
-    options.memory = config.store_memory;
-    options.env = config.store_env;
-    options.rotation = rotation_of(config.rotation);
-    auto opened = store::EdgeStore::open(options);
+std::unique_ptr<store::EdgeStore> open_store(const EdgeOptions& edge) {
+    auto opened = store::EdgeStore::open({.directory = edge.store_directory,
+                                          .log_id = edge.log_id,
+                                          .memory = edge.store_memory,
+                                          .rotation = rotation_of(edge.rotation),
+                                          .env = edge.store_env});
     if (!opened) throw std::runtime_error(opened.error().message);
     return std::move(*opened);
+}
+
+EdgeOptions with_node(EdgeOptions options) {
+    options.node = core::NodeId::random();
+    return options;
 }
 
 /// Writing to a client that is gone must not end the process.
@@ -283,27 +78,28 @@ void ignore_broken_pipes() {
 }  // namespace
 
 struct Edge::Impl {
-    Impl(EdgeConfig c, log::EventLog& l, std::shared_ptr<const core::KeyRing> k,
+    Impl(EdgeOptions o, log::EventLog& l, std::shared_ptr<const core::KeyRing> k,
          const core::Clock& cl, ops::Metrics& metrics, ops::Health& h)
-        : config(std::move(c)),
+        : options(with_node(std::move(o))),
           log(l),
           keys(std::move(k)),
           clock(cl),
           health(h),
           counters(metrics),
-          store(open_store(config)),
-          fronts(fronts_options(config, node), clock, counters, [this] { return unready(); }),
+          store(open_store(options)),
+          fronts(options, clock, counters, [this] { return unready(); }),
           control("edge-control", clock),
           lifetime(control),
-          assignments(config.partitions) {
+          assignments(options.partitions) {
         ignore_broken_pipes();
         set_unready("waiting for the placement of partitions");
-        if (config.links) open_links();
+        if (options.links) open_links();
         control.start();
         fronts.start();
         control.run_and_wait([this] {
             open_webhook_owners();
-            lag_reports = std::make_unique<LagReports>(node, fronts.shards(), log, control, clock);
+            lag_reports =
+                std::make_unique<LagReports>(options.node, fronts.shards(), log, control, clock);
         });
         homes.resize(fronts.shards());
         for (std::size_t i = 0; i < homes.size(); ++i) open_homes(i);
@@ -317,7 +113,7 @@ struct Edge::Impl {
     ~Impl() {
         set_unready("stopping");
         hand_over();
-        fronts.go_away(config.drain);
+        fronts.go_away(options.drain);
         control.run_and_wait([this] {
             lifetime.end();
             waiting.reset();
@@ -343,6 +139,7 @@ struct Edge::Impl {
     void open_homes(std::size_t shard);
     void open_broadcasts();
     void open_cluster();
+    std::string link_address() const;
 
     // --- the control thread
     void placed(core::Partition partition, const cluster::Placement& placement);
@@ -352,13 +149,14 @@ struct Edge::Impl {
     void check_loops_and_store();
     void log_status();
     void drop_months();
-    void drop_months_before(core::Timestamp log_now);
+    std::optional<core::Timestamp> log_now() const;
     core::Timestamp shown_now() const;
     void update_readiness();
     std::string why_not_ready() const;
     void log_what_is_served();
 
     // --- any thread
+    void at_home_of(const core::Uaid& client, std::function<void(Home*)> call);
     void watch(const ShardLoop& loop);
     void watch_control();
     std::string why_stalled(const ShardLoop& loop) const;
@@ -375,12 +173,11 @@ struct Edge::Impl {
         why_unready = std::move(why);
     }
 
-    const EdgeConfig config;
+    const EdgeOptions options;
     log::EventLog& log;
     const std::shared_ptr<const core::KeyRing> keys;
     const core::Clock& clock;
     ops::Health& health;
-    const core::NodeId node = core::NodeId::random();
     EdgeMetrics counters;
     const std::unique_ptr<store::EdgeStore> store;
 
@@ -408,7 +205,7 @@ struct Edge::Impl {
     std::set<core::Partition> logged_served;
     /// Set while this node leaves the cluster: called once no home serves here any more.
     std::optional<std::promise<void>> leaving;
-    std::optional<core::Timestamp> log_now_at_zero;  ///< the log's time when mono() was 0
+    std::map<std::size_t, core::Timestamp> log_now_at_zero;  ///< by shard: when mono() was 0
     std::chrono::milliseconds mono_ms() const {
         return std::chrono::floor<std::chrono::milliseconds>(clock.mono().time_since_epoch());
     }
@@ -420,7 +217,7 @@ struct Edge::Impl {
 };
 
 void Edge::Impl::open_links() {
-    links = std::make_unique<EdgeLinks>(links_options(config, node), keys, clock,
+    links = std::make_unique<EdgeLinks>(options, keys, clock,
                                         EdgeLinks::Context{.board = fronts.switchboard(),
                                                            .metrics = counters.links,
                                                            .control = lifetime.remote(),
@@ -437,14 +234,14 @@ void Edge::Impl::open_links() {
 void Edge::Impl::hand_over() {
     std::future<void> done;
     control.run_and_wait([&] {
-        if (!config.links || !cluster->leave()) return;
+        if (!options.links || !cluster->leave()) return;
         leaving.emplace();
         done = leaving->get_future();
         update_readiness();
     });
     if (!done.valid()) return;
     const auto began = clock.mono();
-    const bool all = done.wait_for(config.hand_over) == std::future_status::ready;
+    const bool all = done.wait_for(options.hand_over) == std::future_status::ready;
     core::log_info(
         "edge", all ? "handed_over" : "not_handed_over_in_time",
         {{"ms",
@@ -454,8 +251,8 @@ void Edge::Impl::hand_over() {
 void Edge::Impl::open_webhook_owners() {
     webhook_owners = std::make_unique<fold::WebhookOwners>(
         fold::WebhookOwners::Options{.type = std::string{core::kSubscriptionGoneType},
-                                     .partitions = config.partitions,
-                                     .node = node,
+                                     .partitions = options.partitions,
+                                     .node = options.node,
                                      .folder = "edge"},
         fold::WebhookOwners::Context{.log = log, .executor = control, .clock = clock});
 }
@@ -464,18 +261,16 @@ void Edge::Impl::open_homes(std::size_t shard) {
     auto& loop = fronts.loop(shard);
     loop.run_and_wait([&] {
         homes[shard] = std::make_unique<HomeShard>(
-            home_options(config, node),
+            options,
             HomeShard::Context{
                 .shard = shard,
                 .loop = loop,
                 .board = fronts.switchboard(),
-                .fronts = fronts.switchboard().fronts(shard),
                 .log = log,
                 .store = *store,
                 .keys = keys,
                 .clock = clock,
                 .metrics = counters.homes,
-                .milestones = config.milestones,
                 .changed =
                     [this, shard, to_control = lifetime.remote()] {
                         to_control.post([this, shard, now = homes[shard]->reports()]() mutable {
@@ -491,19 +286,31 @@ void Edge::Impl::open_homes(std::size_t shard) {
 
 void Edge::Impl::open_broadcasts() {
     broadcasts = std::make_unique<EdgeBroadcasts>(
-        EdgeBroadcasts::Options{
-            .node = node, .url = config.broadcasts_url, .interval = config.broadcasts_interval},
-        EdgeBroadcasts::Context{.log = log,
-                                .control = control,
-                                .clock = clock,
-                                .fronts = fronts,
-                                .metrics = counters.broadcasts});
+        options, EdgeBroadcasts::Context{.log = log,
+                                         .control = control,
+                                         .clock = clock,
+                                         .fronts = fronts,
+                                         .metrics = counters.broadcasts});
+}
+
+/// Where other edges reach this one; empty: nowhere.
+std::string Edge::Impl::link_address() const {
+    if (!links) return "";
+    if (!options.link_address.empty()) return options.link_address;
+    return options.link_host + ":" + std::to_string(links->port());
 }
 
 void Edge::Impl::open_cluster() {
     cluster = std::make_unique<cluster::Cluster>(
-        cluster_options(config, node, links ? std::optional{links->port()} : std::nullopt), log,
-        control, clock,
+        cluster::ClusterOptions{.role = "edge",
+                                .self = options.node,
+                                .name = options.node_name,
+                                .zone = options.zone,
+                                .partitions = options.partitions,
+                                .link_url = link_address(),
+                                .standby_count = options.standby_count,
+                                .session_timeout = options.session_timeout},
+        log, control, clock,
         cluster::Cluster::Events{
             .placed = [this](core::Partition p,
                              const cluster::Placement& where) { placed(p, where); },
@@ -527,10 +334,10 @@ void Edge::Impl::open_cluster() {
 }
 
 void Edge::Impl::placed(core::Partition partition, const cluster::Placement& placement) {
-    const bool standby = cluster::contains(placement.standbys, node);
-    auto assignment = placement.home == node ? Assignment::home
-                      : standby              ? Assignment::standby
-                                             : Assignment::none;
+    const bool standby = cluster::contains(placement.standbys, options.node);
+    auto assignment = placement.home == options.node ? Assignment::home
+                      : standby                      ? Assignment::standby
+                                                     : Assignment::none;
     fronts.switchboard().route(partition, placement.home);
     if (leaving && assignment == Assignment::none) {
         // The folded state stays for the next start, which may trust it.
@@ -597,7 +404,7 @@ std::string Edge::Impl::why_not_ready() const {
 /// takes their writes.
 void Edge::Impl::tick() {
     // First: an exception below must not end the later ones.
-    control.post_after(config.session_timeout / 8, lifetime.guard([this] { tick(); }));
+    control.post_after(options.session_timeout / 8, lifetime.guard([this] { tick(); }));
     check_loops_and_store();
     if (halted.empty()) cluster->still_alive();
     if (links) {
@@ -621,7 +428,7 @@ void Edge::Impl::check_loops_and_store() {
 void Edge::Impl::watch(const ShardLoop& loop) {
     constexpr core::Duration kBesideOthers = std::chrono::seconds{15};
     const auto dead_after =
-        links ? std::max<core::Duration>(kBesideOthers, 2 * config.session_timeout)
+        links ? std::max<core::Duration>(kBesideOthers, 2 * options.session_timeout)
               : ops::WatchedLoop::kDeadAfter;
     watched.emplace_back(
         health, "edge", loop.name(),
@@ -631,7 +438,7 @@ void Edge::Impl::watch(const ShardLoop& loop) {
 /// The control thread reads and writes the store too (counts, months), and only another loop sees
 /// that it hangs. It reports by itself when it goes on.
 void Edge::Impl::watch_control() {
-    homes.front()->remote().post_after(config.session_timeout / 8, [this] {
+    homes.front()->remote().post_after(options.session_timeout / 8, [this] {
         watch_control();
         if (auto why = why_stalled(control); !why.empty()) set_unready(std::move(why));
     });
@@ -641,7 +448,7 @@ void Edge::Impl::watch_control() {
 /// long that takes.
 std::string Edge::Impl::why_stalled(const ShardLoop& loop) const {
     auto why =
-        ops::why_stalled(loop.name(), clock.mono() - loop.last_turn(), config.session_timeout / 2);
+        ops::why_stalled(loop.name(), clock.mono() - loop.last_turn(), options.session_timeout / 2);
     return why.empty() ? why : why + ": perhaps its disk hangs";
 }
 
@@ -650,55 +457,54 @@ void Edge::Impl::log_status() {
     cluster->set_status({.clients = fronts.identified(),
                          .links = links ? links->up() : std::set<core::NodeId>{},
                          .load = load.rates()});
-    for (const auto& shard : homes) {
-        shard->remote().post([this, &homes_of_it = *shard, to_control = lifetime.remote()] {
+    for (std::size_t i = 0; i < homes.size(); ++i) {
+        homes[i]->remote().post([this, i, to_control = lifetime.remote()] {
             to_control.post(
-                [this, up_to = homes_of_it.served_up_to()] { load.measured(up_to, clock.mono()); });
+                [this, i, up_to = homes[i]->served_up_to(), log_now = homes[i]->log_now()] {
+                    load.measured(up_to, clock.mono());
+                    log_now_at_zero.erase(i);
+                    if (log_now) log_now_at_zero[i] = *log_now - mono_ms();
+                });
         });
     }
     control.post_after(kLogStatusEvery, lifetime.guard([this] { log_status(); }));
 }
 
-/// Asks all shards for log time: a month is over when it is so by the time of every partition here.
-/// Months are dropped on this thread, since it may wait for the disk.
-void Edge::Impl::drop_months() {
-    struct Answers {
-        std::size_t missing;
-        std::optional<core::Timestamp> earliest = std::nullopt;
-    };
-    const auto answers = std::make_shared<Answers>(Answers{.missing = homes.size()});
-    for (const auto& shard : homes) {
-        shard->remote().post(
-            [this, &homes_of_it = *shard, answers, to_control = lifetime.remote()] {
-                to_control.post([this, answers, log_now = homes_of_it.log_now()] {
-                    if (log_now && (!answers->earliest || *log_now < *answers->earliest)) {
-                        answers->earliest = log_now;
-                    }
-                    if (--answers->missing == 0 && answers->earliest) {
-                        log_now_at_zero = *answers->earliest - mono_ms();
-                        drop_months_before(*answers->earliest);
-                    }
-                });
-            });
+/// The log's time as the shards have last measured it, carried on by the monotonic clock: the
+/// earliest of them, since a month is over when it is so by the time of every partition here.
+/// nullopt: not known yet.
+std::optional<core::Timestamp> Edge::Impl::log_now() const {
+    std::optional<core::Timestamp> earliest;
+    for (const auto& [shard, at_zero] : log_now_at_zero) {
+        if (!earliest || at_zero < *earliest) earliest = at_zero;
     }
-    control.post_after(kDropMonthsEvery, lifetime.guard([this] { drop_months(); }));
+    if (earliest) *earliest += mono_ms();
+    return earliest;
 }
 
-/// Log time as it was last asked for, carried on by the monotonic clock.
 core::Timestamp Edge::Impl::shown_now() const {
     const auto wall = clock.wall();
-    return log_now_at_zero ? core::shown_now(*log_now_at_zero + mono_ms(), wall) : wall;
+    const auto now = log_now();
+    return now ? core::shown_now(*now, wall) : wall;
 }
 
-void Edge::Impl::drop_months_before(core::Timestamp log_now) {
-    for (const auto& month : store->drop_past_months(log_now, clock.wall())) {
-        core::log_info("edge", "month_dropped", {{"family", month}});
-    }
+/// On this thread, since it may wait for the disk.
+void Edge::Impl::drop_months() {
+    control.post_after(kDropMonthsEvery, lifetime.guard([this] { drop_months(); }));
+    if (const auto now = log_now()) store->drop_past_months(*now, clock.wall());
 }
 
-Edge::Edge(EdgeConfig config, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,
+/// Calls `call` with the client's home if it is here, else with null.
+void Edge::Impl::at_home_of(const core::Uaid& client, std::function<void(Home*)> call) {
+    const auto partition = core::partition_of(client, options.partitions);
+    auto& shard = *homes[fronts.switchboard().shard_of(partition)];
+    shard.remote().post(
+        [&shard, partition, call = std::move(call)] { call(shard.find(partition)); });
+}
+
+Edge::Edge(EdgeOptions options, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,
            const core::Clock& clock, ops::Metrics& metrics, ops::Health& health)
-    : impl_(std::make_unique<Impl>(std::move(config), log, std::move(keys), clock, metrics,
+    : impl_(std::make_unique<Impl>(std::move(options), log, std::move(keys), clock, metrics,
                                    health)) {}
 
 Edge::~Edge() = default;
@@ -717,26 +523,20 @@ void Edge::reload_tls() {
 
 void Edge::delivery_now(const core::MessageRef& message,
                         std::function<void(DeliveryNow)> reply) const {
-    const auto partition = core::partition_of(message.uaid, impl_->config.partitions);
-    const auto& shard = *impl_->homes[impl_->fronts.switchboard().shard_of(partition)];
-    shard.remote().post([&shard, partition, message, reply = std::move(reply)] {
-        reply(shard.delivery_now(partition, message));
+    impl_->at_home_of(message.uaid, [message, reply = std::move(reply)](const Home* home) {
+        reply(home ? home->delivery_now(message) : DeliveryNow{});
     });
 }
 
 void Edge::client_now(const core::Uaid& client, std::function<void(ClientNow)> reply) const {
-    const auto partition = core::partition_of(client, impl_->config.partitions);
-    const auto& shard = *impl_->homes[impl_->fronts.switchboard().shard_of(partition)];
-    shard.remote().post([&shard, partition, client, reply = std::move(reply)] {
-        reply(shard.client_now(partition, client));
+    impl_->at_home_of(client, [client, reply = std::move(reply)](const Home* home) {
+        reply(home ? home->client_now(client) : ClientNow{});
     });
 }
 
 void Edge::remove_client(const core::Uaid& client, std::function<void(ClientRemoval)> reply) {
-    const auto partition = core::partition_of(client, impl_->config.partitions);
-    auto& shard = *impl_->homes[impl_->fronts.switchboard().shard_of(partition)];
-    shard.remote().post([&shard, partition, client, reply = std::move(reply)] {
-        shard.remove_client(partition, client, reply);
+    impl_->at_home_of(client, [client, reply = std::move(reply)](Home* home) {
+        home ? home->remove_client(client, reply) : reply({});
     });
 }
 

@@ -3,7 +3,7 @@
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
 #include "core/tokens.hpp"
-#include "edge/edge_config.hpp"
+#include "edge/edge_options.hpp"
 #include "edge/home/client_now.hpp"
 #include "edge/protocol/broadcasts.hpp"
 #include "log/event_log.hpp"
@@ -22,7 +22,7 @@ class Edge {
 public:
     /// Opens store and sockets and starts the shards; returns when it listens (not yet: serves;
     /// that is Health's "edge"). Throws std::runtime_error with one clear line.
-    Edge(EdgeConfig config, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,
+    Edge(EdgeOptions options, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,
          const core::Clock& clock, ops::Metrics& metrics, ops::Health& health);
     /// Stops: hands its partitions over to other edges, if there are any; takes no new sockets,
     /// closes clients staggered (1001), commits, joins the threads.

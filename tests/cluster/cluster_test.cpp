@@ -142,7 +142,7 @@ TEST_CASE("a lone node is controller and home of everything", "[cluster]") {
     World world;
     Node a{world, "a"};
     world.executor.run_for(2s);
-    CHECK(a.cluster->caught_up());
+    CHECK(a.cluster->knows_all());
     CHECK(a.homes() == all());
     CHECK(a.cluster->placement(3)->standbys.empty());
 }
@@ -156,7 +156,7 @@ TEST_CASE("the placement of a former life is not current", "[cluster]") {
     }
     Node b{world, "b"};
     CHECK_FALSE(b.cluster->placement_is_current());
-    while (!b.cluster->caught_up()) world.executor.run_for(1ms);
+    while (!b.cluster->knows_all()) world.executor.run_for(1ms);
     REQUIRE(b.cluster->placement(3)->home.text == "a");
     CHECK_FALSE(b.cluster->placement_is_current());
     world.executor.run_for(2s);
@@ -304,7 +304,7 @@ TEST_CASE("a late placement of a lower controller epoch is ignored and written o
     b->turns = false;
     Node c{world, "c"};
     world.executor.run_for(1s);
-    REQUIRE(c.cluster->caught_up());
+    REQUIRE(c.cluster->knows_all());
     CHECK(c.cluster->placement(5)->home.text == "b");
 }
 

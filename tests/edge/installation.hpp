@@ -37,8 +37,8 @@ struct Installation {
     WaitingExecutor executor;
     std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
 
-    edge::EdgeConfig config() const {
-        edge::EdgeConfig config;
+    edge::EdgeOptions config() const {
+        edge::EdgeOptions config;
         config.port = 0;
         config.endpoint_url = "https://push.test";
         config.store_directory = directory / "edge";
@@ -50,7 +50,7 @@ struct Installation {
         return config;
     }
 
-    std::unique_ptr<edge::Edge> start(edge::EdgeConfig with) {
+    std::unique_ptr<edge::Edge> start(edge::EdgeOptions with) {
         auto edge =
             std::make_unique<edge::Edge>(std::move(with), *log, keys, clock, metrics, health);
         REQUIRE(executor.wait_until([this] {

@@ -32,9 +32,10 @@ struct Certificates {
     void renew(const std::string& name, test::KeyKind kind = test::KeyKind::ec) const {
         test::write_certificate(files.certificate, files.key, name, kind);
     }
-    edge::FrontsOptions options() const {
+    edge::EdgeOptions options() const {
         auto options = FrontWorld::defaults();
-        options.sockets.tls = files;
+        options.tls_certificate = files.certificate;
+        options.tls_key = files.key;
         options.shards = 2;
         return options;
     }
@@ -67,7 +68,7 @@ TEST_CASE("a client speaks over TLS as it does without", "[edge][tls]") {
 TEST_CASE("monitoring routes and refusals work over TLS", "[edge][tls]") {
     const Certificates certificates{"one.test"};
     auto options = certificates.options();
-    options.limits.total_max = 1;
+    options.connections_max = 1;
     FrontWorld world{options};
     auto one = world.client(Tls::yes);
     WsClient two{world.fronts.port(), Tls::yes};
@@ -203,7 +204,7 @@ TEST_CASE("the error names what is wrong with the files", "[edge][tls]") {
 TEST_CASE("a TLS handshake that stops half way is dropped in time", "[edge][tls]") {
     const Certificates certificates{"one.test"};
     auto options = certificates.options();
-    options.sockets.handshake_timeout = 50ms;
+    options.hello_timeout = 50ms;
     FrontWorld world{options};
     WsClient silent{world.fronts.port()};
     SECTION("silent") {}
@@ -223,8 +224,8 @@ TEST_CASE("plain text on the TLS port ends at once", "[edge][tls]") {
 TEST_CASE("over TLS too: time-outs, slow readers and the stop", "[edge][tls]") {
     const Certificates certificates{"one.test"};
     auto options = certificates.options();
-    options.front.hello_timeout = 100ms;
-    options.sockets.outbox_bytes_max = 256 * 1024;
+    options.hello_timeout = 500ms;
+    options.outbox_bytes_max = 256 * 1024;
     FrontWorld world{options};
     auto mute = world.connect(Tls::yes);
     CHECK(mute.until_closed().reason() == "HandshakeTimeout");

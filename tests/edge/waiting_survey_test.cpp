@@ -21,11 +21,7 @@ namespace {
 
 /// An edge's store with one partition (3), and the survey of its waiting messages.
 struct SurveyWorld {
-    SurveyWorld() {
-        clock.advance(std::chrono::seconds{100});
-        metrics.messages = &registry.gauge("waiting", "");
-        metrics.oldest_seconds = &registry.gauge("oldest", "");
-    }
+    SurveyWorld() { clock.advance(std::chrono::seconds{100}); }
     WaitingSurvey survey() {
         return {store.store(), executor, [this] { return clock.wall() + ahead; }, metrics,
                 [this] { return served; }};
@@ -44,7 +40,7 @@ struct SurveyWorld {
     std::chrono::milliseconds ahead{0};  ///< of the host's clock: the log's
     test::SimExecutor executor{clock};
     ops::Metrics registry;
-    WaitingMetrics metrics;
+    WaitingMetrics metrics{registry};
     std::set<core::Partition> served{1, 3, 7};
 };
 

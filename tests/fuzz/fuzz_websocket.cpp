@@ -52,26 +52,16 @@ struct Echo final : edge::ClientEvents {
     edge::Client* open = nullptr;
 };
 
-edge::WsServerMetrics metrics_in(ops::Metrics& metrics) {
-    edge::WsServerMetrics out;
-    auto& counter = metrics.counter("fuzz_total", "All that is counted.");
-    out.closed.values.fill(&counter);
-    out.refused_proxy_header.values.fill(&counter);
-    out.refused_full = out.refused_origin = out.handshake_timeouts = out.accept_pauses = &counter;
-    out.connections = &metrics.gauge("fuzz_connections", "Open sockets.");
-    return out;
-}
-
-edge::WsServerOptions options() {
-    edge::WsServerOptions out;
+edge::EdgeOptions options() {
+    edge::EdgeOptions out;
+    out.frames_per_second_max = 0;
     out.frame_bytes_max = kFrameMax;
     return out;
 }
 
 struct World {
     World()
-        : server(options(), loop, admission, metrics_in(metrics),
-                 [] { return edge::MonitorStatus{}; }) {
+        : server(options(), {}, loop, admission, {metrics}, [] { return edge::MonitorStatus{}; }) {
         echo.sockets = &server;
         server.serve(echo, std::move(net::listen_shared({}).front()));
     }

@@ -56,7 +56,7 @@ def to_closing(text: str, start: int) -> str:
 def registered() -> dict:
     """Constant -> (kind, labels, help), from the calls that register it."""
     found = dict(BY_HAND)
-    for path in sorted((ROOT / "src").rglob("*.cpp")):
+    for path in sorted((ROOT / "src").rglob("*.[ch]pp")):
         text = path.read_text()
         for call in CALL.finditer(text):
             arguments = to_closing(text, call.end())

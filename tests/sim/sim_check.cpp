@@ -198,15 +198,12 @@ void SimWorld::check_rebuilt(const std::vector<std::unique_ptr<store::PartitionS
         edge::OutcomesInFlight outcomes;
         NoFronts fronts;
         std::vector<std::unique_ptr<edge::Home>> homes;
+        const edge::EdgeOptions options{.node = {"rebuilder"}, .partitions = kPartitions};
         for (core::Partition p = 0; p < kPartitions; ++p) {
-            edge::HomeOptions options;
-            options.partition = p;
-            options.partitions = kPartitions;
-            options.node = core::NodeId{"rebuilder"};
             homes.push_back(std::make_unique<edge::Home>(
-                options,
-                edge::Home::Context{*log_, *publisher, fronts, loop, clock_, tokens, tombstones,
-                                    outcomes},
+                p,
+                edge::HomeContext{options, *log_, *publisher, fronts, loop, clock_, tokens,
+                                  tombstones, outcomes},
                 store->open_partition(p)));
             homes.back()->start();
         }

@@ -17,11 +17,11 @@ namespace {
 constexpr const char* kLogId = "sim";
 /// An edge does it once an hour, which no run of a simulation lasts.
 constexpr core::Duration kDropMonthsEvery = 1min;
-constexpr core::Duration kSessionTimeout = 6s;
+constexpr std::chrono::milliseconds kSessionTimeout = 6s;
 constexpr core::Duration kHandOver = 10s;
 constexpr core::Duration kDrainStep = 20ms;
 /// Shorter than in life, so that a run sees some.
-constexpr core::Duration kPingInterval = 40s;
+constexpr std::chrono::milliseconds kPingInterval = 40s;
 
 /// One for all processes of all runs: nobody reads it, and to make one takes longer than a minute
 /// of simulated time.
@@ -63,6 +63,16 @@ SimEdge::SimEdge(Surroundings around, Options options)
         tracking_ = std::make_unique<SimTracking>(around_.log, life_, around_.clock, options_.id,
                                                   options_.partitions);
     }
+    edge_ = {.node = options_.id,
+             .partitions = options_.partitions,
+             .log_id = kLogId,
+             .milestones = tracking_ ? &tracking_->sink() : nullptr,
+             .ping_interval = kPingInterval,
+             .client_ping_interval_min = {},
+             .endpoint_url = "https://sim",
+             .window = options_.window,
+             .session_timeout = kSessionTimeout,
+             .link_outbox_bytes_max = options_.link_bytes_max};
     std::vector<edge::Loop*> loops;
     for (std::size_t i = 0; i < options_.shards; ++i) {
         shards_.push_back(
@@ -91,9 +101,7 @@ std::unique_ptr<store::EdgeStore> SimEdge::kill() {
 
 void SimEdge::open_links() {
     links_ = std::make_unique<SimLinks>(
-        edge::link::LinksOptions{
-            .self = options_.id, .log_id = kLogId, .outbox_bytes_max = options_.link_bytes_max},
-        around_.network, control_, around_.clock,
+        edge_, around_.network, control_, around_.clock,
         edge::link::Links::Events{
             .arrived =
                 [this](const core::NodeId&, edge::link::Arrivals arrivals) {
@@ -125,12 +133,8 @@ void SimEdge::open_links() {
 
 void SimEdge::open_shard(std::size_t index) {
     auto& shard = *shards_[index];
-    edge::FrontOptions options;
-    options.node = options_.id;
-    options.shard = static_cast<std::uint32_t>(index);
-    options.ping_interval = kPingInterval;
     shard.front = std::make_unique<edge::Front>(
-        options, shard.sockets, board_->homes(index),
+        edge_, static_cast<std::uint32_t>(index), shard.sockets, board_->homes(index),
         [this, index]() -> std::optional<core::Uaid> {
             const auto near = board_->near(index);
             if (!near) return std::nullopt;
@@ -152,25 +156,18 @@ void SimEdge::open_shard(std::size_t index) {
         }
         return false;
     });
-    edge::HomeOptions home;
-    home.partitions = options_.partitions;
-    home.node = options_.id;
-    home.endpoint_url = "https://sim";
-    home.window = options_.window;
-    home.session_timeout = kSessionTimeout;
     shard.homes = std::make_unique<edge::HomeShard>(
-        home, edge::HomeShard::Context{
-                  .shard = index,
-                  .loop = shard.loop,
-                  .board = *board_,
-                  .fronts = board_->fronts(index),
-                  .log = around_.log,
-                  .store = *store_,
-                  .keys = around_.keys,
-                  .clock = around_.clock,
-                  .metrics = counters().homes,
-                  .milestones = tracking_ ? &tracking_->sink() : nullptr,
-                  .changed = [this, index] { control_.post([this, index] { reported(index); }); }});
+        edge_, edge::HomeShard::Context{.shard = index,
+                                        .loop = shard.loop,
+                                        .board = *board_,
+                                        .log = around_.log,
+                                        .store = *store_,
+                                        .keys = around_.keys,
+                                        .clock = around_.clock,
+                                        .metrics = counters().homes,
+                                        .changed = [this, index] {
+                                            control_.post([this, index] { reported(index); });
+                                        }});
 }
 
 void SimEdge::open_cluster() {

@@ -125,6 +125,7 @@ private:
 
     const Surroundings around_;
     const Options options_;
+    edge::EdgeOptions edge_;
     ProcessLife life_;
     SimLoop control_;
     bool mute_ = false;

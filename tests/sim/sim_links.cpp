@@ -29,20 +29,20 @@ struct SimLinks::Connection {
     std::string unsent;
 };
 
-SimLinks::SimLinks(edge::link::LinksOptions options, SimNetwork& network, core::Executor& loop,
+SimLinks::SimLinks(edge::EdgeOptions options, SimNetwork& network, core::Executor& loop,
                    const core::Clock& clock, edge::link::Links::Events events)
     : options_(std::move(options)),
       network_(network),
       loop_(loop),
       clock_(clock),
       events_(std::move(events)) {
-    network_.listen(options_.self, loop_,
+    network_.listen(options_.node, loop_,
                     [this](const std::shared_ptr<SimWire>& wire) { accept(wire); });
     tick();
 }
 
 SimLinks::~SimLinks() {
-    network_.leave(options_.self);
+    network_.leave(options_.node);
     for (const auto& [id, connection] : connections_) {  // peers and connections know each other
         connection->called.reset();
         connection->peer.reset();
@@ -51,7 +51,7 @@ SimLinks::~SimLinks() {
 
 SimLinks::PeerPtr SimLinks::peer_of(const core::NodeId& node) {
     auto& peer = peers_[node];
-    if (!peer) peer = std::make_shared<Peer>(node, options_.outbox_bytes_max);
+    if (!peer) peer = std::make_shared<Peer>(node, options_.link_outbox_bytes_max);
     return peer;
 }
 
@@ -70,11 +70,11 @@ void SimLinks::set_peers(const std::set<core::NodeId>& nodes) {
         }
     }
     for (const auto& node : nodes) {
-        if (node == options_.self) continue;
+        if (node == options_.node) continue;
         const auto peer = peer_of(node);
         if (std::exchange(peer->named, true)) continue;
-        peer->retry_after = options_.retry_first;
-        if (!peer->connection && options_.self < node) {
+        peer->retry_after = edge::link::Links::kRetryFirst;
+        if (!peer->connection && options_.node < node) {
             dial(peer);
         } else if (!peer->connection) {
             dial_later(peer);
@@ -113,18 +113,18 @@ Sent SimLinks::to_front(const core::NodeId& node, const edge::ToFront& message) 
 /// Of two nodes the one with the smaller id calls; the other one looks whether somebody listens.
 void SimLinks::dial(const PeerPtr& peer) {
     if (!peer->named || peer->connection) return;
-    if (!(options_.self < peer->node)) {
+    if (!(options_.node < peer->node)) {
         not_connected(peer);
         return dial_later(peer);
     }
-    const auto wire = network_.connect(options_.self, peer->node);
+    const auto wire = network_.connect(options_.node, peer->node);
     if (wire) return open(wire, SimWire::caller, peer);
     not_connected(peer);
     dial_later(peer);
 }
 
 void SimLinks::not_connected(const PeerPtr& peer) {
-    if (!network_.refuses(options_.self, peer->node)) {
+    if (!network_.refuses(options_.node, peer->node)) {
         peer->refusals = 0;
     } else if (++peer->refusals == edge::link::Links::kRefusals && events_.dead) {
         events_.dead(peer->node);
@@ -138,7 +138,7 @@ void SimLinks::dial_later(const PeerPtr& peer) {
         const auto at = peers_.find(peer->node);
         if (at != peers_.end() && at->second == peer) dial(peer);
     });
-    peer->retry_after = std::min(peer->retry_after * 2, options_.retry_max);
+    peer->retry_after = std::min(peer->retry_after * 2, edge::link::Links::kRetryMost);
 }
 
 void SimLinks::accept(const std::shared_ptr<SimWire>& wire) {
@@ -147,10 +147,8 @@ void SimLinks::accept(const std::shared_ptr<SimWire>& wire) {
 
 void SimLinks::open(const std::shared_ptr<SimWire>& wire, SimWire::Side side, PeerPtr expected) {
     LinkConnection::Options protocol{
-        .self = {.node = options_.self, .log_id = options_.log_id},
-        .expected = expected ? std::optional{expected->node} : std::nullopt,
-        .ping_after = options_.ping_after,
-        .lost_after = options_.lost_after};
+        .self = {.node = options_.node, .log_id = options_.log_id},
+        .expected = expected ? std::optional{expected->node} : std::nullopt};
     auto connection = std::make_shared<Connection>(
         ++last_connection_, LinkConnection{std::move(protocol), clock_.mono()}, wire, side);
     connection->called = std::move(expected);
@@ -195,7 +193,7 @@ void SimLinks::greeted(const std::shared_ptr<Connection>& connection) {
     }
     connection->peer = peer;
     peer->connection = connection;
-    peer->retry_after = options_.retry_first;
+    peer->retry_after = edge::link::Links::kRetryFirst;
     peer->refusals = 0;
     peer->outbox.open();
     events_.up(peer->node);

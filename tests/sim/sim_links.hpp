@@ -20,7 +20,7 @@ namespace beckon::sim {
 /// simulated network instead of sockets and TLS. On one loop.
 class SimLinks final : public edge::NodeTransport {
 public:
-    SimLinks(edge::link::LinksOptions options, SimNetwork& network, core::Executor& loop,
+    SimLinks(edge::EdgeOptions options, SimNetwork& network, core::Executor& loop,
              const core::Clock& clock, edge::link::Links::Events events);
     /// A kill: nobody is notified here.
     ~SimLinks() override;
@@ -62,7 +62,7 @@ private:
     void close(const std::shared_ptr<Connection>& connection, const core::Error& why);
     void tick();
 
-    const edge::link::LinksOptions options_;
+    const edge::EdgeOptions options_;
     SimNetwork& network_;
     core::Executor& loop_;
     const core::Clock& clock_;

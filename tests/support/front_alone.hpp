@@ -60,29 +60,13 @@ inline edge::BroadcastsPtr known(std::map<std::string, std::string, std::less<>>
 /// A front without I/O.
 struct FrontAlone {
     ops::Metrics metrics;
+    edge::FrontMetrics counted{metrics};
     KeptSockets sockets;
     KeptHomes homes;
-    edge::Front front{{},
-                      sockets,
-                      homes,
-                      [] { return std::optional{core::Uaid{core::random_uuid4()}}; },
-                      front_metrics()};
+    edge::Front front{
+        {},     0, sockets, homes, [] { return std::optional{core::Uaid{core::random_uuid4()}}; },
+        counted};
     std::deque<edge::Client> clients;
-
-    prometheus::Counter& counter(const char* of) {
-        return metrics.counter("c", "help", {{"of", of}});
-    }
-    edge::FrontMetrics front_metrics() {
-        const auto counter = [this](const char* of) { return &this->counter(of); };
-        return {.frames_in = counter("in"),
-                .frames_out = counter("out"),
-                .clients = &metrics.gauge("g", "help", {{"of", "clients"}}),
-                .reattached = counter("reattached"),
-                .homeless = &metrics.gauge("g", "help", {{"of", "homeless"}}),
-                .refused_frames = counter("refused"),
-                .broadcast_subscribes = counter("subscribes"),
-                .broadcasts_sent = counter("told")};
-    }
 
     /// Says hello; the home has not answered.
     edge::Client& hello(const std::string& broadcasts) {

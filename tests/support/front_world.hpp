@@ -155,15 +155,25 @@ private:
 /// Real sockets and shards, fake homes: all partitions serve at once.
 class FrontWorld {
 public:
-    static edge::FrontsOptions defaults() {
-        edge::FrontsOptions options;
+    static edge::EdgeOptions defaults() {
+        edge::EdgeOptions options;
+        options.node = core::NodeId::random();
         options.partitions = 4;
-        options.front.node = core::NodeId::random();
+        options.shards = 1;
+        options.port = 0;
+        options.connections_max = 1'000;
+        options.frames_per_second_max = 0;
         options.version = "1.2.3";
         return options;
     }
+    /// The same, but for the changes that `change` makes.
+    static edge::EdgeOptions with(const std::function<void(edge::EdgeOptions&)>& change) {
+        auto options = defaults();
+        change(options);
+        return options;
+    }
 
-    explicit FrontWorld(edge::FrontsOptions options = defaults())
+    explicit FrontWorld(edge::EdgeOptions options = defaults())
         : partitions_(options.partitions),
           counters(metrics),
           fronts(std::move(options), clock, counters, [this] {

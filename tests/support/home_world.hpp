@@ -47,9 +47,10 @@ public:
         std::size_t delivery_window_bytes = 512U << 10;
         std::size_t write_buffer_bytes = 1U << 20;
         std::size_t cache_bytes = 1U << 20;  ///< 0: each look at a file reads it
-        edge::PendingLimit::Options pending{};
+        std::size_t max_pending = 10'000;
+        std::string max_pending_policy = "drop-oldest";
         std::size_t channels_per_client = 1'000;
-        core::Duration client_ttl = std::chrono::hours{24 * 60};
+        std::chrono::seconds client_ttl{std::chrono::hours{24 * 60}};
     };
 
     HomeWorld() : HomeWorld(Options{}) {}
@@ -67,24 +68,22 @@ public:
     void start_home(const std::string& node = "home") {
         open_store();
         publisher_ = log->open_publisher(executor);
-        edge::HomeOptions options;
-        options.partition = kPartition;
-        options.partitions = 1;
-        options.node = {node};
-        options.endpoint_url = "https://push.example.org";
-        options.window.messages_min = options_.delivery_window;
-        options.window.messages_max =
-            std::max(options_.delivery_window_max, options_.delivery_window);
-        options.window.unacked =
-            std::max(10 * options.window.messages_min, 2 * options.window.messages_max);
-        options.window.bytes = options.window.bytes_max = options_.delivery_window_bytes;
-        options.pending = options_.pending;
-        options.channels_per_client = options_.channels_per_client;
-        options.client_ttl = options_.client_ttl;
+        edge_options_ = {.node = {node}, .partitions = 1, .milestones = milestones};
+        edge_options_.client_ping_interval_min = {};
+        edge_options_.endpoint_url = "https://push.example.org";
+        auto& window = edge_options_.window;
+        window.messages_min = options_.delivery_window;
+        window.messages_max = std::max(options_.delivery_window_max, options_.delivery_window);
+        window.unacked = std::max(10 * window.messages_min, 2 * window.messages_max);
+        window.bytes = window.bytes_max = options_.delivery_window_bytes;
+        edge_options_.max_pending = options_.max_pending;
+        edge_options_.max_pending_policy = options_.max_pending_policy;
+        edge_options_.channels_per_client_max = options_.channels_per_client;
+        edge_options_.client_ttl = options_.client_ttl;
         home = std::make_unique<edge::Home>(
-            options,
-            edge::Home::Context{*log, *publisher_, *this, executor, clock, tokens, tombstones,
-                                outcomes, milestones},
+            kPartition,
+            edge::HomeContext{edge_options_, *log, *publisher_, *this, executor, clock, tokens,
+                              tombstones, outcomes},
             store->open_partition(kPartition));
         home->start();
     }
@@ -330,6 +329,7 @@ private:
     }
 
     const Options options_;
+    edge::EdgeOptions edge_options_;
     TempDir dir_;
 
 public:

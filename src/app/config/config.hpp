@@ -4,7 +4,7 @@
 #include "app/config/setting.hpp"
 #include "console/web/web_config.hpp"
 #include "core/key_ring.hpp"
-#include "edge/edge_config.hpp"
+#include "edge/edge_options.hpp"
 #include "ingest/endpoint.hpp"
 #include "log/embedded/embedded_log.hpp"
 #include "log/kafka/kafka_log.hpp"
@@ -43,7 +43,7 @@ struct Config {
     ingest::EndpointConfig endpoint;
     bool endpoint_self_signed = false;
     std::vector<std::string> certificate_names;
-    edge::EdgeConfig edge;
+    edge::EdgeOptions edge;
     bool edge_self_signed = false;  ///< for tests: browsers refuse wss:// with such a certificate
     retry::RoleConfig retry;
     std::size_t retry_workers = 0;  ///< of `retry`; 0: as many as follow from cache_bytes

@@ -11,8 +11,9 @@
 
 namespace beckon::edge {
 
-BroadcastPoller::BroadcastPoller(Options options, Polled polled)
-    : options_(std::move(options)),
+BroadcastPoller::BroadcastPoller(std::string url, core::Duration interval, Polled polled)
+    : url_(std::move(url)),
+      interval_(interval),
       polled_(std::move(polled)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
@@ -30,7 +31,7 @@ void BroadcastPoller::run(const std::stop_token& stop) {
             std::unique_lock lock{mutex_};
             if (!changed_.wait(lock, stop, [this] { return enabled_; })) return;
         }
-        const auto body = fetch_page(options_.url, stop);
+        const auto body = fetch_page(url_, stop);
         if (stop.stop_requested()) return;
         if (body) {
             polled_(parse_broadcasts(*body));
@@ -38,7 +39,7 @@ void BroadcastPoller::run(const std::stop_token& stop) {
             polled_(core::fail(body.error()));
         }
         std::unique_lock lock{mutex_};
-        changed_.wait_for(lock, stop, options_.interval, [this] { return !enabled_; });
+        changed_.wait_for(lock, stop, interval_, [this] { return !enabled_; });
         if (stop.stop_requested()) return;
     }
 }

@@ -28,14 +28,11 @@ core::Result<std::string> fetch_page(const std::string& url, const std::stop_tok
 /// own, `edge-broadcasts`, since the look-up of a name and the answer may take seconds.
 class BroadcastPoller {
 public:
-    struct Options {
-        std::string url;
-        core::Duration interval{};  ///< from the end of one poll to the next
-    };
     /// Receives the result of a poll: the page's broadcasts, or an error. On the poller's thread.
     using Polled = std::function<void(core::Result<std::vector<BroadcastSet>>)>;
 
-    BroadcastPoller(Options options, Polled polled);
+    /// `interval`: from the end of one poll to the next.
+    BroadcastPoller(std::string url, core::Duration interval, Polled polled);
     /// Ends a poll that is under way.
     ~BroadcastPoller() = default;
 
@@ -45,7 +42,8 @@ public:
 private:
     void run(const std::stop_token& stop);
 
-    const Options options_;
+    const std::string url_;  ///< http or https
+    const core::Duration interval_;
     const Polled polled_;
     std::mutex mutex_;
     std::condition_variable_any changed_;

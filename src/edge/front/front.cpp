@@ -49,16 +49,17 @@ std::size_t sum_of_bytes(const Commands& commands) {
 
 }  // namespace
 
-Front::Front(FrontOptions options, Sockets& sockets, HomeTransport& homes, NewUaid new_uaid,
-             FrontMetrics metrics)
+Front::Front(EdgeOptions options, std::uint32_t shard, Sockets& sockets, HomeTransport& homes,
+             NewUaid new_uaid, FrontMetrics metrics)
     : options_(std::move(options)),
+      shard_(shard),
       sockets_(sockets),
       homes_(homes),
       new_uaid_(std::move(new_uaid)),
       metrics_(metrics) {}
 
 SessionId Front::session_of(const Client& client) const {
-    return {.front = options_.node, .shard = options_.shard, .number = client.number};
+    return {.front = options_.node, .shard = shard_, .number = client.number};
 }
 
 void Front::opened(Client& client) {
@@ -219,7 +220,7 @@ bool Front::remember(Client& client, const ClientCommand& command) {
     if (!change_of(command)) return false;
     auto& changes = kept(client).changes;
     const auto bytes = sum_of_bytes(changes) + bytes_of(command);
-    if (changes.size() >= kChangesMax || bytes > options_.early_bytes_max) return false;
+    if (changes.size() >= kChangesMax || bytes > options_.frame_bytes_max) return false;
     changes.push_back(command);
     return true;
 }
@@ -317,7 +318,7 @@ void Front::answer_hello(Client& client) {
 void Front::keep_early(Client& client, ClientCommand command) {
     auto& early = kept(client).early;
     if (early.size() >= options_.early_frames_max ||
-        sum_of_bytes(early) + bytes_of(command) > options_.early_bytes_max) {
+        sum_of_bytes(early) + bytes_of(command) > options_.frame_bytes_max) {
         return end(client, closing::kEarlyFrames, ClosedBy::early_frames);
     }
     early.push_back(std::move(command));

@@ -2,9 +2,12 @@
 
 #include "core/assert.hpp"
 #include "core/clock.hpp"
+#include "edge/edge_options.hpp"
 #include "edge/front/sockets.hpp"
 #include "edge/protocol/protocol.hpp"
 #include "edge/switchboard/messages.hpp"
+#include "ops/metric_names.hpp"
+#include "ops/metrics.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -77,41 +80,28 @@ private:
     std::vector<std::uint32_t> free_;
 };
 
-}  // namespace beckon::edge
-
-namespace prometheus {
-
-class Counter;
-class Gauge;
-
-}  // namespace prometheus
-
-namespace beckon::edge {
-
-struct FrontOptions {
-    core::NodeId node;
-    std::uint32_t shard = 0;
-    core::Duration hello_timeout = std::chrono::seconds{5};
-    /// How long a home may take to answer a hello (a take-over, a read barrier); then "try again".
-    core::Duration answer_timeout = std::chrono::seconds{15};
-    /// The longest time between two WebSocket pings. Each is a little shorter, so that clients that
-    /// came together are not pinged together.
-    core::Duration ping_interval = std::chrono::seconds{300};
-    core::Duration ping_timeout = std::chrono::seconds{4};
-    /// The most frames of a client that waits for a home; beyond it the client is closed.
-    std::size_t early_frames_max = 32;
-    std::size_t early_bytes_max = 65'536;
-};
-
 struct FrontMetrics {
-    prometheus::Counter* frames_in = nullptr;
-    prometheus::Counter* frames_out = nullptr;
-    prometheus::Gauge* clients = nullptr;  ///< identified
-    prometheus::Counter* reattached = nullptr;
-    prometheus::Gauge* homeless = nullptr;
-    prometheus::Counter* refused_frames = nullptr;        ///< each closed its connection
-    prometheus::Counter* broadcast_subscribes = nullptr;  ///< not forwarded to a home
-    prometheus::Counter* broadcasts_sent = nullptr;       ///< frames about a change
+    ops::Metrics& in;
+    prometheus::Counter* frames_in = &in.counter(
+        ops::metric::kEdgeFrames, "WebSocket text frames, by direction.", {{"direction", "in"}});
+    prometheus::Counter* frames_out = &in.counter(
+        ops::metric::kEdgeFrames, "WebSocket text frames, by direction.", {{"direction", "out"}});
+    prometheus::Gauge* clients =
+        &in.gauge(ops::metric::kEdgeClients, "Clients that are connected and have said hello.");
+    prometheus::Counter* reattached =
+        &in.counter(ops::metric::kEdgeReattached,
+                    "Clients that a new home took over while their connection stayed open.");
+    prometheus::Gauge* homeless =
+        &in.gauge(ops::metric::kEdgeHomeless, "Connected clients that wait for a home.");
+    prometheus::Counter* refused_frames =
+        &in.counter(ops::metric::kEdgeRefusedFrames,
+                    "Connections that were closed because a client broke the protocol.");
+    prometheus::Counter* broadcast_subscribes =
+        &in.counter(ops::metric::kEdgeCommands, "Frames from clients, by command.",
+                    {{"command", std::string{kCommands[kBroadcastSubscribeCommand]}}});
+    prometheus::Counter* broadcasts_sent =
+        &in.counter(ops::metric::kEdgeBroadcastsSent,
+                    "Broadcast frames sent, which notify clients of a change.");
 };
 
 /// Holds the clients of one shard (docs/design.md#shards): knows a client's UAID and nothing else,
@@ -127,8 +117,9 @@ public:
     /// Chooses a UAID for a client that offers none, near this front; nullopt: no home serves.
     using NewUaid = std::function<std::optional<core::Uaid>()>;
 
-    Front(FrontOptions options, Sockets& sockets, HomeTransport& homes, NewUaid new_uaid,
-          FrontMetrics metrics);
+    /// `shard`: the place of this front among those of its node.
+    Front(EdgeOptions options, std::uint32_t shard, Sockets& sockets, HomeTransport& homes,
+          NewUaid new_uaid, FrontMetrics metrics);
 
     // --- from the sockets
     void opened(Client& client) override;
@@ -203,7 +194,8 @@ private:
     void deliver(const Attached& message);
     Client* find(const SessionId& session) const { return table_.find(session.number); }
 
-    const FrontOptions options_;
+    const EdgeOptions options_;
+    const std::uint32_t shard_;
     Sockets& sockets_;
     HomeTransport& homes_;
     const NewUaid new_uaid_;

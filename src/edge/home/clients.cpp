@@ -24,7 +24,7 @@ bool may_attach(const std::optional<store::StoredClient>& client) {
 
 void Clients::attach(const Attach& message) {
     if (overloaded()) return send_away(message.session);
-    if (!message.again) ++counts_.commands[kHelloCommand];
+    if (!message.again) ++context_.counters.commands[kHelloCommand];
     const Offer offer{.uaid = message.uaid, .by_client = message.offered, .again = message.again};
     if (parts_.leadership.serving()) return answer(message.session, offer);
     const bool soon = parts_.leadership.wanted() || context_.fold.phase() != fold::Phase::following;
@@ -66,7 +66,8 @@ void Clients::confirmed(const SessionId& id, const core::Result<void>& result) {
     }
     const bool known = may_attach(client);
     if (!known && offer.again) return context_.outbox.close(id, closing::kRemoved);
-    identify(id, offer, known ? offer.uaid : new_uaid_in(context_.partition, context_.partitions),
+    identify(id, offer,
+             known ? offer.uaid : new_uaid_in(context_.partition, context_.options.partitions),
              known);
 }
 
@@ -139,7 +140,7 @@ void Clients::receive(const FromClient& message) {
 /// that wait there for the client find no session at its front any more.
 void Clients::send_away(const SessionId& session) {
     constexpr auto kWhy = closing::kOverloaded;
-    parts_.fronts.to_front(
+    context_.fronts.to_front(
         CloseClient{.session = session, .code = kWhy.code, .reason = std::string{kWhy.reason}});
 }
 
@@ -166,7 +167,7 @@ void Clients::apply(Session& session, Effects effects) {
     observe_acks(session);
     for (const auto& change : effects.changes) parts_.registrations.change(session, change);
     if (effects.close) {
-        ++counts_.refused_frames;
+        ++context_.counters.refused_frames;
         return end(session, *effects.close);
     }
     if (overloaded()) {
@@ -177,8 +178,8 @@ void Clients::apply(Session& session, Effects effects) {
 }
 
 void Clients::count(const Effects& effects) {
-    if (effects.command) ++counts_.commands[*effects.command];
-    for (const auto code : effects.codes) ++counts_.codes[code];
+    if (effects.command) ++context_.counters.commands[*effects.command];
+    for (const auto code : effects.codes) ++context_.counters.codes[code];
 }
 
 void Clients::finish_acked(Session& session, const Effects& effects) {
@@ -191,7 +192,7 @@ void Clients::finish_acked(Session& session, const Effects& effects) {
         }
         session.add_pending_tombstone(message);
         if (code) parts_.tombstone_outbox.acked_with(message, *code);
-        ++counts_.acked;
+        ++context_.counters.acked;
         if (!core::log_enabled(core::LogLevel::debug)) continue;
         core::log_debug(
             "edge", "message_acked",
@@ -210,9 +211,9 @@ void Clients::report_nacked(const Session& session, const Effects& effects) {
 
 void Clients::observe_acks(Session& session) {
     for (const auto sent : session.take_acked()) {
-        if (!parts_.times.frame_to_ack) break;
+        if (!context_.times.frame_to_ack) break;
         const std::chrono::duration<double> waited = context_.clock.mono() - sent;
-        parts_.times.frame_to_ack->Observe(waited.count());
+        context_.times.frame_to_ack->Observe(waited.count());
     }
 }
 

@@ -46,8 +46,6 @@ public:
         TombstoneOutbox& tombstone_outbox;
         Registrations& registrations;
         const Removals& removals;
-        FrontTransport& fronts;
-        DeliveryTimes times{};
     };
     Clients(const PartContext& context, const Parts& parts)
         : context_(context), parts_(parts), lifetime_(context.executor) {}
@@ -65,15 +63,6 @@ public:
     /// The home does not serve: releases all hellos to other homes.
     void release_hellos(Closing closing);
     void end(Session& session, Closing closing);
-
-    /// Since the home was made.
-    struct Counts {
-        std::uint64_t acked = 0;           ///< pending messages that their client acknowledged
-        std::uint64_t refused_frames = 0;  ///< connections closed for a client's fault
-        std::array<std::uint64_t, kAnswerCodes.size()> codes{};  ///< that clients gave
-        std::array<std::uint64_t, kCommands.size()> commands{};  ///< well-formed ones, by kind
-    };
-    const Counts& counts() const { return counts_; }
 
 private:
     /// The UAID that a client offers, or that its front proposes for it.
@@ -105,7 +94,6 @@ private:
 
     const PartContext& context_;
     const Parts parts_;
-    Counts counts_;
     std::map<SessionId, Hello> hellos_;        ///< that wait
     std::map<std::uint64_t, SessionId> kept_;  ///< of those, in the order in which they came
     std::uint64_t last_place_ = 0;

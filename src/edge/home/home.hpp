@@ -1,48 +1,32 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/executor.hpp"
 #include "core/ids.hpp"
-#include "core/milestone.hpp"
+#include "core/lifetime.hpp"
 #include "core/partition.hpp"
-#include "core/tokens.hpp"
+#include "core/record.hpp"
+#include "edge/edge_options.hpp"
 #include "edge/home/client_now.hpp"
+#include "edge/home/clients.hpp"
 #include "edge/home/delivery/delivery.hpp"
 #include "edge/home/delivery/pending_limit.hpp"
 #include "edge/home/delivery/tombstone_outbox.hpp"
+#include "edge/home/leadership.hpp"
+#include "edge/home/part_context.hpp"
+#include "edge/home/registration/registrations.hpp"
 #include "edge/home/registration/removals.hpp"
-#include "edge/home/session/window.hpp"
-#include "edge/protocol/protocol.hpp"
 #include "edge/switchboard/messages.hpp"
 #include "fold/fold.hpp"
-#include "log/event_log.hpp"
 #include "store/edge_store.hpp"
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
+#include <optional>
 #include <string_view>
 
 namespace beckon::edge {
-
-struct HomeOptions {
-    core::Partition partition = 0;
-    core::Partition partitions = 1;  ///< of the log; a new UAID must hash to `partition`
-    core::NodeId node;
-    std::string
-        endpoint_url;  ///< origin, e.g. "https://push.example.org"; URLs are <origin>/wpush/<token>
-    WindowLimits window;            ///< of one client
-    PendingLimit::Options pending;  ///< of one client
-    std::size_t channels_per_client = 1'000;
-    /// Clients that were not seen for so long are removed.
-    core::Duration client_ttl = std::chrono::hours{24 * 60};
-    core::Duration ping_interval_min{};  ///< between two pings (`{}`) of a client
-    core::Duration delete_retention = std::chrono::hours{24 * 7};
-    /// A loop that stalled for half of this trusts nothing before a new read barrier.
-    core::Duration session_timeout = std::chrono::seconds{6};
-};
 
 /// The owner of one partition: folds its log topics into the store, and while it holds the lease
 /// also decides, publishes and answers for every attached client.
@@ -54,28 +38,11 @@ struct HomeOptions {
 /// parts), sessions (the protocol), delivery, registrations (with purges), removals, pending limit,
 /// pending tombstones (with outcomes, for receipts), outbox. They share a PartContext, and ask the
 /// home by HomeCalls. All their decisions leave in one place, at the end of a turn.
-class Home {
+class Home final : private fold::State, private HomeCalls {
 public:
-    /// The dependencies of a home; all of them outlive it and belong to the same thread.
-    struct Context {
-        log::EventLog& log;
-        log::Publisher& publisher;
-        FrontTransport& fronts;
-        core::Executor& executor;
-        const core::Clock& clock;
-        core::Tokens& tokens;
-        TombstonesInFlight& tombstones;  ///< of all homes that share `publisher`
-        OutcomesInFlight& outcomes;      ///< likewise
-        core::MilestoneSink* milestones =
-            nullptr;  ///< of tracked messages; null: none are reported
-        DeliveryTimes times{};
-        /// Whether an owner may have a webhook for the end of its subscriptions; empty: every
-        /// owner.
-        std::function<bool(std::string_view owner)> gone_wanted{};
-    };
-
-    Home(HomeOptions options, Context context, std::unique_ptr<store::PartitionStore> store);
-    ~Home();
+    Home(core::Partition partition, const HomeContext& context,
+         std::unique_ptr<store::PartitionStore> store);
+    ~Home() override;
 
     /// Start folding as a standby: decides whether the checkpoint is trusted, else clears and
     /// restores from the log's start.
@@ -99,28 +66,15 @@ public:
     enum class State { starting, restoring, standby, claiming, serving };
     State state() const;
 
-    /// What a home has counted since it was made; HomeShard adds those of homes that are gone.
-    struct Counters {
-        std::uint64_t delivered = 0;        ///< notification frames sent, repeated ones included
-        std::uint64_t acked = 0;            ///< pending messages that their client acknowledged
-        std::uint64_t messages_read = 0;    ///< waiting messages read in the store
-        std::uint64_t unknown_records = 0;  ///< of a type or key form that this build does not know
-        std::uint64_t refused_frames = 0;   ///< connections closed for a client's fault
-        core::ByEnum<Removals::Why, std::uint64_t> removed{};  ///< clients
-        /// Tombstones read while this home served.
-        core::ByEnum<core::FinishReason, std::uint64_t> finished{};
-        std::array<std::uint64_t, kAnswerCodes.size()> codes{};  ///< that clients gave
-        std::array<std::uint64_t, kCommands.size()> commands{};  ///< well-formed ones, by kind
-        Counters& operator+=(const Counters& other);
-    };
     /// The state of a home, for tests and the console.
-    struct Status : Counters {
+    struct Status : HomeCounters {
         State state = State::starting;
         core::Epoch epoch = 0;
         core::Offset notifications_next = 0;
         core::Offset subscriptions_next = 0;
         std::size_t sessions = 0;
         std::size_t pending_tombstones = 0;
+        std::uint64_t messages_read = 0;  ///< waiting messages read in the store
     };
     Status status() const;
     /// How far the fold has come, and whether it is stuck.
@@ -136,8 +90,70 @@ public:
     std::optional<core::Timestamp> log_now() const;
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    // --- fold::State
+    std::optional<core::Checkpoint> checkpoint(fold::InputIndex input) const override {
+        return store_->checkpoint(source_of(input));
+    }
+    void replay(fold::InputIndex input, const core::RecordView& record) override;
+    void advance(fold::InputIndex input, core::Offset next,
+                 std::optional<core::Timestamp> caught_up, core::Timestamp youngest) override {
+        store_->advance(source_of(input), next, caught_up, youngest);
+    }
+    bool dirty() const override;
+    bool commit_due() const override { return store_->commit_due(); }
+    core::Result<void> commit() override;
+    bool dropped_batch() const override { return read_failed_; }
+    core::Result<void> clear() override { return store_->clear(); }
+    void turn_ended() override;
+    void caught_up() override;
+    void restarted(std::string_view) override { leadership_.restarted(); }
+
+    // --- HomeCalls
+    void began() override;
+    void ended(Closing closing) override;
+    void flush_or_turn() override;
+    void end(Session& session, Closing closing) override { clients_.end(session, closing); }
+    void reset(const core::Uaid& client) override {
+        removals_.remove(client, RemovalReason::max_pending);
+    }
+
+    void tick();
+
+    // --- records: a standby folds like a serving home, which alone counts the ends of messages
+    static store::Source source_of(fold::InputIndex input) {
+        return input == kNotificationsInput ? store::Source::notifications
+                                            : store::Source::subscriptions;
+    }
+    void notification(const core::RecordView& record);
+    void subscription(const core::RecordView& record);
+    void folded(bool won) {
+        if (!won) registrations_.repair_is_due();
+    }
+    bool is_repeated(const core::NotificationFinished& done) const;
+    void count_finished(const core::NotificationFinished& done);
+    void unknown(log::Topic topic, core::Offset offset, const core::Unknown& record);
+
+    const EdgeOptions& options_;
+    const std::unique_ptr<store::PartitionStore> store_;
+    bool read_failed_ = false;  ///< before the last commit, which failed for it
+    bool commit_now_ = false;   ///< the last commit failed, or the home does not serve any more
+    /// When the changes are written; set at the end of the turn that made the first of them.
+    std::optional<core::MonoTime> commit_at_{};
+    core::DecodeScratch scratch_;
+    HomeCounters counters_;
+
+    fold::Fold fold_;
+    Outbox outbox_;
+    Sessions sessions_;
+    const PartContext parts_;
+    Delivery delivery_;
+    TombstoneOutbox tombstone_outbox_;
+    Registrations registrations_;
+    Removals removals_;
+    PendingLimit pending_;
+    Leadership leadership_;
+    Clients clients_;
+    core::Lifetime lifetime_;
 };
 
 }  // namespace beckon::edge

@@ -14,20 +14,13 @@ double difference(std::size_t now, std::size_t before) {
     return static_cast<double>(now) - static_cast<double>(before);
 }
 
-/// All three in the same order.
-void report_each(const auto& metrics, const auto& now, const auto& before) {
-    auto is = now.begin();
-    auto was = before.begin();
-    for (auto* metric : metrics) metric->Increment(difference(*is++, *was++));
-}
-
 }  // namespace
 
 void HomeTotals::add(const Home::Status& status) {
     ++in_state[status.state];
     sessions += status.sessions;
     pending_tombstones += status.pending_tombstones;
-    *this += status;
+    edge::add(*this, status);
 }
 
 HomeMetrics::HomeMetrics(ops::Metrics& metrics)
@@ -37,8 +30,6 @@ HomeMetrics::HomeMetrics(ops::Metrics& metrics)
                  "Time from a message's append to the log to its frame, for attached clients."),
              &metrics.seconds(metric::kEdgeAckSeconds,
                               "Time from a notification frame to the client's ack.")},
-      finished_(metrics.counters<core::FinishReason>(
-          metric::kEdgeFinished, "Messages that were finished, by reason.", "reason")),
       states_(metrics.gauges<Home::State>(metric::kEdgePartitions,
                                           "Partitions by the state of their home.", "state")),
       sessions_(
@@ -47,40 +38,41 @@ HomeMetrics::HomeMetrics(ops::Metrics& metrics)
           metrics.gauge(metric::kEdgePendingTombstones,
                         "Pending tombstones: finished messages whose tombstone is not read back "
                         "from the log yet.")),
-      delivered_(metrics.counter(metric::kEdgeDelivered,
-                                 "Notification frames sent, repeated ones included.")),
-      acked_(metrics.counter(metric::kEdgeAcked, "Messages acknowledged by their client.")),
-      unknown_records_(metrics.counter(metric::kEdgeUnknownRecords,
-                                       "Log records of a type that this build does not know.")),
-      refused_frames_(
-          metrics.counter(metric::kEdgeRefusedFrames,
-                          "Connections that were closed because a client broke the protocol.")),
-      removed_(metrics.counters<Removals::Why>(
-          metric::kEdgeClientsRemoved,
-          "Clients that were removed with their channels and messages, by reason.", "reason")) {
+      counters_{
+          .delivered = &metrics.counter(metric::kEdgeDelivered,
+                                        "Notification frames sent, repeated ones included."),
+          .acked = &metrics.counter(metric::kEdgeAcked, "Messages acknowledged by their client."),
+          .unknown_records = &metrics.counter(
+              metric::kEdgeUnknownRecords, "Log records of a type that this build does not know."),
+          .refused_frames =
+              &metrics.counter(metric::kEdgeRefusedFrames,
+                               "Connections that were closed because a client broke the protocol."),
+          .removed = metrics.counters<RemovalReason>(
+              metric::kEdgeClientsRemoved,
+              "Clients that were removed with their channels and messages, by reason.", "reason"),
+          .finished = metrics.counters<core::FinishReason>(
+              metric::kEdgeFinished, "Messages that were finished, by reason.", "reason")} {
     for (std::size_t i = 0; i < kCommands.size(); ++i) {
-        commands_[i] = &metrics.counter(metric::kEdgeCommands, "Frames from clients, by command.",
-                                        {{"command", std::string{kCommands[i]}}});
+        counters_.commands[i] =
+            &metrics.counter(metric::kEdgeCommands, "Frames from clients, by command.",
+                             {{"command", std::string{kCommands[i]}}});
     }
     for (std::size_t i = 0; i < kAnswerCodes.size(); ++i) {
-        codes_[i] = &metrics.counter(metric::kEdgeAnswers,
-                                     "Codes that clients gave in acks, nacks and unregisters.",
-                                     {{"answer", std::string{kAnswerCodes[i]}}});
+        counters_.codes[i] = &metrics.counter(
+            metric::kEdgeAnswers, "Codes that clients gave in acks, nacks and unregisters.",
+            {{"answer", std::string{kAnswerCodes[i]}}});
     }
 }
 
 void HomeMetrics::report(const HomeTotals& now, const HomeTotals& before) const {
-    report_each(states_, now.in_state, before.in_state);
+    for (const auto state : core::kValuesOf<Home::State>) {
+        states_[state]->Increment(difference(now.in_state[state], before.in_state[state]));
+    }
     sessions_.Increment(difference(now.sessions, before.sessions));
     pending_tombstones_.Increment(difference(now.pending_tombstones, before.pending_tombstones));
-    delivered_.Increment(difference(now.delivered, before.delivered));
-    acked_.Increment(difference(now.acked, before.acked));
-    unknown_records_.Increment(difference(now.unknown_records, before.unknown_records));
-    refused_frames_.Increment(difference(now.refused_frames, before.refused_frames));
-    report_each(finished_, now.finished, before.finished);
-    report_each(codes_, now.codes, before.codes);
-    report_each(removed_, now.removed, before.removed);
-    report_each(commands_, now.commands, before.commands);
+    for_each_counter([](prometheus::Counter* metric, std::uint64_t is,
+                        std::uint64_t was) { metric->Increment(difference(is, was)); },
+                     counters_, now, before);
 }
 
 void HomeMetrics::report_lag(std::string_view shard, const HomeLag& lag) const {

@@ -14,7 +14,7 @@ namespace beckon::edge {
 inline std::string_view to_string(Home::State state) { return core::name_of(state); }
 
 /// The homes of one shard, added up.
-struct HomeTotals : Home::Counters {
+struct HomeTotals : HomeCounters {
     core::ByEnum<Home::State, std::size_t> in_state{};
     std::size_t sessions = 0;
     std::size_t pending_tombstones = 0;
@@ -49,17 +49,10 @@ public:
 private:
     ops::Metrics& metrics_;
     DeliveryTimes times_;
-    core::ByEnum<core::FinishReason, prometheus::Counter*> finished_;
     core::ByEnum<Home::State, prometheus::Gauge*> states_;
     prometheus::Gauge& sessions_;
     prometheus::Gauge& pending_tombstones_;
-    prometheus::Counter& delivered_;
-    prometheus::Counter& acked_;
-    prometheus::Counter& unknown_records_;
-    prometheus::Counter& refused_frames_;
-    std::array<prometheus::Counter*, kCommands.size()> commands_{};
-    core::ByEnum<Removals::Why, prometheus::Counter*> removed_;
-    std::array<prometheus::Counter*, kAnswerCodes.size()> codes_{};
+    PerCounter<prometheus::Counter*> counters_;
 };
 
 }  // namespace beckon::edge

@@ -18,13 +18,12 @@ constexpr core::Duration kLagEvery = std::chrono::seconds{1};
 /// is not ready; both are again once they are within the lower limit.
 constexpr core::Duration kBehind = std::chrono::seconds{5};
 constexpr core::Duration kReadyAgain = std::chrono::seconds{1};
-constexpr core::Duration kNoticeLagEvery = std::chrono::seconds{1};
 /// Endpoints take no message for a home that is far behind.
 constexpr core::Duration kReportedLagEvery = std::chrono::milliseconds{100};
 
 }  // namespace
 
-HomeShard::HomeShard(HomeOptions options, Context context)
+HomeShard::HomeShard(EdgeOptions options, Context context)
     : options_(std::move(options)),
       context_(std::move(context)),
       publisher_(context_.log.open_publisher(context_.loop)),
@@ -63,20 +62,18 @@ void HomeShard::assign(core::Partition partition, Assignment assignment, core::E
 HomeShard::Entry& HomeShard::entry_of(core::Partition partition) {
     auto& entry = homes_[partition];
     if (entry.home) return entry;
-    HomeOptions options = options_;
-    options.partition = partition;
-    entry.home = std::make_unique<Home>(options,
-                                        Home::Context{.log = context_.log,
-                                                      .publisher = *publisher_,
-                                                      .fronts = context_.fronts,
-                                                      .executor = context_.loop,
-                                                      .clock = context_.clock,
-                                                      .tokens = tokens_,
-                                                      .tombstones = tombstones_,
-                                                      .outcomes = outcomes_,
-                                                      .milestones = context_.milestones,
-                                                      .times = context_.metrics.times(),
-                                                      .gone_wanted = context_.gone_wanted},
+    entry.home = std::make_unique<Home>(partition,
+                                        HomeContext{.options = options_,
+                                                    .log = context_.log,
+                                                    .publisher = *publisher_,
+                                                    .fronts = context_.board.fronts(context_.shard),
+                                                    .executor = context_.loop,
+                                                    .clock = context_.clock,
+                                                    .tokens = tokens_,
+                                                    .tombstones = tombstones_,
+                                                    .outcomes = outcomes_,
+                                                    .times = context_.metrics.times(),
+                                                    .gone_wanted = context_.gone_wanted},
                                         context_.store.open_partition(partition));
     context_.board.connect_home(partition, [home = entry.home.get()](ToHome message) {
         home->receive(std::move(message));
@@ -97,8 +94,7 @@ void HomeShard::forget(core::Partition partition) {
     }
     context_.board.set_serving(partition, false);
     context_.board.connect_home(partition, {});
-    const auto counted = at->second.home->status();
-    forgotten_ += counted;
+    add(forgotten_, at->second.home->status());
     homes_.erase(at);
     if (const auto cleared = context_.store.open_partition(partition)->clear(); !cleared) {
         core::log_warn("edge", "partition_not_cleared",
@@ -140,8 +136,7 @@ bool HomeShard::turn_ended() {
 }
 
 void HomeShard::notice_changes() {
-    const bool lags =
-        noticed_ - lag_noticed_ >= (context_.lag ? kReportedLagEvery : kNoticeLagEvery);
+    const bool lags = noticed_ - lag_noticed_ >= kReportedLagEvery;
     if (lags) notice_lag();
     bool changed = false;
     for (auto& [partition, entry] : homes_) {
@@ -222,27 +217,13 @@ std::map<core::Partition, core::Offset> HomeShard::served_up_to() const {
     return out;
 }
 
-const Home* HomeShard::find(core::Partition partition) const {
+Home* HomeShard::find(core::Partition partition) {
     const auto at = homes_.find(partition);
     return at == homes_.end() ? nullptr : at->second.home.get();
 }
 
-DeliveryNow HomeShard::delivery_now(core::Partition partition,
-                                    const core::MessageRef& message) const {
-    const Home* home = find(partition);
-    return home ? home->delivery_now(message) : DeliveryNow{};
-}
-
-ClientNow HomeShard::client_now(core::Partition partition, const core::Uaid& client) const {
-    const Home* home = find(partition);
-    return home ? home->client_now(client) : ClientNow{};
-}
-
-void HomeShard::remove_client(core::Partition partition, const core::Uaid& client,
-                              std::function<void(ClientRemoval)> reply) {
-    const auto at = homes_.find(partition);
-    if (at == homes_.end()) return reply({});
-    at->second.home->remove_client(client, std::move(reply));
+const Home* HomeShard::find(core::Partition partition) const {
+    return const_cast<HomeShard*>(this)->find(partition);
 }
 
 std::optional<core::Timestamp> HomeShard::log_now() const {

@@ -35,24 +35,21 @@ public:
         std::size_t shard;
         Loop& loop;
         Switchboard& board;
-        FrontTransport& fronts;
         log::EventLog& log;
         store::EdgeStore& store;
         std::shared_ptr<const core::KeyRing> keys;
         const core::Clock& clock;
         const HomeMetrics& metrics;
-        core::MilestoneSink* milestones;  ///< of tracked messages; null: none are reported
         /// Some home's state has changed, or that it is stuck. On the shard's thread.
         std::function<void()> changed;
-        /// As Home::Context has it.
+        /// As HomeContext has it.
         std::function<bool(std::string_view owner)> gone_wanted{};
         /// How far the homes that serve are behind the log, several times a second while they have
         /// something to do. On the shard's thread; empty: nobody asks.
         std::function<void(const Lags&)> lag{};
     };
 
-    /// `options`: for every home but for its partition.
-    HomeShard(HomeOptions options, Context context);
+    HomeShard(EdgeOptions options, Context context);
     ~HomeShard();
 
     /// The way in for other threads.
@@ -75,12 +72,8 @@ public:
     /// The next offset of `notifications` of each partition that is served here.
     std::map<core::Partition, core::Offset> served_up_to() const;
     /// Null: there is none of that partition.
+    Home* find(core::Partition partition);
     const Home* find(core::Partition partition) const;
-    /// A message of a client of that partition.
-    DeliveryNow delivery_now(core::Partition partition, const core::MessageRef& message) const;
-    ClientNow client_now(core::Partition partition, const core::Uaid& client) const;
-    void remove_client(core::Partition partition, const core::Uaid& client,
-                       std::function<void(ClientRemoval)> reply);
     /// Log time, once it is known: the earliest of the partitions, since old months go by it.
     std::optional<core::Timestamp> log_now() const;
 
@@ -106,7 +99,7 @@ private:
     void report();
     void report_lag();
 
-    const HomeOptions options_;
+    const EdgeOptions options_;
     Context context_;
     std::unique_ptr<log::Publisher> publisher_;
     core::Tokens tokens_;
@@ -114,7 +107,7 @@ private:
     OutcomesInFlight outcomes_;
     std::map<core::Partition, Entry> homes_;
     HomeTotals reported_;
-    Home::Counters forgotten_;  ///< of homes that are gone
+    HomeCounters forgotten_;    ///< of homes that are gone
     core::MonoTime noticed_{};  ///< when states were last compared
     core::MonoTime lag_reported_{};
     core::MonoTime lag_noticed_{};

@@ -15,13 +15,13 @@ constexpr core::Duration kReclaimAfter = std::chrono::seconds{1};
 
 }  // namespace
 
-Leadership::Leadership(const core::NodeId& node, const PartContext& context)
+Leadership::Leadership(const PartContext& context)
     : context_(context),
-      random_(static_cast<unsigned>(std::hash<std::string>{}(node.text) +
+      random_(static_cast<unsigned>(std::hash<std::string>{}(context.options.node.text) +
                                     static_cast<std::size_t>(context.partition))),
       lifetime_(context.executor),
       lease_(
-          context.partition, node, "edge", context.fold.publisher(),
+          context.partition, context.options.node, "edge", context.fold.publisher(),
           cluster::PartitionLease::Events{.serving = [this](core::Epoch) { won_ = true; },
                                           .lost = [this](const core::Error& why) { lost(why); }}) {}
 

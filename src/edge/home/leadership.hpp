@@ -22,7 +22,7 @@ public:
     };
 
     /// Tells the home when serving begins and ends (HomeCalls).
-    Leadership(const core::NodeId& node, const PartContext& context);
+    explicit Leadership(const PartContext& context);
 
     /// The controller placed the partition here. `floor`: the highest epoch seen in `ownership`.
     void placed_here(core::Epoch floor);

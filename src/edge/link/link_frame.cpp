@@ -1,5 +1,8 @@
 #include "edge/link/link_frame.hpp"
 
+#include "core/assert.hpp"
+#include "core/overloaded.hpp"
+
 #include <algorithm>
 #include <type_traits>
 #include <utility>
@@ -25,47 +28,54 @@ enum class Kind : std::uint8_t {
 };
 
 /// Flags of attach and attached.
-constexpr unsigned kOffered = 1;
-constexpr unsigned kAgain = 2;
-constexpr unsigned kPersisted = 4;
+constexpr std::uint8_t kOffered = 1;
+constexpr std::uint8_t kAgain = 2;
+constexpr std::uint8_t kPersisted = 4;
 
 constexpr std::size_t kLengthBytes = 4;
 constexpr std::size_t kNodeIdBytes = 16;
 
-/// Numbers are little-endian.
+/// Appends the fields of one frame. Numbers are little-endian.
 class Writer {
 public:
+    static constexpr bool kWrites = true;
+
     Writer(std::string& out, Kind kind) : out_(out), begin_(out.size()) {
         out_.append(kLengthBytes, '\0');
         number(static_cast<std::uint8_t>(kind));
     }
 
     template <class Int>
-    Writer& number(Int value) {
-        static_assert(std::is_unsigned_v<Int>);
+    void number(Int value) {
+        using Bits = std::make_unsigned_t<Int>;
         for (std::size_t i = 0; i < sizeof value; ++i) {
-            out_.push_back(static_cast<char>(value >> (8 * i) & 0xff));
+            out_.push_back(static_cast<char>(static_cast<Bits>(value) >> (8 * i) & 0xff));
         }
-        return *this;
     }
-    Writer& session(const SessionId& id) { return number(id.shard).number(id.number); }
-    Writer& stamp(const SessionStamp& stamp) { return number(stamp.epoch).number(stamp.sequence); }
+    template <class Enum>
+    void value(Enum value, Enum /*most*/) {
+        number(static_cast<std::underlying_type_t<Enum>>(value));
+    }
+    void session(const SessionId& id) {
+        number(id.shard);
+        number(id.number);
+    }
     /// A Uaid or a ChannelId.
     template <class Id>
-    Writer& uuid(const Id& id) {
+    void uuid(const Id& id) {
         out_.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
-        return *this;
     }
     /// Behind its length.
-    Writer& text(std::string_view text) {
+    void text(std::string_view text) {
         number(static_cast<std::uint32_t>(text.size()));
-        return rest(text);
+        rest(text);
     }
-    /// Without a length of its own: the frame ends with it.
-    Writer& rest(std::string_view text) {
-        out_.append(text);
-        return *this;
+    /// Without a length of its own: of a fixed size, or the frame ends with it.
+    void fixed(std::string_view text, std::size_t size) {
+        BECKON_ASSERT(text.size() == size, "a node id has 16 characters");
+        rest(text);
     }
+    void rest(std::string_view text) { out_.append(text); }
 
     core::Result<void> finish() {
         const std::size_t length = out_.size() - begin_ - kLengthBytes;
@@ -86,43 +96,52 @@ private:
     const std::size_t begin_;
 };
 
-/// Reads fields in the order in which Writer wrote them; `ok()` is false once one was missing.
-class Fields {
+/// Reads fields as Writer wrote them; complete() is false if one was missing or of no known form.
+class Reader {
 public:
-    explicit Fields(std::string_view bytes) : bytes_(bytes) {}
+    static constexpr bool kWrites = false;
+
+    /// `front`: of the sessions in the frame.
+    Reader(std::string_view bytes, const core::NodeId& front) : bytes_(bytes), front_(front) {}
 
     template <class Int>
-    Int number() {
-        Int value = 0;
+    void number(Int& value) {
+        using Bits = std::make_unsigned_t<Int>;
+        Bits bits = 0;
         const auto bytes = take(sizeof value);
         for (std::size_t i = 0; i < bytes.size(); ++i) {
-            value = static_cast<Int>(value | static_cast<Int>(static_cast<std::uint8_t>(bytes[i]))
-                                                 << (8 * i));
+            bits = static_cast<Bits>(bits | static_cast<Bits>(static_cast<std::uint8_t>(bytes[i]))
+                                                << (8 * i));
         }
-        return value;
+        value = static_cast<Int>(bits);
     }
-    SessionId session(const core::NodeId& front) {
-        SessionId id{.front = front};
-        id.shard = number<std::uint32_t>();
-        id.number = number<std::uint64_t>();
-        return id;
+    /// Of an enum whose greatest value is `most`.
+    template <class Enum>
+    void value(Enum& value, Enum most) {
+        std::underlying_type_t<Enum> bits{};
+        number(bits);
+        value = static_cast<Enum>(bits);
+        require(value <= most);
     }
-    SessionStamp stamp() {
-        const auto epoch = number<std::uint64_t>();
-        return {.epoch = epoch, .sequence = number<std::uint64_t>()};
+    void session(SessionId& id) {
+        id.front = front_;
+        number(id.shard);
+        number(id.number);
     }
     template <class Id>
-    Id uuid() {
-        Id id;
+    void uuid(Id& id) {
         const auto bytes = take(id.bytes.size());
         std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
-        return id;
     }
-    std::string text(std::size_t size) { return std::string{take(size)}; }
-    /// The bytes are of no known form.
-    void fail() { ok_ = false; }
-    std::string rest() { return std::string{take(bytes_.size())}; }
+    void text(std::string& text) {
+        std::uint32_t size = 0;
+        number(size);
+        fixed(text, size);
+    }
+    void fixed(std::string& text, std::size_t size) { text = take(size); }
+    void rest(std::string& text) { text = take(bytes_.size()); }
 
+    void require(bool known) { ok_ = ok_ && known; }
     bool more() const { return ok_ && !bytes_.empty(); }
     /// Every field was there, and nothing is left over.
     bool complete() const { return ok_ && bytes_.empty(); }
@@ -139,205 +158,178 @@ private:
     }
 
     std::string_view bytes_;
+    const core::NodeId& front_;
     bool ok_ = true;
 };
 
-void write_command(Writer& writer, const Register& command) {
-    writer.uuid(command.channel).number(static_cast<std::uint8_t>(command.key ? 1 : 0));
-    if (command.key) writer.rest(*command.key);
-}
-void write_command(Writer& writer, const Unregister& command) {
-    writer.uuid(command.channel).number(command.code);
-}
-void write_command(Writer& writer, const Ack& command) {
-    for (const auto& update : command.updates) {
-        writer.uuid(update.channel).number(update.code).text(update.version);
-    }
-}
-void write_command(Writer& writer, const Nack& command) {
-    writer.number(static_cast<std::uint32_t>(command.code)).rest(command.version);
-}
-void write_command(Writer&, const edge::Ping&) {}
+// --- the fields of each message, once for both directions
 
-core::Result<void> write(std::string& out, const Greeting& greeting) {
-    if (greeting.node.text.size() != kNodeIdBytes) {
-        return fail(Fault::invalid, "a node id has 16 characters");
+template <class Io, class Message>
+using Of = std::conditional_t<Io::kWrites, const Message, Message>;
+
+template <class Io>
+void stamp(Io& io, Of<Io, SessionStamp>& stamp) {
+    io.number(stamp.epoch);
+    io.number(stamp.sequence);
+}
+template <class Io>
+void command(Io& io, Of<Io, Register>& command) {
+    io.uuid(command.channel);
+    auto has_key = static_cast<std::uint8_t>(command.key ? 1 : 0);
+    io.number(has_key);
+    if constexpr (!Io::kWrites) {
+        if (has_key == 1) command.key.emplace();
     }
-    return Writer{out, Kind::greeting}
-        .number(greeting.version_lowest)
-        .number(greeting.version_highest)
-        .rest(greeting.node.text)
-        .rest(greeting.log_id)
-        .finish();
+    if (command.key) io.rest(*command.key);
 }
-core::Result<void> write(std::string& out, const Ping& ping) {
-    return Writer{out, Kind::ping}.number(ping.number).finish();
+template <class Io>
+void command(Io& io, Of<Io, Unregister>& command) {
+    io.uuid(command.channel);
+    io.number(command.code);
 }
-core::Result<void> write(std::string& out, const Pong& pong) {
-    return Writer{out, Kind::pong}.number(pong.number).finish();
+template <class Io>
+void update(Io& io, Of<Io, AckUpdate>& update) {
+    io.uuid(update.channel);
+    io.number(update.code);
+    io.text(update.version);
 }
-core::Result<void> write(std::string& out, const Attach& attach) {
+template <class Io>
+void command(Io& io, Of<Io, Ack>& command) {
+    if constexpr (Io::kWrites) {
+        for (const auto& one : command.updates) update(io, one);
+    } else {
+        while (io.more()) update(io, command.updates.emplace_back());
+    }
+}
+template <class Io>
+void command(Io& io, Of<Io, Nack>& command) {
+    io.number(command.code);
+    io.rest(command.version);
+}
+template <class Io>
+void command(Io&, Of<Io, edge::Ping>&) {}
+
+template <class Io>
+void fields(Io& io, Of<Io, Greeting>& greeting) {
+    io.number(greeting.version_lowest);
+    io.number(greeting.version_highest);
+    io.fixed(greeting.node.text, kNodeIdBytes);
+    io.rest(greeting.log_id);
+}
+template <class Io>
+void fields(Io& io, Of<Io, Ping>& ping) {
+    io.number(ping.number);
+}
+template <class Io>
+void fields(Io& io, Of<Io, Pong>& pong) {
+    io.number(pong.number);
+}
+template <class Io>
+void fields(Io& io, Of<Io, Attach>& attach) {
+    io.session(attach.session);
+    io.uuid(attach.uaid);
     const bool persisted = attach.again && attach.again->persisted;
-    const auto flags = (attach.offered ? kOffered : 0) | (attach.again ? kAgain : 0) |
-                       (persisted ? kPersisted : 0);
-    Writer writer{out, Kind::attach};
-    writer.session(attach.session).uuid(attach.uaid).number(static_cast<std::uint8_t>(flags));
-    if (attach.again) writer.stamp(attach.again->stamp);
+    auto flags =
+        static_cast<std::uint8_t>((attach.offered ? kOffered : 0) | (attach.again ? kAgain : 0) |
+                                  (persisted ? kPersisted : 0));
+    io.number(flags);
+    if constexpr (!Io::kWrites) {
+        attach.offered = (flags & kOffered) != 0;
+        if ((flags & kAgain) != 0) {
+            attach.again = {.stamp = {}, .persisted = (flags & kPersisted) != 0};
+        }
+        io.require(flags <= (kOffered | kAgain | (attach.again ? kPersisted : 0)));
+    }
+    if (attach.again) stamp(io, attach.again->stamp);
+}
+template <class Io>
+void fields(Io& io, Of<Io, FromClient>& frame) {
+    io.session(frame.session);
+    io.uuid(frame.uaid);
+    auto number = static_cast<std::uint8_t>(frame.command.index() + 1);
+    io.number(number);
+    if constexpr (!Io::kWrites) {
+        switch (number) {
+            case 1: frame.command = Register{}; break;
+            case 2: frame.command = Unregister{}; break;
+            case 3: frame.command = Ack{}; break;
+            case 4: frame.command = Nack{}; break;
+            case 5: frame.command = edge::Ping{}; break;
+            default: return io.require(false);
+        }
+    }
+    std::visit([&io](auto& of) { command(io, of); }, frame.command);
+}
+template <class Io>
+void fields(Io& io, Of<Io, Detach>& gone) {
+    io.session(gone.session);
+    io.uuid(gone.uaid);
+}
+template <class Io>
+void fields(Io& io, Of<Io, ToClient>& frame) {
+    io.session(frame.session);
+    io.rest(frame.text);
+}
+template <class Io>
+void fields(Io& io, Of<Io, CloseClient>& close) {
+    io.session(close.session);
+    io.value(close.code, CloseCode{0xffff});
+    io.value(close.kind, CloseClient::Kind::released);
+    io.rest(close.reason);
+}
+template <class Io>
+void fields(Io& io, Of<Io, Attached>& attached) {
+    io.session(attached.session);
+    io.uuid(attached.uaid);
+    std::uint8_t flags = attached.persisted ? kPersisted : 0;
+    io.number(flags);
+    if constexpr (!Io::kWrites) {
+        attached.persisted = flags == kPersisted;
+        io.require(flags == 0 || flags == kPersisted);
+    }
+    stamp(io, attached.stamp);
+}
+
+constexpr Kind kind_of(const Greeting&) { return Kind::greeting; }
+constexpr Kind kind_of(const Ping&) { return Kind::ping; }
+constexpr Kind kind_of(const Pong&) { return Kind::pong; }
+constexpr Kind kind_of(const Attach&) { return Kind::attach; }
+constexpr Kind kind_of(const FromClient&) { return Kind::from_client; }
+constexpr Kind kind_of(const Detach&) { return Kind::detach; }
+constexpr Kind kind_of(const ToClient&) { return Kind::to_client; }
+constexpr Kind kind_of(const CloseClient&) { return Kind::close_client; }
+constexpr Kind kind_of(const Attached&) { return Kind::attached; }
+
+template <class Message>
+core::Result<void> write(std::string& out, const Message& message) {
+    Writer writer{out, kind_of(message)};
+    fields(writer, message);
     return writer.finish();
 }
-core::Result<void> write(std::string& out, const FromClient& frame) {
-    Writer writer{out, Kind::from_client};
-    writer.session(frame.session).uuid(frame.uaid);
-    writer.number(static_cast<std::uint8_t>(frame.command.index() + 1));
-    std::visit([&writer](const auto& command) { write_command(writer, command); }, frame.command);
-    return writer.finish();
-}
-core::Result<void> write(std::string& out, const Detach& gone) {
-    return Writer{out, Kind::detach}.session(gone.session).uuid(gone.uaid).finish();
-}
-core::Result<void> write(std::string& out, const ToClient& frame) {
-    return Writer{out, Kind::to_client}.session(frame.session).rest(frame.text).finish();
-}
-core::Result<void> write(std::string& out, const CloseClient& close) {
-    return Writer{out, Kind::close_client}
-        .session(close.session)
-        .number(static_cast<std::uint16_t>(close.code))
-        .number(static_cast<std::uint8_t>(close.kind))
-        .rest(close.reason)
-        .finish();
-}
-core::Result<void> write(std::string& out, const Attached& attached) {
-    return Writer{out, Kind::attached}
-        .session(attached.session)
-        .uuid(attached.uaid)
-        .number(static_cast<std::uint8_t>(attached.persisted ? kPersisted : 0))
-        .stamp(attached.stamp)
-        .finish();
-}
 
-std::optional<Frame> read_greeting(Fields fields) {
-    Greeting greeting;
-    greeting.version_lowest = fields.number<std::uint16_t>();
-    greeting.version_highest = fields.number<std::uint16_t>();
-    greeting.node.text = fields.text(kNodeIdBytes);
-    greeting.log_id = fields.rest();
-    if (!fields.complete()) return std::nullopt;
-    return greeting;
-}
-
-std::optional<Frame> read_attach(Fields fields, const core::NodeId& front) {
-    Attach attach;
-    attach.session = fields.session(front);
-    attach.uaid = fields.uuid<core::Uaid>();
-    const auto flags = fields.number<std::uint8_t>();
-    const bool again = (flags & kAgain) != 0;
-    const bool persisted = (flags & kPersisted) != 0;
-    attach.offered = (flags & kOffered) != 0;
-    if (again) attach.again = {.stamp = fields.stamp(), .persisted = persisted};
-    const bool known = (flags & ~(kOffered | kAgain | kPersisted)) == 0 && (again || !persisted);
-    if (!fields.complete() || !known) return std::nullopt;
-    return ToHome{std::move(attach)};
-}
-
-std::optional<Frame> read_close(Fields fields, const core::NodeId& front) {
-    CloseClient close;
-    close.session = fields.session(front);
-    close.code = static_cast<CloseCode>(fields.number<std::uint16_t>());
-    const auto kind = fields.number<std::uint8_t>();
-    close.kind = static_cast<CloseClient::Kind>(kind);
-    close.reason = fields.rest();
-    const bool known = kind <= static_cast<std::uint8_t>(CloseClient::Kind::released);
-    if (!fields.complete() || !known) return std::nullopt;
-    return ToFront{std::move(close)};
-}
-
-std::optional<Frame> read_attached(Fields fields, const core::NodeId& front) {
-    Attached attached;
-    attached.session = fields.session(front);
-    attached.uaid = fields.uuid<core::Uaid>();
-    const auto flags = fields.number<std::uint8_t>();
-    attached.persisted = flags == kPersisted;
-    attached.stamp = fields.stamp();
-    if (!fields.complete() || (flags != 0 && flags != kPersisted)) return std::nullopt;
-    return ToFront{std::move(attached)};
-}
-
-Register read_register(Fields& fields) {
-    Register out{.channel = fields.uuid<core::ChannelId>(), .key = std::nullopt};
-    if (fields.number<std::uint8_t>() == 1) out.key = fields.rest();
-    return out;
-}
-
-Ack read_ack(Fields& fields) {
-    Ack out;
-    while (fields.more()) {
-        auto& update = out.updates.emplace_back();
-        update.channel = fields.uuid<core::ChannelId>();
-        update.code = fields.number<std::uint16_t>();
-        update.version = fields.text(fields.number<std::uint32_t>());
-    }
-    return out;
-}
-
-/// Of an unknown command the fields are not read, so that the frame is not complete.
-ClientCommand read_command(Fields& fields) {
-    switch (fields.number<std::uint8_t>()) {
-        case 1: return read_register(fields);
-        case 2: {
-            const auto channel = fields.uuid<core::ChannelId>();
-            return Unregister{.channel = channel, .code = fields.number<std::uint32_t>()};
-        }
-        case 3: return read_ack(fields);
-        case 4: {
-            const auto code = static_cast<std::int32_t>(fields.number<std::uint32_t>());
-            return Nack{.version = fields.rest(), .code = code};
-        }
-        case 5: return edge::Ping{};
-        default: fields.fail(); return edge::Ping{};
-    }
-}
-
-/// Reads the fields of `message` with `fill` and makes it a `Direction`.
-template <class Direction, class Message, class Fill>
-std::optional<Frame> read(Fields fields, Message message, Fill fill) {
-    fill(fields, message);
-    if (!fields.complete()) return std::nullopt;
+/// `Frame`: itself a frame, or a direction of messages.
+template <class Direction, class Message>
+std::optional<Frame> read(std::string_view bytes, const core::NodeId& front) {
+    Message message;
+    Reader reader{bytes, front};
+    fields(reader, message);
+    if (!reader.complete()) return std::nullopt;
     return Frame{Direction{std::move(message)}};
-}
-
-template <class Number>
-std::optional<Frame> read_number(Fields fields) {
-    Number out;
-    out.number = fields.number<std::uint64_t>();
-    if (!fields.complete()) return std::nullopt;
-    return out;
 }
 
 /// nullopt: no frame of a kind that this version knows, or its fields do not fit.
 std::optional<Frame> decode(std::string_view body, const Ends& ends) {
-    const Fields fields{body.substr(1)};
-    const auto session_and_uaid_of_peer = [&ends](Fields& f, auto& message) {
-        message.session = f.session(ends.peer);
-        message.uaid = f.uuid<core::Uaid>();
-    };
+    const auto bytes = body.substr(1);
     switch (static_cast<Kind>(body.front())) {
-        case Kind::greeting: return read_greeting(fields);
-        case Kind::ping: return read_number<Ping>(fields);
-        case Kind::pong: return read_number<Pong>(fields);
-        case Kind::attach: return read_attach(fields, ends.peer);
-        case Kind::from_client:
-            return read<ToHome>(fields, FromClient{}, [&](Fields& f, FromClient& message) {
-                session_and_uaid_of_peer(f, message);
-                message.command = read_command(f);
-            });
-        case Kind::detach: return read<ToHome>(fields, Detach{}, session_and_uaid_of_peer);
-        case Kind::to_client:
-            return read<ToFront>(fields, ToClient{}, [&ends](Fields& f, ToClient& message) {
-                message.session = f.session(ends.self);
-                message.text = f.rest();
-            });
-        case Kind::close_client: return read_close(fields, ends.self);
-        case Kind::attached: return read_attached(fields, ends.self);
+        case Kind::greeting: return read<Greeting, Greeting>(bytes, ends.peer);
+        case Kind::ping: return read<Ping, Ping>(bytes, ends.peer);
+        case Kind::pong: return read<Pong, Pong>(bytes, ends.peer);
+        case Kind::attach: return read<ToHome, Attach>(bytes, ends.peer);
+        case Kind::from_client: return read<ToHome, FromClient>(bytes, ends.peer);
+        case Kind::detach: return read<ToHome, Detach>(bytes, ends.peer);
+        case Kind::to_client: return read<ToFront, ToClient>(bytes, ends.self);
+        case Kind::close_client: return read<ToFront, CloseClient>(bytes, ends.self);
+        case Kind::attached: return read<ToFront, Attached>(bytes, ends.self);
     }
     return std::nullopt;
 }
@@ -354,14 +346,9 @@ core::Result<void> append_frame(std::string& out, const ToFront& message) {
 
 core::Result<void> append_frame(std::string& out, const Frame& frame) {
     return std::visit(
-        [&out](const auto& f) -> core::Result<void> {
-            using F = std::decay_t<decltype(f)>;
-            if constexpr (std::is_same_v<F, ToHome> || std::is_same_v<F, ToFront>) {
-                return append_frame(out, f);
-            } else {
-                return write(out, f);
-            }
-        },
+        core::Overloaded{[&](const ToHome& message) { return append_frame(out, message); },
+                         [&](const ToFront& message) { return append_frame(out, message); },
+                         [&](const auto& own) { return write(out, own); }},
         frame);
 }
 
@@ -376,7 +363,8 @@ void FrameReader::append(std::string_view bytes) {
 core::Result<std::optional<Frame>> FrameReader::next() {
     const std::string_view left = std::string_view{buffer_}.substr(consumed_);
     if (left.size() < kLengthBytes) return std::optional<Frame>{};
-    const std::size_t length = Fields{left.substr(0, kLengthBytes)}.number<std::uint32_t>();
+    std::uint32_t length = 0;
+    Reader{left, ends_.peer}.number(length);
     if (length > kFrameBytesMax) {
         return fail(Fault::too_large, "the peer sends a frame of " + std::to_string(length) +
                                           " bytes; at most " + std::to_string(kFrameBytesMax) +

@@ -1,9 +1,9 @@
 #include "edge/link/links.hpp"
 
-#include "core/contain.hpp"
 #include "core/logger.hpp"
 #include "core/result.hpp"
 #include "edge/link/link_connection.hpp"
+#include "edge/link/link_socket.hpp"
 #include "edge/link/link_tls.hpp"
 #include "edge/link/resolver.hpp"
 #include "edge/loop/acceptor.hpp"
@@ -12,9 +12,6 @@
 #include "net/listener.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -25,293 +22,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include <ev.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <openssl/err.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct ev_loop;
-
 namespace beckon::edge::link {
-
-/// One TCP connection with TLS between two nodes: bytes in, bytes out. It knows nothing of frames.
-/// Everything happens on the thread of its loop, but other threads may write. Destroying it closes
-/// the connection at once and calls nothing any more; an event handler may destroy the socket that
-/// called it.
-class LinkSocket {
-public:
-    struct Events {
-        /// The TLS handshake is done: the peer holds the same key ring.
-        std::function<void()> open;
-        std::function<void(std::string_view)> received;
-        /// There is space to send again, after wait_until_writable().
-        std::function<void()> writable;
-        /// The end, reported once. `unauthorized`: the handshake failed, so the peer has another
-        /// key ring or is no Beckon node. `not_found`: the call was refused, nobody listens there.
-        /// `unavailable`: the connection was lost or closed, or the peer was not reached.
-        std::function<void(const core::Error&)> closed;
-    };
-
-    /// Takes over `fd`, a non-blocking TCP socket that is connected.
-    LinkSocket(struct ev_loop* loop, int fd, SslHandle ssl, Events events);
-    ~LinkSocket();
-    LinkSocket(const LinkSocket&) = delete;
-    LinkSocket& operator=(const LinkSocket&) = delete;
-
-    /// The thread that holds the lock may write; it is held as long as OpenSSL works on the
-    /// connection. Any thread; a thread that must not wait uses try_lock().
-    std::unique_lock<std::mutex> lock();
-    std::unique_lock<std::mutex> try_lock();
-    /// Under lock(): the end has not come.
-    bool is_open() const;
-    /// Sends from the front of `bytes` and removes the sent bytes. Under lock(), only after `open`
-    /// and while is_open(). False: the kernel takes no more. True with bytes left: they cannot be
-    /// sent any more, and `closed` follows.
-    bool write(std::string& bytes);
-    /// On the loop's thread.
-    void wait_until_writable();
-    /// Closes the connection and calls nothing any more, as the destructor does, which may be run
-    /// by another thread afterwards.
-    void close();
-
-    /// Stops and starts reading: back-pressure on the peer by TCP's own means.
-    void set_reading(bool on);
-
-private:
-    struct Impl;
-    std::shared_ptr<Impl> impl_;
-};
-
-using core::Fault;
-
-namespace {
-
-constexpr std::string_view kPlace = "edge-link";
-constexpr std::size_t kReadBytes = std::size_t{64} * 1024;
-/// Reads in one turn, so that a peer who sends without end does not hold up the others.
-constexpr int kReadsPerTurn = 16;
-
-void set_no_delay(int fd) {
-    const int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
-
-/// The fault for an `errno` of a connection that was not made.
-Fault fault_of(int error) { return error == ECONNREFUSED ? Fault::not_found : Fault::unavailable; }
-
-std::string openssl_reason() {
-    const auto code = ERR_get_error();
-    ERR_clear_error();
-    const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
-    return reason ? reason : "the connection was closed";
-}
-
-}  // namespace
-
-struct LinkSocket::Impl : std::enable_shared_from_this<Impl> {
-    Impl(struct ev_loop* l, int f, SslHandle s, Events e)
-        : loop(l), fd(f), ssl(std::move(s)), events(std::move(e)) {
-        set_no_delay(fd);
-        SSL_set_fd(ssl.get(), fd);
-        ev_io_init(&readable, on_io, fd, EV_READ);
-        ev_io_init(&writable, on_io, fd, EV_WRITE);
-        readable.data = writable.data = this;
-    }
-
-    ~Impl() { release(); }
-
-    void start() {
-        ev_io_start(loop, &readable);
-        ev_io_start(loop, &writable);
-    }
-
-    void release() {
-        const std::scoped_lock lock{mutex};
-        if (fd < 0) return;
-        ev_io_stop(loop, &readable);
-        ev_io_stop(loop, &writable);
-        SSL_shutdown(ssl.get());
-        ERR_clear_error();
-        ::close(std::exchange(fd, -1));
-    }
-
-    void end(Fault fault, std::string why) {
-        if (fd < 0) return;
-        release();
-        const auto closed = std::exchange(events, {}).closed;
-        if (closed) closed(core::Error{fault, std::move(why)});
-    }
-
-    static void on_io(struct ev_loop*, ev_io* watcher, int flags) noexcept {
-        const auto self = static_cast<Impl*>(watcher->data)->shared_from_this();
-        if (core::contain(kPlace, [&] { self->ready(flags); })) return;
-        // What had come may be half taken.
-        core::contain(kPlace, [&] { self->end(Fault::unavailable, "an exception ended it"); });
-    }
-
-    void ready(int flags) {
-        if (!established) return handshake();
-        if (flags & EV_WRITE) write_again();
-        if (fd >= 0 && (flags & EV_READ)) read();
-    }
-
-    void handshake() {
-        ERR_clear_error();
-        const int done = SSL_do_handshake(ssl.get());
-        if (done == 1) {
-            established = true;
-            ev_io_stop(loop, &writable);
-            const auto open = events.open;
-            open();
-            // Bytes that came in the same segment as the handshake's end wake no watcher any more.
-            if (fd >= 0 && reading) read();
-            return;
-        }
-        switch (SSL_get_error(ssl.get(), done)) {
-            case SSL_ERROR_WANT_READ: ev_io_stop(loop, &writable); return;
-            case SSL_ERROR_WANT_WRITE: ev_io_start(loop, &writable); return;
-            case SSL_ERROR_SSL:
-                return end(Fault::unauthorized,
-                           "the peer holds another key ring or is no Beckon node (OpenSSL: " +
-                               openssl_reason() + ")");
-            default: return connect_failed();
-        }
-    }
-
-    /// The connection never came about.
-    void connect_failed() {
-        int error = 0;
-        socklen_t size = sizeof error;
-        const int before = errno;
-        getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
-        if (error == 0) error = before;
-        end(fault_of(error), error == 0 ? "the peer closed the connection" : std::strerror(error));
-    }
-
-    void read() {
-        std::array<char, kReadBytes> buffer;
-        for (int i = 0; i < kReadsPerTurn && reading; ++i) {
-            int error = SSL_ERROR_NONE;
-            const int got = read_some(buffer, error);
-            if (got <= 0) return read_failed(error);
-            const auto received = events.received;
-            received({buffer.data(), static_cast<std::size_t>(got)});
-            // Bytes that the kernel still holds wake the watcher again; this spares a read that
-            // finds none.
-            if (fd < 0 || !openssl_holds_some()) return;
-        }
-        read_what_openssl_holds();
-    }
-
-    int read_some(std::array<char, kReadBytes>& buffer, int& error) {
-        const std::scoped_lock lock{mutex};
-        ERR_clear_error();
-        const int got = SSL_read(ssl.get(), buffer.data(), static_cast<int>(buffer.size()));
-        if (got <= 0) error = SSL_get_error(ssl.get(), got);
-        return got;
-    }
-
-    bool openssl_holds_some() {
-        const std::scoped_lock lock{mutex};
-        return SSL_has_pending(ssl.get()) == 1;
-    }
-
-    /// Bytes for which the descriptor does not become readable: OpenSSL reads ahead.
-    void read_what_openssl_holds() {
-        if (reading && openssl_holds_some()) ev_feed_event(loop, &readable, EV_READ);
-    }
-
-    void read_failed(int error) {
-        switch (error) {
-            case SSL_ERROR_WANT_READ: return;
-            case SSL_ERROR_WANT_WRITE: ev_io_start(loop, &writable); return;
-            case SSL_ERROR_ZERO_RETURN:
-                return end(Fault::unavailable, "the peer closed the connection");
-            case SSL_ERROR_SSL: return end(Fault::unavailable, openssl_reason());
-            default:
-                return end(Fault::unavailable,
-                           errno == 0 ? "the connection was closed" : std::strerror(errno));
-        }
-    }
-
-    bool write(std::string& bytes) {
-        std::size_t sent = 0;
-        bool takes_more = true;
-        while (sent < bytes.size()) {
-            ERR_clear_error();
-            std::size_t now = 0;
-            const int done =
-                SSL_write_ex(ssl.get(), bytes.data() + sent, bytes.size() - sent, &now);
-            if (done == 1) {
-                sent += now;
-                continue;
-            }
-            if (const int error = SSL_get_error(ssl.get(), done);
-                error == SSL_ERROR_WANT_WRITE || error == SSL_ERROR_WANT_READ) {
-                takes_more = false;
-            }
-            // Any other error shows at the next read, which ends the connection.
-            break;
-        }
-        bytes.erase(0, sent);
-        return takes_more;
-    }
-
-    void write_again() {
-        ev_io_stop(loop, &writable);
-        const auto ready = events.writable;
-        ready();
-    }
-
-    struct ev_loop* const loop;
-    std::mutex mutex;  ///< guards OpenSSL's state of the connection, and the end of `fd`
-    int fd;            ///< changed on the loop's thread only
-    const SslHandle ssl;
-    Events events;
-    ev_io readable{};
-    ev_io writable{};
-    bool established = false;
-    bool reading = true;
-};
-
-LinkSocket::LinkSocket(struct ev_loop* loop, int fd, SslHandle ssl, Events events)
-    : impl_(std::make_shared<Impl>(loop, fd, std::move(ssl), std::move(events))) {
-    impl_->start();
-}
-
-LinkSocket::~LinkSocket() { close(); }
-
-void LinkSocket::close() {
-    impl_->events = {};
-    impl_->release();
-}
-
-std::unique_lock<std::mutex> LinkSocket::lock() { return std::unique_lock{impl_->mutex}; }
-
-std::unique_lock<std::mutex> LinkSocket::try_lock() {
-    return std::unique_lock{impl_->mutex, std::try_to_lock};
-}
-
-bool LinkSocket::is_open() const { return impl_->fd >= 0; }
-
-bool LinkSocket::write(std::string& bytes) { return impl_->write(bytes); }
-
-void LinkSocket::wait_until_writable() {
-    if (impl_->fd >= 0) ev_io_start(impl_->loop, &impl_->writable);
-}
-
-void LinkSocket::set_reading(bool on) {
-    if (impl_->fd < 0 || impl_->reading == on) return;
-    impl_->reading = on;
-    if (!on) {
-        ev_io_stop(impl_->loop, &impl_->readable);
-        return;
-    }
-    ev_io_start(impl_->loop, &impl_->readable);
-    impl_->read_what_openssl_holds();
-}
 
 using core::Fault;
 
@@ -368,7 +82,7 @@ struct Connection {
     const std::uint64_t id;
     const core::MonoTime began;
     LinkConnection protocol;
-    std::unique_ptr<LinkSocket> socket;
+    std::shared_ptr<LinkSocket> socket;
     std::shared_ptr<Peer> called;  ///< whom we called; null: it called us
     std::shared_ptr<Peer> peer;    ///< once greeted; constant from then on
     bool open = false;             ///< the handshake is done
@@ -382,15 +96,15 @@ struct Connection {
 }  // namespace
 
 struct Links::Impl {
-    Impl(LinksOptions o, std::shared_ptr<const core::KeyRing> keys, const core::Clock& c, Events e)
+    Impl(EdgeOptions o, std::shared_ptr<const core::KeyRing> keys, const core::Clock& c, Events e)
         : options(std::move(o)),
           clock(c),
           events(std::move(e)),
           tls(std::move(keys)),
           loop("edge-link", c),
-          random(static_cast<unsigned>(std::hash<std::string>{}(options.self.text))) {
-        auto listeners =
-            net::listen_shared({.host = options.host, .port = options.port, .sockets = 1});
+          random(static_cast<unsigned>(std::hash<std::string>{}(options.node.text))) {
+        auto listeners = net::listen_shared(
+            {.host = options.link_host, .port = options.link_port, .sockets = 1});
         port = net::port_of(listeners.front());
         acceptor = std::make_unique<Acceptor>(
             loop, std::move(listeners.front()), [this] { return descriptors.take(); },
@@ -418,7 +132,7 @@ struct Links::Impl {
 
     // --- calling
     /// Whether this node makes the link; else it only looks whether the peer listens.
-    bool calls(const Peer& peer) const { return options.self < peer.node; }
+    bool calls(const Peer& peer) const { return options.node < peer.node; }
     void dial(const std::shared_ptr<Peer>& peer);
     void connecting(const std::shared_ptr<Peer>& peer, core::Result<int> fd);
     void dial_later(const std::shared_ptr<Peer>& peer);
@@ -454,7 +168,7 @@ struct Links::Impl {
         f(*connection);
     }
 
-    const LinksOptions options;
+    const EdgeOptions options;
     const core::Clock& clock;
     const Events events;
     const LinkTls tls;
@@ -486,7 +200,7 @@ std::shared_ptr<Peer> Links::Impl::find(const core::NodeId& node) const {
 std::shared_ptr<Peer> Links::Impl::find_or_add(const core::NodeId& node) {
     const std::scoped_lock lock{mutex};
     auto& peer = peers[node];
-    if (!peer) peer = std::make_shared<Peer>(node, options.outbox_bytes_max);
+    if (!peer) peer = std::make_shared<Peer>(node, options.link_outbox_bytes_max);
     return peer;
 }
 
@@ -508,11 +222,11 @@ void Links::Impl::set_peers(const std::map<core::NodeId, std::string>& addresses
         close(peer->connection, {Fault::unavailable, "the node has left the cluster"});
     }
     for (const auto& [node, address] : addresses) {
-        if (node == options.self) continue;
+        if (node == options.node) continue;
         const auto peer = find_or_add(node);
         if (peer->address == address) continue;
         peer->address = address;
-        peer->retry_after = options.retry_first;
+        peer->retry_after = kRetryFirst;
         if (peer->connection != 0) continue;
         if (calls(*peer)) {
             dial(peer);
@@ -594,7 +308,7 @@ void Links::Impl::connecting(const std::shared_ptr<Peer>& peer, core::Result<int
 void Links::Impl::dial_later(const std::shared_ptr<Peer>& peer) {
     const auto jitter = peer->retry_after * static_cast<int>(random() % 1000) / 2000;
     dial_after(peer, peer->retry_after + jitter);
-    peer->retry_after = std::min(peer->retry_after * 2, options.retry_max);
+    peer->retry_after = std::min(peer->retry_after * 2, kRetryMost);
 }
 
 void Links::Impl::dial_after(const std::shared_ptr<Peer>& peer, core::Duration pause) {
@@ -635,10 +349,8 @@ void Links::Impl::accepted(int fd) {
 
 void Links::Impl::open(int fd, SslHandle ssl, std::shared_ptr<Peer> called) {
     LinkConnection::Options protocol{
-        .self = {.node = options.self, .log_id = options.log_id},
-        .expected = called ? std::optional{called->node} : std::nullopt,
-        .ping_after = options.ping_after,
-        .lost_after = options.lost_after};
+        .self = {.node = options.node, .log_id = options.log_id},
+        .expected = called ? std::optional{called->node} : std::nullopt};
     const auto id = ++last_connection;
     auto connection = std::make_shared<Connection>(
         id, LinkConnection{std::move(protocol), clock.mono()}, clock.mono());
@@ -650,7 +362,7 @@ void Links::Impl::open(int fd, SslHandle ssl, std::shared_ptr<Peer> called) {
         ::close(fd);
         return close(id, {Fault::unavailable, "OpenSSL has no memory for a connection"});
     }
-    connection->socket = std::make_unique<LinkSocket>(
+    connection->socket = std::make_shared<LinkSocket>(
         loop.native(), fd, std::move(ssl),
         LinkSocket::Events{
             .open =
@@ -689,7 +401,7 @@ void Links::Impl::greeted(Connection& connection) {
     }
     connection.peer = peer;
     peer->connection = connection.id;
-    peer->retry_after = options.retry_first;
+    peer->retry_after = kRetryFirst;
     peer->refusals = 0;
     peer->why_down.clear();
     peer->refused = false;
@@ -807,7 +519,7 @@ void Links::Impl::tick() {
     }
 }
 
-Links::Links(LinksOptions options, std::shared_ptr<const core::KeyRing> keys,
+Links::Links(EdgeOptions options, std::shared_ptr<const core::KeyRing> keys,
              const core::Clock& clock, Events events)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(keys), clock, std::move(events))) {
 }

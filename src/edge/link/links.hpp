@@ -2,6 +2,7 @@
 
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
+#include "edge/edge_options.hpp"
 #include "edge/link/link_connection.hpp"
 #include "edge/switchboard/messages.hpp"
 
@@ -15,19 +16,6 @@
 #include <vector>
 
 namespace beckon::edge::link {
-
-struct LinksOptions {
-    core::NodeId self{};
-    std::string log_id{};
-    std::string host = "127.0.0.1";
-    std::uint16_t port = 0;  ///< 0: any free one
-    /// Bytes that may wait for one peer before messages to it are refused.
-    std::size_t outbox_bytes_max = 8U << 20;
-    core::Duration retry_first = std::chrono::milliseconds{50};
-    core::Duration retry_max = std::chrono::seconds{2};
-    core::Duration ping_after = std::chrono::seconds{1};
-    core::Duration lost_after = std::chrono::seconds{4};
-};
 
 /// The state of one link, for operators.
 struct LinkStatus {
@@ -53,6 +41,9 @@ class Links final : public NodeTransport {
 public:
     /// Connections that were accepted and have not greeted yet; more are closed at once.
     static constexpr std::size_t kUnnamedMax = 64;
+    /// The pauses between two calls: the first, and the longest.
+    static constexpr core::Duration kRetryFirst = std::chrono::milliseconds{50};
+    static constexpr core::Duration kRetryMost = std::chrono::seconds{2};
     /// So many refused calls in a row say that a node is dead.
     static constexpr int kRefusals = 2;
 
@@ -72,7 +63,7 @@ public:
     };
 
     /// Listens. Throws std::runtime_error naming host, port and cause.
-    Links(LinksOptions options, std::shared_ptr<const core::KeyRing> keys, const core::Clock& clock,
+    Links(EdgeOptions options, std::shared_ptr<const core::KeyRing> keys, const core::Clock& clock,
           Events events);
     /// Closes all links and joins the thread.
     ~Links() override;

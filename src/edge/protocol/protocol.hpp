@@ -71,8 +71,8 @@ struct Ping {
     bool operator==(const Ping&) const = default;
 };
 
-/// What a client that has its UAID asks of its home. Its front parses the frame, once; the command
-/// travels to the home, also over a link.
+/// A request to its home of a client that has its UAID. Its front parses the frame, once; the
+/// command travels to the home, also over a link.
 using ClientCommand = std::variant<Register, Unregister, Ack, Nack, Ping>;
 
 /// The memory of a command that waits, about.

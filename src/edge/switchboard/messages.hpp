@@ -50,6 +50,7 @@ struct Attach {
         bool operator==(const Again&) const = default;
     };
     std::optional<Again> again = std::nullopt;  ///< nullopt: the hello has no answer yet
+    bool operator==(const Attach&) const = default;
 };
 
 /// Any later frame of the client.
@@ -57,6 +58,7 @@ struct FromClient {
     SessionId session;
     core::Uaid uaid;
     ClientCommand command;
+    bool operator==(const FromClient&) const = default;
 };
 
 /// The socket is gone, or the front has closed it or attached the client elsewhere. Sent once for
@@ -64,6 +66,7 @@ struct FromClient {
 struct Detach {
     SessionId session;
     core::Uaid uaid;
+    bool operator==(const Detach&) const = default;
 };
 
 using ToHome = std::variant<Attach, FromClient, Detach>;
@@ -74,6 +77,7 @@ using ToHome = std::variant<Attach, FromClient, Detach>;
 struct ToClient {
     SessionId session;
     std::string text;
+    bool operator==(const ToClient&) const = default;
 };
 
 /// The end of a session.
@@ -93,6 +97,7 @@ struct CloseClient {
     CloseCode code = CloseCode::internal;
     std::string reason;
     Kind kind = Kind::closed;
+    bool operator==(const CloseClient&) const = default;
 };
 
 /// The answer to an Attach: from now on the session has this UAID (a home may replace the offered
@@ -103,6 +108,7 @@ struct Attached {
     core::Uaid uaid;
     SessionStamp stamp;
     bool persisted = false;  ///< as Attach::Again has it
+    bool operator==(const Attached&) const = default;
 };
 
 using ToFront = std::variant<ToClient, CloseClient, Attached>;

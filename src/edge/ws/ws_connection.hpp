@@ -176,8 +176,9 @@ private:
     bool started_ = false;
 };
 
-/// What the reads of a connection count as: a whole message may come in kFree reads; each further
-/// one counts as a frame, as do those that bring pings, pongs, and pieces of a message.
+/// The frames that the reads of a connection count as: a whole message may come in kFree reads;
+/// each further one counts as a frame, as do those that bring pings, pongs, and pieces of a
+/// message.
 class ReadCount {
 public:
     static constexpr std::size_t kFree = 2;
@@ -191,7 +192,7 @@ public:
         ++counted_;
         return 1;
     }
-    /// What was read made a message whole that counts as so many frames: what is left to count.
+    /// A message is whole that counts as so many frames. The rest of them, still to be counted.
     std::size_t whole(std::size_t count) {
         const std::size_t left = count > counted_ ? count - counted_ : 0;
         *this = {};

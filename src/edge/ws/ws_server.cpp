@@ -71,6 +71,13 @@ int on_ws(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size
 
 }  // namespace
 
+std::optional<net::TlsFiles> tls_files(const EdgeOptions& options) {
+    const auto& [certificate, key] = std::tie(options.tls_certificate, options.tls_key);
+    if (certificate && key) return net::TlsFiles{.certificate = *certificate, .key = *key};
+    if (!certificate && !key) return std::nullopt;
+    throw std::runtime_error("TLS on the edge needs both a certificate and a key");
+}
+
 Connection::Connection(void* s, const net::Peer& p, Fire fire)
     : WheelTimer(fire), server(s), peer(p) {}
 Connection::~Connection() = default;
@@ -100,7 +107,7 @@ void WsServer::Impl::create() {
     info.retry_and_idle_policy = &no_pings;
     info.max_http_header_data = kHttpHeadMax;
     const auto later =
-        std::chrono::ceil<std::chrono::seconds>(options.handshake_timeout + kLibraryLater);
+        std::chrono::ceil<std::chrono::seconds>(options.hello_timeout + kLibraryLater);
     info.timeout_secs = static_cast<unsigned>(later.count());
     info.timeout_secs_ah_idle = static_cast<unsigned>(later.count());
     info.count_threads = 1;
@@ -109,12 +116,12 @@ void WsServer::Impl::create() {
     info.alpn = "http/1.1";
     std::string certificate;
     std::string key;
-    if (options.tls) {
-        if (const auto fits = net::check(*options.tls); !fits) {
+    if (tls) {
+        if (const auto fits = net::check(*tls); !fits) {
             throw std::runtime_error(fits.error().message);
         }
-        certificate = options.tls->certificate;
-        key = options.tls->key;
+        certificate = tls->certificate;
+        key = tls->key;
         info.options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
         info.ssl_cert_filepath = certificate.c_str();
         info.ssl_private_key_filepath = key.c_str();
@@ -129,12 +136,12 @@ void WsServer::Impl::create() {
             "(Debian: libwebsockets-evlib-ev)?");
     }
     vhost = lws_create_vhost(context, &info);
-    if (!vhost || (options.tls && !ssl)) {
+    if (!vhost || (tls && !ssl)) {
         throw std::runtime_error("libwebsockets refused the port's settings");
     }
     if (ssl) {
         net::harden(ssl);
-        auto keys = options.ticket_keys;
+        auto keys = ticket_keys;
         SSL_CTX_set_tlsext_ticket_keys(ssl, keys.data(), keys.size());
     }
 }
@@ -142,7 +149,7 @@ void WsServer::Impl::create() {
 void WsServer::Impl::accept(int fd, const sockaddr_storage& address) {
     net::Descriptor socket{fd};
     net::Peer peer{net::address_of(address)};
-    peer.exempt = options.proxies->contains(peer.address);
+    peer.exempt = proxies.contains(peer.address);
     if (!admission.admit_socket(peer)) return turn_away(socket);
     ++sockets;
     metrics.connections->Increment();
@@ -178,7 +185,7 @@ void WsServer::Impl::introduced(net::Descriptor socket, const net::Peer& proxy,
         return socket_gone(proxy);
     }
     if (!*header) return serve(std::move(socket), proxy);
-    const net::Peer client{**header, options.proxies->contains(**header)};
+    const net::Peer client{**header, proxies.contains(**header)};
     if (admission.rename_socket(proxy, client)) return serve(std::move(socket), client);
     turn_away(socket);
     socket_gone(proxy);
@@ -208,7 +215,7 @@ int WsServer::Impl::created(lws* wsi) {
     Connection& c = *adopting;
     adopting = nullptr;
     c.wsi = wsi;
-    loop.schedule(c, options.handshake_timeout);
+    loop.schedule(c, options.hello_timeout);
     return 0;
 }
 
@@ -218,7 +225,7 @@ int WsServer::Impl::destroyed(Connection* c) {
     end_deferral(*c);
     forget_more(*c);
     if (c == adopting) adopting = nullptr;
-    // Whatever throws: `c` ends here, since its timer must not find the library's memory gone.
+    // `c` ends here even if a call throws: its timer must not find the library's memory gone.
     if (c->established) core::contain(loop.name(), [&] { closed(*c); });
     clear(*c);
     if (c->client_counted) admission.client_gone(c->peer);
@@ -232,9 +239,10 @@ int WsServer::Impl::destroyed(Connection* c) {
 
 // --- calls of the fronts
 
-WsServer::WsServer(WsServerOptions options, ShardLoop& loop, net::Admission& admission,
-                   WsServerMetrics metrics, std::function<MonitorStatus()> monitor)
-    : impl_(std::make_unique<Impl>(std::move(options), loop, admission, metrics,
+WsServer::WsServer(EdgeOptions options, const TicketKeys& ticket_keys, ShardLoop& loop,
+                   net::Admission& admission, WsServerMetrics metrics,
+                   std::function<MonitorStatus()> monitor)
+    : impl_(std::make_unique<Impl>(std::move(options), ticket_keys, loop, admission, metrics,
                                    std::move(monitor))) {
     impl_->create();
     loop.at_turn_end([impl = impl_.get()] {
@@ -256,7 +264,7 @@ void WsServer::serve(ClientEvents& front, net::Descriptor listener) {
     impl_->front = &front;
     if (impl_->options.proxy_protocol) {
         impl_->intake =
-            std::make_unique<ProxyIntake>(impl_->loop, impl_->options.handshake_timeout,
+            std::make_unique<ProxyIntake>(impl_->loop, impl_->options.hello_timeout,
                                           [this](net::Descriptor socket, const net::Peer& proxy,
                                                  const ProxyIntake::Header& header) {
                                               impl_->introduced(std::move(socket), proxy, header);

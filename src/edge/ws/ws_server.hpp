@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "edge/edge_options.hpp"
 #include "edge/front/sockets.hpp"
 #include "edge/loop/acceptor.hpp"
 #include "edge/loop/shard_loop.hpp"
@@ -10,6 +11,8 @@
 #include "net/peer_address.hpp"
 #include "net/proxy_header.hpp"
 #include "net/tls.hpp"
+#include "ops/metric_names.hpp"
+#include "ops/metrics.hpp"
 
 #include <array>
 #include <cstddef>
@@ -19,55 +22,34 @@
 #include <string>
 #include <vector>
 
-namespace prometheus {
-class Counter;
-class Gauge;
-}  // namespace prometheus
-
 namespace beckon::edge {
 
-struct WsServerOptions {
-    static constexpr std::size_t kPathMax = 127;
-    /// Several windows of the largest notifications: only a client that does not read has as much.
-    static constexpr std::size_t kOutboxBytesMax = 1U << 20;
+/// nullopt: without TLS. Throws std::runtime_error: a certificate without a key, or the reverse.
+std::optional<net::TlsFiles> tls_files(const EdgeOptions& options);
 
-    /// Where a WebSocket is opened; at most kPathMax bytes.
-    std::string path = "/";
-    std::size_t frame_bytes_max = 65'536;
-    /// Memory of the frames that wait for one client; more and it is dropped as slow.
-    std::size_t outbox_bytes_max = kOutboxBytesMax;
-    /// A message that comes in pieces is complete after so long, or the client is closed.
-    core::Duration frame_timeout = std::chrono::seconds{15};
-    /// Memory that all clients of the shard hold (HeldMemory).
-    std::size_t held_bytes_max = 32U << 20;
-    /// Sockets that lws takes at one time; 0: as many as the process may open.
-    unsigned sockets_max = 0;
-    /// Frames, pings and pongs that one client may send over ten seconds, a second's worth
-    /// (FrameAllowance); each notification that it gets allows one more, for its ack. 0: no limit.
-    std::size_t frames_per_second_max = 0;
-    /// Web pages that may connect, by their Origin; empty: all. Clients without an Origin always
-    /// may.
-    std::vector<std::string> allowed_origins;
-    /// From accept to the end of the upgrade: TLS, a dripping head, a silent connection.
-    core::Duration handshake_timeout = std::chrono::seconds{5};
-    std::optional<net::TlsFiles> tls;
-    /// The proxies whose forwarding headers name the client; never null.
-    std::shared_ptr<const net::TrustedProxies> proxies = std::make_shared<net::TrustedProxies>();
-    /// Their connections begin with a PROXY header, which names the client; other connections do
-    /// not.
-    bool proxy_protocol = false;
-    /// Session tickets of one shard are good on the others if all have the same keys.
-    std::array<unsigned char, 80> ticket_keys{};
-};
+/// The keys of TLS session tickets. Those of one shard are good on the others if all have the same.
+using TicketKeys = std::array<unsigned char, 80>;
 
 struct WsServerMetrics {
-    core::ByEnum<ClosedBy, prometheus::Counter*> closed{};
-    prometheus::Gauge* connections = nullptr;  ///< sockets, clients or not
-    prometheus::Counter* refused_full = nullptr;
-    prometheus::Counter* refused_origin = nullptr;
-    core::ByEnum<net::ProxyFault, prometheus::Counter*> refused_proxy_header{};
-    prometheus::Counter* handshake_timeouts = nullptr;
-    prometheus::Counter* accept_pauses = nullptr;
+    ops::Metrics& in;
+    prometheus::Gauge* connections =
+        &in.gauge(ops::metric::kEdgeConnections, "Open sockets on the WebSocket port.");
+    core::ByEnum<ClosedBy, prometheus::Counter*> closed = in.counters<ClosedBy>(
+        ops::metric::kEdgeClosed, "WebSocket connections that ended, by reason.", "reason");
+    static constexpr std::string_view kRefused =
+        "Connections that ended before they became WebSockets, by reason.";
+    prometheus::Counter* refused_full =
+        &in.counter(ops::metric::kEdgeRefused, kRefused, {{"reason", "full"}});
+    prometheus::Counter* refused_origin =
+        &in.counter(ops::metric::kEdgeRefused, kRefused, {{"reason", "origin"}});
+    core::ByEnum<net::ProxyFault, prometheus::Counter*> refused_proxy_header =
+        in.counters<net::ProxyFault>(ops::metric::kEdgeRefused, kRefused, "reason");
+    prometheus::Counter* handshake_timeouts =
+        &in.counter(ops::metric::kEdgeRefused, kRefused, {{"reason", "handshake_timeout"}});
+    prometheus::Counter* accept_pauses =
+        &in.counter(ops::metric::kEdgeAcceptPauses,
+                    "Times that the edge stopped accepting connections, for want of file "
+                    "descriptors or memory.");
 };
 
 /// The sockets of one shard: the only place where libwebsockets meets our code. It routes and keeps
@@ -81,8 +63,9 @@ struct WsServerMetrics {
 class WsServer final : public Sockets {
 public:
     /// Throws std::runtime_error: TLS files that do not fit, or no lws event library.
-    WsServer(WsServerOptions options, ShardLoop& loop, net::Admission& admission,
-             WsServerMetrics metrics, std::function<MonitorStatus()> monitor);
+    WsServer(EdgeOptions options, const TicketKeys& ticket_keys, ShardLoop& loop,
+             net::Admission& admission, WsServerMetrics metrics,
+             std::function<MonitorStatus()> monitor);
     ~WsServer() override;
 
     /// Before the loop runs; `front` outlives this.

@@ -28,9 +28,12 @@ inline constexpr std::size_t kReadBytes = 1'024;
 /// callbacks), ws_upgrade.cpp (heads before lws reads them, HTTP until the upgrade), ws_stream.cpp
 /// (frames, closes, deadlines, whose frames are served when).
 struct WsServer::Impl {
-    Impl(WsServerOptions o, ShardLoop& l, net::Admission& a, WsServerMetrics m,
+    Impl(EdgeOptions o, const TicketKeys& keys, ShardLoop& l, net::Admission& a, WsServerMetrics m,
          std::function<MonitorStatus()> mon)
         : options(std::move(o)),
+          tls(tls_files(options)),
+          proxies(options.trusted_proxies),
+          ticket_keys(keys),
           loop(l),
           admission(a),
           metrics(m),
@@ -98,7 +101,10 @@ struct WsServer::Impl {
     void kill(Connection& c);
     static void fire(WheelTimer& timer);
 
-    const WsServerOptions options;
+    const EdgeOptions options;
+    const std::optional<net::TlsFiles> tls;
+    const net::TrustedProxies proxies;
+    const TicketKeys ticket_keys;
     ShardLoop& loop;
     net::Admission& admission;
     const WsServerMetrics metrics;
@@ -112,7 +118,7 @@ struct WsServer::Impl {
     lws_context* context = nullptr;
     lws_vhost* vhost = nullptr;
     ssl_ctx_st* ssl = nullptr;
-    std::shared_ptr<const net::TlsContext> reloaded_tls;  ///< null: the pair in the options
+    std::shared_ptr<const net::TlsContext> reloaded_tls;  ///< null: the pair of `tls`
     /// The name of protocols[0], which lws looks up in the client's list and echoes: written anew
     /// for each upgrade, so that each client finds the name that it offered
     /// (docs/facts/libwebsockets.md#subprotocols).

@@ -78,7 +78,7 @@ void WsServer::Impl::clear(Connection& c) {
     drop_pieces(c);
 }
 
-/// What `c` holds has changed.
+/// To be called when the memory of `c` has changed.
 void WsServer::Impl::account(Connection& c) {
     const auto now = c.out.bytes() + c.unsent + (c.half ? c.half->text.capacity() : 0);
     if (now == c.held) return;
@@ -226,7 +226,7 @@ void WsServer::Impl::half_close(Connection& c) {
         lws_callback_on_writable(c.wsi);
         return;
     }
-    if (SSL* tls = lws_get_ssl(c.wsi)) SSL_shutdown(tls);
+    if (SSL* session = lws_get_ssl(c.wsi)) SSL_shutdown(session);
     shutdown(lws_get_socket_fd(c.wsi), SHUT_WR);
     loop.schedule(c, kCloseLinger);
 }

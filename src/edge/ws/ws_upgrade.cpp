@@ -114,10 +114,10 @@ int WsServer::Impl::reply(lws* wsi, const HttpAnswer& answer) {
 /// which the proxy names.
 bool WsServer::Impl::admit(Connection& c) {
     if (c.peer.exempt) {
-        const auto client = options.proxies->client_of(c.peer.address, c.handshake->forwarded,
-                                                       c.handshake->x_forwarded_for);
+        const auto client =
+            proxies.client_of(c.peer.address, c.handshake->forwarded, c.handshake->x_forwarded_for);
         admission.socket_gone(c.peer);
-        c.peer = {.address = client, .exempt = options.proxies->contains(client)};
+        c.peer = {.address = client, .exempt = proxies.contains(client)};
         c.socket_counted = admission.admit_socket(c.peer);
         if (!c.socket_counted) return false;
     }
@@ -166,8 +166,8 @@ void WsServer::Impl::watch_head(Connection& c) {
 }
 
 void WsServer::Impl::head_readable(Connection& c) {
-    SSL* tls = lws_get_ssl(c.wsi);
-    if (tls && !SSL_is_init_finished(tls)) return;
+    SSL* session = lws_get_ssl(c.wsi);
+    if (session && !SSL_is_init_finished(session)) return;
     const auto bytes = peek(c.wsi, kHttpHeadMax);
     if (!bytes) return let_library_read(c);
     if (bytes->empty()) return;

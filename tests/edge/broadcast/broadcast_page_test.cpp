@@ -131,7 +131,7 @@ TEST_CASE("a poller asks again and again, through errors", "[edge][broadcast]") 
             return !polled.empty() && matches(polled.back());
         });
     };
-    edge::BroadcastPoller poller{{.url = server.url("/page"), .interval = 1ms}, [&](Found found) {
+    edge::BroadcastPoller poller{server.url("/page"), 1ms, [&](Found found) {
                                      const std::scoped_lock lock{mutex};
                                      polled.push_back(std::move(found));
                                  }};
@@ -146,7 +146,7 @@ TEST_CASE("a poller asks again and again, through errors", "[edge][broadcast]") 
 TEST_CASE("a poller that is not enabled asks nothing, and ends at once", "[edge][broadcast]") {
     PageServer server;
     {
-        edge::BroadcastPoller poller{{.url = server.url("/page"), .interval = 1ms}, [](Found) {}};
+        edge::BroadcastPoller poller{server.url("/page"), 1ms, [](Found) {}};
     }
     CHECK(server.asked == 0);
 }
@@ -155,8 +155,7 @@ TEST_CASE("a poller's end does not wait for the answer", "[edge][broadcast]") {
     PageServer server;
     std::atomic<int> polled{0};
     {
-        edge::BroadcastPoller poller{{.url = server.url("/silent"), .interval = 1ms},
-                                     [&](Found) { ++polled; }};
+        edge::BroadcastPoller poller{server.url("/silent"), 1ms, [&](Found) { ++polled; }};
         poller.enable(true);
         REQUIRE(soon([&] { return server.asked == 1; }));
     }

@@ -18,8 +18,11 @@ using test::with_channel;
 namespace {
 
 constexpr auto kChannel = test::kSomeChannel;
-constexpr auto kJson = edge::closing::kMalformed;
-constexpr auto kSm = edge::closing::kOutOfPlace;
+constexpr edge::Closing closing_with(std::uint16_t code, std::string_view reason) {
+    return {static_cast<edge::CloseCode>(code), reason};
+}
+constexpr auto kJson = closing_with(1011, "Json");
+constexpr auto kSm = closing_with(1011, "SM");
 
 struct Row {
     std::string sent;
@@ -73,7 +76,7 @@ TEST_CASE("any other first frame closes the connection", "[edge][front][protocol
         world.front.text(client, sent);
         CHECK(world.sockets.last_closing == closing);
         CHECK(world.homes.got.empty());
-        CHECK(world.counter("refused").Value() == 1);
+        CHECK(world.counted.refused_frames->Value() == 1);
     }
 }
 
@@ -127,7 +130,7 @@ TEST_CASE("a later frame that is none, or a second hello, closes the connection"
         CHECK(world.sockets.last_closing == closing);
         REQUIRE(world.homes.got.size() == 1);
         CHECK(std::holds_alternative<edge::Detach>(world.homes.got[0]));
-        CHECK(world.counter("refused").Value() == 1);
+        CHECK(world.counted.refused_frames->Value() == 1);
     }
 }
 

@@ -188,7 +188,7 @@ TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their 
 TEST_CASE("beyond the bound of watched clients too many messages are still noticed",
           "[home][bounds]") {
     HomeWorld::Options options;
-    options.pending.messages = 20;
+    options.max_pending = 20;
     ServingHome world{options};
     const auto [uaid, channel] = world.subscribed();
     const auto push_to_uaid = [&, uaid = uaid, channel = channel](int count) {

@@ -16,10 +16,11 @@ namespace {
 
 constexpr std::size_t kMax = 20;
 
-HomeWorld::Options limited(PendingLimit::Policy policy = PendingLimit::Policy::drop_oldest) {
+HomeWorld::Options limited(const std::string& policy = "drop-oldest") {
     HomeWorld::Options options;
     options.delivery_window = 100;
-    options.pending = {.messages = kMax, .policy = policy};
+    options.max_pending = kMax;
+    options.max_pending_policy = policy;
     return options;
 }
 
@@ -114,7 +115,7 @@ TEST_CASE("a crash in the middle of dropping drops the rest afterwards", "[edge]
 
 TEST_CASE("with the policy reset the client is removed and gets a new UAID",
           "[edge][home][limit]") {
-    ServingHome world{limited(PendingLimit::Policy::reset)};
+    ServingHome world{limited("reset")};
     const auto [uaid, channel] = world.subscribed();
     for (std::size_t i = 0; i < 2 * kMax; ++i) world.push(uaid, channel);
     world.run(5s);
@@ -126,7 +127,7 @@ TEST_CASE("with the policy reset the client is removed and gets a new UAID",
 
 TEST_CASE("a client that is reset while it is attached is closed with 1000",
           "[edge][home][limit]") {
-    ServingHome world{limited(PendingLimit::Policy::reset)};
+    ServingHome world{limited("reset")};
     const auto number = world.connect();
     const core::ChannelId channel{core::random_uuid4()};
     world.register_channel(number, channel);

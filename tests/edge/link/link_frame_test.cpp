@@ -29,70 +29,6 @@ std::string bytes_of(const Frame& frame) {
     return out;
 }
 
-std::string print(const edge::ClientCommand& command) {
-    return std::visit(
-        core::Overloaded{
-            [](const edge::Register& c) {
-                return " register " + core::to_hex(c.channel) + " " + c.key.value_or("no key");
-            },
-            [](const edge::Unregister& c) {
-                return " unregister " + core::to_hex(c.channel) + " " + std::to_string(c.code);
-            },
-            [](const edge::Ack& c) {
-                std::string text = " ack";
-                for (const auto& one : c.updates) {
-                    text += " " + core::to_hex(one.channel) + " " + one.version + " " +
-                            std::to_string(one.code);
-                }
-                return text;
-            },
-            [](const edge::Nack& c) { return " nack " + c.version + " " + std::to_string(c.code); },
-            [](const edge::Ping&) { return std::string{" ping"}; },
-        },
-        command);
-}
-
-/// A frame as a text that has all its fields, to compare.
-std::string print(const Frame& frame) {
-    const auto id = [](const SessionId& s) {
-        return s.front.text + "/" + std::to_string(s.shard) + "/" + std::to_string(s.number);
-    };
-    const auto stamp = [](const edge::SessionStamp& s) {
-        return std::to_string(s.epoch) + "." + std::to_string(s.sequence);
-    };
-    const auto home = core::Overloaded{
-        [&](const edge::Attach& m) {
-            auto text = "attach " + id(m.session) + " " + core::to_hex(m.uaid) +
-                        (m.offered ? " offered" : " new");
-            if (!m.again) return text;
-            return text + " again " + stamp(m.again->stamp) +
-                   (m.again->persisted ? " persisted" : "");
-        },
-        [&](const edge::FromClient& m) {
-            return "from " + id(m.session) + " " + core::to_hex(m.uaid) + print(m.command);
-        },
-        [&](const edge::Detach& m) {
-            return "detach " + id(m.session) + " " + core::to_hex(m.uaid);
-        }};
-    const auto front = core::Overloaded{
-        [&](const edge::ToClient& m) { return "to " + id(m.session) + " " + m.text; },
-        [&](const edge::CloseClient& m) {
-            return "close " + id(m.session) + " " + std::to_string(static_cast<int>(m.code)) +
-                   " kind " + std::to_string(static_cast<int>(m.kind)) + " " + m.reason;
-        },
-        [&](const edge::Attached& m) {
-            return "attached " + id(m.session) + " " + core::to_hex(m.uaid) + " " + stamp(m.stamp) +
-                   (m.persisted ? " persisted" : "");
-        }};
-    return std::visit(
-        core::Overloaded{[](const Greeting& g) { return "greeting " + g.node.text + g.log_id; },
-                         [](const Ping& p) { return "ping " + std::to_string(p.number); },
-                         [](const Pong& p) { return "pong " + std::to_string(p.number); },
-                         [&](const ToHome& m) { return std::visit(home, m); },
-                         [&](const ToFront& m) { return std::visit(front, m); }},
-        frame);
-}
-
 std::vector<Frame> every_frame() {
     return {Greeting{.node = kHome, .log_id = "log-1"},
             Ping{7},
@@ -133,24 +69,24 @@ TEST_CASE("every link frame survives its bytes", "[edge][link]") {
         const auto read = reader.next();
         REQUIRE(read);
         REQUIRE(*read);
-        CHECK(print(**read) == print(frame));
+        CHECK((**read == frame));
         CHECK(reader.buffered() == 0);
     }
 }
 
 TEST_CASE("link frames survive any cut of the stream", "[edge][link]") {
     std::string stream;
-    std::vector<std::string> expected;
+    std::vector<Frame> expected;
     for (const auto& frame : every_frame()) {
         if (std::holds_alternative<ToFront>(frame)) continue;
         stream += bytes_of(frame);
-        expected.push_back(print(frame));
+        expected.push_back(frame);
     }
     const auto seed = GENERATE(range(0U, 20U));
     CAPTURE(seed);
     std::minstd_rand random{seed};
     FrameReader reader{{.self = kHome, .peer = kFront}};
-    std::vector<std::string> read;
+    std::vector<Frame> read;
     for (std::size_t at = 0; at < stream.size();) {
         const auto size = std::min<std::size_t>(1 + random() % 9'000, stream.size() - at);
         reader.append(std::string_view{stream}.substr(at, size));
@@ -159,10 +95,10 @@ TEST_CASE("link frames survive any cut of the stream", "[edge][link]") {
             const auto frame = reader.next();
             REQUIRE(frame);
             if (!*frame) break;
-            read.push_back(print(**frame));
+            read.push_back(**frame);
         }
     }
-    CHECK(read == expected);
+    CHECK((read == expected));
 }
 
 TEST_CASE("a link refuses frames that break the format", "[edge][link]") {

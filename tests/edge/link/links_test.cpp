@@ -37,11 +37,12 @@ std::shared_ptr<const core::KeyRing> ring() {
 
 /// A node's links, with their events in words.
 struct Node {
-    Node(core::NodeId self, std::shared_ptr<const core::KeyRing> keys, LinksOptions options = {})
+    Node(core::NodeId self, std::shared_ptr<const core::KeyRing> keys,
+         edge::EdgeOptions options = {.link_port = 0})
         : id(self), links(with(std::move(options), self), std::move(keys), clock, events()) {}
 
-    static LinksOptions with(LinksOptions options, const core::NodeId& self) {
-        options.self = self;
+    static edge::EdgeOptions with(edge::EdgeOptions options, const core::NodeId& self) {
+        options.node = self;
         if (options.log_id.empty()) options.log_id = "log";
         return options;
     }
@@ -256,7 +257,7 @@ TEST_CASE("a node with another key ring is refused and named", "[edge][link]") {
 TEST_CASE("a node that serves another log is refused", "[edge][link]") {
     const auto keys = ring();
     Node a{kA, keys};
-    Node b{kB, keys, {.log_id = "another"}};
+    Node b{kB, keys, {.log_id = "another", .link_port = 0}};
     introduce(a, b);
     REQUIRE(eventually([&] {
         return a.why_down(kB) == "the peer serves the log 'another', this node serves 'log'" ||
@@ -290,7 +291,7 @@ TEST_CASE("a link that is lost is reported and made again", "[edge][link]") {
     }
     REQUIRE(a.receives("down b"));
     CHECK(!a.sends(kB, "nobody"));
-    Node again{kB, keys, {.port = port}};
+    Node again{kB, keys, {.link_port = port}};
     REQUIRE(a.receives("up b", 2));
     REQUIRE(a.sends(kB, "back"));
     REQUIRE(again.receives("a says back"));
@@ -381,7 +382,7 @@ TEST_CASE(
     "frames to a peer that does not read are refused beyond a bound, and no accepted frame is lost",
     "[edge][link]") {
     const auto keys = ring();
-    Node a{kA, keys, {.outbox_bytes_max = 64 * 1024}};
+    Node a{kA, keys, {.link_port = 0, .link_outbox_bytes_max = 64 * 1024}};
     Node b{kB, keys};
     introduce(a, b);
     REQUIRE(a.receives("up b"));

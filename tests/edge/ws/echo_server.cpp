@@ -32,18 +32,9 @@ struct Echo final : edge::ClientEvents {
     edge::Sockets* sockets = nullptr;
 };
 
-edge::WsServerMetrics metrics_in(ops::Metrics& metrics) {
-    edge::WsServerMetrics out;
-    auto& counter = metrics.counter("echo_total", "All that is counted.");
-    out.closed.values.fill(&counter);
-    out.refused_proxy_header.values.fill(&counter);
-    out.refused_full = out.refused_origin = out.handshake_timeouts = out.accept_pauses = &counter;
-    out.connections = &metrics.gauge("echo_connections", "Open sockets.");
-    return out;
-}
-
-edge::WsServerOptions options() {
-    edge::WsServerOptions out;
+edge::EdgeOptions options() {
+    edge::EdgeOptions out;
+    out.frames_per_second_max = 0;
     out.frame_bytes_max = kFrameBytesMax;
     out.outbox_bytes_max = 3 * kFrameBytesMax;
     out.held_bytes_max = 6 * kFrameBytesMax;
@@ -58,7 +49,8 @@ int main() {
     ops::Metrics metrics;
     net::Admission admission{{}};
     edge::ShardLoop loop{"echo", clock};
-    auto server = std::make_unique<edge::WsServer>(options(), loop, admission, metrics_in(metrics),
+    auto server = std::make_unique<edge::WsServer>(options(), edge::TicketKeys{}, loop, admission,
+                                                   edge::WsServerMetrics{metrics},
                                                    [] { return edge::MonitorStatus{}; });
     Echo echo;
     echo.sockets = server.get();

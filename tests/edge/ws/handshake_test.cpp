@@ -98,6 +98,12 @@ TEST_CASE("a plain request is answered by its path and method", "[edge][ws]") {
     CHECK(status("GET /status HTTP/1.0\r\n\r\n") == 200);
     CHECK(status(request("GET /nothing")) == 404);
     CHECK(status(request("GET https://x")) == 426);
+    for (const std::string path : {"/status", "/health", "/__version__?x=y", "/", "/nothing"}) {
+        CAPTURE(path);
+        CHECK(judged(request("GET HTTPS://push.example:80" + path)).error().reply ==
+              judged(request("GET " + path)).error().reply);
+    }
+    CHECK(status(request("GET /status", kHost + "Content-Length: 0\r\n")) == 200);
     for (const std::string method : {"POST", "PUT", "DELETE", "PATCH", "CONNECT", "BREW"}) {
         const auto result = judged(request(method + " /status"));
         REQUIRE_FALSE(result);
@@ -129,6 +135,9 @@ TEST_CASE("a head with two meanings, or none, is refused", "[edge][ws]") {
     const std::string begin = "GET /status HTTP/1.1\r\n";
     for (const std::string rest :
          {"\r\n", "Host: x\r\nHost: y\r\n\r\n", "Host: x\r\nContent-Length: 5\r\n\r\n",
+          "Host: x\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n",
+          "Host: x\r\nContent-Length: 0, 5\r\n\r\n", "Host: x\r\nContent-Length: +0\r\n\r\n",
+          "Host: x\r\nTransfer-Encoding: x\r\nContent-Length: 0\r\n\r\n",
           "Host: x\r\nTransfer-Encoding: chunked\r\n\r\n", "Host: x\r\n Folded: y\r\n\r\n",
           "Host: x\r\nNo name: y\r\n\r\n", "Host: x\n\n", "Host : x\r\n\r\n"}) {
         CAPTURE(rest);

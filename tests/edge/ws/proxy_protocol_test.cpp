@@ -15,13 +15,12 @@ using test::WsClient;
 
 namespace {
 
-edge::FrontsOptions behind_proxy() {
+edge::EdgeOptions behind_proxy() {
     auto options = FrontWorld::defaults();
-    options.sockets.proxies =
-        std::make_shared<net::TrustedProxies>(std::vector<std::string>{"127.0.0.0/8"});
-    options.sockets.proxy_protocol = true;
-    options.sockets.handshake_timeout = 200ms;
-    options.limits.per_address_max = 2;
+    options.trusted_proxies = {"127.0.0.0/8"};
+    options.proxy_protocol = true;
+    options.hello_timeout = 200ms;
+    options.connections_per_address_max = 2;
     return options;
 }
 
@@ -105,8 +104,7 @@ TEST_CASE("a proxy's connection without a good header ends, with the reason in t
 TEST_CASE("a peer that is no trusted proxy needs no header, and is not believed",
           "[edge][proxy_header]") {
     auto options = behind_proxy();
-    options.sockets.proxies =
-        std::make_shared<net::TrustedProxies>(std::vector<std::string>{"10.0.0.0/8"});
+    options.trusted_proxies = {"10.0.0.0/8"};
     FrontWorld world{std::move(options)};  // two clients of one address
     const auto honest = world.connect();
     const auto second = world.connect();

@@ -86,10 +86,10 @@ bool Delivery::fold(const core::RecordView& record, const core::NotificationAcce
         return false;
     }
     auto effects = session->on(message, record.offset, context_.clock.mono());
-    if (times_.append_to_frame && !effects.frames.empty()) {
+    if (context_.times.append_to_frame && !effects.frames.empty()) {
         const std::chrono::duration<double> late =
             core::shown_now(context_.log_now(), context_.clock.wall()) - record.time;
-        times_.append_to_frame->Observe(std::max(late.count(), 0.0));  // clocks differ
+        context_.times.append_to_frame->Observe(std::max(late.count(), 0.0));  // clocks differ
     }
     if (effects.frames.empty()) report(tracked, core::Milestone::stored);
     if (ttl_zero) {
@@ -111,7 +111,7 @@ void Delivery::send(const Session& session, Effects effects, std::optional<Repor
         }
         context_.outbox.frame(session.id, std::move(frame.text), frame.message,
                               std::exchange(report, std::nullopt));
-        ++delivered_;
+        ++context_.counters.delivered;
     }
 }
 
@@ -188,7 +188,7 @@ void Delivery::send_awaiting(const Session& session) {
         context_.sessions.remember(one.message, context_.clock.mono());
         context_.outbox.frame(session.id, std::move(one.text), one.message,
                               live_report(one.tracked, one.appended));
-        ++delivered_;
+        ++context_.counters.delivered;
     }
     std::erase_if(awaiting_, [&](const AwaitingClient& one) { return one.client == session.uaid; });
 }
@@ -270,7 +270,7 @@ std::size_t Delivery::read_once(Session& session, std::size_t at_most) {
 
 /// A message that is in flight already is not sent twice: its session knows it.
 void Delivery::release_withheld() {
-    missing_ = log_.missing_time();
+    missing_ = context_.log.missing_time();
     bool lower = false;
     auto most = missing_;
     for (std::size_t i = 0; i < withheld_by_.parts.size(); ++i) {

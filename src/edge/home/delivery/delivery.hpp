@@ -16,21 +16,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace prometheus {
-
-class Histogram;
-
-}  // namespace prometheus
-
 namespace beckon::edge {
-
-/// How late deliveries are. Null: not measured.
-struct DeliveryTimes {
-    /// From the log's append, which is a moment before the 201, to the frame, where the client was
-    /// attached.
-    prometheus::Histogram* append_to_frame = nullptr;
-    prometheus::Histogram* frame_to_ack = nullptr;
-};
 
 /// Delivers messages to the attached clients of one partition: messages that are folded while a
 /// client is attached, and messages that wait in the store.
@@ -46,9 +32,8 @@ public:
     /// Tracked TTL-0 messages that were sent and whose acks are awaited.
     static constexpr std::size_t kAwaitingAckMax = 1'024;
 
-    /// `log`: by how much messages may be older than by the log's time.
-    Delivery(const PartContext& context, const log::EventLog& log, const DeliveryTimes& times)
-        : context_(context), log_(log), times_(times), missing_(log.missing_time()) {}
+    explicit Delivery(const PartContext& context)
+        : context_(context), missing_(context.log.missing_time()) {}
 
     /// Folds a message, and sends it if its client is attached and can take it; otherwise it waits
     /// in the store. True if the message is pending, sent or not.
@@ -68,7 +53,7 @@ public:
     /// From now on clients may attach.
     void serve() {
         serving_since_ = context_.clock.mono();
-        missing_ = withheld_by_ = log_.missing_time();
+        missing_ = withheld_by_ = context_.log.missing_time();
     }
     /// No client is attached any more.
     void stop();
@@ -83,8 +68,6 @@ public:
     /// silent for too long, get as many messages as fit; so do sessions for which messages were
     /// withheld that are not over after all.
     void tick();
-
-    std::uint64_t delivered() const { return delivered_; }
 
 private:
     /// A TTL-0 message whose client was not there.
@@ -126,18 +109,16 @@ private:
     std::size_t read_once(Session& session, std::size_t at_most);
 
     const PartContext& context_;
-    const log::EventLog& log_;
-    const DeliveryTimes times_;
     std::optional<core::MonoTime> serving_since_;
     /// These may name clients that have gone meanwhile.
     std::unordered_set<core::Uaid> due_;       ///< something waits, and there is space
     std::unordered_set<core::Uaid> blocked_;   ///< something waits, and there is none
     std::unordered_set<core::Uaid> withheld_;  ///< something waits that may be over
-    core::MissingTime missing_;                ///< as of the last tick
-    core::MissingTime withheld_by_;            ///< the most since withheld_ was read again
-    std::deque<AwaitingClient> awaiting_;      ///< in log order
+    /// By how much messages may be older than by the log's time, as of the last tick.
+    core::MissingTime missing_;
+    core::MissingTime withheld_by_;        ///< the most since withheld_ was read again
+    std::deque<AwaitingClient> awaiting_;  ///< in log order
     std::deque<AwaitingAck> awaiting_ack_;
-    std::uint64_t delivered_ = 0;
 };
 
 }  // namespace beckon::edge

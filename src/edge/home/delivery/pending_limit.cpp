@@ -12,8 +12,8 @@ std::size_t step_of(std::size_t limit) { return std::max<std::size_t>(limit / 10
 
 }  // namespace
 
-PendingLimit::PendingLimit(const Options& options, const PartContext& context, Delivery& delivery)
-    : options_(options), step_(step_of(options.messages)), context_(context), delivery_(delivery) {}
+PendingLimit::PendingLimit(const PartContext& context, Delivery& delivery)
+    : step_(step_of(context.options.max_pending)), context_(context), delivery_(delivery) {}
 
 void PendingLimit::waits(const core::Uaid& client, core::Offset offset) {
     if (until_count_.size() >= kWatchedMax && !until_count_.contains(client)) until_count_.clear();
@@ -56,22 +56,23 @@ void PendingLimit::check() {
             seen_.emplace_back(message.offset, message.key);
         });
     context_.store.expire(*client_, read.expired);
-    const bool enough = seen_.size() >= options_.messages + kBeyondMax;
+    const bool enough = seen_.size() >= context_.options.max_pending + kBeyondMax;
     if (read.done || enough) decide(read.done);
 }
 
 void PendingLimit::decide(bool all_seen) {
     const auto client = *client_;
-    if (seen_.size() <= options_.messages) {
-        until_count_[client] = std::max(step_, options_.messages - seen_.size());
+    const auto most = context_.options.max_pending;
+    if (seen_.size() <= most) {
+        until_count_[client] = std::max(step_, most - seen_.size());
         client_.reset();
         return;
     }
-    if (options_.policy == Policy::reset) {
+    if (context_.options.max_pending_policy == "reset") {
         client_.reset();
         return context_.home.reset(client);
     }
-    const auto excess = static_cast<std::ptrdiff_t>(seen_.size() - options_.messages);
+    const auto excess = static_cast<std::ptrdiff_t>(seen_.size() - most);
     std::nth_element(seen_.begin(), seen_.begin() + excess - 1, seen_.end());
     seen_.resize(static_cast<std::size_t>(excess));
     dropping_ = std::exchange(seen_, {});

@@ -20,11 +20,6 @@ namespace beckon::edge {
 /// a serving home decides, and its decisions are pending tombstones, as always.
 class PendingLimit {
 public:
-    enum class Policy : std::uint8_t { drop_oldest, reset };
-    struct Options {
-        std::size_t messages = 10'000;  ///< `max_pending`
-        Policy policy = Policy::drop_oldest;
-    };
     /// The most clients whose next count is remembered. A forgotten client is counted again at a
     /// random message.
     static constexpr std::size_t kWatchedMax = 65'536;
@@ -33,7 +28,7 @@ public:
     /// Messages of one client beyond the limit that are read before some are dropped.
     static constexpr std::size_t kBeyondMax = 4'096;
 
-    PendingLimit(const Options& options, const PartContext& context, Delivery& delivery);
+    PendingLimit(const PartContext& context, Delivery& delivery);
 
     /// A message that was folded at `offset` waits from now on.
     void waits(const core::Uaid& client, core::Offset offset);
@@ -49,7 +44,6 @@ private:
     void decide(bool all_seen);
     void drop_some();
 
-    const Options options_;
     const std::size_t step_;  ///< messages between two counts
     const PartContext& context_;
     Delivery& delivery_;

@@ -21,13 +21,11 @@ constexpr std::size_t kReadBatch = 1'024;
 
 }  // namespace
 
-TombstoneOutbox::TombstoneOutbox(const PartContext& context, Delivery& delivery,
-                                 const Shared& shared)
+TombstoneOutbox::TombstoneOutbox(const PartContext& context, Delivery& delivery)
     : context_(context),
       delivery_(delivery),
-      in_flight_(shared.tombstones),
-      milestones_(shared.milestones),
-      outcomes_(context, shared.outcomes),
+      milestones_(context.options.milestones),
+      outcomes_(context),
       retry_{kRetryFirst, kRetryMax},
       lifetime_(context_.executor) {}
 
@@ -44,7 +42,7 @@ void TombstoneOutbox::begin() {
 void TombstoneOutbox::stop() {
     lifetime_.renew();
     outcomes_.stop();
-    in_flight_.count -= std::exchange(mine_in_flight_, 0);
+    context_.tombstones.count -= std::exchange(mine_in_flight_, 0);
     publishing_ = false;
     held_.clear();
     codes_.clear();
@@ -163,7 +161,7 @@ void TombstoneOutbox::flush() {
 void TombstoneOutbox::pump() {
     if (pump_later_) return;
     for (auto it = waiting_.begin(); it != waiting_.end();) {
-        if (in_flight_.count >= TombstonesInFlight::kMax) {
+        if (context_.tombstones.count >= TombstonesInFlight::kMax) {
             if (mine_in_flight_ == 0) pump_after(kWaitForOthers);
             return;
         }
@@ -203,12 +201,12 @@ void TombstoneOutbox::publish(Entry& entry) {
         }));
     // Behind what may throw: then the entry waits as before.
     entry.stage = Stage::in_flight;
-    ++in_flight_.count;
+    ++context_.tombstones.count;
     ++mine_in_flight_;
 }
 
 void TombstoneOutbox::answered(const core::MessageKey& key, bool ok) {
-    --in_flight_.count;
+    --context_.tombstones.count;
     --mine_in_flight_;
     const auto it = held_.find(key);
     // If it is gone, it was published and read back, and needs no report.
@@ -272,16 +270,13 @@ void TombstoneOutbox::read_back(const core::MessageKey& key) {
     made_durable(entry.pending);
 }
 
-Outcomes::Outcomes(const PartContext& context, OutcomesInFlight& in_flight)
-    : context_(context), all_in_flight_(in_flight), lifetime_(context.executor) {}
-
 void Outcomes::stop() {
     lifetime_.renew();
     notifying_.clear();
     waiting_.clear();
     removed_.clear();
     awaiting_ = 0;
-    all_in_flight_.count -= std::exchange(in_flight_, 0);
+    context_.outcomes.count -= std::exchange(in_flight_, 0);
 }
 
 /// A reference that does not decode names no receiver, and holds nothing up.
@@ -363,7 +358,7 @@ void Outcomes::enqueue(const core::MessageKey& message) {
 void Outcomes::pump() {
     while (!waiting_.empty() && in_flight_ < kInFlightMax) {
         // A home that has none under way always gets one, so that no other can starve it.
-        if (all_in_flight_.count >= OutcomesInFlight::kOutcomesMax && in_flight_ > 0) return;
+        if (context_.outcomes.count >= OutcomesInFlight::kOutcomesMax && in_flight_ > 0) return;
         const auto message = waiting_.front();
         publish(message, notifying_.at(message).what);
         waiting_.pop_front();
@@ -373,15 +368,15 @@ void Outcomes::pump() {
 void Outcomes::publish(const core::MessageKey& message, const core::ReceiptOutcome& what) {
     log::until_written(
         {lifetime_, context_.executor}, context_.fold.publisher(),
-        {log::Topic::kEvents, core::partition_of(what.to.id, context_.partitions)},
+        {log::Topic::kEvents, core::partition_of(what.to.id, context_.options.partitions)},
         [what] { return core::encode(what); }, [this, message](const auto&) { written(message); });
     ++in_flight_;
-    ++all_in_flight_.count;
+    ++context_.outcomes.count;
 }
 
 void Outcomes::written(const core::MessageKey& message) {
     --in_flight_;
-    --all_in_flight_.count;
+    --context_.outcomes.count;
     const auto reported = std::move(notifying_.extract(message).mapped().reported);
     reported();
     pump();

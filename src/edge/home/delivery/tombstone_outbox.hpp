@@ -24,14 +24,6 @@
 
 namespace beckon::edge {
 
-/// How many outcomes the homes of one shard may have published without an answer. They share a
-/// publisher with read barriers, leases and registers, which must not find it full.
-struct OutcomesInFlight {
-    /// At which a home gets no second one.
-    static constexpr std::size_t kOutcomesMax = 512;
-    std::size_t count = 0;
-};
-
 /// Publishes the outcomes of messages whose senders want a receipt (docs/protocol/receipts.md): one
 /// event in `events` for each. An event that the log refuses is published again until the log takes
 /// it, or until stop(): the receipt stays in the store until the message's tombstone is read, so
@@ -50,7 +42,8 @@ public:
     /// Messages that expire in one tick.
     static constexpr std::size_t kExpireMax = 1'000;
 
-    Outcomes(const PartContext& context, OutcomesInFlight& in_flight);
+    explicit Outcomes(const PartContext& context)
+        : context_(context), lifetime_(context.executor) {}
     ~Outcomes() { stop(); }
 
     /// The sender receives this message's outcome; true also if the store's read failed. Then it
@@ -83,7 +76,6 @@ private:
     void remove(const core::Uaid& client, const core::MessageKey& message);
 
     const PartContext& context_;
-    OutcomesInFlight& all_in_flight_;
     /// Tombstones of messages that the store has forgotten, not read back yet; none that the log
     /// did not take.
     std::set<core::MessageKey> removed_;
@@ -92,13 +84,6 @@ private:
     std::deque<core::MessageKey> waiting_;
     std::size_t in_flight_ = 0;
     core::Lifetime lifetime_;  ///< renewed by stop(): answers and timers are stale then
-};
-
-/// How many tombstones the homes of one shard may have published without an answer. They share a
-/// publisher with read barriers, leases and registers, which must not find it full.
-struct TombstonesInFlight {
-    static constexpr std::size_t kMax = 1'000;
-    std::size_t count = 0;
 };
 
 /// Publishes the pending tombstones of a serving home, one for each finished message, in the order
@@ -124,13 +109,7 @@ public:
     /// With so many waiting, they go at once.
     static constexpr std::size_t kFullBatch = 256;
 
-    /// The shard's counts; and the receiver of the milestones of tracked messages; null: none.
-    struct Shared {
-        TombstonesInFlight& tombstones;
-        OutcomesInFlight& outcomes;
-        core::MilestoneSink* milestones;
-    };
-    TombstoneOutbox(const PartContext& context, Delivery& delivery, const Shared& shared);
+    TombstoneOutbox(const PartContext& context, Delivery& delivery);
     ~TombstoneOutbox();
 
     /// From now on, until stop(), the pending tombstones of this store are published from here.
@@ -179,8 +158,7 @@ private:
 
     const PartContext& context_;
     Delivery& delivery_;
-    TombstonesInFlight& in_flight_;
-    core::MilestoneSink* const milestones_;
+    core::MilestoneSink* const milestones_;  ///< of tracked messages; null: nowhere
     Outcomes outcomes_;
     bool publishing_ = false;
     std::unordered_map<core::MessageKey, Entry> held_;

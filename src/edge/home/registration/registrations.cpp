@@ -30,15 +30,14 @@ std::optional<core::Sha256> parse_sha256(std::string_view hex) {
 
 }  // namespace
 
-Registrations::Registrations(Options options, const PartContext& context, Delivery& delivery)
+Registrations::Registrations(const PartContext& context, Delivery& delivery)
     : where_{log::Topic::kSubscriptions, context.partition},
-      options_(std::move(options)),
       context_(context),
       purges_(context, delivery),
-      gone_events_(context.partitions, {.publisher = context.fold.publisher(),
-                                        .executor = context.executor,
-                                        .clock = context.clock,
-                                        .wanted = options_.gone_wanted}),
+      gone_events_(context.options.partitions, {.publisher = context.fold.publisher(),
+                                                .executor = context.executor,
+                                                .clock = context.clock,
+                                                .wanted = context.gone_wanted}),
       lifetime_(context_.executor) {}
 
 void Registrations::begin(core::Epoch epoch) {
@@ -77,7 +76,7 @@ void Registrations::count_channels(Session& session) {
     const auto now = context_.clock.mono();
     if (now < session.count_again) return;
     session.count_again = now + kCountAgain;
-    const store::ChannelLimit limit{options_.channels_max};
+    const store::ChannelLimit limit{context_.options.channels_per_client_max};
     auto count = context_.store.count_channels(session.uaid, limit.rows_max());
     const auto others = session.changes_in_flight() - 1;
     count.living += others;
@@ -109,8 +108,8 @@ void Registrations::add(const ChangePtr& change, const core::Uaid& client) {
     const auto now = context_.log_now();
     const auto& channel = change->request.channel;
     const auto& vapid = change->request.vapid;
-    change->endpoint =
-        options_.endpoint_url + "/wpush/" + context_.tokens.seal_endpoint(client, channel, vapid);
+    change->endpoint = context_.options.endpoint_url + "/wpush/" +
+                       context_.tokens.seal_endpoint(client, channel, vapid);
     const bool is_new = !context_.store.client(client);
     change->reports_missing = is_new ? 2 : 1;
     if (is_new) {
@@ -206,7 +205,7 @@ void Registrations::publish_gone(const core::Uaid& client, const store::StoredCh
     gone_events_.report({.uaid = client,
                          .channel = channel.channel,
                          .owner = *owner,
-                         .endpoint = options_.endpoint_url + "/wpush/" +
+                         .endpoint = context_.options.endpoint_url + "/wpush/" +
                                      context_.tokens.seal_endpoint(client, channel.channel, key),
                          .reason = reason});
 }

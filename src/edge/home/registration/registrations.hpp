@@ -83,14 +83,7 @@ public:
     /// `last_seen` records written in one tick.
     static constexpr std::size_t kSeenBudget = 1'000;
 
-    struct Options {
-        std::string endpoint_url;
-        std::size_t channels_max = 1'000;  ///< of one client
-        /// Whether an owner may have a webhook for the end of its subscriptions; empty: every
-        /// owner.
-        std::function<bool(std::string_view owner)> gone_wanted{};
-    };
-    Registrations(Options options, const PartContext& context, Delivery& delivery);
+    Registrations(const PartContext& context, Delivery& delivery);
 
     /// Serving begins, with a lease of that epoch.
     void begin(core::Epoch epoch);
@@ -160,7 +153,6 @@ private:
     void write_last_seen(Session& session);
 
     const log::TopicPartition where_;
-    const Options options_;
     const PartContext& context_;
     Purges purges_;
     core::Epoch epoch_ = 0;

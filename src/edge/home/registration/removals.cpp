@@ -8,13 +8,6 @@
 
 namespace beckon::edge {
 
-Removals::Removals(core::Duration client_ttl, const PartContext& context,
-                   Registrations& registrations)
-    : client_ttl_(client_ttl),
-      context_(context),
-      registrations_(registrations),
-      lifetime_(context.executor) {}
-
 void Removals::begin() {
     searched_.reset();
     search_again_ = context_.clock.mono();
@@ -45,7 +38,7 @@ bool Removals::is_absent(const core::Uaid& client, const store::StoredClient& st
     if (stored.router_type != core::RouterType::webpush || context_.sessions.of(client))
         return false;
     const auto past = core::certainly_past(context_.log_now(), context_.clock.wall());
-    return past - stored.last_seen >= client_ttl_;
+    return past - stored.last_seen >= context_.options.client_ttl;
 }
 
 void Removals::start(const core::Uaid& client, Removal removal) {
@@ -88,9 +81,9 @@ void Removals::folded(const core::Uaid& client, bool is_folded) {
         return context_.home.flush_or_turn();
     }
     const auto why = under_way_.at(client).why;
-    ++removed_[why];
+    ++context_.counters.removed[why];
     core::log_info("edge", "client_removed",
-                   {{"client", core::log_name(client)}, {"why", to_string(why)}});
+                   {{"client", core::log_name(client)}, {"why", core::name_of(why)}});
     purge(client);
 }
 

@@ -28,11 +28,7 @@ namespace beckon::edge {
 /// of a removal is stored: after a crash or a take-over the next search finds the client again.
 class Removals {
 public:
-    enum class Why : std::uint8_t {
-        absent,       ///< not seen for client_ttl
-        max_pending,  ///< more messages waited than max_pending, and the policy is `reset`
-        erased,       ///< an operator removes it (docs/personal-data.md)
-    };
+    using Why = RemovalReason;
 
     /// Removals under way.
     static constexpr std::size_t kUnderWayMax = 256;
@@ -41,7 +37,8 @@ public:
     /// From the end of one search to the next.
     static constexpr core::Duration kSearchEvery = std::chrono::hours{1};
 
-    Removals(core::Duration client_ttl, const PartContext& context, Registrations& registrations);
+    Removals(const PartContext& context, Registrations& registrations)
+        : context_(context), registrations_(registrations), lifetime_(context.executor) {}
 
     /// Serving begins, or ends.
     void begin();
@@ -60,8 +57,6 @@ public:
 
     /// True if the client is being removed: it may not attach.
     bool holds(const core::Uaid& client) const { return under_way_.contains(client); }
-    /// Clients removed since this was made.
-    const core::ByEnum<Why, std::uint64_t>& removed() const { return removed_; }
 
 private:
     struct Removal {
@@ -76,16 +71,12 @@ private:
     void confirmed(const core::Uaid& client, const core::Result<void>& result);
     void folded(const core::Uaid& client, bool is_folded);
 
-    const core::Duration client_ttl_;
     const PartContext& context_;
     Registrations& registrations_;
     std::map<core::Uaid, Removal> under_way_;
     std::optional<core::Uaid> searched_;  ///< up to here
     core::MonoTime search_again_{};
-    core::ByEnum<Why, std::uint64_t> removed_{};
     core::Lifetime lifetime_;  ///< renewed by stop()
 };
-
-inline std::string_view to_string(Removals::Why why) { return core::name_of(why); }
 
 }  // namespace beckon::edge

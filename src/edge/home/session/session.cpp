@@ -28,7 +28,7 @@ Effects Session::on(const ClientCommand& command, core::Tokens& tokens, core::Mo
 }
 
 void Session::ping(Effects& effects, core::MonoTime now) {
-    if (pinged_ && now - *pinged_ < limits_.ping_interval_min) {
+    if (pinged_ && now - *pinged_ < options_.client_ping_interval_min) {
         effects.close = closing::kPingTooSoon;
         return;
     }

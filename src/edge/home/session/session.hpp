@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "core/tokens.hpp"
+#include "edge/edge_options.hpp"
 #include "edge/home/session/window.hpp"
 #include "edge/protocol/closings.hpp"
 #include "edge/protocol/protocol.hpp"
@@ -53,12 +54,6 @@ struct Effects {
     bool operator==(const Effects&) const = default;
 };
 
-struct SessionLimits {
-    WindowLimits window;
-    /// The client's own pings may come so often; the first may come at once.
-    core::Duration ping_interval_min{};
-};
-
 /// The protocol with one client that has its UAID: a machine without I/O. Frames, messages and the
 /// passing of time go in, effects come out.
 class Session {
@@ -66,9 +61,9 @@ public:
     /// Registers and unregisters without an answer.
     static constexpr std::size_t kChangesInFlightMax = 256;
 
-    /// `limits` outlives the session.
-    Session(SessionId session, const core::Uaid& client, const SessionLimits& limits)
-        : id(std::move(session)), uaid(client), limits_(limits), window_(limits.window) {}
+    /// `options` outlives the session.
+    Session(SessionId session, const core::Uaid& client, const EdgeOptions& options)
+        : id(std::move(session)), uaid(client), options_(options), window_(options.window) {}
 
     const SessionId id;
     const core::Uaid uaid;
@@ -144,7 +139,7 @@ private:
     bool may_change(Effects& effects, std::string refusal);
     void waits(core::Offset offset);
 
-    const SessionLimits& limits_;
+    const EdgeOptions& options_;
     Window window_;
     std::size_t changes_in_flight_ = 0;
     std::optional<core::MonoTime> pinged_;  ///< when the client last did

@@ -25,12 +25,13 @@ public:
         bool acked = false;
     };
 
-    explicit Sessions(const SessionLimits& limits) : limits_(limits) {}
+    /// `options` outlives this.
+    explicit Sessions(const EdgeOptions& options) : options_(options) {}
 
     /// Begins a session of a UAID that has none. `offered`: the UAID that the front knows the
     /// client by, and routes with until it receives another one.
     Session& open(const SessionId& id, const core::Uaid& uaid, const core::Uaid& offered) {
-        const auto [at, is_new] = by_uaid_.try_emplace(uaid, id, uaid, limits_);
+        const auto [at, is_new] = by_uaid_.try_emplace(uaid, id, uaid, options_);
         BECKON_ASSERT(is_new, "a UAID has one session at a time");
         if (uaid != offered) renamed_[id] = uaid;
         return at->second;
@@ -46,6 +47,10 @@ public:
     }
     /// nullptr: the client is not attached.
     Session* of(const core::Uaid& uaid) {
+        const auto at = by_uaid_.find(uaid);
+        return at == by_uaid_.end() ? nullptr : &at->second;
+    }
+    const Session* of(const core::Uaid& uaid) const {
         const auto at = by_uaid_.find(uaid);
         return at == by_uaid_.end() ? nullptr : &at->second;
     }
@@ -97,7 +102,7 @@ public:
     auto end() const { return by_uaid_.end(); }
 
 private:
-    const SessionLimits limits_;
+    const EdgeOptions& options_;
     std::unordered_map<core::Uaid, Session> by_uaid_;
     /// Sessions that got another UAID than they offered: their front may not know yet.
     std::map<SessionId, core::Uaid> renamed_;

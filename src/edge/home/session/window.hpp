@@ -2,6 +2,7 @@
 
 #include "core/clock.hpp"
 #include "core/ids.hpp"
+#include "edge/edge_options.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,26 +13,6 @@
 #include <vector>
 
 namespace beckon::edge {
-
-/// The messages that may be under way to one client: as many as fit into `bytes`, but at least
-/// `messages_min` and at most `messages_max` (decision 0205: a burst of small messages goes out at
-/// once, and a client that never acknowledges costs the edge no more memory than one of large
-/// ones).
-struct WindowLimits {
-    std::size_t messages_min = 10;
-    std::size_t messages_max = 256;
-    std::size_t bytes = 64U << 10;  ///< of frames
-    /// Frame bytes of the least number of messages, so that they fit into the socket's outbox. A
-    /// message that is larger by itself is sent alone.
-    std::size_t bytes_max = 512U << 10;
-    /// Messages without an answer, also those that no longer count for the window: a client that
-    /// never acknowledges gets ten of the least windows, or two of the largest, and no more.
-    std::size_t unacked = 512;
-    /// Acknowledged messages whose tombstones the log does not have yet.
-    std::size_t acked_not_durable = 1'000;
-    /// A message that is unacknowledged for so long no longer counts for the window.
-    core::Duration patience = std::chrono::minutes{1};
-};
 
 /// The messages that were sent on one session and are not acknowledged, and the acknowledged ones
 /// that the log does not know yet.

@@ -75,7 +75,8 @@ private:
 
     void connect() {
         const auto number = ++sessions_;
-        session_ = std::make_unique<Session>(edge::SessionId{{"front"}, 0, number}, uaid_, limits_);
+        session_ =
+            std::make_unique<Session>(edge::SessionId{{"front"}, 0, number}, uaid_, options_);
         session_->read_store();
         sent_here_.clear();
         in_flight_.clear();
@@ -232,14 +233,13 @@ private:
 
     std::mt19937 random_;
     const core::Uaid uaid_{core::random_uuid4()};
-    const edge::SessionLimits limits_{.window = {.messages_min = kWindow,
-                                                 .messages_max = kWindow,
-                                                 .bytes = kBytes,
-                                                 .bytes_max = kBytes,
-                                                 .unacked = 10,
-                                                 .acked_not_durable = 5,
-                                                 .patience = kPatience},
-                                      .ping_interval_min = 45s};
+    const edge::EdgeOptions options_{.window = {.messages_min = kWindow,
+                                                .messages_max = kWindow,
+                                                .bytes = kBytes,
+                                                .bytes_max = kBytes,
+                                                .unacked = 10,
+                                                .acked_not_durable = 5,
+                                                .patience = kPatience}};
     core::Tokens tokens_{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
     edge::FrameParser parser_;
     core::MonoTime now_{};

@@ -18,8 +18,8 @@ namespace {
 
 /// A client's session, with its frames as text.
 struct Client {
-    explicit Client(edge::WindowLimits l = {}, core::Duration ping = {})
-        : limits{.window = l, .ping_interval_min = ping}, session(id, uaid, limits) {}
+    explicit Client(edge::WindowLimits l = {}, std::chrono::milliseconds ping = {})
+        : options{.client_ping_interval_min = ping, .window = l}, session(id, uaid, options) {}
 
     Effects send_frame(std::string_view text) {
         return session.on(std::get<edge::ClientCommand>(*parser.parse(text)), tokens, now);
@@ -57,7 +57,7 @@ struct Client {
     const edge::SessionId id{{"front"}, 0, 1};
     const core::Uaid uaid{core::random_uuid4()};
     const core::ChannelId channel{core::random_uuid4()};
-    const edge::SessionLimits limits;
+    const edge::EdgeOptions options;
     core::Tokens tokens{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
     edge::FrameParser parser;
     core::MonoTime now{};
