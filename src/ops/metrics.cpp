@@ -53,4 +53,19 @@ std::string Metrics::text() const {
 
 std::vector<prometheus::MetricFamily> Metrics::collect() const { return registry_->Collect(); }
 
+void WrittenSeries::begin(std::string_view name, std::string_view help,
+                          prometheus::MetricType type) {
+    families_.push_back({std::string{name}, std::string{help}, type, {}});
+}
+
+void WrittenSeries::add(const Labels& labels, double value) {
+    auto& series = families_.back().metric.emplace_back();
+    for (const auto& [label, text] : labels) series.label.push_back({label, text});
+    series.gauge.value = series.counter.value = value;
+}
+
+std::string WrittenSeries::text() const {
+    return prometheus::TextSerializer{}.Serialize(families_);
+}
+
 }  // namespace beckon::ops

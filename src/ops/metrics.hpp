@@ -63,4 +63,18 @@ private:
     std::shared_ptr<prometheus::Registry> registry_;
 };
 
+/// Series that are written and not counted, since they come and go with the things that they name.
+class WrittenSeries {
+public:
+    /// Begins those of a metric.
+    void begin(std::string_view name, std::string_view help,
+               prometheus::MetricType type = prometheus::MetricType::Gauge);
+    void add(const Labels& labels, double value);
+    /// Prometheus text format.
+    std::string text() const;
+
+private:
+    std::vector<prometheus::MetricFamily> families_;
+};
+
 }  // namespace beckon::ops

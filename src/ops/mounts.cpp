@@ -82,9 +82,8 @@ void Mounts::answer_late(const net::HttpRequest& request, PageDone done) {
 }
 
 const Mounts::LateMakers::value_type* Mounts::maker_of(std::string_view path) const {
-    const auto found = std::find_if(late_.begin(), late_.end(), [&](const auto& entry) {
-        return path.starts_with(entry.first + "/");
-    });
+    const auto found = std::ranges::find_if(
+        late_, [&](const auto& entry) { return path.starts_with(entry.first + "/"); });
     return found == late_.end() ? nullptr : &*found;
 }
 

@@ -48,17 +48,6 @@ std::optional<HttpReply> refusal_of(net::Caller caller) {
     return std::nullopt;
 }
 
-void append_failures(std::string& out) {
-    out.append("# HELP ").append(metric::kFailedRequests);
-    out.append(
-        " Requests and tasks that their own code ended with an exception, by loop or port.\n");
-    out.append("# TYPE ").append(metric::kFailedRequests).append(" counter\n");
-    for (const auto& [place, count] : core::thrown_by_place()) {
-        out.append(metric::kFailedRequests).append("{place=\"").append(place).append("\"} ");
-        out.append(std::to_string(count)).append("\n");
-    }
-}
-
 HttpReply not_found_reply() { return text_reply(404, "there is nothing at this path\n"); }
 
 HttpReply page_reply(Page page) {
@@ -141,18 +130,21 @@ HttpReply OpsHandler::route(std::string_view target) const {
 
 HttpReply OpsHandler::metrics_reply() const {
     mounts_.before_metrics();
-    auto reply = net::reply_of(200, "text/plain; version=0.0.4; charset=utf-8", metrics_.text());
-    reply.body.append("# HELP ").append(metric::kReady);
-    reply.body.append(
-        " 1 while this part of the process is ready, 0 while it is not; /ready says why.\n");
-    reply.body.append("# TYPE ").append(metric::kReady).append(" gauge\n");
+    WrittenSeries written;
+    written.begin(metric::kReady,
+                  "1 while this part of the process is ready, 0 while it is not; /ready says why.");
     for (const auto& [part, why] : health_.report().parts) {
-        reply.body.append(metric::kReady).append("{part=\"").append(part).append("\"} ");
-        reply.body.append(why.empty() ? "1\n" : "0\n");
+        written.add({{"part", part}}, why.empty() ? 1 : 0);
     }
-    append_failures(reply.body);
-    reply.body += mounts_.after_metrics();
-    return reply;
+    written.begin(
+        metric::kFailedRequests,
+        "Requests and tasks that their own code ended with an exception, by loop or port.",
+        prometheus::MetricType::Counter);
+    for (const auto& [place, count] : core::thrown_by_place()) {
+        written.add({{"place", place}}, static_cast<double>(count));
+    }
+    return net::reply_of(200, "text/plain; version=0.0.4; charset=utf-8",
+                         metrics_.text() + written.text() + mounts_.after_metrics());
 }
 
 }  // namespace beckon::ops
