@@ -81,7 +81,7 @@ void add_settings(CLI::App& command, Configured& configured, Reader reader) {
 /// Commands that ask a running process at its ops port.
 bool asks_ops_port(Reader reader) {
     return reader == Reader::running || reader == Reader::log || reader == Reader::lag ||
-           reader == Reader::broadcasts;
+           reader == Reader::broadcasts || reader == Reader::any;
 }
 
 /// HOST, HOST:PORT or http://HOST:PORT, as ops.host and ops.port.
@@ -208,7 +208,7 @@ int with_config(const CLI::App& command, const Configured& configured, Reader re
                 const CommandLine::RunConfigured& run) {
     Config config = defaults_of(reader);
     std::vector<RawValue> values;
-    Sources sources;
+    auto& sources = config.sources;
     auto faults = collect(configured, settings_of(config), values);
     report_extras(command, faults);
     const auto more = apply(values, config, sources, reader);
@@ -216,7 +216,7 @@ int with_config(const CLI::App& command, const Configured& configured, Reader re
     if (!faults.empty()) return report(faults, path_of(command));
     warn_without_effect(sources, reader, path_of(command));
     start_logging(config);
-    return run(std::move(config), sources);
+    return run(config);
 }
 
 /// A word in the place of a command that is none, with the command that may have been meant. CLI11
@@ -235,7 +235,7 @@ std::optional<std::string> unknown_command(const CLI::App& app,
         }
         if (names.empty()) return std::nullopt;
         if (word.starts_with("-")) continue;
-        const auto found = std::find(names.begin(), names.end(), word);
+        const auto found = std::ranges::find(names, word);
         if (found == names.end()) {
             const auto path = path_of(*at);
             const auto near = nearest(word, names);
@@ -306,11 +306,11 @@ CLI::App& CommandLine::add(CLI::App& parent, const std::string& name, const std:
     return command;
 }
 
-CLI::App& CommandLine::add_configured(CLI::App& parent, const std::string& name,
-                                      const std::string& help, Reader reader, RunConfigured run) {
+CLI::App& CommandLine::add(CLI::App& parent, const std::string& name, const std::string& help,
+                           Reader reader, RunConfigured run) {
     auto& command = *parent.add_subcommand(name, help);
     add_settings(command, impl_->configured, reader);
-    if (asks_ops_port(reader)) add_server(command);
+    if (asks_ops_port(reader)) add_server(command, impl_->configured);
     command.callback([this, &command, reader, run = std::move(run)] {
         if (!command.get_subcommands().empty()) return;  // `beckon reliability counts`
         impl_->chosen = [this, &command, reader, run] {
@@ -319,8 +319,6 @@ CLI::App& CommandLine::add_configured(CLI::App& parent, const std::string& name,
     });
     return command;
 }
-
-void CommandLine::add_server(CLI::App& command) { app::add_server(command, impl_->configured); }
 
 int CommandLine::run(int argc, const char* const* argv) {
     for (int i = 1; i < argc; ++i) {

@@ -18,7 +18,7 @@ namespace beckon::app {
 class CommandLine {
 public:
     using Run = std::function<int()>;
-    using RunConfigured = std::function<int(Config, const Sources&)>;
+    using RunConfigured = std::function<int(const Config&)>;
 
     CommandLine();
     ~CommandLine();
@@ -33,11 +33,8 @@ public:
     /// A command that takes --config and every setting as a flag. Its help shows the settings that
     /// have an effect for `reader`; the others are accepted, so that all commands can share one
     /// file and one list of flags.
-    CLI::App& add_configured(CLI::App& parent, const std::string& name, const std::string& help,
-                             Reader reader, RunConfigured run);
-
-    /// Lets a configured command that other readers share take `--server` too.
-    void add_server(CLI::App& command);
+    CLI::App& add(CLI::App& parent, const std::string& name, const std::string& help, Reader reader,
+                  RunConfigured run);
 
     /// Parses, runs the command that was named, and returns its exit code; 2 for a wrong command
     /// line or configuration, with every fault on a line of its own.

@@ -10,7 +10,6 @@
 #include "main/commands.hpp"
 #include "tools/api/api_command.hpp"
 #include "tools/demo/demo.hpp"
-#include "tools/demo/webhook_demo.hpp"
 
 #include <cstring>
 
@@ -103,9 +102,9 @@ int run_with_own_server(const tools::DemoOptions& options, const std::string& wh
                         ": starting a Beckon for this demo alone, in " + directory.path().string() +
                         ".");
     }
-    return app::run_standalone(
-        std::move(config), app::Signals{},
-        {.once_ready = [&options](const auto& addresses) { return demo_at(addresses, options); }});
+    return app::run_standalone(std::move(config), {.once_ready = [&options](const auto& addresses) {
+                                   return demo_at(addresses, options);
+                               }});
 }
 
 /// Without a URL: against the server at the default address or, if nothing listens there, against
@@ -129,12 +128,12 @@ int run_webhook_demo_anywhere(const Config& config, const tools::DemoOptions& op
 void add_demo_command(app::CommandLine& line) {
     static tools::DemoOptions o;  // CLI11 keeps references to the values that it fills
     static const CLI::Option* url = nullptr;
-    auto& command = line.add_configured(
-        line.top(), "demo", "Send one push through a server, and show each step",
-        app::Reader::webhooks, [](const Config& config, const app::Sources&) {
-            if (o.webhooks) return run_webhook_demo_anywhere(config, o);
-            return url->count() ? tools::run_demo(o) : run_demo_anywhere(o);
-        });
+    auto& command =
+        line.add(line.top(), "demo", "Send one push through a server, and show each step",
+                 app::Reader::webhooks, [](const auto& config) {
+                     if (o.webhooks) return run_webhook_demo_anywhere(config, o);
+                     return url->count() ? tools::run_demo(o) : run_demo_anywhere(o);
+                 });
     url = command
               .add_option("URL", o.url,
                           "WebSocket URL of an edge, ws or wss; without it, a server is started "

@@ -18,8 +18,6 @@ namespace beckon {
 using app::CommandLine;
 using app::Config;
 using app::Reader;
-using app::Signals;
-using app::Sources;
 
 namespace {
 
@@ -54,13 +52,13 @@ std::optional<int> show_first_push(const app::Addresses& addresses) {
 /// `--max-runtime` is for schedulers; it stands above `retry.max_runtime`.
 void add_retry(CommandLine& line) {
     static std::optional<std::chrono::seconds> max_runtime;
-    auto& command = line.add_configured(
-        line.top(), "retry",
-        "Run the role that accepts events and delivers them to webhooks, on Kafka", Reader::retry,
-        [](Config config, const Sources&) {
-            config.retry.max_runtime = max_runtime.value_or(config.retry.max_runtime);
-            return app::run_retry(std::move(config), Signals{});
-        });
+    auto& command =
+        line.add(line.top(), "retry",
+                 "Run the role that accepts events and delivers them to webhooks, on Kafka",
+                 Reader::retry, [](Config config) {
+                     config.retry.max_runtime = max_runtime.value_or(config.retry.max_runtime);
+                     return app::run_retry(std::move(config));
+                 });
     app::add_duration(
         command, "--max-runtime",
         "End with exit code 0 after this, e.g. 5min, for schedulers; no attempt starts "
@@ -77,11 +75,10 @@ void add_retry(CommandLine& line) {
 
 void add_roles_commands(CommandLine& line) {
     static app::StandaloneOptions standalone;
-    auto& command = line.add_configured(
-        line.top(), "standalone", "Run everything in one process on the embedded log",
-        Reader::standalone, [](Config config, const Sources&) {
-            return app::run_standalone(std::move(config), Signals{}, standalone);
-        });
+    auto& command =
+        line.add(line.top(), "standalone", "Run everything in one process on the embedded log",
+                 Reader::standalone,
+                 [](const auto& config) { return app::run_standalone(config, standalone); });
     command.add_flag_callback(
         "--demo", [] { standalone.once_ready = show_first_push; },
         "Once ready, send a push through the server, and show commands to try");
@@ -89,27 +86,18 @@ void add_roles_commands(CommandLine& line) {
         "--new-log", standalone.new_log,
         "Start with an existing key ring and a new log. Without this flag the start fails: if the "
         "log's volume were missing, every sender would get 410 and forget its subscription");
-    line.add_configured(line.top(), "endpoint",
-                        "Run the HTTP API for application servers, on Kafka", Reader::endpoint,
-                        [](Config config, const Sources&) {
-                            return app::run_endpoint(std::move(config), Signals{});
-                        });
-    line.add_configured(
-        line.top(), "edge", "Run the WebSocket port for clients, on Kafka", Reader::edge,
-        [](Config config, const Sources&) { return app::run_edge(std::move(config), Signals{}); });
+    line.add(line.top(), "endpoint", "Run the HTTP API for application servers, on Kafka",
+             Reader::endpoint, app::run_endpoint);
+    line.add(line.top(), "edge", "Run the WebSocket port for clients, on Kafka", Reader::edge,
+             app::run_edge);
     add_retry(line);
-    auto& reliability = line.add_configured(
-        line.top(), "reliability",
-        "Run the role that counts tracked messages and keeps their histories, on Kafka",
-        Reader::reliability, [](Config config, const Sources&) {
-            return app::run_reliability(std::move(config), Signals{});
-        });
+    auto& reliability =
+        line.add(line.top(), "reliability",
+                 "Run the role that counts tracked messages and keeps their histories, on Kafka",
+                 Reader::reliability, app::run_reliability);
     tools::add_reliability_commands(line, reliability);
-    line.add_configured(line.top(), "console",
-                        "Run the operators' pages: lag, delay tiers, cluster, on Kafka",
-                        Reader::console, [](Config config, const Sources&) {
-                            return app::run_console(std::move(config), Signals{});
-                        });
+    line.add(line.top(), "console", "Run the operators' pages: lag, delay tiers, cluster, on Kafka",
+             Reader::console, app::run_console);
 }
 
 }  // namespace beckon

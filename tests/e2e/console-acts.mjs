@@ -228,7 +228,7 @@ test('an act needs the login, the type, the own site and a plan that was shown t
     assert.equal(await refused({ confirmation }, { 'sec-fetch-site': 'cross-site' }), 403);
     assert.equal(await refused({ confirmation }, { 'content-type': 'text/plain' }), 415);
     assert.equal(await refused(wanted), 409);
-    assert.equal(await refused({ confirmation: confirmation.replace('order.*', 'other.*') }), 409);
+    assert.equal(await refused({ confirmation: `${confirmation}x` }), 409);
     assert.equal((await ask('/api/dead')).json.letters.length, 1);
     assert.equal((await post('/api/acts/redrive/check', { colour: 'red' })).status, 400);
     const done = await post('/api/acts/redrive', { confirmation });

@@ -141,10 +141,11 @@ MODULES = {
 # The commands. Each may include its own folder, the list of all commands, and these.
 TOOLS = {
     "running": set(),
-    "api": set(), "keys": set(), "topics": set(), "push": set(),
+    "api": set(), "keys": set(), "push": set(),
     "reference": set(), "reliability": set(),
     "backup": {"running"}, "broadcasts": {"running"}, "cluster": {"running"},
     "doctor": {"running"}, "lag": {"running"}, "message": {"running"},
+    "topics": {"running"},
     "dead": {"api"},
     "webhooks": {"api", "dead"},
     "demo": {"api", "webhooks"},

@@ -1,7 +1,15 @@
 #include "app/config/config.hpp"
 
+#include "app/config/config_faults.hpp"
 #include "app/config/setting.hpp"
+#include "console/canary/canary.hpp"
+#include "core/authority.hpp"
 #include "fetch/url.hpp"
+#include "net/peer_address.hpp"
+#include "retry/attempt/address_guard.hpp"
+#include "retry/attempt/host_list.hpp"
+
+#include <stdexcept>
 
 namespace beckon::app {
 
@@ -16,22 +24,91 @@ constexpr Range kPort{0, 65'535};
 
 /// Masked in print: it may have a user name and a password.
 Setting proxy_setting(std::string name, std::string& target, std::string help) {
-    auto setting = text_setting(std::move(name), target, std::move(help),
-                                "http[s]://[user:password@]host:port");
-    setting.secret = true;
-    setting.set = [&target](std::string_view text) -> core::Result<void> {
+    auto form = text_form("http[s]://[user:password@]host:port");
+    form.parse = [](std::string_view text) -> core::Result<std::string> {
         const auto url = fetch::Url::parse(std::string{text});
         const bool is_proxy = url && url->scheme().starts_with("http") &&
                               url->part(CURLUPART_PATH) == "/" && !url->part(CURLUPART_QUERY) &&
                               !url->part(CURLUPART_FRAGMENT);
-        if (!text.empty() && !is_proxy) {
-            return core::fail(core::Fault::invalid,
-                              "not the URL of a proxy such as http://proxy.example.org:3128");
-        }
-        target = text;
-        return {};
+        if (text.empty() || is_proxy) return std::string{text};
+        return core::fail(core::Fault::invalid,
+                          "not the URL of a proxy such as http://proxy.example.org:3128");
     };
+    auto setting = setting_of(std::move(name), target, form, std::move(help));
+    setting.secret = true;
     return setting;
+}
+
+/// It has characters of a path that every proxy hands on as they are (RFC 3986 section 3.3).
+std::string fault_of_path(const std::string& path) {
+    constexpr std::size_t kMax = 127;
+    constexpr std::string_view kAllowed =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+    if (path.starts_with('/') && path.size() <= kMax &&
+        path.find_first_not_of(kAllowed) == std::string::npos) {
+        return {};
+    }
+    return "is '" + path + "': it begins with / and has at most " + std::to_string(kMax) +
+           " letters, digits and -._~/, e.g. /push";
+}
+
+/// Why the text is not what browsers send as Origin (RFC 6454 section 6.2), and so equals none;
+/// empty if it is.
+std::string fault_of_page_origin(const std::string& text) {
+    constexpr std::string_view kAuthority = "://";
+    const auto at = text.find(kAuthority);
+    if (text.starts_with("http")) {
+        const auto origin = normalized_origin(text);
+        if (!origin) return "has '" + text + "', which is " + origin.error().message;
+        return *origin == text ? std::string{}
+                               : "has '" + text + "': browsers send it as " + *origin;
+    }
+    // Of an extension: moz-extension://<id>. A page without an origin sends null.
+    const bool good =
+        text == "null" || (at != text.npos && at > 0 && text.size() > at + kAuthority.size() &&
+                           text.find('/', at + kAuthority.size()) == text.npos);
+    return good ? std::string{}
+                : "has '" + text + "', which is no origin such as https://app.example.org";
+}
+
+std::string fault_of_link(const std::string& link) {
+    const auto split = core::split_authority(link);
+    const bool good =
+        split && may_be_host(split->host) && split->port && core::parse_port(*split->port);
+    return good || link.empty()
+               ? ""
+               : "is '" + link + "': it is host:port, e.g. edge-1.example.org:8082";
+}
+
+std::string fault_of_page(const std::string& url) {
+    const bool good = url.empty() || url.starts_with("http://") || url.starts_with("https://");
+    return good ? "" : "must begin with http:// or https://";
+}
+
+template <class Value>
+std::string message_of(const core::Result<Value>& result) {
+    return result ? std::string{} : result.error().message;
+}
+
+std::string fault_of_origin(const std::string& text) { return message_of(normalized_origin(text)); }
+
+std::string fault_of_host(const std::string& text) {
+    return message_of(retry::HostList::of({text}));
+}
+
+/// The fault of a part that throws it.
+template <class Act>
+std::string thrown_by(const Act& act) {
+    try {
+        act();
+    } catch (const std::runtime_error& error) {
+        return error.what();
+    }
+    return {};
+}
+
+std::string fault_of_proxy(const std::string& text) {
+    return thrown_by([&] { net::TrustedProxies{{text}}; });
 }
 
 }  // namespace
@@ -62,7 +139,7 @@ Config defaults_of(Reader reader) {
 }
 
 Reader role_of(const Config& config, std::string_view name) {
-    const auto known = std::find(kRoleNames.begin(), kRoleNames.end(), name);
+    const auto known = std::ranges::find(kRoleNames, name);
     if (known != kRoleNames.end()) return static_cast<Reader>(known - kRoleNames.begin());
     return config.on_kafka() ? Reader::endpoint : Reader::standalone;
 }
@@ -148,8 +225,9 @@ std::vector<Setting> endpoint_settings(Config& c) {
                        "Public origin of the API: endpoint URLs begin with it, and VAPID tokens "
                        "name it as audience. Must be given on Kafka, and where the process listens "
                        "on more than loopback; else the address of the API."),
-        list_setting("endpoint.extra_audiences", c.endpoint.extra_audiences,
-                     "Further origins that a VAPID token may name."),
+        checked(list_setting("endpoint.extra_audiences", c.endpoint.extra_audiences,
+                             "Further origins that a VAPID token may name."),
+                fault_of_origin),
         optional_path_setting("endpoint.tls_certificate", c.endpoint.tls_certificate,
                               "PEM certificate chain; with endpoint.tls_key. Reread at SIGHUP."),
         optional_path_setting("endpoint.tls_key", c.endpoint.tls_key, "PEM private key."),
@@ -174,8 +252,9 @@ std::vector<Setting> endpoint_settings(Config& c) {
                        c.endpoint.requests_per_address_per_second, {0, 10'000'000},
                        "Requests from one address in a second; more get 429. 0: no limit (set this "
                        "behind a proxy)."),
-        list_setting("endpoint.trusted_proxies", c.endpoint.trusted_proxies,
-                     "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
+        checked(list_setting("endpoint.trusted_proxies", c.endpoint.trusted_proxies,
+                             "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
+                fault_of_proxy),
         bool_setting("endpoint.proxy_protocol", c.endpoint.proxy_protocol,
                      "Connections of trusted_proxies begin with a PROXY header, version 1 or 2."),
         list_setting(
@@ -188,8 +267,10 @@ std::vector<Setting> endpoint_settings(Config& c) {
             "Release channels that registrations of type apns may name. Standalone takes them from "
             "retry.apns.credentials by default. On Kafka, name the channels of "
             "retry.apns.credentials of the role retry: the endpoint accepts messages for these."),
-        list_setting("endpoint.tracking_keys", c.endpoint.tracking_keys,
-                     "VAPID public keys (`beckon keys convert`) whose messages are tracked."),
+        checked(
+            list_setting("endpoint.tracking_keys", c.endpoint.tracking_keys,
+                         "VAPID public keys (`beckon keys convert`) whose messages are tracked."),
+            [](const auto& key) { return message_of(ingest::parse_tracking_key(key)); }),
         bool_setting(
             "endpoint.matrix_gateway", c.endpoint.matrix_gateway,
             "Answer Matrix homeservers at /_matrix/push/v1/notify: they push to UnifiedPush "
@@ -205,8 +286,9 @@ std::vector<Setting> edge_settings(Config& c) {
         optional_path_setting("edge.tls_certificate", c.edge.tls_certificate,
                               "PEM certificate chain; with edge.tls_key. Reread at SIGHUP."),
         optional_path_setting("edge.tls_key", c.edge.tls_key, "PEM private key."),
-        list_setting("edge.trusted_proxies", c.edge.trusted_proxies,
-                     "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
+        checked(list_setting("edge.trusted_proxies", c.edge.trusted_proxies,
+                             "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
+                fault_of_proxy),
         bool_setting("edge.proxy_protocol", c.edge.proxy_protocol,
                      "Connections of trusted_proxies begin with a PROXY header, version 1 or 2."),
         choice_setting("edge.rotation", c.edge.rotation, {"month", "day", "off"},
@@ -223,11 +305,15 @@ std::vector<Setting> edge_settings(Config& c) {
                          seconds{hours{24 * 3'650}},
                          "Time after which a client that does not connect is removed, with its "
                          "channels and messages."),
-        text_setting("edge.path", c.edge.path,
-                     "Path of the WebSocket URL, for a name that is shared with other services."),
-        list_setting("edge.allowed_origins", c.edge.allowed_origins,
-                     "Origins of web pages that may connect, as in their Origin header. Clients "
-                     "without an Origin header always may. Empty: all origins."),
+        checked(text_setting(
+                    "edge.path", c.edge.path,
+                    "Path of the WebSocket URL, for a name that is shared with other services."),
+                fault_of_path),
+        checked(list_setting(
+                    "edge.allowed_origins", c.edge.allowed_origins,
+                    "Origins of web pages that may connect, as in their Origin header. Clients "
+                    "without an Origin header always may. Empty: all origins."),
+                fault_of_page_origin),
         number_setting("edge.connections_max", c.edge.connections_max, {1, 100'000'000},
                        "Clients in total; more get 503. Each takes memory and a file descriptor "
                        "(docs/scale.md)."),
@@ -238,10 +324,12 @@ std::vector<Setting> edge_settings(Config& c) {
                          milliseconds{86'400'000},
                          "Time between WebSocket pings to a client; below 60s mobile networks keep "
                          "the connection."),
-        text_setting("edge.broadcasts_url", c.edge.broadcasts_url,
-                     "URL of a page with the versions of broadcasts; one edge of the cluster polls "
-                     "it. Empty: none is polled.",
-                     "an http or https URL"),
+        checked(text_setting(
+                    "edge.broadcasts_url", c.edge.broadcasts_url,
+                    "URL of a page with the versions of broadcasts; one edge of the cluster polls "
+                    "it. Empty: none is polled.",
+                    "an http or https URL"),
+                fault_of_page),
         number_setting("edge.standby_count", c.edge.standby_count, {0, 16},
                        "Other edges that keep a warm copy of each partition. The controller's "
                        "counts, so all edges should have the same."),
@@ -260,10 +348,12 @@ std::vector<Setting> edge_settings(Config& c) {
                      "Address that the port for links to other edges listens on.", "an IP address"),
         number_setting("edge.link_port", c.edge.link_port, kPort,
                        "Its port; 0 takes any free one."),
-        text_setting("edge.link_address", c.edge.link_address,
-                     "Address (host:port) at which the other edges reach that port; edge.link_host "
-                     "and edge.link_port if not given.",
-                     "host:port"),
+        checked(text_setting(
+                    "edge.link_address", c.edge.link_address,
+                    "Address (host:port) at which the other edges reach that port; edge.link_host "
+                    "and edge.link_port if not given.",
+                    "host:port"),
+                fault_of_link),
     };
 }
 
@@ -279,14 +369,19 @@ std::vector<Setting> retry_settings(Config& c) {
             "retry.threads", c.retry.threads, {1, 64},
             "Threads for deliveries; each has its share of partitions and attempts. Raise it "
             "where deliveries are late and beckon_retry_longest_turn_seconds grows."),
-        list_setting("retry.allowed_addresses", c.retry.allowed_addresses,
-                     "Addresses and ranges (10.1.0.0/16) that webhooks may lead to besides public "
-                     "ones; any: all. Every owner of webhooks can then have requests sent there."),
-        list_setting(
-            "retry.allowed_hosts", c.retry.allowed_hosts,
-            "Hosts (receiver.internal; *.internal: all below) that webhooks may lead to although "
-            "their addresses are private, shared or loopback. Requests to them, of bridges too, "
-            "bypass retry.proxy."),
+        checked(
+            list_setting(
+                "retry.allowed_addresses", c.retry.allowed_addresses,
+                "Addresses and ranges (10.1.0.0/16) that webhooks may lead to besides public "
+                "ones; any: all. Every owner of webhooks can then have requests sent there."),
+            [](const auto& text) { return message_of(retry::AddressGuard::with_allowed({text})); }),
+        checked(list_setting("retry.allowed_hosts", c.retry.allowed_hosts,
+                             "Hosts (receiver.internal; *.internal: all below) that webhooks may "
+                             "lead to although "
+                             "their addresses are private, shared or loopback. Requests to them, "
+                             "of bridges too, "
+                             "bypass retry.proxy."),
+                fault_of_host),
         proxy_setting("retry.proxy", c.retry.proxy,
                       "Proxy for requests to webhooks, FCM and APNs. It decides which addresses "
                       "the name of a receiver may lead to; Beckon vets those that a webhook's URL "
@@ -299,9 +394,10 @@ std::vector<Setting> retry_settings(Config& c) {
                               "PEM certificate chain for receivers that ask for one; with "
                               "retry.client_key. Reread at each connection."),
         optional_path_setting("retry.client_key", c.retry.client_key, "PEM private key of that."),
-        list_setting("retry.client_certificate_hosts", c.retry.client_certificate_hosts,
-                     "Hosts of receivers (receiver.example; *.example: all below) that get "
-                     "retry.client_certificate; by default all."),
+        checked(list_setting("retry.client_certificate_hosts", c.retry.client_certificate_hosts,
+                             "Hosts of receivers (receiver.example; *.example: all below) that get "
+                             "retry.client_certificate; by default all."),
+                fault_of_host),
         duration_setting(
             "retry.age_max", c.retry.age_max, seconds{1}, seconds{hours{24 * 30}},
             "Age after which a delivery is not attempted any more: as long as receivers may be "
@@ -328,23 +424,31 @@ std::vector<Setting> bridge_settings(Config& c) {
 }
 
 std::vector<Setting> console_settings(Config& c) {
+    auto canary =
+        list_setting("console.canary", c.console.canary,
+                     "WebSocket URLs of edges to which the console subscribes, to push through "
+                     "each of them every 10 s; ws://*:8080/ is every edge of the cluster, at the "
+                     "host of its link address. An http:// or https:// origin among them is where "
+                     "it POSTs, if it does not reach endpoint.url. None: no canary.");
+    canary.faults = [&targets = c.console.canary] {
+        auto fault = thrown_by([&] { console::canary_targets(targets); });
+        return fault.empty() ? std::vector<std::string>{} : std::vector{std::move(fault)};
+    };
     return {
         text_setting("console.host", c.console.host, "Address that the console listens on.",
                      "an IP address"),
         number_setting("console.port", c.console.port, kPort, "Its port; 0 takes any free one."),
         optional_path_setting(
-            "console.token_file", c.console_token_file,
+            "console.token_file", c.console.token_file,
             "A file with the token to log in with, at least 16 characters. Without it everybody "
             "who reaches the port sees the console, so it then listens on this host alone."),
-        list_setting("console.canary", c.console_canary,
-                     "WebSocket URLs of edges to which the console subscribes, to push through "
-                     "each of them every 10 s; ws://*:8080/ is every edge of the cluster, at the "
-                     "host of its link address. An http:// or https:// origin among them is where "
-                     "it POSTs, if it does not reach endpoint.url. None: no canary."),
-        list_setting("console.retry_urls", c.console_retry_urls,
-                     "Origins of the API of every process with the role retry, from which the "
-                     "console gets the last attempts at webhooks and the dead letters, and which "
-                     "redrives them; none: it does not show them."),
+        std::move(canary),
+        checked(list_setting(
+                    "console.retry_urls", c.console.retry_urls,
+                    "Origins of the API of every process with the role retry, from which the "
+                    "console gets the last attempts at webhooks and the dead letters, and which "
+                    "redrives them; none: it does not show them."),
+                fault_of_origin),
     };
 }
 

@@ -2,7 +2,7 @@
 
 #include "app/config/reader.hpp"
 #include "app/config/setting.hpp"
-#include "console/web/web_config.hpp"
+#include "console/console_config.hpp"
 #include "core/key_ring.hpp"
 #include "edge/edge_options.hpp"
 #include "ingest/endpoint.hpp"
@@ -22,6 +22,9 @@
 /// The configuration of a process: flags win over the environment, that over the file, that over
 /// the default. Filled and validated once in main; every fault is reported, not only the first.
 namespace beckon::app {
+
+/// Where a value in force came from; absent = default.
+using Sources = std::map<std::string, std::string>;
 
 /// Values in force. The parts are the structs of the roles themselves: their defaults stand there.
 struct Config {
@@ -48,12 +51,10 @@ struct Config {
     retry::RoleConfig retry;
     std::size_t retry_workers = 0;  ///< of `retry`; 0: as many as follow from cache_bytes
     reliability::RoleConfig reliability;
-    console::WebConfig console;
-    std::optional<std::filesystem::path> console_token_file;
-    std::vector<std::string> console_canary;      ///< as console::canary_targets() has them
-    std::vector<std::string> console_retry_urls;  ///< origins
+    console::ConsoleConfig console;
     ops::OpsConfig ops;
     std::size_t cache_bytes = 128U << 20;
+    Sources sources;  ///< of a command's configuration
 
     /// Whether the log of the installation is Kafka. Else it is the embedded log of `data`, if
     /// there is one (has_embedded_log()).

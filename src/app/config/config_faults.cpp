@@ -1,18 +1,12 @@
 #include "app/config/config_faults.hpp"
 
 #include "app/config/setting.hpp"
-#include "console/canary/canary.hpp"
 #include "core/authority.hpp"
-#include "ingest/endpoint.hpp"
 #include "net/http/caller.hpp"
-#include "net/peer_address.hpp"
-#include "retry/attempt/address_guard.hpp"
-#include "retry/attempt/host_list.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -39,31 +33,6 @@ void check_public_url(const Config& config, Reader reader, std::vector<ConfigFau
                                               "that names this one as localhost"});
         return;
     }
-}
-
-/// Characters of a path that every proxy hands on as they are (RFC 3986 section 3.3).
-void check_edge_path(const Config& config, std::vector<ConfigFault>& faults) {
-    constexpr std::size_t kMax = 127;
-    constexpr std::string_view kAllowed =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
-    const auto& path = config.edge.path;
-    if (path.starts_with('/') && path.size() <= kMax &&
-        path.find_first_not_of(kAllowed) == std::string::npos) {
-        return;
-    }
-    faults.push_back({"edge.path", "is '" + path + "': it begins with / and has at most " +
-                                       std::to_string(kMax) +
-                                       " letters, digits and -._~/, e.g. /push"});
-}
-
-/// Whether it is a name or an address, of IPv6 in brackets; what is all digits is a port that has
-/// lost its host.
-bool may_be_host(std::string_view host) {
-    constexpr std::string_view kAllowed =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._[:]%";
-    if (!host.starts_with('[') && host.find(':') != host.npos) return false;
-    return host.find_first_not_of(kAllowed) == host.npos &&
-           host.find_first_not_of("0123456789") != host.npos;
 }
 
 /// Why a broker's address cannot be one; empty if it can. librdkafka would wait for it without end.
@@ -94,54 +63,14 @@ void check_servers(const Config& config, std::vector<ConfigFault>& faults) {
     }
 }
 
-/// Why the text is not what browsers send as Origin (RFC 6454 section 6.2), and so equals none;
-/// empty if it is.
-std::string fault_of_page_origin(const std::string& text) {
-    constexpr std::string_view kAuthority = "://";
-    const auto at = text.find(kAuthority);
-    if (text.starts_with("http")) {
-        const auto origin = normalized_origin(text);
-        if (!origin) return "has '" + text + "', which is " + origin.error().message;
-        return *origin == text ? std::string{}
-                               : "has '" + text + "': browsers send it as " + *origin;
-    }
-    // Of an extension: moz-extension://<id>. A page without an origin sends null.
-    const bool good =
-        text == "null" || (at != text.npos && at > 0 && text.size() > at + kAuthority.size() &&
-                           text.find('/', at + kAuthority.size()) == text.npos);
-    return good ? std::string{}
-                : "has '" + text + "', which is no origin such as https://app.example.org";
-}
-
-/// Addresses of this process and of others.
-void check_addresses(const Config& config, Reader reader, std::vector<ConfigFault>& faults) {
-    const auto check = [&](const char* setting, const std::string& text, std::string why) {
-        if (text.empty() || why.empty() || !has_effect(setting, reader)) return;
-        faults.push_back({setting, std::move(why)});
-    };
-    const auto& link = config.edge.link_address;
-    const auto split = core::split_authority(link);
-    check("edge.link_address", link,
-          split && may_be_host(split->host) && split->port && core::parse_port(*split->port)
-              ? ""
-              : "is '" + link + "': it is host:port, e.g. edge-1.example.org:8082");
-    for (const auto& text : config.edge.allowed_origins) {
-        check("edge.allowed_origins", text, fault_of_page_origin(text));
-    }
-    for (const auto& text : config.console_retry_urls) {
-        const auto origin = normalized_origin(text);
-        check("console.retry_urls", text, origin ? "" : origin.error().message);
-    }
-}
-
 /// In one process the endpoint accepts messages for the bridges of the role retry.
 void check_bridged_apps(const Config& config, Reader reader, std::vector<ConfigFault>& faults) {
     if (reader != Reader::standalone) return;
     const auto check = [&faults](const std::string& names_setting, const auto& names,
                                  const std::string& setting, const auto& entries) {
         for (const auto& name : entries.empty() ? std::vector<std::string>{} : names) {
-            if (std::any_of(entries.begin(), entries.end(),
-                            [&](const auto& entry) { return app_of(entry) == name; })) {
+            if (std::ranges::any_of(entries,
+                                    [&](const auto& entry) { return app_of(entry) == name; })) {
                 continue;
             }
             faults.push_back({names_setting, "names '" + name + "', for which " + setting +
@@ -152,47 +81,6 @@ void check_bridged_apps(const Config& config, Reader reader, std::vector<ConfigF
           config.retry.fcm_credentials);
     check("endpoint.apns_channels", config.endpoint.apns_channels, "retry.apns.credentials",
           config.retry.apns_credentials);
-}
-
-/// Lists whose items another part of the process reads: reports now the items that it would refuse
-/// later, when there are a data directory and a key ring.
-void check_lists(const Config& config, Reader reader, std::vector<ConfigFault>& faults) {
-    const auto each = [&](const std::string& setting, const auto& items, const auto& why_not) {
-        if (!has_effect(setting, reader)) return;
-        for (const auto& item : items) {
-            if (auto why = why_not(item); !why.empty()) faults.push_back({setting, std::move(why)});
-        }
-    };
-    const auto message_of = [](const auto& result) {
-        return result ? std::string{} : result.error().message;
-    };
-    const auto thrown_by = [](const auto& act) {
-        try {
-            act();
-        } catch (const std::runtime_error& error) {
-            return std::string{error.what()};
-        }
-        return std::string{};
-    };
-    const auto proxy = [&](const std::string& text) {
-        return thrown_by([&] { net::TrustedProxies{{text}}; });
-    };
-    each("endpoint.tracking_keys", config.endpoint.tracking_keys,
-         [&](const auto& text) { return message_of(ingest::parse_tracking_key(text)); });
-    each("endpoint.extra_audiences", config.endpoint.extra_audiences,
-         [&](const auto& text) { return message_of(normalized_origin(text)); });
-    each("endpoint.trusted_proxies", config.endpoint.trusted_proxies, proxy);
-    each("edge.trusted_proxies", config.edge.trusted_proxies, proxy);
-    each("retry.allowed_addresses", config.retry.allowed_addresses,
-         [&](const auto& text) { return message_of(retry::AddressGuard::with_allowed({text})); });
-    each("retry.allowed_hosts", config.retry.allowed_hosts,
-         [&](const auto& text) { return message_of(retry::HostList::of({text})); });
-    each("retry.client_certificate_hosts", config.retry.client_certificate_hosts,
-         [&](const auto& text) { return message_of(retry::HostList::of({text})); });
-    auto canary = thrown_by([&] { console::canary_targets(config.console_canary); });
-    if (!canary.empty() && has_effect("console.canary", reader)) {
-        faults.push_back({"console.canary", std::move(canary)});
-    }
 }
 
 /// Checks options that depend on each other.
@@ -216,13 +104,12 @@ void check_together(const Config& config, Reader reader, std::vector<ConfigFault
             {"retry.client_certificate, retry.client_key", "give both (PEM files) or neither"});
     }
     // A tool beside the console has its environment, and opens none.
-    if (!config.console_token_file && !net::names_this_host(config.console.host) &&
+    if (!config.console.token_file && !net::names_this_host(config.console.host) &&
         has_effect("console.host", reader)) {
         faults.push_back(
             {"console.token_file", "must be given with this console.host: everybody who reaches " +
                                        config.console.host + " would see the console"});
     }
-    check_edge_path(config, faults);
     const auto proxies = [&faults](const std::string& role, bool header, const auto& trusted) {
         if (!header || !trusted.empty()) return;
         faults.push_back(
@@ -232,10 +119,6 @@ void check_together(const Config& config, Reader reader, std::vector<ConfigFault
     };
     proxies("endpoint", config.endpoint.proxy_protocol, config.endpoint.trusted_proxies);
     proxies("edge", config.edge.proxy_protocol, config.edge.trusted_proxies);
-    const auto& page = config.edge.broadcasts_url;
-    if (!page.empty() && !page.starts_with("http://") && !page.starts_with("https://")) {
-        faults.push_back({"edge.broadcasts_url", "must begin with http:// or https://"});
-    }
     if (core::is_any_address(config.edge.link_host) && config.edge.link_address.empty()) {
         faults.push_back({"edge.link_address",
                           "must be given with this edge.link_host: other edges cannot reach " +
@@ -247,6 +130,14 @@ void check_together(const Config& config, Reader reader, std::vector<ConfigFault
 
 }  // namespace
 
+bool may_be_host(std::string_view host) {
+    constexpr std::string_view kAllowed =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._[:]%";
+    if (!host.starts_with('[') && host.find(':') != host.npos) return false;
+    return host.find_first_not_of(kAllowed) == host.npos &&
+           host.find_first_not_of("0123456789") != host.npos;
+}
+
 std::string app_of(const std::string& entry) { return entry.substr(0, entry.find('=')); }
 
 std::vector<ConfigFault> faults_of(const Config& config, Reader reader) {
@@ -255,8 +146,11 @@ std::vector<ConfigFault> faults_of(const Config& config, Reader reader) {
     check_public_url(config, reader, faults);
     check_servers(config, faults);
     check_bridged_apps(config, reader, faults);
-    check_lists(config, reader, faults);
-    check_addresses(config, reader, faults);
+    auto copy = config;
+    for (const auto& setting : settings_of(copy)) {
+        if (!setting.faults || !has_effect(setting.name, reader)) continue;
+        for (auto& what : setting.faults()) faults.push_back({setting.name, std::move(what)});
+    }
     return faults;
 }
 

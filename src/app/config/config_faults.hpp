@@ -12,6 +12,9 @@ struct ConfigFault {
     std::string what;
 };
 
+/// Whether it is a name or an address, of IPv6 in brackets; what is all digits is a port that has
+/// lost its host.
+bool may_be_host(std::string_view host);
 /// The app's name: the text before the `=` of an entry of a setting of credentials.
 std::string app_of(const std::string& entry);
 

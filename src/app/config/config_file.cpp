@@ -55,8 +55,7 @@ void flatten(const toml::table& table, const std::string& prefix, const std::str
 std::vector<RawValue> values_of(const toml::table& table, const std::string& file) {
     std::vector<PlacedValue> placed;
     flatten(table, "", file, placed);
-    std::stable_sort(placed.begin(), placed.end(),
-                     [](const auto& a, const auto& b) { return a.at < b.at; });
+    std::ranges::stable_sort(placed, [](const auto& a, const auto& b) { return a.at < b.at; });
     std::vector<RawValue> values;
     for (auto& one : placed) values.push_back(std::move(one.value));
     return values;
@@ -125,9 +124,8 @@ void read_variable(const std::string& variable, const std::string& value,
         out.values.push_back({std::string{kPassThrough} + name, value, variable});
         return;
     }
-    const auto known = std::find_if(settings.begin(), settings.end(), [&](const auto& setting) {
-        return variable_of(setting) == variable;
-    });
+    const auto known = std::ranges::find_if(
+        settings, [&](const auto& setting) { return variable_of(setting) == variable; });
     if (known != settings.end() && !value.starts_with("tcp://")) {
         out.values.push_back({known->name, value, variable});
         return;

@@ -102,9 +102,8 @@ std::string print_config(Config& config, const Sources& sources) {
     };
     auto settings = settings_of(config);
     // TOML wants keys without a table first, and each table once.
-    std::stable_sort(settings.begin(), settings.end(), [](const auto& a, const auto& b) {
-        return table_of(a.name) < table_of(b.name);
-    });
+    std::ranges::stable_sort(
+        settings, [](const auto& a, const auto& b) { return table_of(a.name) < table_of(b.name); });
     std::ostringstream out;
     std::string table;
     for (const auto& setting : settings) {
@@ -146,8 +145,9 @@ namespace {
 constexpr int kWrongConfiguration = 2;
 
 /// Prints, and judges as a start of `role` would.
-int print(Config config, const Sources& sources, const std::string& role) {
-    std::cout << print_config(config, sources);
+int print(const Config& config, const std::string& role) {
+    Config shown = config;
+    std::cout << print_config(shown, config.sources);
     const auto faults = faults_of(config, role_of(config, role));
     for (const auto& fault : faults) {
         std::cerr << "beckon: " << fault.where << ": " << fault.what << "\n";
@@ -160,11 +160,8 @@ int print(Config config, const Sources& sources, const std::string& role) {
 void add_config_command(CommandLine& line) {
     static std::string role;
     auto& group = line.add_group("config", "Show the configuration in force, or all settings");
-    line.add_configured(group, "print", "Show each value in force and where it came from, as TOML",
-                        Reader::any,
-                        [](Config config, const Sources& sources) {
-                            return print(std::move(config), sources, role);
-                        })
+    line.add(group, "print", "Show each value in force and where it came from, as TOML",
+             Reader::any, [](const auto& config) { return print(config, role); })
         .add_option("--role", role,
                     "Judge the configuration as a start of this role would; by default endpoint if "
                     "kafka.servers is set, else standalone")

@@ -38,7 +38,7 @@ std::vector<std::string> names_of(const std::vector<Setting>& settings) {
 
 std::string unknown_name(const std::string& name, const std::vector<std::string>& known) {
     const auto is_in_it = [&](const auto& one) { return one.starts_with(name + "."); };
-    if (std::any_of(known.begin(), known.end(), is_in_it)) {
+    if (std::ranges::any_of(known, is_in_it)) {
         return "'" + name + "' is a table of options, [" + name + "], and has no value of its own";
     }
     const auto near = nearest(name, known);
@@ -55,8 +55,8 @@ std::vector<ConfigFault> apply(const std::vector<RawValue>& values, Config& conf
             pass_through(value, config, sources, faults);
             continue;
         }
-        const auto setting = std::find_if(settings.begin(), settings.end(),
-                                          [&](const auto& s) { return s.name == value.name; });
+        const auto setting =
+            std::ranges::find_if(settings, [&](const auto& s) { return s.name == value.name; });
         if (setting == settings.end()) {
             faults.push_back({value.where, unknown_name(value.name, known)});
             continue;

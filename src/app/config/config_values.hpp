@@ -15,9 +15,6 @@ namespace beckon::app {
 /// The prefix of librdkafka's options; its own name of the option follows.
 inline constexpr std::string_view kPassThrough = "kafka.librdkafka.";
 
-/// Where a value in force came from; absent = default.
-using Sources = std::map<std::string, std::string>;
-
 struct RawValue {
     std::string name;  ///< as in the file: "edge.port"
     std::string value;

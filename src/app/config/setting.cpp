@@ -102,15 +102,6 @@ std::vector<std::string> split(std::string_view text) {
     return out;
 }
 
-core::Result<std::int64_t> parse_number(std::string_view text, Range range) {
-    const auto value = core::parse_decimal<std::int64_t>(text);
-    if (!value || *value < range.least || *value > range.most) {
-        return fail(Fault::invalid, "not a whole number from " + std::to_string(range.least) +
-                                        " to " + std::to_string(range.most));
-    }
-    return *value;
-}
-
 }  // namespace
 
 std::string flag_of(const Setting& setting) { return "--" + translated(setting.name, '-', false); }
@@ -135,162 +126,142 @@ std::string bytes_text(std::size_t value) {
     return unit_text(static_cast<std::int64_t>(value), kBytes);
 }
 
-Setting number_setting(std::string name, Range range, std::function<void(std::int64_t)> set,
-                       std::function<std::int64_t()> get, std::string help) {
-    return {.name = std::move(name),
-            .help = std::move(help),
-            .allowed = std::to_string(range.least) + " to " + std::to_string(range.most),
-            .kind = Setting::Kind::number,
-            .set = [range, set = std::move(set)](std::string_view text) -> core::Result<void> {
-                const auto value = parse_number(text, range);
-                if (!value) return fail(value.error());
-                set(*value);
-                return {};
+Form<std::int64_t> number_form(Range range) {
+    const auto allowed = std::to_string(range.least) + " to " + std::to_string(range.most);
+    return {.allowed = allowed,
+            .parse = [range, allowed](std::string_view text) -> core::Result<std::int64_t> {
+                const auto value = core::parse_decimal<std::int64_t>(text);
+                if (value && *value >= range.least && *value <= range.most) return *value;
+                return fail(Fault::invalid, "not a whole number from " + allowed);
             },
-            .get = [get = std::move(get)] { return std::to_string(get()); }};
+            .text = [](std::int64_t value) { return std::to_string(value); },
+            .kind = Setting::Kind::number};
 }
 
-Setting duration_setting(std::string name, milliseconds least, milliseconds most,
-                         std::function<void(milliseconds)> set, std::function<milliseconds()> get,
-                         std::string help) {
+Form<milliseconds> duration_form(milliseconds least, milliseconds most) {
     const auto allowed = "a duration from " + duration_text(least) + " to " + duration_text(most) +
                          ", e.g. 500ms, 5s, 1h, 7d";
-    return {.name = std::move(name),
-            .help = std::move(help),
-            .allowed = allowed,
-            .set = [=, set = std::move(set)](std::string_view text) -> core::Result<void> {
-                const auto value = parse_duration(text);
-                if (!value) return fail(value.error());
-                if (*value < least || *value > most) return fail(Fault::invalid, "not " + allowed);
-                set(*value);
-                return {};
+    return {.allowed = allowed,
+            .parse = [=](std::string_view text) -> core::Result<milliseconds> {
+                auto value = parse_duration(text);
+                if (!value || (*value >= least && *value <= most)) return value;
+                return fail(Fault::invalid, "not " + allowed);
             },
-            .get = [get = std::move(get)] { return duration_text(get()); }};
+            .text = duration_text};
 }
 
 Setting text_setting(std::string name, std::string& target, std::string help, std::string allowed) {
-    return {.name = std::move(name),
-            .help = std::move(help),
-            .allowed = std::move(allowed),
-            .set = [&target](std::string_view text) -> core::Result<void> {
-                target = text;
-                return {};
-            },
-            .get = [&target] { return target; }};
+    return setting_of(std::move(name), target, text_form(std::move(allowed)), std::move(help));
+}
+
+Form<std::string> text_form(std::string allowed) {
+    return {.allowed = std::move(allowed),
+            .parse = [](std::string_view text) { return core::Result<std::string>{text}; },
+            .text = [](const std::string& value) { return value; }};
 }
 
 Setting path_setting(std::string name, std::filesystem::path& target, std::string help) {
-    return {.name = std::move(name),
-            .help = std::move(help),
-            .allowed = "a path",
-            .set = [&target](std::string_view text) -> core::Result<void> {
-                if (text.empty()) return fail(Fault::invalid, "must not be empty");
-                target = text;
-                return {};
-            },
-            .get = [&target] { return target.string(); }};
+    auto form = text_form("a path");
+    form.parse = [](std::string_view text) -> core::Result<std::string> {
+        if (text.empty()) return fail(Fault::invalid, "must not be empty");
+        return std::string{text};
+    };
+    return setting_of(std::move(name), target, form, std::move(help));
 }
 
 Setting optional_path_setting(std::string name, std::optional<std::filesystem::path>& target,
                               std::string help) {
-    return {.name = std::move(name),
-            .help = std::move(help),
-            .allowed = "a path",
-            .set = [&target](std::string_view text) -> core::Result<void> {
-                target.reset();
-                if (!text.empty()) target = text;
-                return {};
-            },
-            .get = [&target] { return target ? target->string() : std::string{}; }};
+    return setting_of(std::move(name), target, text_form("a path"), std::move(help));
 }
 
 Setting bool_setting(std::string name, bool& target, std::string help) {
-    return {.name = std::move(name),
-            .help = std::move(help),
-            .allowed = "true or false",
-            .kind = Setting::Kind::boolean,
-            .set = [&target](std::string_view text) -> core::Result<void> {
-                if (text != "true" && text != "false") {
-                    return fail(Fault::invalid, "neither true nor false");
-                }
-                target = text == "true";
-                return {};
-            },
-            .get = [&target] { return std::string{target ? "true" : "false"}; }};
+    const Form<bool> form{.allowed = "true or false",
+                          .parse = [](std::string_view text) -> core::Result<bool> {
+                              if (text == "true" || text == "false") return text == "true";
+                              return fail(Fault::invalid, "neither true nor false");
+                          },
+                          .text = [](bool value) { return std::string{value ? "true" : "false"}; },
+                          .kind = Setting::Kind::boolean};
+    return setting_of(std::move(name), target, form, std::move(help));
 }
 
 Setting choice_setting(std::string name, std::string& target, std::vector<std::string> choices,
                        std::string help) {
     const auto allowed = joined(choices, " | ");
-    return {.name = std::move(name),
-            .help = std::move(help),
-            .allowed = allowed,
-            .set = [&target, choices = std::move(choices),
-                    allowed](std::string_view text) -> core::Result<void> {
-                if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
-                    return fail(Fault::invalid, "not one of " + allowed);
-                }
-                target = text;
-                return {};
-            },
-            .get = [&target] { return target; }};
+    auto form = text_form(allowed);
+    form.parse = [choices = std::move(choices),
+                  allowed](std::string_view text) -> core::Result<std::string> {
+        if (std::ranges::find(choices, text) != choices.end()) {
+            return std::string{text};
+        }
+        return fail(Fault::invalid, "not one of " + allowed);
+    };
+    return setting_of(std::move(name), target, form, std::move(help));
 }
 
 Setting list_setting(std::string name, std::vector<std::string>& target, std::string help) {
-    return {.name = std::move(name),
-            .help = std::move(help),
-            .allowed = "a comma-separated list",
-            .kind = Setting::Kind::list,
-            .set = [&target](std::string_view text) -> core::Result<void> {
-                target = split(text);
-                return {};
-            },
-            .get = [&target] { return joined(target, ","); }};
+    using List = std::vector<std::string>;
+    const Form<List> form{
+        .allowed = "a comma-separated list",
+        .parse = [](std::string_view text) { return core::Result<List>{split(text)}; },
+        .text = [](const List& items) { return joined(items, ","); },
+        .kind = Setting::Kind::list};
+    return setting_of(std::move(name), target, form, std::move(help));
 }
 
 Setting bytes_setting(std::string name, std::size_t& target, std::size_t least, std::string help) {
-    return {.name = std::move(name),
-            .help = std::move(help),
-            .allowed = "bytes, at least " + bytes_text(least) + ", e.g. 5630, 64KiB, 32MiB",
-            .set = [&target, least](std::string_view text) -> core::Result<void> {
-                const auto value = parse_bytes(text);
-                if (!value) return fail(value.error());
-                if (*value < least) return fail(Fault::invalid, "below " + bytes_text(least));
-                target = *value;
-                return {};
-            },
-            .get = [&target] { return bytes_text(target); }};
+    const Form<std::size_t> form{
+        .allowed = "bytes, at least " + bytes_text(least) + ", e.g. 5630, 64KiB, 32MiB",
+        .parse = [least](std::string_view text) -> core::Result<std::size_t> {
+            auto value = parse_bytes(text);
+            if (!value || *value >= least) return value;
+            return fail(Fault::invalid, "below " + bytes_text(least));
+        },
+        .text = bytes_text};
+    return setting_of(std::move(name), target, form, std::move(help));
 }
 
 Setting durations_setting(std::string name, std::vector<std::chrono::seconds>& target,
                           std::string help) {
-    return {.name = std::move(name),
-            .help = std::move(help),
-            .allowed = "comma-separated rising durations, the first 0s, at most 32",
-            .kind = Setting::Kind::list,
-            .set = [&target](std::string_view text) -> core::Result<void> {
-                std::vector<std::chrono::seconds> values;
-                for (const auto& item : split(text)) {
-                    const auto value = parse_duration(item);
-                    if (!value)
-                        return fail(Fault::invalid, "'" + item + "' is " + value.error().message);
-                    values.push_back(std::chrono::duration_cast<std::chrono::seconds>(*value));
+    using List = std::vector<std::chrono::seconds>;
+    const Form<List> form{
+        .allowed = "comma-separated rising durations, the first 0s, at most 32",
+        .parse = [](std::string_view text) -> core::Result<List> {
+            List values;
+            for (const auto& item : split(text)) {
+                const auto value = parse_duration(item);
+                if (!value) {
+                    return fail(Fault::invalid, "'" + item + "' is " + value.error().message);
                 }
-                const bool rising = std::adjacent_find(values.begin(), values.end(),
-                                                       std::greater_equal<>{}) == values.end();
-                if (values.empty() || values.size() > 32 || values[0].count() != 0 || !rising) {
-                    return fail(Fault::invalid, "must be rising, begin with 0s and be at most 32");
-                }
-                target = std::move(values);
-                return {};
+                values.push_back(std::chrono::duration_cast<std::chrono::seconds>(*value));
+            }
+            const bool rising =
+                std::ranges::adjacent_find(values, std::greater_equal<>{}) == values.end();
+            if (values.empty() || values.size() > 32 || values[0].count() != 0 || !rising) {
+                return fail(Fault::invalid, "must be rising, begin with 0s and be at most 32");
+            }
+            return values;
+        },
+        .text =
+            [](const List& values) {
+                std::vector<std::string> items;
+                for (const auto value : values) items.push_back(duration_text(value));
+                return joined(items, ",");
             },
-            .get =
-                [&target] {
-                    std::vector<std::string> items;
-                    items.reserve(target.size());
-                    for (const auto value : target) items.push_back(duration_text(value));
-                    return joined(items, ",");
-                }};
+        .kind = Setting::Kind::list};
+    return setting_of(std::move(name), target, form, std::move(help));
+}
+
+Setting checked(Setting setting, std::function<std::string(const std::string&)> fault_of) {
+    const bool is_list = setting.kind == Setting::Kind::list;
+    setting.faults = [get = setting.get, is_list, fault_of = std::move(fault_of)] {
+        std::vector<std::string> faults;
+        for (const auto& item : is_list ? split(get()) : std::vector{get()}) {
+            if (auto fault = fault_of(item); !fault.empty()) faults.push_back(std::move(fault));
+        }
+        return faults;
+    };
+    return setting;
 }
 
 std::optional<std::string> nearest(std::string_view unknown,
@@ -315,8 +286,7 @@ tl::unexpected<core::Error> no_origin(std::string_view why) {
 }
 
 bool is_ascii(std::string_view text) {
-    return std::all_of(text.begin(), text.end(),
-                       [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+    return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 /// Letters, digits, hyphens (and the underscore that names within a cluster have), in labels of 1
@@ -359,19 +329,11 @@ core::Result<std::string> normalized_origin(std::string_view text) {
 }
 
 Setting origin_setting(std::string name, std::string& target, std::string help) {
-    auto setting = text_setting(std::move(name), target, std::move(help),
-                                "scheme://host[:port] without a path");
-    setting.set = [&target](std::string_view text) -> core::Result<void> {
-        if (text.empty()) {
-            target.clear();
-            return {};
-        }
-        auto origin = normalized_origin(text);
-        if (!origin) return core::fail(origin.error());
-        target = std::move(*origin);
-        return {};
+    auto form = text_form("scheme://host[:port] without a path");
+    form.parse = [](std::string_view text) {
+        return text.empty() ? core::Result<std::string>{} : normalized_origin(text);
     };
-    return setting;
+    return setting_of(std::move(name), target, form, std::move(help));
 }
 
 }  // namespace beckon::app

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 /// One option of the configuration: its name in the file (`edge.port`), hence its flag
@@ -29,6 +31,9 @@ struct Setting {
     std::function<core::Result<void>(std::string_view)> set;
     /// The value in force, as text that `set` takes.
     std::function<std::string()> get;
+    /// The faults of the value in force that only those see who use it: reported before a data
+    /// directory and a key ring are made. Empty: it has none.
+    std::function<std::vector<std::string>()> faults = {};
 };
 
 /// `edge.ping_interval` → `--edge-ping-interval` and `BECKON_EDGE_PING_INTERVAL`.
@@ -42,7 +47,47 @@ std::string duration_text(std::chrono::milliseconds value);
 core::Result<std::size_t> parse_bytes(std::string_view text);
 std::string bytes_text(std::size_t value);
 
-// --- settings over a member of the config struct, by its type
+/// The text form of values of one type.
+template <class T>
+struct Form {
+    std::string allowed;  ///< as Setting::allowed
+    std::function<core::Result<T>(std::string_view)> parse;
+    std::function<std::string(const T&)> text;
+    Setting::Kind kind = Setting::Kind::text;
+};
+Form<std::string> text_form(std::string allowed);
+
+/// A setting over a member of the config struct, which may be another number or duration than the
+/// form has, or a path that is absent where the text is empty.
+template <class T, class Member>
+Setting setting_of(std::string name, Member& target, const Form<T>& form, std::string help) {
+    return {.name = std::move(name),
+            .help = std::move(help),
+            .allowed = form.allowed,
+            .kind = form.kind,
+            .set = [&target, parse = form.parse](std::string_view text) -> core::Result<void> {
+                auto value = parse(text);
+                if (!value) return core::fail(value.error());
+                if constexpr (std::is_same_v<Member, std::optional<std::filesystem::path>>) {
+                    target.reset();
+                    if (!value->empty()) target = std::move(*value);
+                } else if constexpr (requires { std::chrono::duration_cast<Member>(*value); }) {
+                    target = std::chrono::duration_cast<Member>(*value);
+                } else {
+                    target = static_cast<Member>(std::move(*value));
+                }
+                return {};
+            },
+            .get =
+                [&target, text = form.text] {
+                    if constexpr (std::is_same_v<Member, std::optional<std::filesystem::path>>) {
+                        return text(target.value_or(std::filesystem::path{}));
+                    } else {
+                        return text(static_cast<T>(target));
+                    }
+                }};
+}
+
 Setting text_setting(std::string name, std::string& target, std::string help,
                      std::string allowed = "text");
 Setting path_setting(std::string name, std::filesystem::path& target, std::string help);
@@ -58,44 +103,29 @@ struct Range {
     std::int64_t least;
     std::int64_t most;
 };
+Form<std::int64_t> number_form(Range range);
 /// Whole numbers from `range`.
 template <class Int>
-Setting number_setting(std::string name, Int& target, Range range, std::string help);
+Setting number_setting(std::string name, Int& target, Range range, std::string help) {
+    return setting_of(std::move(name), target, number_form(range), std::move(help));
+}
+Form<std::chrono::milliseconds> duration_form(std::chrono::milliseconds least,
+                                              std::chrono::milliseconds most);
 /// Any std::chrono duration.
 template <class D>
-Setting duration_setting(std::string name, D& target, D least, D most, std::string help);
+Setting duration_setting(std::string name, D& target, D least, D most, std::string help) {
+    return setting_of(std::move(name), target, duration_form(least, most), std::move(help));
+}
 Setting bytes_setting(std::string name, std::size_t& target, std::size_t least, std::string help);
 Setting durations_setting(std::string name, std::vector<std::chrono::seconds>& target,
                           std::string help);
 
+/// The setting with the faults of its text, or of each item of its list: `fault_of` is empty for a
+/// good one.
+Setting checked(Setting setting, std::function<std::string(const std::string&)> fault_of);
+
 /// The name among `known` that `unknown` most likely means; nullopt if none is near.
 std::optional<std::string> nearest(std::string_view unknown, const std::vector<std::string>& known);
-
-// --- the parts of the two templates
-
-Setting number_setting(std::string name, Range range, std::function<void(std::int64_t)> set,
-                       std::function<std::int64_t()> get, std::string help);
-Setting duration_setting(std::string name, std::chrono::milliseconds least,
-                         std::chrono::milliseconds most,
-                         std::function<void(std::chrono::milliseconds)> set,
-                         std::function<std::chrono::milliseconds()> get, std::string help);
-
-template <class Int>
-Setting number_setting(std::string name, Int& target, Range range, std::string help) {
-    return number_setting(
-        std::move(name), range, [&target](std::int64_t n) { target = static_cast<Int>(n); },
-        [&target] { return static_cast<std::int64_t>(target); }, std::move(help));
-}
-
-template <class D>
-Setting duration_setting(std::string name, D& target, D least, D most, std::string help) {
-    using std::chrono::duration_cast;
-    using std::chrono::milliseconds;
-    return duration_setting(
-        std::move(name), duration_cast<milliseconds>(least), duration_cast<milliseconds>(most),
-        [&target](milliseconds value) { target = duration_cast<D>(value); },
-        [&target] { return duration_cast<milliseconds>(target); }, std::move(help));
-}
 
 /// The one text of an origin (RFC 6454 section 6.1): lower case, without a slash at its end and
 /// without its scheme's own port. Errors (invalid) name the fault: no http or https URL, a path, a

@@ -1,6 +1,7 @@
 #include "app/installation/copy_checksums.hpp"
 
 #include "app/process/process.hpp"
+#include "core/base64url.hpp"
 #include "core/handle.hpp"
 #include "core/logger.hpp"
 #include "core/setup_error.hpp"
@@ -25,7 +26,6 @@ constexpr std::size_t kReadBytes = 1U << 20;
 constexpr std::size_t kHexBytes = 64;
 constexpr const char* kLog = "log";
 constexpr std::array kStores = {"edge", "endpoint", "reliability"};
-constexpr std::string_view kHexDigits = "0123456789abcdef";
 /// Between the sum and the name: binary mode.
 constexpr std::string_view kBetween = " *";
 
@@ -101,12 +101,7 @@ std::string sha256_of(const fs::path& file) {
     if (!works || !in.eof() || EVP_DigestFinal_ex(digest.get(), sum.data(), &size) != 1) {
         throw StartupError("cannot read " + file.string());
     }
-    std::string hex;
-    for (unsigned i = 0; i < size; ++i) {
-        hex += kHexDigits[sum[i] >> 4U];
-        hex += kHexDigits[sum[i] & 15U];
-    }
-    return hex;
+    return core::hex(std::string_view{reinterpret_cast<const char*>(sum.data()), size});
 }
 
 void write_checksums(const fs::path& copy, const std::vector<Checksum>& sums) {
@@ -120,8 +115,7 @@ void accept_copy(const fs::path& data) {
     if (!log::is_copy(data / kLog)) return;
     for (const auto* store : kStores) {
         if (!fs::exists(data / store)) continue;
-        const auto moved = rocks::set_aside(data / store, "the log is a copy of an earlier time");
-        if (!moved) throw StartupError(moved.error().message);
+        must(rocks::set_aside(data / store, "the log is a copy of an earlier time"));
     }
 }
 

@@ -19,10 +19,11 @@ log::LayoutOptions layout_of(log::LayoutOptions asked, const log::Control& contr
     return asked;
 }
 
-Installation::Installation(Config& config) {
+Installation::Installation(const Config& config) {
     if (config.on_kafka()) {
-        config.kafka.client_id = core::NodeId::random().text;
-        log_ = log::open_kafka_log(config.kafka);
+        auto kafka = config.kafka;
+        kafka.client_id = core::NodeId::random().text;
+        log_ = log::open_kafka_log(kafka);
         return;
     }
     if (!has_embedded_log(config)) {
@@ -32,26 +33,23 @@ Installation::Installation(Config& config) {
     }
     directory_ = std::make_unique<DataDirectory>(config.data);
     accept_copy(config.data);
-    config.embedded.directory = config.data / "log";
-    config.embedded.clock = &clock_;
-    config.embedded.clock_is_disciplined = core::host_clock_is_disciplined;
-    config.embedded.boot_id = core::boot_id();
-    config.embedded.partitions = config.layout.partitions;
-    log_ = log::open_embedded_log(config.embedded);
+    auto embedded = config.embedded;
+    embedded.directory = config.data / "log";
+    embedded.clock = &clock_;
+    embedded.clock_is_disciplined = core::host_clock_is_disciplined;
+    embedded.boot_id = core::boot_id();
+    embedded.partitions = config.layout.partitions;
+    log_ = log::open_embedded_log(embedded);
 }
 
 const log::Control& Installation::control() {
-    if (!control_) {
-        auto read = log::read_control(*log_, kControlTimeout);
-        if (!read) throw StartupError("cannot read control: " + read.error().message);
-        control_ = std::move(*read);
-    }
+    if (!control_)
+        control_ = must(log::read_control(*log_, kControlTimeout), "cannot read control: ");
     return *control_;
 }
 
 void Installation::write(const log::Control& changed) {
-    const auto written = log::write_control(*log_, changed, control(), kControlTimeout);
-    if (!written) throw StartupError("cannot write control: " + written.error().message);
+    must(log::write_control(*log_, changed, control(), kControlTimeout), "cannot write control: ");
     control_ = changed;
 }
 

@@ -18,7 +18,7 @@ log::LayoutOptions layout_of(log::LayoutOptions asked, const log::Control& contr
 class Installation {
 public:
     /// Throws StartupError: no log there, directory in use, a log that cannot be opened.
-    explicit Installation(Config& config);
+    explicit Installation(const Config& config);
 
     log::EventLog& log() { return *log_; }
     /// The settings that all processes agree on. Throws StartupError: no log was made, no broker

@@ -40,7 +40,7 @@ void each_earlier(const Keys& keys, const std::function<bool(const Keys&)>& visi
     for (auto size = keys.size(); size > 0; --size) {
         prefixes.emplace_back(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(size));
     }
-    if (std::any_of(prefixes.begin(), prefixes.end(), visit)) return;
+    if (std::ranges::any_of(prefixes, visit)) return;
     for (const auto& prefix : prefixes) {
         const auto older = prefix.size() - 1;
         for (std::size_t one = 0; one < older; ++one) {
@@ -183,7 +183,7 @@ std::shared_ptr<core::KeyRing> make_key_ring(const Config& config, bool log_has_
     if (log_has_ring) refuse_lost_ring(config);
     const auto file = config.key_ring_file();
     auto fresh = core::KeyRing::generate();
-    if (const auto saved = fresh.save(file); !saved) throw StartupError(saved.error().message);
+    must(fresh.save(file));
     core::log_info("app", "key_ring_made", {{"file", file.string()}});
     return std::make_shared<core::KeyRing>(std::move(fresh));
 }
@@ -207,12 +207,10 @@ void hold_to_cluster_log(log::EventLog& log, log::Control& control, core::KeyRin
         }
         auto published = control;
         published.keyring_fingerprint = ring.fingerprint();
-        const auto written = log::write_control(log, published, control, kRingControlTimeout);
-        if (!written) throw StartupError("cannot write control: " + written.error().message);
+        must(log::write_control(log, published, control, kRingControlTimeout),
+             "cannot write control: ");
         // Another role may have published its own meanwhile: the last one in the log counts.
-        auto read = log::read_control(log, kRingControlTimeout);
-        if (!read) throw StartupError("cannot read control: " + read.error().message);
-        control = std::move(*read);
+        control = must(log::read_control(log, kRingControlTimeout), "cannot read control: ");
         core::log_info("app", "key_ring_published", {{"fingerprint", ring.fingerprint()}});
     }
     const auto in_force = part_of(ring, *control.keyring_fingerprint);
@@ -228,8 +226,8 @@ void hold_to_embedded_log(log::EventLog& log, log::Control& control, const core:
     if (how == RingMatch::same) return;
     auto published = control;
     published.keyring_fingerprint = ring.fingerprint();
-    const auto written = log::write_control(log, published, control, kRingControlTimeout);
-    if (!written) throw StartupError("cannot write to the log: " + written.error().message);
+    must(log::write_control(log, published, control, kRingControlTimeout),
+         "cannot write to the log: ");
     control = std::move(published);
     core::log_info("app", "key_ring_published", {{"fingerprint", ring.fingerprint()}});
 }

@@ -24,8 +24,7 @@ std::string fault_of(const std::filesystem::path& certificate, const std::filesy
     if (facts->expires - kRenewBefore < std::chrono::system_clock::now()) return "it expires soon";
     for (const auto& name : names) {
         const auto& has = facts->names;
-        if (std::find(has.begin(), has.end(), name) == has.end())
-            return "it lacks the name " + name;
+        if (std::ranges::find(has, name) == has.end()) return "it lacks the name " + name;
     }
     return {};
 }
@@ -42,8 +41,7 @@ void use_self_made_certificate(Config& config) {
                          config.certificate_names.end());
     if (const auto why = fault_of(certificate, key, options.names); !why.empty()) {
         std::filesystem::create_directories(directory);
-        const auto made = net::write_self_signed(certificate, key, options);
-        if (!made) throw StartupError(made.error().message);
+        must(net::write_self_signed(certificate, key, options));
         core::log_info("app", "certificate_made", {{"file", certificate.string()}, {"why", why}});
     }
     if (config.endpoint_self_signed) {

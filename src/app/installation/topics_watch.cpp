@@ -22,7 +22,7 @@ constexpr const char* kPart = "topics";
 /// The topics without which a role cannot do its main work. (Any other that is gone is a warning.)
 bool needs(std::string_view role, Topic topic) {
     const auto is_one_of = [topic](std::initializer_list<Topic> topics) {
-        return std::find(topics.begin(), topics.end(), topic) != topics.end();
+        return std::ranges::find(topics, topic) != topics.end();
     };
     if (topic == Topic::kControl) return true;
     if (role == "endpoint") return is_one_of({Topic::kNotifications, Topic::kSubscriptions});
@@ -98,8 +98,8 @@ void TopicsWatch::report(const std::set<Topic>& gone, const log::TopicsPlan& pla
               (why.empty() ? "" : "; " + why);
     }
     std::set<Topic> needed;
-    std::copy_if(gone.begin(), gone.end(), std::inserter(needed, needed.end()),
-                 [this](Topic topic) { return needs(options_.role, topic); });
+    std::ranges::copy_if(gone, std::inserter(needed, needed.end()),
+                         [this](Topic topic) { return needs(options_.role, topic); });
     health_.set_ready(kPart, needed.empty(),
                       "the log topic is gone: " + names_of(needed, options_.prefix));
     health_.set_warning(kPart, why);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/result.hpp"
+
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -9,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <type_traits>
 
 namespace beckon::app {
 
@@ -23,6 +26,13 @@ private:
     std::string why_;
     int exit_code_;
 };
+
+/// The value. Throws StartupError with the error's text behind `what`.
+template <class T>
+T must(core::Result<T> result, const std::string& what = {}) {
+    if (!result) throw StartupError(what + result.error().message);
+    if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
 
 /// A file that this user may not use as a process must.
 struct ForeignFile {

@@ -35,7 +35,7 @@ bool send(int socket, const std::string& name, std::string_view text) {
         errno = ENAMETOOLONG;
         return false;
     }
-    std::copy(name.begin(), name.end(), address.sun_path);
+    std::ranges::copy(name, address.sun_path);
     if (name.front() == '@') address.sun_path[0] = '\0';
     const auto size = offsetof(sockaddr_un, sun_path) + name.size();
     return ::sendto(socket, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL,

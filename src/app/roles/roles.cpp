@@ -16,8 +16,8 @@
 #include "app/process/process_report.hpp"
 #include "app/process/version.hpp"
 #include "app/process/watchdog.hpp"
-#include "app/roles/console_role.hpp"
 #include "app/roles/start_checks.hpp"
+#include "console/console.hpp"
 #include "core/authority.hpp"
 #include "core/clock.hpp"
 #include "core/logger.hpp"
@@ -141,7 +141,7 @@ std::string ops_origin(const Config& config, const Process& process) {
 void remember_origin(log::EventLog& log, const ingest::EndpointConfig& config,
                      const ingest::Endpoint& endpoint) {
     const auto& known = config.former_origins;
-    if (std::find(known.begin(), known.end(), endpoint.origin()) != known.end()) return;
+    if (std::ranges::find(known, endpoint.origin()) != known.end()) return;
     if (config.public_url.empty() && config.port == 0) return;
     const auto written = log::write_origin(log, endpoint.origin(), kOriginTimeout);
     if (written) return;
@@ -326,12 +326,11 @@ private:
 /// The parts that every role on Kafka needs, in the order of their lifetimes; the role itself is
 /// made after them.
 struct OnKafka {
-    OnKafka(Config& config, const Signals& wanted, Reader role, Certificate certificate)
+    OnKafka(Config& config, Reader role, Certificate certificate)
         : keys(load_key_ring(checked(config, role))),
           directory(config.data),
           process(role_name(role), prepared(config, certificate)),
-          log(open_cluster_log(with_space(config, process, wanted), process, *keys, wanted)),
-          signals(wanted),
+          log(open_cluster_log(with_space(config, process, signals), process, *keys, signals)),
           stop_timeout(config.stop_timeout),
           log_readiness(role == Reader::endpoint
                             ? nullptr
@@ -370,12 +369,12 @@ struct OnKafka {
         return log_id_watch.is_another_log() ? kFailed : 0;
     }
 
+    const Signals signals;                 ///< before there are other threads
     std::optional<StopWatchdog> watchdog;  ///< outlives everything whose end it watches
     const std::shared_ptr<core::KeyRing> keys;
     const DataDirectory directory;
     Process process;
     const std::unique_ptr<log::EventLog> log;
-    const Signals& signals;
     const seconds stop_timeout;
     const std::unique_ptr<LogReadiness> log_readiness;
     LogClockWatch log_clock_watch;
@@ -391,6 +390,20 @@ struct OnKafka {
     const Housekeeping housekeeping;  ///< last: it calls the others
 };
 
+console::Console::Context console_context_of(const Config& config, Process& process,
+                                             log::EventLog& log,
+                                             const std::shared_ptr<const core::KeyRing>& keys) {
+    return {.log = log,
+            .clock = process.clock,
+            .ops = *process.ops,
+            .metrics = process.metrics,
+            .keys = keys,
+            .node = process.node,
+            .layout = config.layout,
+            .prefix = {},
+            .self_signed = config.endpoint_self_signed || config.edge_self_signed};
+}
+
 void warn_of_damage(const log::EmbeddedLog& log, ops::Health& health) {
     std::string text;
     for (const auto& line : log.damage()) text += (text.empty() ? "" : "; ") + line;
@@ -405,14 +418,15 @@ log::Control write_first_control(log::EmbeddedLog& log, const Config& config,
                          .partitions = log.partitions(),
                          .tiers = config.layout.tiers,
                          .keyring_fingerprint = keys.fingerprint()};
-    const auto written = log::write_control(log, control, std::nullopt, kControlTimeout);
-    if (!written) throw StartupError("cannot write to the log: " + written.error().message);
+    must(log::write_control(log, control, std::nullopt, kControlTimeout),
+         "cannot write to the log: ");
     return control;
 }
 
 }  // namespace
 
-int run_standalone(Config config, const Signals& signals, const StandaloneOptions& options) {
+int run_standalone(Config config, const StandaloneOptions& options) {
+    const Signals signals;
     std::optional<StopWatchdog> watchdog;  // outlives everything whose end it watches
     check_start(config, Reader::standalone);
     auto keys = find_key_ring(config, options.new_log);
@@ -488,11 +502,11 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
         process.ops->mount("/process", [&report](std::string_view, const ops::Query&) {
             return ops::Page{.body = encode(report.now()).value.value_or("{}")};
         });
-    const ConsoleRole console{config,
-                              {*log, process.clock, *process.ops, process.metrics, keys,
-                               process.node, webhooks, [&report] { return report.now(); }},
-                              groups_of_standalone(config, *log, control->partitions),
-                              ""};
+    auto console_context = console_context_of(config, process, *log, keys);
+    console_context.retry_origin = webhooks;
+    console_context.self = [&report] { return report.now(); };
+    const console::Console console{config.console, std::move(console_context),
+                                   console::groups_of_standalone(*log, config.layout)};
 
     const Addresses addresses{
         .endpoint = config.edge.endpoint_url,
@@ -538,8 +552,8 @@ int run_standalone(Config config, const Signals& signals, const StandaloneOption
     return exit_code;
 }
 
-int run_endpoint(Config config, const Signals& signals) {
-    OnKafka on{config, signals, Reader::endpoint, Certificate::may_be_self_made};
+int run_endpoint(Config config) {
+    OnKafka on{config, Reader::endpoint, Certificate::may_be_self_made};
     auto& process = on.process;
     reliability::Tracking tracking{tracking_options(config, process, Shows::counts), *on.log,
                                    process.clock, process.metrics};
@@ -555,8 +569,8 @@ int run_endpoint(Config config, const Signals& signals) {
     return on.serve([&] { endpoint.reload_tls(); });
 }
 
-int run_edge(Config config, const Signals& signals) {
-    OnKafka on{config, signals, Reader::edge, Certificate::may_be_self_made};
+int run_edge(Config config) {
+    OnKafka on{config, Reader::edge, Certificate::may_be_self_made};
     auto& process = on.process;
     config.edge.endpoint_url = origin_of(config.endpoint, config.endpoint.port);
     config.edge.links = true;
@@ -575,8 +589,8 @@ int run_edge(Config config, const Signals& signals) {
     return on.serve([&] { edge.reload_tls(); });
 }
 
-int run_retry(Config config, const Signals& signals) {
-    OnKafka on{config, signals, Reader::retry, Certificate::none};
+int run_retry(Config config) {
+    OnKafka on{config, Reader::retry, Certificate::none};
     auto& process = on.process;
     reliability::Tracking tracking{tracking_options(config, process, Shows::nothing), *on.log,
                                    process.clock, process.metrics};
@@ -590,8 +604,8 @@ int run_retry(Config config, const Signals& signals) {
     return on.serve([&] { retry.reload_tls(); });
 }
 
-int run_reliability(Config config, const Signals& signals) {
-    OnKafka on{config, signals, Reader::reliability, Certificate::none};
+int run_reliability(Config config) {
+    OnKafka on{config, Reader::reliability, Certificate::none};
     auto& process = on.process;
     reliability::Role role{config.reliability, *on.log, process.clock, process.metrics,
                            process.health};
@@ -601,20 +615,14 @@ int run_reliability(Config config, const Signals& signals) {
     return on.serve([] {});
 }
 
-int run_console(Config config, const Signals& signals) {
-    OnKafka on{config, signals, Reader::console, Certificate::none};
+int run_console(Config config) {
+    OnKafka on{config, Reader::console, Certificate::none};
     auto& process = on.process;
-    const ConsoleRole console{
-        config,
-        {.log = *on.log,
-         .clock = process.clock,
-         .ops = *process.ops,
-         .metrics = process.metrics,
-         .keys = on.keys,
-         .node = process.node,
-         .log_problem = [&health = process.health] { return health.fault("log"); }},
-        log::open_kafka_groups(config.kafka),
-        config.kafka.prefix};
+    auto context = console_context_of(config, process, *on.log, on.keys);
+    context.prefix = config.kafka.prefix;
+    context.log_problem = [&health = process.health] { return health.fault("log"); };
+    const console::Console console{config.console, std::move(context),
+                                   log::open_kafka_groups(config.kafka)};
     process.health.set_ready("process", true);
     core::log_info(
         "app", "listening",

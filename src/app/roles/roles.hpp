@@ -33,11 +33,11 @@ struct StandaloneOptions {
 };
 
 /// Everything in one process on the embedded log.
-int run_standalone(Config config, const Signals& signals, const StandaloneOptions& options);
-int run_endpoint(Config config, const Signals& signals);
-int run_edge(Config config, const Signals& signals);
-int run_retry(Config config, const Signals& signals);
-int run_reliability(Config config, const Signals& signals);
-int run_console(Config config, const Signals& signals);
+int run_standalone(Config config, const StandaloneOptions& options);
+int run_endpoint(Config config);
+int run_edge(Config config);
+int run_retry(Config config);
+int run_reliability(Config config);
+int run_console(Config config);
 
 }  // namespace beckon::app

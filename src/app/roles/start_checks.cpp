@@ -2,7 +2,7 @@
 
 #include "app/installation/key_ring_guard.hpp"
 #include "app/process/process.hpp"
-#include "app/roles/console_role.hpp"
+#include "console/console.hpp"
 #include "core/descriptors.hpp"
 #include "core/logger.hpp"
 #include "core/setup_error.hpp"
@@ -182,7 +182,7 @@ void check_start_files(const Config& config, Reader role) {
         check_start_tls("retry", config.retry.tls_certificate, config.retry.tls_key);
         check_start_credentials(config.retry);
     }
-    if (plays(role, Reader::console)) check_console_token(config);
+    if (plays(role, Reader::console)) console::check_token(config.console);
 }
 
 }  // namespace

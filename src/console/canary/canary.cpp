@@ -311,23 +311,16 @@ std::optional<CanaryFacts> Canary::facts() const {
 }
 
 std::string Canary::metrics_text() const {
-    std::string out;
+    ops::WrittenSeries written;
+    written.begin(metric::kCanarySuccess,
+                  "1: the last push of the canary through this edge arrived.");
+    bool any = false;
     for (const auto& edge : impl_->facts().edges) {
         if (edge.state == CanaryFacts::State::starting) continue;
-        if (out.empty()) {
-            const std::string name{metric::kCanarySuccess};
-            out = "# HELP " + name +
-                  " 1: the last push of the canary through this edge arrived.\n" + "# TYPE " +
-                  name + " gauge\n";
-        }
-        out.append(metric::kCanarySuccess).append("{edge=\"");
-        for (const char c : edge.edge) {
-            if (c == '\\' || c == '"') out.push_back('\\');
-            if (c != '\n') out.push_back(c);
-        }
-        out.append(edge.state == CanaryFacts::State::well ? "\"} 1\n" : "\"} 0\n");
+        written.add({{"edge", edge.edge}}, edge.state == CanaryFacts::State::well ? 1 : 0);
+        any = true;
     }
-    return out;
+    return any ? written.text() : std::string{};
 }
 
 namespace {
@@ -342,7 +335,7 @@ std::string with_host(const std::string& pattern, std::string_view host) {
 }
 
 void add(std::vector<std::string>& urls, std::string url) {
-    if (std::find(urls.begin(), urls.end(), url) == urls.end()) urls.push_back(std::move(url));
+    if (std::ranges::find(urls, url) == urls.end()) urls.push_back(std::move(url));
 }
 
 bool is_edge(const std::string& text) {

@@ -38,7 +38,7 @@ std::optional<core::Duration> CanaryStats::percentile(double part) const {
         if (push.took) times.push_back(*push.took);
     }
     if (times.empty()) return std::nullopt;
-    std::sort(times.begin(), times.end());
+    std::ranges::sort(times);
     const auto rank = std::ceil(part * static_cast<double>(times.size()));
     return times[static_cast<std::size_t>(std::max(1.0, rank)) - 1];
 }

@@ -64,17 +64,17 @@ std::string to_json(const std::vector<cluster::RoleOverview>& roles, bool comple
     return core::json_text(json{{"complete", complete}, {"roles", std::move(reported)}});
 }
 
-std::string to_json(const std::vector<RefusedFacts>& refused) {
-    json out = json::array();
+nlohmann::ordered_json refused_json(const std::vector<RefusedFacts>& refused) {
+    auto out = nlohmann::ordered_json::array();
     for (const auto& [by, send] : refused) {
         out.push_back({{"at", send.at.time_since_epoch().count()},
-                       {"status", send.status},
-                       {"problem", send.problem},
-                       {"message", send.message},
+                       {"by", by},
                        {"count", send.count},
-                       {"by", by}});
+                       {"message", send.message},
+                       {"problem", send.problem},
+                       {"status", send.status}});
     }
-    return core::json_text(out);
+    return out;
 }
 
 std::string to_text(const std::vector<RefusedFacts>& refused) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "cluster/overview.hpp"
-#include "console/cluster/process_facts.hpp"
+#include "console/cluster/processes.hpp"
 
 #include <string>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace beckon::console {
 
@@ -16,7 +18,7 @@ namespace beckon::console {
 std::string to_json(const std::vector<cluster::RoleOverview>& roles, bool complete);
 
 /// [{"at", "status", "problem", "message", "count", "by"}, …]
-std::string to_json(const std::vector<RefusedFacts>& refused);
+nlohmann::ordered_json refused_json(const std::vector<RefusedFacts>& refused);
 /// Lines for people.
 std::string to_text(const std::vector<RefusedFacts>& refused);
 

@@ -21,7 +21,7 @@ std::string host_of(const std::string& name) { return name.substr(0, name.rfind(
 std::string shown_name(const Processes& processes, const Processes::Seen& seen) {
     const auto host = host_of(seen.record.name);
     const auto& all = processes.all();
-    const auto same = std::count_if(all.begin(), all.end(), [&](const auto& item) {
+    const auto same = std::ranges::count_if(all, [&](const auto& item) {
         const auto& other = item.second.record;
         return other.role == seen.record.role && host_of(other.name) == host;
     });
@@ -87,8 +87,9 @@ core::Timestamp OwnershipView::judged_at() const { return away_.value_or(clock_.
 bool OwnershipView::hears_processes() const {
     const auto now = judged_at();
     return (read_at_ && now - *read_at_ <= cluster::kDeadAfter) ||
-           std::any_of(processes_.all().begin(), processes_.all().end(),
-                       [&](const auto& item) { return !Processes::is_gone(item.second, now); });
+           std::ranges::any_of(processes_.all(), [&](const auto& item) {
+               return !Processes::is_gone(item.second, now);
+           });
 }
 
 Reader OwnershipView::reader_of(const std::string& group, core::Partition partition) const {
@@ -168,7 +169,7 @@ bool OwnershipView::lives(const cluster::OwnershipFold& fold, const core::NodeId
 bool OwnershipView::any_endpoint_lives() const {
     if (!hears_processes() || options_.unreported == Unreported::alive) return true;
     const auto& all = processes_.all();
-    return std::any_of(all.begin(), all.end(), [now = judged_at()](const auto& item) {
+    return std::ranges::any_of(all, [now = judged_at()](const auto& item) {
         return item.second.record.role == kEndpoint && !Processes::is_gone(item.second, now);
     });
 }
@@ -227,8 +228,7 @@ std::vector<RefusedFacts> OwnershipView::refused(std::string_view token) const {
             if (one.endpoint == wanted) out.push_back({shown_name(processes_, seen), one});
         }
     }
-    std::sort(out.begin(), out.end(),
-              [](const auto& a, const auto& b) { return a.send.at > b.send.at; });
+    std::ranges::sort(out, [](const auto& a, const auto& b) { return a.send.at > b.send.at; });
     return out;
 }
 

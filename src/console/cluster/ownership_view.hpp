@@ -1,7 +1,6 @@
 #pragma once
 
 #include "cluster/overview.hpp"
-#include "console/cluster/process_facts.hpp"
 #include "console/cluster/processes.hpp"
 #include "console/lag/lag_table.hpp"
 #include "core/clock.hpp"

@@ -45,9 +45,7 @@ void Processes::apply(const core::RecordView& view, core::Timestamp heard) {
     seen.clock_off = record->at - view.time;
     seen.clock_known = true;
     if (seen_.size() <= kProcessesMax) return;
-    seen_.erase(std::min_element(seen_.begin(), seen_.end(), [](const auto& a, const auto& b) {
-        return a.second.at < b.second.at;
-    }));
+    seen_.erase(std::ranges::min_element(seen_, {}, [](const auto& one) { return one.second.at; }));
 }
 
 void Processes::tell(const cluster::ProcessRecord& record, core::Timestamp now) {

@@ -1,140 +1,86 @@
-#include "console/lag/lag_metrics.hpp"
-
+#include "console/lag/lag_text.hpp"
 #include "ops/metric_names.hpp"
+#include "ops/metrics.hpp"
 
-#include <array>
-#include <cstdio>
+#include <chrono>
+#include <cmath>
 #include <map>
-#include <string_view>
 
 namespace beckon::console {
 
 namespace {
 
 namespace metric = ops::metric;
+using ops::Labels;
 
-/// A backslash before backslash and quote, and none of the ends of lines.
-std::string escaped(const std::string& text) {
-    std::string out;
-    for (const char c : text) {
-        if (c == '\\' || c == '"') out.push_back('\\');
-        if (c == '\n') {
-            out += "\\n";
-        } else {
-            out.push_back(c);
-        }
-    }
-    return out;
+Labels joined(Labels labels, const Labels& more) {
+    labels.insert(labels.end(), more.begin(), more.end());
+    return labels;
 }
 
-std::string quoted(const char* name, const std::string& value) {
-    return std::string{name} + "=\"" + escaped(value) + '"';
+Labels topic_labels(const LagRow& row) { return {{"topic", row.where.topic}}; }
+Labels partition_labels(const LagRow& row) {
+    return {{"topic", row.where.topic}, {"partition", std::to_string(row.where.partition)}};
+}
+Labels group_labels(const LagRow& row) {
+    return joined({{"consumergroup", row.group}}, partition_labels(row));
+}
+Labels group_topic_labels(const LagRow& row) {
+    return joined({{"consumergroup", row.group}}, topic_labels(row));
+}
+Labels kminion_topic_labels(const LagRow& row) {
+    return {{"group_id", row.group}, {"topic_name", row.where.topic}};
+}
+Labels kminion_labels(const LagRow& row) {
+    return joined(kminion_topic_labels(row),
+                  {{"partition_id", std::to_string(row.where.partition)}});
 }
 
-std::string number(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.3f", value);
-    return text.data();
+double seconds(core::Duration time) {
+    return std::round(std::chrono::duration<double>{time}.count() * 1000) / 1000;
 }
 
-/// A gauge and its series, each labels and value.
-class Family {
-public:
-    Family(std::string& out, std::string_view name, std::string_view help)
-        : out_(out), name_(name) {
-        out_.append("# HELP ").append(name).append(" ").append(help).append("\n");
-        out_.append("# TYPE ").append(name).append(" gauge\n");
-    }
-    void add(const std::string& labels, const std::string& value) {
-        out_.append(name_).append("{").append(labels).append("} ").append(value).append("\n");
-    }
-
-private:
-    std::string& out_;
-    std::string_view name_;
-};
-
-std::string topic_labels(const LagRow& row) { return quoted("topic", row.where.topic); }
-
-std::string partition_labels(const LagRow& row) {
-    return topic_labels(row) + "," + quoted("partition", std::to_string(row.where.partition));
-}
-
-std::string group_labels(const LagRow& row) {
-    return quoted("consumergroup", row.group) + "," + partition_labels(row);
-}
-
-std::string kminion_topic_labels(const LagRow& row) {
-    return quoted("group_id", row.group) + "," + quoted("topic_name", row.where.topic);
-}
-
-std::string kminion_labels(const LagRow& row) {
-    return kminion_topic_labels(row) + "," +
-           quoted("partition_id", std::to_string(row.where.partition));
-}
-
-template <class Labels>
-std::map<std::string, core::Offset> sums(const LagPage& page, const Labels& labels) {
-    std::map<std::string, core::Offset> found;
-    for (const auto& row : page.rows) found[labels(row)] += row.lag();
-    return found;
-}
-
-void add_groups(std::string& out, const LagPage& page) {
-    Family lag{out, metric::kGroupLag, "Records that a group has not read yet."};
-    for (const auto& row : page.rows) lag.add(group_labels(row), std::to_string(row.lag()));
-    Family seconds{out, metric::kGroupLagSeconds,
-                   "Age of the oldest record that a group has not read yet."};
-    for (const auto& row : page.rows) {
-        if (!row.aged) continue;
-        seconds.add(group_labels(row),
-                    number(std::chrono::duration<double>{row.facts.behind}.count()));
-    }
-    Family offset{out, metric::kGroupOffset, "Next record that a group will read."};
-    for (const auto& row : page.rows) offset.add(group_labels(row), std::to_string(row.position));
-    Family status{out, metric::kGroupStatus,
-                  "Of Beckon's own groups: 0 OK, 1 RESTORING, 2 SLOW, 3 STALLED, 4 STOPPED."};
-    for (const auto& row : page.rows) {
-        if (!row.own) continue;
-        status.add(group_labels(row), std::to_string(static_cast<int>(row.status)));
-    }
-}
-
-void add_sums(std::string& out, const LagPage& page) {
-    Family sum{out, metric::kGroupLagSum, "Records of a topic that a group has not read yet."};
-    const auto by_topic = [](const LagRow& row) {
-        return quoted("consumergroup", row.group) + "," + topic_labels(row);
-    };
-    for (const auto& [labels, lag] : sums(page, by_topic)) sum.add(labels, std::to_string(lag));
-}
-
-void add_partitions(std::string& out, const LagPage& page) {
-    std::map<std::string, log::Ends> ends;
-    for (const auto& row : page.rows) ends[partition_labels(row)] = row.ends;
-    Family newest{out, metric::kTopicEnd, "End of a partition."};
-    for (const auto& [labels, one] : ends) newest.add(labels, std::to_string(one.end));
-    Family oldest{out, metric::kTopicStart, "First record that a partition still has."};
-    for (const auto& [labels, one] : ends) oldest.add(labels, std::to_string(one.start));
-}
-
-void add_kminion(std::string& out, const LagPage& page) {
-    Family lag{out, metric::kKminionLag, "Records that a group has not read yet."};
-    for (const auto& row : page.rows) lag.add(kminion_labels(row), std::to_string(row.lag()));
-    Family sum{out, metric::kKminionTopicLag, "Records of a topic that a group has not read yet."};
-    for (const auto& [labels, records] : sums(page, kminion_topic_labels)) {
-        sum.add(labels, std::to_string(records));
-    }
+/// The lag of each topic, by such labels.
+void add_sums(ops::WrittenSeries& out, const LagPage& page, Labels (*labels)(const LagRow&)) {
+    std::map<Labels, core::Offset> sums;
+    for (const auto& row : page.rows) sums[labels(row)] += row.lag();
+    for (const auto& [of, lag] : sums) out.add(of, static_cast<double>(lag));
 }
 
 }  // namespace
 
 std::string to_metrics(const LagPage& page) {
-    std::string out;
-    add_groups(out, page);
-    add_sums(out, page);
-    add_partitions(out, page);
-    add_kminion(out, page);
-    return out;
+    constexpr auto kLagHelp = "Records that a group has not read yet.";
+    constexpr auto kSumHelp = "Records of a topic that a group has not read yet.";
+    ops::WrittenSeries out;
+    out.begin(metric::kGroupLag, kLagHelp);
+    for (const auto& row : page.rows) out.add(group_labels(row), static_cast<double>(row.lag()));
+    out.begin(metric::kGroupLagSeconds, "Age of the oldest record that a group has not read yet.");
+    for (const auto& row : page.rows) {
+        if (row.aged) out.add(group_labels(row), seconds(row.facts.behind));
+    }
+    out.begin(metric::kGroupOffset, "Next record that a group will read.");
+    for (const auto& row : page.rows) {
+        out.add(group_labels(row), static_cast<double>(row.position));
+    }
+    out.begin(metric::kGroupStatus,
+              "Of Beckon's own groups: 0 OK, 1 RESTORING, 2 SLOW, 3 STALLED, 4 STOPPED.");
+    for (const auto& row : page.rows) {
+        if (row.own) out.add(group_labels(row), static_cast<double>(row.status));
+    }
+    out.begin(metric::kGroupLagSum, kSumHelp);
+    add_sums(out, page, group_topic_labels);
+    std::map<Labels, log::Ends> ends;
+    for (const auto& row : page.rows) ends[partition_labels(row)] = row.ends;
+    out.begin(metric::kTopicEnd, "End of a partition.");
+    for (const auto& [of, one] : ends) out.add(of, static_cast<double>(one.end));
+    out.begin(metric::kTopicStart, "First record that a partition still has.");
+    for (const auto& [of, one] : ends) out.add(of, static_cast<double>(one.start));
+    out.begin(metric::kKminionLag, kLagHelp);
+    for (const auto& row : page.rows) out.add(kminion_labels(row), static_cast<double>(row.lag()));
+    out.begin(metric::kKminionTopicLag, kSumHelp);
+    add_sums(out, page, kminion_topic_labels);
+    return out.text();
 }
 
 }  // namespace beckon::console

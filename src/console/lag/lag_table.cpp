@@ -43,7 +43,7 @@ log::GroupsSnapshot with_views(log::GroupsSnapshot snapshot, const Views& views)
             own.position = next[partition];
         }
     }
-    std::sort(positions.begin(), positions.end(), [](const auto& a, const auto& b) {
+    std::ranges::sort(positions, [](const auto& a, const auto& b) {
         return std::tie(a.group, a.where) < std::tie(b.group, b.where);
     });
     snapshot.positions = std::move(positions);
@@ -56,7 +56,7 @@ IsOwn own_groups(std::string prefix) {
     return [prefix = std::move(prefix)](std::string_view group) {
         if (!group.starts_with(prefix)) return false;
         const auto role = group.substr(prefix.size());
-        return std::any_of(kRoles.begin(), kRoles.end(), [&](std::string_view one) {
+        return std::ranges::any_of(kRoles, [&](std::string_view one) {
             return role.starts_with(one) && (role.size() == one.size() || role[one.size()] == '/');
         });
     };
@@ -122,8 +122,8 @@ std::vector<Probe> LagTable::wanted(std::size_t max) const {
         if (lag_of(one) == 0 || known_[i].times->at(first)) continue;
         if (named.insert(one.where).second) unknown.push_back({lag_of(one), {one.where, first}});
     }
-    std::stable_sort(unknown.begin(), unknown.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::ranges::stable_sort(unknown,
+                             [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<Probe> probes;
     for (auto& [lag, probe] : unknown) {
         if (probes.size() < max) probes.push_back(std::move(probe));
@@ -144,8 +144,8 @@ Facts LagTable::facts(const log::GroupPosition& one, const Known& known,
                 .unmoved = now_ - series->moved_at,
                 .owned = !reader.name.empty(),
                 .dead = reader.dead};
-    const auto since = std::find_if(series->samples.begin(), series->samples.end(),
-                                    [&](const Sample& l) { return now_ - l.time <= kRateWindow; });
+    const auto since = std::ranges::find_if(
+        series->samples, [&](const Sample& l) { return now_ - l.time <= kRateWindow; });
     facts.position_rate = rate(one.position - since->position, now_ - since->time);
     facts.append_rate = rate(one.ends.end - since->end, now_ - since->time);
     if (context_.delay_of) facts.delay = context_.delay_of(one.where);
@@ -189,10 +189,10 @@ std::vector<core::Offset> LagTable::history(const Series& series) {
     };
     const auto& samples = series.samples;
     std::vector<core::Offset> lags;
-    if (std::all_of(samples.begin(), samples.end(), [&](const auto& l) { return lag(l) == 0; })) {
+    if (std::ranges::all_of(samples, [&](const auto& l) { return lag(l) == 0; })) {
         return lags;
     }
-    std::transform(samples.begin(), samples.end(), std::back_inserter(lags), lag);
+    std::ranges::transform(samples, std::back_inserter(lags), lag);
     return lags;
 }
 

@@ -156,8 +156,8 @@ void add(GroupRow& group, const LagRow& row) {
 std::vector<GroupRow> groups_of(const std::vector<LagRow>& rows) {
     std::vector<GroupRow> groups;
     for (const auto& row : rows) {
-        auto at = std::find_if(groups.begin(), groups.end(),
-                               [&](const auto& one) { return one.group == row.group; });
+        auto at =
+            std::ranges::find_if(groups, [&](const auto& one) { return one.group == row.group; });
         if (at == groups.end()) at = groups.insert(at, GroupRow{.group = row.group});
         add(*at, row);
     }
@@ -222,8 +222,8 @@ std::string table_of(std::vector<Row> rows, const Cells& titles, const TextOptio
             return row.status == Status::ok && row.loss == Loss::none;
         });
     }
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const auto& a, const auto& b) { return a.status > b.status; });
+    std::ranges::stable_sort(rows,
+                             [](const auto& a, const auto& b) { return a.status > b.status; });
     std::vector<Cells> lines{titles};
     for (const auto& row : rows) lines.push_back(cells_of(row));
     std::vector<std::size_t> widths(titles.size());
@@ -260,8 +260,8 @@ std::string summary(const LagPage& page) {
     std::string bad;
     for (auto i = core::kCountOf<Status> - 1; i > 0; --i) {
         const auto status = static_cast<Status>(i);
-        const auto count = std::count_if(groups.begin(), groups.end(),
-                                         [&](const auto& one) { return one.status == status; });
+        const auto count =
+            std::ranges::count_if(groups, [&](const auto& one) { return one.status == status; });
         if (count == 0) continue;
         bad += (bad.empty() ? "" : ", ") + std::to_string(count) + " " +
                std::string{to_string(status)};
@@ -272,8 +272,8 @@ std::string summary(const LagPage& page) {
         text += "; " + counted(static_cast<std::size_t>(lag), "record") +
                 (lag == 1 ? " waits" : " wait") + ", the oldest for " + duration_words(behind);
     }
-    const auto lost = std::count_if(groups.begin(), groups.end(),
-                                    [](const auto& one) { return one.loss == Loss::now; });
+    const auto lost =
+        std::ranges::count_if(groups, [](const auto& one) { return one.loss == Loss::now; });
     if (lost > 0) text += "; " + counted(static_cast<std::size_t>(lost), "group") + " lost records";
     return text + "\n";
 }
@@ -287,8 +287,7 @@ std::string to_json(const LagPage& page) {
 }
 
 std::string to_json_change(const LagPage& page, const LagPage& before) {
-    if (!std::equal(page.rows.begin(), page.rows.end(), before.rows.begin(), before.rows.end(),
-                    same_place)) {
+    if (!std::ranges::equal(page.rows, before.rows, same_place)) {
         return {};
     }
     json rows = json::array();

@@ -30,4 +30,9 @@ std::string to_text(const LagPage& page, const TextOptions& options);
 /// "1.2 s", "3 min 20 s", "2 d 4 h".
 std::string duration_words(core::Duration time);
 
+/// The page in Prometheus' text format, under the names that lag dashboards expect: those of
+/// kafka_exporter, and those of KMinion where they differ. Written here and not counted, since the
+/// series come and go with groups and topics. Pure.
+std::string to_metrics(const LagPage& page);
+
 }  // namespace beckon::console

@@ -16,9 +16,7 @@ T between(T from, T to, double part) {
 }  // namespace
 
 void PositionTimes::learn(core::Offset offset, core::Timestamp time) {
-    const auto at = std::lower_bound(
-        samples_.begin(), samples_.end(), offset,
-        [](const Sample& sample, core::Offset wanted) { return sample.offset < wanted; });
+    const auto at = std::ranges::lower_bound(samples_, offset, {}, &Sample::offset);
     if (at != samples_.begin()) time = std::max(time, std::prev(at)->time);
     if (at != samples_.end() && at->offset == offset) {
         if (std::next(at) != samples_.end()) {
@@ -49,9 +47,7 @@ void PositionTimes::thin() {
 }
 
 std::optional<core::Timestamp> PositionTimes::at(core::Offset offset) const {
-    const auto after = std::lower_bound(
-        samples_.begin(), samples_.end(), offset,
-        [](const Sample& sample, core::Offset wanted) { return sample.offset < wanted; });
+    const auto after = std::ranges::lower_bound(samples_, offset, {}, &Sample::offset);
     if (after == samples_.end()) {
         return samples_.empty() ? std::nullopt : std::optional{samples_.back().time};
     }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "console/canary/canary_stats.hpp"
-#include "console/cluster/process_facts.hpp"
+#include "console/cluster/processes.hpp"
 #include "console/lag/status.hpp"
 #include "core/clock.hpp"
 

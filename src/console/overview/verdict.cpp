@@ -63,7 +63,7 @@ std::vector<std::string> names_of(const Installation& facts, std::string_view ro
     for (const auto& one : facts.processes) {
         if (one.role == role && one.gone == gone) names.push_back(one.name);
     }
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     return names;
 }
 
@@ -107,8 +107,8 @@ std::string joined(const std::vector<std::string>& texts) {
 bool follows_from_full_disk(const std::string& fault) {
     static constexpr std::array kWords{"full: ", "disk is full", "No space left",
                                        "free, and a start needs"};
-    return std::any_of(kWords.begin(), kWords.end(),
-                       [&](const char* words) { return fault.find(words) != std::string::npos; });
+    return std::ranges::any_of(
+        kWords, [&](const char* words) { return fault.find(words) != std::string::npos; });
 }
 
 /// The faults of a process that no other finding names the cause of. Empty: there are none, or the
@@ -505,8 +505,8 @@ std::string head_of(const Installation& facts, const Findings& findings) {
             return "Push does not work.";
         }
     }
-    const bool well = std::none_of(findings.begin(), findings.end(),
-                                   [](const auto& one) { return one.level == Level::bad; });
+    const bool well =
+        std::ranges::none_of(findings, [](const auto& one) { return one.level == Level::bad; });
     return std::string{well ? "Nothing is known to be wrong" : "Push may not work"} +
            "; no canary measures whether push works.";
 }
@@ -549,8 +549,7 @@ Verdict judge(const Installation& facts) {
     judge_canary(facts, found);  // after what may be its cause
     judge_webhooks(facts, found);
     judge_deliveries(facts, found);
-    std::stable_sort(found.begin(), found.end(),
-                     [](const auto& a, const auto& b) { return a.level > b.level; });
+    std::ranges::stable_sort(found, std::greater{}, &Finding::level);
     Verdict out{.level = found.empty() ? Level::ok : found.front().level,
                 .sentence = head_of(facts, found),
                 .findings = {}};

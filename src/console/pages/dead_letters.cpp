@@ -20,15 +20,13 @@ namespace {
 constexpr std::chrono::milliseconds kAnswerWithin{8'000};
 constexpr const char* kRedrive = "/dead/redrive";
 
-console::Answer others_ask() { return refused(kUnavailable, "others ask; try again in a moment"); }
-
 Json object_in(const std::string& text) {
     auto json = text.empty() ? Json::object() : core::parse_json(text);
     return json.is_object() ? json : Json::object();
 }
 
 /// The answer to the page for a query that the API refused or did not take.
-console::Answer refusal_of(const core::Result<client::ApiAnswer>& answer) {
+Answer refusal_of(const core::Result<client::ApiAnswer>& answer) {
     if (!answer) return refused(kUnavailable, answer.error().message);
     const auto detail = object_in(answer->body).value("detail", "");
     const auto why =
@@ -50,7 +48,7 @@ std::size_t number(const Json& json, const char* name) {
     return found != json.end() && found->is_number_unsigned() ? found->get<std::size_t>() : 0;
 }
 
-std::string query_of(const console::Parameters& asked) {
+std::string query_of(const Parameters& asked) {
     std::string query;
     for (const auto& [name, value] : asked) {
         query.append(query.empty() ? "?" : "&").append(core::percent_encoded(name));
@@ -61,17 +59,13 @@ std::string query_of(const console::Parameters& asked) {
 
 }  // namespace
 
-console::Ask DeadLetters::list() {
-    return calls_.ask([this](const console::Parameters& asked) { return listed(asked); });
-}
-
-console::Answer DeadLetters::listed(const console::Parameters& asked) const {
+Answer DeadLetters::list(const Parameters& asked) const {
     const auto answer = api_.ask_any({.path = "/dead" + query_of(asked)}, kAnswerWithin);
     if (answer && answer->good()) return {kOk, answer->body};
     return refusal_of(answer);
 }
 
-console::Plan DeadLetters::plan(const std::string& wanted) const {
+Plan DeadLetters::plan(const std::string& wanted) const {
     auto order = wanted.empty() ? Json::object() : core::parse_json(wanted);
     if (!order.is_object()) return {refused(kBadRequest, "$ must be an object")};
     order["dry_run"] = true;
@@ -79,21 +73,16 @@ console::Plan DeadLetters::plan(const std::string& wanted) const {
         {.method = "POST", .path = kRedrive, .body = core::json_text(order)}, kAnswerWithin);
     if (!answer || !answer->good()) return {refusal_of(answer)};
     const auto said = object_in(answer->body);
-    const auto text = order_text(std::move(order), said);
-    if (text.size() > console::Plan::kOrderBytesMax) {
-        return {refused(kBadRequest, "the filter is too long: name fewer ids")};
-    }
     const auto would_settle = number(said, "would_settle");
-    console::Plan plan{
-        {kOk, core::json_text(Json{{"matched", number(said, "matched")},
-                                   {"disabled", number(said, "disabled")},
-                                   {"would_settle", would_settle},
-                                   {"sample", said.value("sample", Json::array())}})}};
-    if (would_settle > 0) plan.order = text;
+    Plan plan{{kOk, core::json_text(Json{{"matched", number(said, "matched")},
+                                         {"disabled", number(said, "disabled")},
+                                         {"would_settle", would_settle},
+                                         {"sample", said.value("sample", Json::array())}})}};
+    if (would_settle > 0) plan.order = order_text(std::move(order), said);
     return plan;
 }
 
-console::Answer DeadLetters::run(const std::string& order, const std::string& by) const {
+Answer DeadLetters::redrive(const std::string& order, const std::string& by) const {
     const auto answer =
         api_.ask_any({.method = "POST", .path = kRedrive, .body = order}, kAnswerWithin);
     if (!answer && answer.error().fault == core::Fault::timed_out) {
@@ -119,21 +108,6 @@ console::Answer DeadLetters::run(const std::string& order, const std::string& by
                                       {"gone", gone},
                                       {"failed", failed},
                                       {"left", matched - std::min(matched, over)}})};
-}
-
-console::Act DeadLetters::redrive() {
-    return {[this](const std::string& wanted, const Planned& planned) {
-                const bool begun = calls_.post([this, wanted, planned] {
-                    return [planned, made = plan(wanted)] { planned(made); };
-                });
-                if (!begun) planned({others_ask()});
-            },
-            [this](const std::string& order, const std::string& by, const console::Reply& reply) {
-                const bool begun = calls_.post([this, order, by, reply] {
-                    return [reply, answer = run(order, by)] { reply(answer); };
-                });
-                if (!begun) reply(others_ask());
-            }};
 }
 
 }  // namespace beckon::console

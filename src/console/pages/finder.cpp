@@ -3,8 +3,10 @@
 #include "console/cluster/cluster_json.hpp"
 #include "core/ascii.hpp"
 #include "core/decimal.hpp"
+#include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/log_names.hpp"
+#include "core/logger.hpp"
 #include "inspect/trace/client_trace.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "records/events.hpp"
@@ -24,8 +26,11 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kTextMax = 2'048;
 constexpr std::chrono::seconds kBeforeFirst{1};
+/// Within a stop's time: a thread waits for the home as long.
+constexpr std::chrono::milliseconds kHomeWithin{8'000};
+constexpr const char* kNothing = "nothing of this installation has this name";
 
-std::string text_of(const console::Parameters& asked, const char* name) {
+std::string text_of(const Parameters& asked, const char* name) {
     const auto found = asked.find(name);
     return found == asked.end()
                ? std::string{}
@@ -136,22 +141,36 @@ Found life_of_message(log::EventLog& log, const inspect::Named& named,
                       const inspect::TraceOptions& options) {
     const auto trace = inspect::trace_message(log, {named.client, *named.message}, options);
     if (!trace) return core::fail(trace.error());
-    return core::must_parse_ordered_json(inspect::trace_json(*trace));
+    return inspect::trace_json(*trace);
 }
 
 Found life_of_client(log::EventLog& log, const inspect::Named& named,
                      const inspect::TraceOptions& options, core::Timestamp since) {
     const auto trace = inspect::trace_client(log, named.client, {.trace = options, .since = since});
     if (!trace) return core::fail(trace.error());
-    return core::must_parse_ordered_json(inspect::trace_json(*trace));
+    return inspect::trace_json(*trace);
 }
 
-OrderedJson connection_json(const Presence& presence) {
-    return {{"connected", presence.connected},
-            {"since", presence.since_ms ? OrderedJson(*presence.since_ms) : OrderedJson()},
-            {"edge", presence.edge},
-            {"unanswered", presence.unanswered},
-            {"problem", presence.problem}};
+OrderedJson sentences(const inspect::ClientState& state) {
+    auto does = OrderedJson::array();
+    if (!state.client) {
+        does.push_back(
+            "The log has no such client any more. Messages that a removal has left are finished.");
+        return does;
+    }
+    does.push_back("The client ends with " +
+                   core::counted(state.channels.size(), "channel", "channels") + " and " +
+                   core::counted(state.waiting.size(), "waiting message", "waiting messages") +
+                   ": senders get 410 from then on.");
+    if (!state.client->router_data.empty()) does.push_back("The token of its bridge is forgotten.");
+    does.push_back(
+        "If it connects again it is told that it is unknown, and registers as a new client. This "
+        "cannot be undone.");
+    return does;
+}
+
+Answer refused_for(const core::Error& error) {
+    return refused(error.fault == core::Fault::not_found ? kNotFound : kUnavailable, error.message);
 }
 
 /// From when on a slider makes sense: a little before the first step, within the window.
@@ -166,12 +185,6 @@ core::Timestamp first_moment(const OrderedJson& trace, core::Timestamp window_be
 
 Finder::Finder(Options options, Context context)
     : options_(options), context_(std::move(context)) {}
-
-inspect::ScanLimits Finder::limits() const {
-    return {.given_up = [this, until = context_.clock.mono() + kSearchTime] {
-        return stopped_ || context_.clock.mono() > until;
-    }};
-}
 
 /// The message or the client of the record at a place in the log.
 core::Result<std::optional<inspect::Named>> Finder::named_at(const std::string& text,
@@ -200,8 +213,8 @@ core::Result<std::optional<inspect::Named>> Finder::named(const std::string& tex
         {.partitions = options_.partitions, .now = context_.clock.wall(), .limits = limits});
 }
 
-console::Answer Finder::found(const std::string& text, const inspect::Named& named,
-                              const inspect::ScanLimits& limits) {
+Answer Finder::found(const std::string& text, const inspect::Named& named,
+                     const inspect::ScanLimits& limits) {
     const auto ownership = context_.ownership ? context_.ownership() : nullptr;
     const auto now = context_.clock.wall();
     const auto window_begins = now - options_.history_window;
@@ -219,21 +232,21 @@ console::Answer Finder::found(const std::string& text, const inspect::Named& nam
                      {"facts", facts_of(named, options_.partitions)}};
     page["trace"] = life ? *life : OrderedJson(nullptr);
     page["problem"] = life ? "" : life.error().message;
-    if (named.kind != inspect::NameKind::message && context_.presence) {
-        page["connection"] = connection_json(context_.presence(named.client));
+    if (named.kind != inspect::NameKind::message && context_.homes) {
+        page["connection"] = connection_json(
+            context_.homes->ask_home("/delivery/client?uaid=" + core::to_hex(named.client)));
     }
     if (named.kind == inspect::NameKind::endpoint && ownership) {
         const auto path = text.substr(0, text.find_first_of("?#"));
-        page["refused"] = core::must_parse_ordered_json(
-            to_json(ownership->refused(path.substr(path.rfind('/') + 1))));
+        page["refused"] = refused_json(ownership->refused(path.substr(path.rfind('/') + 1)));
     }
     page["from"] = first_moment(page["trace"], window_begins).time_since_epoch().count();
     page["until"] = now.time_since_epoch().count();
     return {200, core::json_text(page)};
 }
 
-console::Answer Finder::find(const console::Parameters& asked) {
-    const auto limit = limits();
+Answer Finder::find(const Parameters& asked) {
+    const auto limit = context_.reading.begin();
     const auto what = named(text_of(asked, "q"), limit);
     if (!what) return refused(kUnavailable, what.error().message);
     if (*what && (*what)->nobody) return refused(kNotFound, kNobody);
@@ -241,32 +254,67 @@ console::Answer Finder::find(const console::Parameters& asked) {
     return refused(kNotFound, why_nothing(text_of(asked, "q")));
 }
 
-console::Answer Finder::state(const console::Parameters& asked) {
+Answer Finder::state(const Parameters& asked) {
     const auto at = time_of(text_of(asked, "at"));
     if (!at) return refused(kBadRequest, "at must be a time in Unix milliseconds");
-    const auto limit = limits();
+    const auto limit = context_.reading.begin();
     const auto what = named(text_of(asked, "q"), limit);
     if (!what) return refused(kUnavailable, what.error().message);
     if (!*what || (*what)->nobody) {
-        return refused(kNotFound, "nothing of this installation has this name");
+        return refused(kNotFound, kNothing);
     }
     const auto client = (*what)->client;
     const auto state =
         inspect::state_of_client(context_.log, client, *at, options_.partitions, limit);
     if (!state) return refused(kUnavailable, state.error().message);
-    return {200, inspect::state_json(client, *state)};
+    return {kOk, core::json_text(inspect::state_json(client, *state))};
 }
 
-core::Result<std::optional<core::Uaid>> Finder::client_of(const std::string& text) {
-    const auto what = named(text, limits());
+core::Result<core::Uaid> Finder::client_of(const std::string& text) {
+    const auto what = named(text, context_.reading.begin());
     if (!what) return core::fail(what.error());
-    if (!*what || (*what)->nobody) return std::optional<core::Uaid>{};
-    return std::optional{(*what)->client};
+    if (!*what || (*what)->nobody) return core::fail(core::Fault::not_found, kNothing);
+    return (*what)->client;
 }
 
-core::Result<inspect::ClientState> Finder::state_now(const core::Uaid& client) const {
-    return inspect::state_of_client(context_.log, client, context_.clock.wall(),
-                                    options_.partitions, limits());
+Plan Finder::plan_removal(const std::string& wanted) {
+    const auto sought = core::text_member(core::parse_json(wanted), "q");
+    if (sought.empty()) return {refused(kBadRequest, R"($ must be {"q": what names the client})")};
+    const auto client = client_of(sought);
+    if (!client) return {refused_for(client.error())};
+    const auto state = inspect::state_of_client(context_.log, *client, context_.clock.wall(),
+                                                options_.partitions, context_.reading.begin());
+    if (!state) return {refused_for(state.error())};
+    return {{kOk, core::json_text(OrderedJson{{"does", sentences(*state)}, {"possible", true}})},
+            sought};
+}
+
+Answer Finder::remove(const std::string& sought, const std::string& by) {
+    const auto client = client_of(sought);
+    if (!client) return refused_for(client.error());
+    const auto answer =
+        context_.homes->ask_home("/delivery/remove?uaid=" + core::to_hex(*client), kHomeWithin);
+    const auto page = core::parse_json(answer.value_or(""));
+    const bool removed = page.is_object() && page.value("removed", false);
+    core::log_info("console", "client_removal",
+                   {{"by", by}, {"client", core::log_name(*client)}, {"removed", removed}});
+    if (!answer) return refused(kUnavailable, answer.error().message);
+    if (!removed) {
+        return refused(kUnavailable, "its home has not ended it, and may still do so: check again");
+    }
+    return {kOk,
+            core::json_text(OrderedJson{{"done",
+                                         "The client is gone. Its messages and channels get their "
+                                         "tombstones within seconds."}})};
+}
+
+OrderedJson connection_json(const core::Result<std::string>& answer) {
+    const auto page = core::parse_ordered_json(answer.value_or("{}"));
+    return {{"connected", page.value("connected", false)},
+            {"since", page.value("attached_since", OrderedJson())},
+            {"edge", core::text_member(page, "edge")},
+            {"unanswered", page.value("unanswered", 0)},
+            {"problem", answer ? "" : answer.error().message}};
 }
 
 }  // namespace beckon::console

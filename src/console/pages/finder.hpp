@@ -1,7 +1,8 @@
 #pragma once
 
 #include "console/cluster/ownership_view.hpp"
-#include "console/pages/client_presence.hpp"
+#include "console/pages/client_homes.hpp"
+#include "console/pages/search_workers.hpp"
 #include "console/web/answer.hpp"
 #include "core/clock.hpp"
 #include "core/key_ring.hpp"
@@ -11,11 +12,12 @@
 #include "inspect/trace/scan.hpp"
 #include "log/event_log.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace beckon::console {
 
@@ -28,9 +30,6 @@ namespace beckon::console {
 /// thread.
 class Finder {
 public:
-    /// For so long a search reads the log at most.
-    static constexpr std::chrono::seconds kSearchTime{20};
-
     struct Options {
         core::Partition partitions = 1;
         std::chrono::seconds history_window{};
@@ -39,8 +38,9 @@ public:
         std::shared_ptr<const core::KeyRing> keys;
         log::EventLog& log;
         const core::Clock& clock;
-        /// Whether a client is connected; may be empty.
-        std::function<Presence(const core::Uaid&)> presence = {};
+        const ReadingTime& reading;
+        /// Says whether a client is connected, and removes it; null: it cannot be asked.
+        const ClientHomes* homes = nullptr;
         /// The processes of the installation; null: not known yet. May be empty.
         std::function<std::shared_ptr<const OwnershipView>()> ownership = {};
     };
@@ -53,30 +53,33 @@ public:
     /// times state() can answer; of a client "connection": {"connected", "since", "edge",
     /// "unanswered", "problem": why it is not known}; of an endpoint URL "refused": the POSTs to it
     /// that were refused of late}; 404 and {"error"} for any other text.
-    console::Answer find(const console::Parameters& asked);
+    Answer find(const Parameters& asked);
     /// Parameters `q` and `at`, Unix milliseconds. Answers with the output of `beckon replay
     /// state`.
-    console::Answer state(const console::Parameters& asked);
-    /// The client that a text names, or whose message it names. nullopt: it names none. Errors: the
-    /// log was not read.
-    core::Result<std::optional<core::Uaid>> client_of(const std::string& text);
-    /// Its state now. Errors: the log was not read.
-    core::Result<inspect::ClientState> state_now(const core::Uaid& client) const;
-    /// Ends all searches; no new one begins.
-    void stop() { stopped_ = true; }
+    Answer state(const Parameters& asked);
+    /// The removal of a client with its channels and messages, by its home
+    /// (docs/personal-data.md). `wanted`: {"q": as find() has it}. The plan: {"does": [sentences],
+    /// "possible"}.
+    Plan plan_removal(const std::string& wanted);
+    Answer remove(const std::string& sought, const std::string& by);
 
 private:
+    /// The client that a text names, or whose message it names. Errors: not_found: it names none;
+    /// the log was not read.
+    core::Result<core::Uaid> client_of(const std::string& text);
     core::Result<std::optional<inspect::Named>> named_at(const std::string& text,
                                                          const inspect::ScanLimits& limits);
     core::Result<std::optional<inspect::Named>> named(const std::string& text,
                                                       const inspect::ScanLimits& limits);
-    console::Answer found(const std::string& text, const inspect::Named& named,
-                          const inspect::ScanLimits& limits);
-    inspect::ScanLimits limits() const;
+    Answer found(const std::string& text, const inspect::Named& named,
+                 const inspect::ScanLimits& limits);
 
     const Options options_;
     const Context context_;
-    std::atomic<bool> stopped_{false};
 };
+
+/// The answer of a client's home about its connection (inspect/delivery/delivery_pages.hpp), or why
+/// there is none, as find() has it. Pure.
+nlohmann::ordered_json connection_json(const core::Result<std::string>& answer);
 
 }  // namespace beckon::console

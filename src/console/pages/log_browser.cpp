@@ -107,10 +107,6 @@ std::string words_of(log::TopicPartition where, const core::RecordView& record,
     return {};
 }
 
-}  // namespace
-
-namespace {
-
 ShownRecord shown_record(log::TopicPartition where, const core::RecordView& record) {
     ShownRecord shown;
     shown.words = words_of(where, record, shown);
@@ -121,10 +117,6 @@ ShownRecord shown_record(log::TopicPartition where, const core::RecordView& reco
     return shown;
 }
 
-}  // namespace
-
-namespace {
-
 /// The value of a header; a message id, which lets its reader delete the message, is left out.
 std::string shown_header(log::TopicPartition where, const core::HeaderView& header) {
     if (where.topic == Topic::kNotifications && header.name == core::header::kId) {
@@ -132,10 +124,6 @@ std::string shown_header(log::TopicPartition where, const core::HeaderView& head
     }
     return std::string{header.value};
 }
-
-}  // namespace
-
-namespace {
 
 /// Why the value is not shown; empty: it is.
 std::string_view withheld(log::TopicPartition where, const core::RecordView& record) {
@@ -254,12 +242,6 @@ core::Result<RecordsPage> page_before(log::EventLog& log, log::TopicPartition wh
 
 }  // namespace
 
-inspect::ScanLimits LogBrowser::limits() const {
-    return {.given_up = [this, until = context_.clock.mono() + kReadTime] {
-        return stopped_ || context_.clock.mono() > until;
-    }};
-}
-
 core::Timestamp LogBrowser::history_begins() const {
     return context_.clock.wall() - options_.history_window;
 }
@@ -273,8 +255,8 @@ Answer LogBrowser::topics(const Parameters& asked) const {
     if (asked.contains("topic")) {
         const auto topic = topic_in(asked);
         if (!topic) return bad_query("there is no such log topic");
-        const auto ends =
-            log::ends_of(context_.log, log::all_of(*topic, options_.partitions), limits().timeout);
+        const auto ends = log::ends_of(context_.log, log::all_of(*topic, options_.partitions),
+                                       context_.reading.begin().timeout);
         if (!ends) return failed(ends.error());
         for (const auto& [where, at] : *ends) {
             partitions.push_back(
@@ -290,7 +272,7 @@ Answer LogBrowser::topics(const Parameters& asked) const {
 Answer LogBrowser::records(const Parameters& asked) const {
     const auto where = partition_in(asked);
     if (!where) return bad_query("topic and partition must name a partition of a log topic");
-    const auto limit = limits();
+    const auto limit = context_.reading.begin();
     const auto ends = log::ends_of(context_.log, *where, limit.timeout);
     if (!ends) return failed(ends.error());
     auto from = number_in(asked, "from");
@@ -333,7 +315,7 @@ Answer LogBrowser::record(const Parameters& asked) const {
         if (!shown.empty() && core::is_utf8(shown)) found["text"] = std::string{shown};
         return log::Next::stop;
     };
-    const auto read = inspect::scan(context_.log, *where, *offset, sink, limits());
+    const auto read = inspect::scan(context_.log, *where, *offset, sink, context_.reading.begin());
     if (!read) return failed(read.error());
     if (found.is_null()) {
         return refused(404,

@@ -1,12 +1,11 @@
 #pragma once
 
+#include "console/pages/search_workers.hpp"
 #include "console/web/answer.hpp"
 #include "core/clock.hpp"
 #include "core/partition.hpp"
-#include "inspect/trace/scan.hpp"
 #include "log/event_log.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 
@@ -20,18 +19,17 @@ public:
     static constexpr std::size_t kRecordsMax = 50;   ///< of a page
     static constexpr std::size_t kValueMax = 4'096;  ///< bytes of one record's value
     static constexpr std::size_t kHeaderMax = 256;   ///< bytes of a header's value, and of a key
-    /// For so long a query reads the log at most.
-    static constexpr std::chrono::seconds kReadTime{20};
 
     struct Options {
         core::Partition partitions = 1;
         std::size_t tiers = 0;  ///< delay topics
         std::chrono::seconds history_window{};
     };
-    /// Both outlive it.
+    /// All outlive it.
     struct Context {
         log::EventLog& log;
         const core::Clock& clock;
+        const ReadingTime& reading;
     };
     LogBrowser(Options options, Context context) : options_(options), context_(context) {}
     LogBrowser(const LogBrowser&) = delete;
@@ -51,16 +49,11 @@ public:
     /// the log has no record there.
     Answer record(const Parameters& asked) const;
 
-    /// Ends all readings; no new one begins.
-    void stop() { stopped_ = true; }
-
 private:
-    inspect::ScanLimits limits() const;
     core::Timestamp history_begins() const;
 
     const Options options_;
     const Context context_;
-    std::atomic<bool> stopped_{false};
 };
 
 }  // namespace beckon::console

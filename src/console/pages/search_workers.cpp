@@ -22,6 +22,8 @@ console::Answer answer_of(const SearchWorkers::Search& search, const console::Pa
     }
 }
 
+Answer others_search() { return refused(kUnavailable, "others search; try again in a moment"); }
+
 }  // namespace
 
 SearchWorkers::SearchWorkers(const Options& options) {
@@ -46,9 +48,25 @@ console::Ask SearchWorkers::ask(Search search) {
         const bool begun = post([search, asked, reply] {
             return [reply, answer = answer_of(search, asked)] { reply(answer); };
         });
-        if (begun) return;
-        reply(refused(kUnavailable, "others search; try again in a moment"));
+        if (!begun) reply(others_search());
     };
+}
+
+Act SearchWorkers::act(std::function<Plan(const std::string&)> plan,
+                       std::function<Answer(const std::string&, const std::string&)> run) {
+    return {[this, plan = std::move(plan)](const std::string& wanted,
+                                           const std::function<void(Plan)>& then) {
+                const bool begun = post(
+                    [plan, wanted, then] { return [then, made = plan(wanted)] { then(made); }; });
+                if (!begun) then({others_search()});
+            },
+            [this, run = std::move(run)](const std::string& order, const std::string& by,
+                                         const Reply& reply) {
+                const bool begun = post([run, order, by, reply] {
+                    return [reply, answer = run(order, by)] { reply(answer); };
+                });
+                if (!begun) reply(others_search());
+            }};
 }
 
 bool SearchWorkers::post(Work work) {

@@ -1,7 +1,11 @@
 #pragma once
 
 #include "console/web/answer.hpp"
+#include "core/clock.hpp"
+#include "inspect/trace/scan.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -12,6 +16,27 @@
 #include <vector>
 
 namespace beckon::console {
+
+/// How long queries may read the log. Any thread.
+class ReadingTime {
+public:
+    static constexpr std::chrono::seconds kEach{20};
+
+    /// The clock outlives it.
+    explicit ReadingTime(const core::Clock& clock) : clock_(clock) {}
+    /// Of a query that begins now. Lives no longer than this.
+    inspect::ScanLimits begin() const {
+        return {.given_up = [this, until = clock_.mono() + kEach] {
+            return stopped_ || clock_.mono() > until;
+        }};
+    }
+    /// Ends all queries; no new one begins.
+    void stop() { stopped_ = true; }
+
+private:
+    const core::Clock& clock_;
+    std::atomic<bool> stopped_{false};
+};
 
 /// Threads for queries that wait: for the log (`console-find-N`), or for another process. Meanwhile
 /// the console's port serves others. Thread-safe.
@@ -35,15 +60,17 @@ public:
 
     /// `search` as a query of the console's port. Lives no longer than this.
     console::Ask ask(Search search);
+    /// An act of the console's port, whose steps wait. Lives no longer than this.
+    Act act(std::function<Plan(const std::string& wanted)> plan,
+            std::function<Answer(const std::string& order, const std::string& by)> run);
 
+private:
     /// Work that returns the step that gives its answer: that one is called when the thread is free
     /// for others again. Work that throws is logged, and gives none.
     using Answering = std::function<void()>;
     using Work = std::function<Answering()>;
     /// False: so many are under way that no worker takes it.
     bool post(Work work);
-
-private:
     void run(const std::string& name);
 
     std::mutex mutex_;

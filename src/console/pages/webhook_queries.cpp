@@ -2,10 +2,11 @@
 
 #include "client/url.hpp"
 #include "core/ascii.hpp"
-#include "core/ids.hpp"
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
 #include "core/logger.hpp"
+#include "inspect/trace/scan.hpp"
+#include "records/delivery.hpp"
 #include "records/done.hpp"
 
 #include <algorithm>
@@ -21,7 +22,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::chrono::seconds kReadingTime{20};
 constexpr std::size_t kNameMax = 128;
 
 /// Names of webhooks, deliveries and owners: they become part of a path.
@@ -49,23 +49,6 @@ Json shown(Json webhook) {
     webhook.erase("url");
     webhook.erase("form_fields");
     return webhook;
-}
-
-Json waiting_json(const WaitingDelivery& one) {
-    return {{"delivery", one.id},
-            {"offset", one.offset},
-            {"attempts", one.attempts},
-            {"last", one.last ? Json(std::string{to_string(*one.last)}) : Json()},
-            {"due", one.due.time_since_epoch().count()}};
-}
-
-Json waiting_json(const WaitingTier& tier) {
-    auto first = Json::array();
-    for (const auto& one : tier.first) first.push_back(waiting_json(one));
-    return {{"topic", log::Topic::retry(tier.tier).name()},
-            {"delay_seconds", tier.delay.count()},
-            {"waiting", tier.waiting},
-            {"first", std::move(first)}};
 }
 
 }  // namespace
@@ -157,23 +140,6 @@ Answer WebhookQueries::webhook(const Parameters& asked) const {
     return {kOk, core::json_text(page)};
 }
 
-Answer WebhookQueries::waiting(const Parameters& asked) const {
-    const auto id = name_in(asked, "id");
-    if (!id) return refused(kBadRequest, "id must be that of a webhook");
-    const inspect::ScanLimits limits{
-        .given_up = [this, until = context_.clock.mono() + kReadingTime] {
-            return stopped_ || context_.clock.mono() > until;
-        }};
-    const auto found =
-        waiting_deliveries(context_.log, *id, options_.tiers, options_.partitions, limits);
-    if (!found) return refused(503, found.error().message);
-    auto tiers = Json::array();
-    for (const auto& tier : found->tiers) tiers.push_back(waiting_json(tier));
-    return {kOk, core::json_text(Json{{"partition", found->partition},
-                                      {"complete", found->complete},
-                                      {"tiers", std::move(tiers)}})};
-}
-
 Answer WebhookQueries::letter(const Parameters& asked) const {
     const auto delivery = name_in(asked, "delivery");
     const auto owner = name_in(asked, "owner");
@@ -185,24 +151,44 @@ Answer WebhookQueries::letter(const Parameters& asked) const {
     return {kOk, letter->body};
 }
 
-Answer WebhookQueries::plan(const WebhookAct& kind, const Parameters& of) const {
-    const auto settings = api_.ask(of.at("owner"), {.path = "/webhooks/" + of.at("webhook")});
-    if (!settings || !settings->good()) return refusal(settings);
-    const auto webhook = shown(core::parse_json(settings->body));
-    return {kOk, core::json_text(Json{{"webhook", of.at("webhook")},
-                                      {"origin", webhook["origin"]},
-                                      {"does", kind.plan(webhook, webhook["origin"])},
-                                      {"possible", kind.possible(webhook)}})};
+namespace {
+
+/// The webhook and its owner of an act's request; nullopt: it has other members than these.
+std::optional<Parameters> webhook_in(const std::string& text) {
+    const auto parsed = core::parse_json(text);
+    const Parameters of{{"webhook", core::text_member(parsed, "webhook")},
+                        {"owner", core::text_member(parsed, "owner")}};
+    const bool good = parsed.is_object() && parsed.size() == of.size() && name_in(of, "webhook") &&
+                      name_in(of, "owner");
+    return good ? std::optional{of} : std::nullopt;
 }
 
-Answer WebhookQueries::run(const WebhookAct& kind, const Parameters& of) const {
+}  // namespace
+
+Plan WebhookQueries::plan(const WebhookAct& kind, const std::string& wanted) const {
+    const auto of = webhook_in(wanted);
+    if (!of) return {refused(kBadRequest, R"($ must be {"webhook": …, "owner": …})")};
+    const auto settings = api_.ask(of->at("owner"), {.path = "/webhooks/" + of->at("webhook")});
+    if (!settings || !settings->good()) return {refusal(settings)};
+    const auto webhook = shown(core::parse_json(settings->body));
+    const bool possible = kind.possible(webhook);
+    return {{kOk, core::json_text(Json{{"webhook", of->at("webhook")},
+                                       {"origin", webhook["origin"]},
+                                       {"does", kind.plan(webhook, webhook["origin"])},
+                                       {"possible", possible}})},
+            possible ? std::optional{wanted} : std::nullopt};
+}
+
+Answer WebhookQueries::run(const WebhookAct& kind, const std::string& order,
+                           const std::string& by) const {
+    const auto of = webhook_in(order).value();
     const auto answer = api_.ask(
         of.at("owner"),
         {.method = "POST", .path = "/webhooks/" + of.at("webhook") + kind.path, .body = kind.body});
     const bool good = answer && answer->good();
     core::log_info("console", "webhook_act",
                    {{"act", kind.name},
-                    {"by", of.at("by")},
+                    {"by", by},
                     {"webhook", of.at("webhook")},
                     {"owner", of.at("owner")},
                     {"status", answer ? answer->status : 0}});
@@ -215,66 +201,6 @@ Answer WebhookQueries::run(const WebhookAct& kind, const Parameters& of) const {
     return {kOk, core::json_text(page)};
 }
 
-namespace {
-
-/// The members of an act's request or order, which has no others than these; nullopt: it is none.
-std::optional<Parameters> members_in(const std::string& text,
-                                     const std::vector<const char*>& names) {
-    const auto parsed = core::parse_json(text);
-    if (!parsed.is_object() || parsed.size() != names.size()) return std::nullopt;
-    Parameters of;
-    for (const auto* name : names) of[name] = core::text_member(parsed, name);
-    const bool good = std::all_of(names.begin(), names.end(),
-                                  [&](const auto* name) { return name_in(of, name).has_value(); });
-    return good ? std::optional{std::move(of)} : std::nullopt;
-}
-
-}  // namespace
-
-/// A rotation that is repeated would end the secret that the receiver has.
-bool WebhookQueries::is_first(const std::string& order) {
-    const std::scoped_lock lock{mutex_};
-    if (!used_.insert(order).second) return false;
-    used_in_order_.push_back(order);
-    if (used_in_order_.size() > kOrdersKept) {
-        used_.erase(used_in_order_.front());
-        used_in_order_.pop_front();
-    }
-    return true;
-}
-
-Act WebhookQueries::act(const WebhookAct& kind, SearchWorkers& workers) {
-    const auto planned = workers.ask([this, kind](const auto& of) { return plan(kind, of); });
-    const auto done = workers.ask([this, kind](const auto& of) { return run(kind, of); });
-    const auto check = [planned, name = std::string{kind.name}](
-                           const std::string& wanted, const std::function<void(Plan)>& then) {
-        const auto of = members_in(wanted, {"webhook", "owner"});
-        if (!of) return then({refused(kBadRequest, R"($ must be {"webhook": …, "owner": …})")});
-        const auto order = core::json_text(Json{{"act", name},
-                                                {"webhook", of->at("webhook")},
-                                                {"owner", of->at("owner")},
-                                                {"once", core::to_hex(core::random_uuid4())}});
-        planned(*of, [then, order](Answer answer) {
-            const auto plan = core::parse_json(answer.json);
-            const bool possible = answer.status == kOk && plan.value("possible", false);
-            then({std::move(answer), possible ? std::optional{order} : std::nullopt});
-        });
-    };
-    const auto execute = [this, done, name = std::string{kind.name}](
-                             const std::string& order, const std::string& by, const Reply& reply) {
-        auto of = members_in(order, {"act", "webhook", "owner", "once"});
-        if (!of || of->at("act") != name) {
-            return reply(refused(kConflict, "the plan that was shown is of another act"));
-        }
-        if (!is_first(order)) {
-            return reply(refused(kConflict, "this was done already: check it again"));
-        }
-        (*of)["by"] = by;
-        done(*of, reply);
-    };
-    return {check, execute};
-}
-
 std::map<std::string, Act> WebhookQueries::acts(SearchWorkers& workers) {
     const std::array<WebhookAct, 4> kinds{{
         {"test", "/test", "", "The test event is on its way.", plan_test, is_enabled},
@@ -284,7 +210,11 @@ std::map<std::string, Act> WebhookQueries::acts(SearchWorkers& workers) {
         {"rotate", "/secret", "", "The webhook has a new secret.", plan_rotate, always},
     }};
     std::map<std::string, Act> found;
-    for (const auto& kind : kinds) found[kind.name] = act(kind, workers);
+    for (const auto& kind : kinds) {
+        found[kind.name] = workers.act(
+            [this, kind](const auto& wanted) { return plan(kind, wanted); },
+            [this, kind](const auto& order, const auto& by) { return run(kind, order, by); });
+    }
     return found;
 }
 
@@ -292,7 +222,7 @@ namespace {
 
 bool is_finished(const retry::Finished& finished, core::Offset offset) {
     if (offset < finished.low) return true;
-    return std::any_of(finished.above.begin(), finished.above.end(), [&](const auto& range) {
+    return std::ranges::any_of(finished.above, [&](const auto& range) {
         return range.begin <= offset && offset < range.end;
     });
 }
@@ -312,45 +242,51 @@ core::Result<retry::DoneRecord> newest_done(log::EventLog& log, core::Partition 
 
 }  // namespace
 
-core::Result<WaitingDeliveries> waiting_deliveries(log::EventLog& log, const std::string& webhook,
-                                                   const std::vector<std::chrono::seconds>& tiers,
-                                                   core::Partition partitions,
-                                                   const inspect::ScanLimits& limits) {
-    WaitingDeliveries found{.partition = core::partition_of(webhook, partitions), .tiers = {}};
-    const auto done = newest_done(log, found.partition, limits);
-    if (!done) return core::fail(done.error());
+Answer WebhookQueries::waiting(const Parameters& asked) const {
+    const auto id = name_in(asked, "id");
+    if (!id) return refused(kBadRequest, "id must be that of a webhook");
+    const auto limits = context_.reading.begin();
+    const auto partition = core::partition_of(*id, options_.partitions);
+    const auto done = newest_done(context_.log, partition, limits);
+    if (!done) return refused(kUnavailable, done.error().message);
     std::size_t read_so_far = 0;
-    for (std::size_t tier = 0; tier < tiers.size() && found.complete; ++tier) {
-        WaitingTier of{.tier = static_cast<int>(tier), .delay = tiers[tier], .first = {}};
-        const auto known = done->tiers.find(of.tier);
+    bool complete = true;
+    auto tiers = Json::array();
+    for (std::size_t tier = 0; tier < options_.tiers.size() && complete; ++tier) {
+        const auto topic = log::Topic::retry(static_cast<int>(tier));
+        const auto known = done->tiers.find(static_cast<int>(tier));
         const auto finished =
             known == done->tiers.end() ? retry::Finished{} : known->second.finished;
+        std::size_t waiting = 0;
+        auto first = Json::array();
         const auto sink = [&](const core::RecordView& record) {
-            if (++read_so_far > WaitingDeliveries::kRecordsMax) {
-                found.complete = false;
-                return log::Next::stop;
-            }
-            if (record.key != webhook || is_finished(finished, record.offset)) {
-                return log::Next::go_on;
-            }
+            complete = ++read_so_far <= kRecordsMax;
+            if (!complete) return log::Next::stop;
+            if (record.key != *id || is_finished(finished, record.offset)) return log::Next::go_on;
             const auto delivery = retry::decode_delivery(record);
             if (!delivery) return log::Next::go_on;  // it becomes a dead letter
-            ++of.waiting;
-            if (of.first.size() < WaitingDeliveries::kShown) {
-                of.first.push_back({.id = delivery->id,
-                                    .offset = record.offset,
-                                    .attempts = delivery->attempts,
-                                    .last = delivery->last,
-                                    .due = record.time + of.delay});
-            }
+            if (++waiting > kShown) return log::Next::go_on;
+            const auto due = record.time + options_.tiers[tier];
+            first.push_back(
+                {{"delivery", delivery->id},
+                 {"offset", record.offset},
+                 {"attempts", delivery->attempts},
+                 {"last", delivery->last ? Json(std::string{to_string(*delivery->last)}) : Json()},
+                 {"due", due.time_since_epoch().count()}});
             return log::Next::go_on;
         };
-        const auto read = inspect::scan(log, {log::Topic::retry(of.tier), found.partition},
-                                        finished.low, sink, limits);
-        if (!read) return core::fail(read.error());
-        if (of.waiting > 0) found.tiers.push_back(std::move(of));
+        const auto read =
+            inspect::scan(context_.log, {topic, partition}, finished.low, sink, limits);
+        if (!read) return refused(kUnavailable, read.error().message);
+        if (waiting == 0) continue;
+        tiers.push_back({{"topic", topic.name()},
+                         {"delay_seconds", options_.tiers[tier].count()},
+                         {"waiting", waiting},
+                         {"first", std::move(first)}});
     }
-    return found;
+    return {kOk,
+            core::json_text(Json{
+                {"partition", partition}, {"complete", complete}, {"tiers", std::move(tiers)}})};
 }
 
 }  // namespace beckon::console

@@ -34,10 +34,8 @@ using Ask = std::function<void(const Parameters&, Reply)>;
 
 /// The plan of an act.
 struct Plan {
-    static constexpr std::size_t kOrderBytesMax = 1'024;
-
     Answer answer;
-    /// The order to confirm, of at most kOrderBytesMax; none: there is nothing to do.
+    /// The order to confirm, which is executed once; none: there is nothing to do.
     std::optional<std::string> order = std::nullopt;
 };
 /// Something that changes the installation. Both are called as an Ask.

@@ -26,6 +26,8 @@ public:
     static constexpr std::size_t kWrongMax = 20;
     /// How long a plan that was shown may be confirmed.
     static constexpr std::chrono::minutes kConfirmation{5};
+    /// One more ends the oldest one. The order of each has no more bytes than a body.
+    static constexpr std::size_t kPlansMax = 1'000;
 
     /// Empty token: everybody who can reach the port is admitted.
     Login(std::string token, const core::Clock& clock);
@@ -42,21 +44,31 @@ public:
     /// Ends a session.
     void end_session(std::string_view session);
 
-    /// The proof that `session` has seen the plan of `order`: "<end>.<proof>.<order>".
-    std::string confirmation(std::string_view session, std::string_view order) const;
-    /// The order of a confirmation; nullopt: it is of another session, too old, or not ours.
-    std::optional<std::string> confirmed(std::string_view session,
-                                         std::string_view confirmation) const;
+    /// A plan that was shown.
+    struct Shown {
+        std::string session;
+        std::string act;
+        std::string order;
+        core::MonoTime end{};  ///< set by confirmation()
+    };
+    /// Keeps the plan for a while. The secret that confirms it.
+    std::string confirmation(Shown plan);
+    /// The order of a plan, which is confirmed once. nullopt: it was shown to another session or
+    /// for another act, is too old, or was confirmed before.
+    std::optional<std::string> confirmed(std::string_view session, std::string_view act,
+                                         std::string_view confirmation);
 
 private:
-    std::string proof(std::string_view what) const;
+    struct Session {
+        core::MonoTime end{};
+    };
 
     const std::string token_;
     const core::Clock& clock_;
-    const std::string secret_;  ///< of this process: makes confirmations
     net::RateLimiter wrong_;
-    /// Each with its end, by its hash: the time of a look-up reveals nothing of a session.
-    std::map<core::Sha256, core::MonoTime> sessions_;
+    /// By the hash of their secret: the time of a look-up reveals nothing of it.
+    std::map<core::Sha256, Session> sessions_;
+    std::map<core::Sha256, Shown> plans_;  ///< likewise
 };
 
 }  // namespace beckon::console

@@ -295,7 +295,7 @@ void WebHandler::route_act(net::ExchangePtr exchange, std::string_view name) {
     if (act == context_.acts.end()) return reply(exchange, not_found());
     if (request.method != Method::post) return reply(exchange, wrong_method("POST"));
     if (is_full()) return reply(exchange, too_many_asked());
-    if (checks) return check(act->second, std::move(exchange));
+    if (checks) return check(act->first, act->second, std::move(exchange));
     run(act->first, act->second, std::move(exchange));
 }
 
@@ -342,7 +342,7 @@ HttpReply WebHandler::log_out(const HttpRequest& request) {
 HttpReply WebHandler::page(std::string_view name) const {
     const auto text = context_.pages.get(std::string{name});
     if (text) return fresh_json(kOk, *text);
-    if (std::find(kPageNames.begin(), kPageNames.end(), name) == kPageNames.end()) {
+    if (std::ranges::find(kPageNames, name) == kPageNames.end()) {
         return error_reply(404, "there is no such page; there are " + page_list());
     }
     return error_reply(kUnavailable, "nothing is known of '" + std::string{name} + "' (yet)");
@@ -392,20 +392,25 @@ void WebHandler::beat() {
     }
 }
 
-void WebHandler::check(const Act& act, net::ExchangePtr exchange) {
-    const auto session = session_of(exchange->request());
+void WebHandler::check(const std::string& name, const Act& act, net::ExchangePtr exchange) {
     const std::string wanted{exchange->request().body};
+    Login::Shown shown{.session = session_of(exchange->request()), .act = name, .order = {}};
     const auto kept = keep(std::move(exchange));
-    act.check(wanted,
-              once<Plan>(
-                  lifetime_,
-                  [this, kept, session](const Plan& plan) { finish(kept, shown(plan, session)); },
-                  Plan{not_answered()}));
+    act.check(wanted, once<Plan>(
+                          lifetime_,
+                          [this, kept, shown = std::move(shown)](const Plan& plan) {
+                              finish(kept, reply_with(plan, shown));
+                          },
+                          Plan{not_answered()}));
 }
 
-HttpReply WebHandler::shown(const Plan& plan, const std::string& session) const {
+HttpReply WebHandler::reply_with(const Plan& plan, Login::Shown shown) {
     if (plan.answer.status != kOk) return fresh_json(plan.answer.status, plan.answer.json);
-    const auto confirmation = plan.order ? Json(login_.confirmation(session, *plan.order)) : Json();
+    Json confirmation;
+    if (plan.order) {
+        shown.order = *plan.order;
+        confirmation = login_.confirmation(std::move(shown));
+    }
     return fresh_json(kOk, R"({"plan":)" + plan.answer.json + R"(,"confirmation":)" +
                                core::json_text(confirmation) + "}");
 }
@@ -413,13 +418,14 @@ HttpReply WebHandler::shown(const Plan& plan, const std::string& session) const 
 void WebHandler::run(const std::string& name, const Act& act, net::ExchangePtr exchange) {
     const auto& request = exchange->request();
     const auto by = net::to_string(request.peer);
-    const auto order = login_.confirmed(
-        session_of(request), core::text_member(core::parse_json(request.body), "confirmation"));
+    const auto order =
+        login_.confirmed(session_of(request), name,
+                         core::text_member(core::parse_json(request.body), "confirmation"));
     if (!order) {
         core::log_warn("console", "act_refused", {{"act", name}, {"by", by}});
-        return reply(exchange, error_reply(409,
-                                           "this was not shown to you, or too long ago: check it "
-                                           "again"));
+        return reply(exchange, error_reply(kConflict,
+                                           "this was not shown to you, was shown too long ago, or "
+                                           "is done already: check it again"));
     }
     act.run(*order, by, reply_to(keep(std::move(exchange))));
 }

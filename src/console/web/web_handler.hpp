@@ -87,8 +87,8 @@ private:
     net::HttpReply log_out(const net::HttpRequest& request);
     net::HttpReply page(std::string_view name) const;
     net::HttpReply stream(const net::HttpRequest& request, std::string_view query);
-    void check(const Act& act, net::ExchangePtr exchange);
-    net::HttpReply shown(const Plan& plan, const std::string& session) const;
+    void check(const std::string& name, const Act& act, net::ExchangePtr exchange);
+    net::HttpReply reply_with(const Plan& plan, Login::Shown shown);
     void run(const std::string& name, const Act& act, net::ExchangePtr exchange);
 
     bool is_full() const { return kept_.size() >= WebServer::kAskedMax; }

@@ -2,7 +2,6 @@
 
 #include "console/web/answer.hpp"
 #include "console/web/live_pages.hpp"
-#include "console/web/web_config.hpp"
 #include "core/clock.hpp"
 
 #include <cstddef>
@@ -12,6 +11,13 @@
 #include <string>
 
 namespace beckon::console {
+
+struct WebConfig {
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 8085;  ///< 0: any free one
+    /// Empty: no login, and then only requests for localhost or a loopback address are answered.
+    std::string token;
+};
 
 /// The console's port: the app, its pages as JSON, and their changes as server-sent events.
 /// Only acts change anything; they need a login and the confirmation of a plan that this session

@@ -15,15 +15,7 @@
 
 namespace beckon::inspect {
 
-namespace {
-
-constexpr int kAccepted = 202;
-constexpr int kUnauthorized = 401;
-constexpr int kNotFound = 404;
-constexpr int kUnavailable = 503;
-constexpr int kBusy = 409;
-
-}  // namespace
+namespace {}  // namespace
 
 std::filesystem::path snapshot_of(const std::filesystem::path& data) {
     return std::filesystem::absolute(data) / "backup";
@@ -38,27 +30,28 @@ struct BackupService::Impl {
 
     ops::Page answer(const ops::LateRequest& request) {
         if (!proofs.admits(request.authorization)) {
-            return ops::refusal(kUnauthorized,
+            return ops::refusal(ops::kUnauthorized,
                                 "copies need a proof of this installation's key ring");
         }
         if (request.path == "/start") return start();
         if (request.path == "/state") return {.body = state_text()};
-        return ops::refusal(kNotFound, "there are /backup/start and /backup/state");
+        return ops::refusal(ops::kNotFound, "there are /backup/start and /backup/state");
     }
 
     ops::Page start() {
         {
             const std::scoped_lock lock{mutex};
-            if (state == "running") return ops::refusal(kBusy, "another backup is being made");
+            if (state == "running")
+                return ops::refusal(ops::kConflict, "another backup is being made");
             state = "running";
             error.clear();
         }
         // The earlier one has ended.
         if (!core::contain("backup", [this] { worker = std::jthread{[this] { make(); }}; })) {
             ended("no thread could be started");
-            return ops::refusal(kUnavailable, "no thread could be started");
+            return ops::refusal(ops::kUnavailable, "no thread could be started");
         }
-        return {.status = kAccepted, .body = state_text()};
+        return {.status = ops::kAccepted, .body = state_text()};
     }
 
     void make() {

@@ -101,7 +101,7 @@ bool LogProofs::admits(std::string_view authorization) const {
         proofs_ = proofs_of(keys_);
         version_ = latest;
     }
-    return given && std::any_of(proofs_.begin(), proofs_.end(), [&](const std::string& proof) {
+    return given && std::ranges::any_of(proofs_, [&](const std::string& proof) {
                return core::same_proof(proof, *given);
            });
 }

@@ -12,7 +12,6 @@ namespace beckon::inspect {
 namespace {
 
 constexpr auto kUntilStopped = std::chrono::hours{24 * 365};
-constexpr int kInternal = 500;
 
 }  // namespace
 
@@ -25,7 +24,8 @@ PageThread::~PageThread() {
 
 void PageThread::answer(std::function<ops::Page()> make, ops::PageDone done) {
     tasks_.post([this, make = std::move(make), done = std::move(done)] {
-        auto page = ops::refusal(kInternal, "something unforeseen happened: see the process's log");
+        auto page =
+            ops::refusal(ops::kInternal, "something unforeseen happened: see the process's log");
         core::contain(name_, [&] { page = make(); });
         done(std::move(page));
     });

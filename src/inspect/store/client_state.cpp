@@ -1,6 +1,5 @@
 #include "inspect/store/client_state.hpp"
 
-#include "core/json_text.hpp"
 #include "core/log_names.hpp"
 #include "inspect/store/scratch_store.hpp"
 
@@ -86,7 +85,7 @@ core::Result<ClientState> state_of_client(log::EventLog& log, const core::Uaid& 
                        .waiting = waiting_of(partition, client, at)};
 }
 
-std::string state_json(const core::Uaid& client, const ClientState& state) {
+Json state_json(const core::Uaid& client, const ClientState& state) {
     Json out{{"client", core::log_name(client)}, {"at", ms(state.at)}};
     out["known"] = state.client ? state_json(*state.client) : Json(nullptr);
     out["channels"] = Json::array();
@@ -97,7 +96,7 @@ std::string state_json(const core::Uaid& client, const ClientState& state) {
     }
     out["waiting"] = Json::array();
     for (const auto& message : state.waiting) out["waiting"].push_back(state_json(message));
-    return core::json_text(out);
+    return out;
 }
 
 }  // namespace beckon::inspect

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 /// The state of one client at any moment of the history window. Blocking.
 namespace beckon::inspect {
 
@@ -41,7 +43,7 @@ core::Result<ClientState> state_of_client(log::EventLog& log, const core::Uaid& 
                                           core::Timestamp at, core::Partition partitions,
                                           const ScanLimits& limits);
 
-/// One JSON object in one line. Names clients as log lines do.
-std::string state_json(const core::Uaid& client, const ClientState& state);
+/// Names clients as log lines do.
+nlohmann::ordered_json state_json(const core::Uaid& client, const ClientState& state);
 
 }  // namespace beckon::inspect

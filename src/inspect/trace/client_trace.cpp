@@ -1,6 +1,5 @@
 #include "inspect/trace/client_trace.hpp"
 
-#include "core/client_code.hpp"
 #include "core/log_names.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "records/events.hpp"
@@ -41,16 +40,6 @@ private:
     bool cut_ = false;
 };
 
-TraceStep step_of(log::TopicPartition where, const RecordView& record, std::string what,
-                  std::string why) {
-    return {.at = record.time,
-            .topic = where.topic.name(),
-            .partition = where.partition,
-            .offset = record.offset,
-            .what = std::move(what),
-            .why = std::move(why)};
-}
-
 /// Messages without an end, and when their TTL ends: the newest of many.
 class OpenMessages {
 public:
@@ -77,29 +66,19 @@ std::string of_message(const core::MessageKey& key, const std::string& words) {
 
 /// The step that a record of the client's partition of `notifications` means; nullopt: none for
 /// people.
-std::optional<TraceStep> notification_step(log::TopicPartition where, const RecordView& record,
-                                           core::DecodeScratch& scratch) {
+std::optional<TraceStep> client_step(log::TopicPartition where, const RecordView& record,
+                                     core::DecodeScratch& scratch) {
     const auto event = core::decode_notification(record, scratch);
+    auto step = notification_step(where, record, event);
     if (const auto* put = std::get_if<core::NotificationAccepted>(&event)) {
-        const auto expires = record.time + std::chrono::seconds{put->ttl_s};
-        auto step = step_of(where, record, "accepted",
-                            of_message(put->key, "for channel " + core::to_dashed(put->channel) +
-                                                     ". " + accepted_words(*put, expires)));
-        step.message = core::log_name(put->key);
-        return step;
+        step->why =
+            of_message(put->key, "for channel " + core::to_dashed(put->channel) + ". " + step->why);
+        step->message = core::log_name(put->key);
+    } else if (const auto* end = std::get_if<core::NotificationFinished>(&event)) {
+        step->why = of_message(end->key, step->why);
+        step->message = core::log_name(end->key);
     }
-    if (const auto* end = std::get_if<core::NotificationFinished>(&event)) {
-        auto step = step_of(where, record, "finished",
-                            of_message(end->key, finished_words(end->reason, record)));
-        step.message = core::log_name(end->key);
-        step.reason = to_string(end->reason);
-        step.sent = record.header(core::kSentHeader).value_or("");
-        return step;
-    }
-    if (const auto* lease = std::get_if<core::Lease>(&event); lease && !lease->removed) {
-        return step_of(where, record, "home", home_words(lease->node, lease->epoch));
-    }
-    return std::nullopt;
+    return step;
 }
 
 core::Result<void> add_messages(log::EventLog& log, log::TopicPartition where,
@@ -112,7 +91,7 @@ core::Result<void> add_messages(log::EventLog& log, log::TopicPartition where,
     const auto sink = [&](const RecordView& record) {
         if (record.key.starts_with(key) || record.key.starts_with(core::kLeasePrefix)) {
             open.apply(record, scratch);
-            if (auto step = notification_step(where, record, scratch)) steps.add(std::move(*step));
+            if (auto step = client_step(where, record, scratch)) steps.add(std::move(*step));
         }
         return Next::go_on;
     };
@@ -186,8 +165,7 @@ core::Result<ClientTrace> trace_client(log::EventLog& log, const core::Uaid& cli
                                "writes its end when it next drains the client's messages."),
              .message = core::log_name(key)});
     }
-    std::stable_sort(trace.steps.begin(), trace.steps.end(),
-                     [](const auto& a, const auto& b) { return a.at < b.at; });
+    std::ranges::stable_sort(trace.steps, {}, &TraceStep::at);
     trace.cut = messages.cut() || trace.steps.size() > options.steps_max;
     if (trace.steps.size() > options.steps_max) {
         trace.steps.erase(trace.steps.begin(),

@@ -1,6 +1,5 @@
 #include "inspect/trace/message_trace.hpp"
 
-#include "core/client_code.hpp"
 #include "core/milestone.hpp"
 #include "inspect/trace/client_trace.hpp"
 #include "inspect/trace/trace_words.hpp"
@@ -93,56 +92,35 @@ private:
     }
 
     void take(const RecordView& record) {
-        if (record.key == key_) {
+        const bool newer = topic_ && record.value && record.key != key_ &&
+                           record.key.starts_with(key_.substr(0, core::kHexSize));
+        if (newer) return note_newer(record);
+        if (record.key == key_ || (accepted_ && record.key.starts_with(core::kLeasePrefix))) {
             note(record);
-        } else if (accepted_ && record.key.starts_with(core::kLeasePrefix)) {
-            note_lease(record);
-        } else if (topic_ && record.value &&
-                   record.key.starts_with(key_.substr(0, core::kHexSize))) {
-            note_newer(record);
         }
     }
-
     /// Another message of the same client: it takes the place of this one if their Topics agree.
     void note_newer(const RecordView& record) {
         const auto event = core::decode_notification(record, scratch_);
         const auto* put = std::get_if<core::NotificationAccepted>(&event);
         if (!put || put->channel != channel_ || put->topic != topic_) return;
-        step(record, "newer", newer_words(*put));
+        trace_.steps.push_back(step_of(where_, record, "newer", newer_words(*put)));
     }
-
     void note(const RecordView& record) {
         const auto event = core::decode_notification(record, scratch_);
+        auto step = notification_step(where_, record, event);
+        if (!step) return;
         if (const auto* put = std::get_if<core::NotificationAccepted>(&event)) {
             accepted_ = record.time;
             expires_ = record.time + seconds{put->ttl_s};
             channel_ = put->channel;
             if (put->topic) topic_ = std::string{*put->topic};
             if (put->reliability_id) trace_.reliability_id = std::string{*put->reliability_id};
-            step(record, "accepted", accepted_words(*put, expires_));
-        } else if (const auto* end = std::get_if<core::NotificationFinished>(&event)) {
+        } else if (std::holds_alternative<core::NotificationFinished>(event)) {
             finished_ = true;
-            end_words_ = finished_words(end->reason, record);
-            step(record, "finished", end_words_);
-            trace_.steps.back().reason = to_string(end->reason);
-            trace_.steps.back().sent = record.header(core::kSentHeader).value_or("");
+            end_words_ = step->why;
         }
-    }
-
-    void note_lease(const RecordView& record) {
-        const auto event = core::decode_notification(record, scratch_);
-        const auto* lease = std::get_if<core::Lease>(&event);
-        if (!lease || lease->removed) return;
-        step(record, "home", home_words(lease->node, lease->epoch));
-    }
-
-    void step(const RecordView& record, std::string what, std::string why) {
-        trace_.steps.push_back({.at = record.time,
-                                .topic = where_.topic.name(),
-                                .partition = where_.partition,
-                                .offset = record.offset,
-                                .what = std::move(what),
-                                .why = std::move(why)});
+        trace_.steps.push_back(std::move(*step));
     }
 
     log::EventLog& log_;
@@ -197,12 +175,10 @@ core::Result<void> add_milestones(log::EventLog& log, const TraceOptions& option
         if (!reliability::decode(record, event)) return Next::go_on;
         for (const auto& reached : event.reached) {
             ended |= core::is_terminal(reached.milestone);
-            trace.steps.push_back({.at = reached.at,
-                                   .topic = where.topic.name(),
-                                   .partition = where.partition,
-                                   .offset = record.offset,
-                                   .what = std::string{to_string(reached.milestone)},
-                                   .why = std::string{milestone_words(reached.milestone)}});
+            auto step = step_of(where, record, std::string{to_string(reached.milestone)},
+                                std::string{milestone_words(reached.milestone)});
+            step.at = reached.at;
+            trace.steps.push_back(std::move(step));
         }
         return ended ? Next::stop : Next::go_on;
     };
@@ -259,8 +235,7 @@ core::Result<MessageTrace> trace_message(log::EventLog& log, const core::Message
         trace.verdict +=
             " No living edge serves its client's partition: it is delivered once one does.";
     }
-    std::stable_sort(trace.steps.begin(), trace.steps.end(),
-                     [](const auto& a, const auto& b) { return a.at < b.at; });
+    std::ranges::stable_sort(trace.steps, {}, &TraceStep::at);
     return trace;
 }
 

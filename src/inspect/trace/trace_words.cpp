@@ -83,8 +83,6 @@ Json json_of(const std::vector<TraceStep>& steps) {
     return out;
 }
 
-std::string dumped(const Json& value) { return core::json_text(value); }
-
 }  // namespace
 
 std::string accepted_words(const core::NotificationAccepted& message, Timestamp expires) {
@@ -134,6 +132,35 @@ std::string finished_words(FinishReason reason, const core::RecordView& tombston
     if (code == "101") return text + " It could not decrypt it (code 101).";
     if (code == "102") return text + " It could not deliver it (code 102).";
     return text + " It gave the code " + std::string{*code} + ".";
+}
+
+TraceStep step_of(log::TopicPartition where, const core::RecordView& record, std::string what,
+                  std::string why) {
+    return {.at = record.time,
+            .topic = where.topic.name(),
+            .partition = where.partition,
+            .offset = record.offset,
+            .what = std::move(what),
+            .why = std::move(why)};
+}
+
+std::optional<TraceStep> notification_step(log::TopicPartition where,
+                                           const core::RecordView& record,
+                                           const core::NotificationsEvent& event) {
+    if (const auto* put = std::get_if<core::NotificationAccepted>(&event)) {
+        const auto expires = record.time + std::chrono::seconds{put->ttl_s};
+        return step_of(where, record, "accepted", accepted_words(*put, expires));
+    }
+    if (const auto* end = std::get_if<core::NotificationFinished>(&event)) {
+        auto step = step_of(where, record, "finished", finished_words(end->reason, record));
+        step.reason = to_string(end->reason);
+        step.sent = record.header(core::kSentHeader).value_or("");
+        return step;
+    }
+    if (const auto* lease = std::get_if<core::Lease>(&event); lease && !lease->removed) {
+        return step_of(where, record, "home", home_words(lease->node, lease->epoch));
+    }
+    return std::nullopt;
 }
 
 std::string home_words(std::string_view node, core::Epoch epoch) {
@@ -228,7 +255,7 @@ std::string steps_text(const MessageTrace& trace) {
     return out + (trace.steps.empty() ? "" : "\n");
 }
 
-std::string trace_json(const MessageTrace& trace) {
+Json trace_json(const MessageTrace& trace) {
     Json out{{"message", core::log_name(trace.message.key)},
              {"client", core::log_name(trace.message.uaid)},
              {"partition", trace.partition}};
@@ -236,14 +263,14 @@ std::string trace_json(const MessageTrace& trace) {
     out["outcome"] = to_string(trace.outcome);
     out["verdict"] = trace.verdict;
     out["steps"] = json_of(trace.steps);
-    return dumped(out);
+    return out;
 }
 
-std::string trace_json(const ClientTrace& trace) {
+Json trace_json(const ClientTrace& trace) {
     Json out{{"client", core::log_name(trace.client)}, {"partition", trace.partition}};
     out["cut"] = trace.cut;
     out["steps"] = json_of(trace.steps);
-    return dumped(out);
+    return out;
 }
 
 }  // namespace beckon::inspect

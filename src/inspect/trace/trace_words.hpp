@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json_fwd.hpp>
+
 /// Records explained in sentences for people, and a trace as text or JSON. Pure functions.
 namespace beckon::inspect {
 
@@ -22,6 +24,15 @@ std::string newer_words(const core::NotificationAccepted& newer);
 std::string subscription_words(const core::SubscriptionsEvent& event);
 std::string_view milestone_words(core::Milestone milestone);
 
+/// A step at a record.
+TraceStep step_of(log::TopicPartition where, const core::RecordView& record, std::string what,
+                  std::string why);
+/// The step that a record of `notifications` means: accepted, finished or home; nullopt: none for
+/// people.
+std::optional<TraceStep> notification_step(log::TopicPartition where,
+                                           const core::RecordView& record,
+                                           const core::NotificationsEvent& event);
+
 /// Of a message that has no end in the log.
 std::string verdict_words(TraceOutcome outcome, core::Timestamp expires);
 /// The sentence for a message made at that time of which the log has no record.
@@ -31,8 +42,7 @@ std::string not_sought_words(core::Timestamp made, core::Duration window);
 
 /// The steps in lines for people, an empty one before each.
 std::string steps_text(const MessageTrace& trace);
-/// One JSON object in one line.
-std::string trace_json(const MessageTrace& trace);
-std::string trace_json(const ClientTrace& trace);
+nlohmann::ordered_json trace_json(const MessageTrace& trace);
+nlohmann::ordered_json trace_json(const ClientTrace& trace);
 
 }  // namespace beckon::inspect

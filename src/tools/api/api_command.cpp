@@ -61,10 +61,8 @@ void add_all_owners(CLI::App& command, ApiAccess& access, const char* help) {
 CLI::App& add_api_command(app::CommandLine& line, CLI::App& parent, CommandText text,
                           ApiAccess& access, const std::function<int(client::ApiClient&)>& run) {
     auto& command =
-        line.add_configured(parent, text.name, text.help, app::Reader::webhooks,
-                            [&access, run](const app::Config& config, const app::Sources&) {
-                                return run(*open_api(config, access));
-                            });
+        line.add(parent, text.name, text.help, app::Reader::webhooks,
+                 [&access, run](const auto& config) { return run(*open_api(config, access)); });
     add_api_access(command, access);
     return command;
 }
@@ -95,9 +93,7 @@ client::ApiClient::Options api_options(const app::Config& config, const ApiAcces
         access.all_owners
             ? retry::operator_caller()
             : retry::Caller{.owner = access.owner, .publishes_to_all = access.publishes_to_all};
-    auto token = retry::make_token(key_ring_of(config).keys().front(), caller);
-    if (!token) throw app::StartupError(token.error().message);
-    options.token = std::move(*token);
+    options.token = app::must(retry::make_token(key_ring_of(config).keys().front(), caller));
     return options;
 }
 
@@ -106,10 +102,8 @@ std::unique_ptr<client::ApiClient> open_api(const app::Config& config, const Api
 }
 
 std::string token_of(const app::Config& config, const std::string& owner, bool publishes_to_all) {
-    auto token = retry::make_token(key_ring_of(config),
-                                   {.owner = owner, .publishes_to_all = publishes_to_all});
-    if (!token) throw app::StartupError(token.error().message);
-    return *token;
+    return app::must(retry::make_token(key_ring_of(config),
+                                       {.owner = owner, .publishes_to_all = publishes_to_all}));
 }
 
 }  // namespace beckon::tools

@@ -38,9 +38,6 @@ namespace fs = std::filesystem;
 constexpr std::chrono::minutes kCopyTimeout{10};
 constexpr std::chrono::milliseconds kAskCopyAgain{50};
 constexpr const char* kKeyRing = "keys.json";
-constexpr long kReplyAccepted = 202;
-constexpr long kReplyUnauthorized = 401;
-constexpr long kReplyNotFound = 404;
 
 [[noreturn]] void fail_at(const fs::path& path, const char* what, int why) {
     throw app::StartupError(std::string{what} + " " + path.string() + ": " + std::strerror(why));
@@ -104,9 +101,7 @@ std::vector<app::Checksum> copy_log(const fs::path& from, const fs::path& to) {
 std::vector<app::Checksum> copy_log_at_rest(const fs::path& from, const fs::path& to) {
     auto sums = copy_log(from, to);
     if (log::is_copy(to)) return sums;
-    if (auto marked = log::mark_as_copy(to); !marked) {
-        throw app::StartupError(marked.error().message);
-    }
+    app::must(log::mark_as_copy(to));
     const auto name = to.filename() / log::kCopyFile;
     const auto file = to.parent_path() / name;
     take_owner(file, from);
@@ -121,19 +116,19 @@ public:
     explicit Snapshot(const app::Config& config)
         : directory_(inspect::snapshot_of(config.data)),
           process_(config.ops, inspect::log_proof(app::load_key_ring(config)->newest())) {
-        const auto started = ask("/backup/start");
-        if (started.status == kReplyUnauthorized) {
+        const auto started = process_.ask("/backup/start");
+        if (started.status == ops::kUnauthorized) {
             throw app::StartupError("the process at the ops port " +
                                     std::to_string(config.ops.port) + " has not the key ring " +
                                     config.key_ring_file().string() +
                                     ": see --ops-port, --data and --key-ring");
         }
-        if (started.status == kReplyNotFound || !started.body.is_object()) {
+        if (started.status == ops::kNotFound || !started.body.is_object()) {
             throw app::StartupError(
                 "the process at the ops port " + std::to_string(config.ops.port) +
                 " has no embedded log: --ops-port names that of `beckon standalone`");
         }
-        if (started.status != kReplyAccepted)
+        if (started.status != ops::kAccepted)
             throw app::StartupError("another backup is being made");
         const auto made = started.body.value("directory", "");
         std::error_code error;
@@ -154,18 +149,12 @@ public:
     const fs::path& directory() const { return directory_; }
 
 private:
-    OpsReply ask(const std::string& target) {
-        const auto raw = process_.get(target);
-        if (!raw) throw app::StartupError(raw.error().message);
-        return {.status = raw->status, .body = core::parse_json(raw->body)};
-    }
-
     void await() {
         const auto begun = std::chrono::steady_clock::now();
         const auto until = begun + kCopyTimeout;
         app::Progress progress{"the process copies its log", "s", 0};
         while (std::chrono::steady_clock::now() < until) {
-            const auto now = ask("/backup/state").body;
+            const auto now = process_.ask("/backup/state").body;
             const auto state = now.is_object() ? now.value("state", "") : "";
             if (state == "done") return;
             if (state != "running") {
@@ -287,12 +276,9 @@ int run_backup(const app::Config& config, const fs::path& target) {
 
 void add_backup_command(app::CommandLine& line) {
     static std::filesystem::path target;
-    line.add_configured(line.top(), "backup",
-                        "Copy the embedded log and the key ring, also while they are in use",
-                        app::Reader::running,
-                        [](const app::Config& config, const app::Sources&) {
-                            return run_backup(config, target);
-                        })
+    line.add(line.top(), "backup",
+             "Copy the embedded log and the key ring, also while they are in use",
+             app::Reader::running, [](const auto& config) { return run_backup(config, target); })
         .add_option("DIRECTORY", target, "Where the copy goes; must not exist")
         ->check(app::not_empty())
         ->required();

@@ -4,7 +4,6 @@
 #include "app/installation/key_ring_guard.hpp"
 #include "core/percent.hpp"
 #include "edge/broadcast/broadcast_fold.hpp"
-#include "log/blocking_executor.hpp"
 #include "log/read_partition.hpp"
 #include "records/broadcast.hpp"
 #include "records/events.hpp"
@@ -28,14 +27,12 @@ using std::chrono::milliseconds;
 const log::TopicPartition kBroadcasts{log::Topic::kBroadcasts, 0};
 constexpr milliseconds kAnswerTimeout{20'000};
 constexpr milliseconds kAskListAgain{20};
-constexpr long kBroadcastsListed = 200;
-constexpr long kBroadcastAccepted = 202;
 
 log::NewestValues read_log(app::Installation& installation) {
-    auto values = log::read_newest_values(installation.log(), kBroadcasts, kAnswerTimeout);
-    if (!values) throw app::StartupError(values.error().message);
-    std::erase_if(*values, [](const auto& entry) { return core::is_control_key(entry.first); });
-    return std::move(*values);
+    auto values =
+        app::must(log::read_newest_values(installation.log(), kBroadcasts, kAnswerTimeout));
+    std::erase_if(values, [](const auto& entry) { return core::is_control_key(entry.first); });
+    return values;
 }
 
 void refuse_too_many(const log::NewestValues& now, const edge::BroadcastSet& broadcast) {
@@ -48,22 +45,14 @@ void refuse_too_many(const log::NewestValues& now, const edge::BroadcastSet& bro
 
 void change_log(app::Installation& installation, const edge::BroadcastSet& broadcast) {
     refuse_too_many(read_log(installation), broadcast);
-    log::BlockingExecutor executor;
-    const auto publisher = installation.log().open_publisher(executor);
-    std::optional<core::Result<log::Appended>> answer;
-    publisher->publish(kBroadcasts, encode(broadcast),
-                       [&answer](const auto& result) { answer = result; });
-    const auto until = core::SystemClock{}.mono() + kAnswerTimeout;
-    if (!executor.wait_until([&] { return answer.has_value(); }, until)) {
-        throw app::StartupError("the log does not answer");
-    }
-    if (!*answer) throw app::StartupError("the log refused the record: " + answer->error().message);
+    app::must(publish_one(installation.log(), kBroadcasts, encode(broadcast), kAnswerTimeout),
+              "the log refused the record: ");
 }
 
 /// The broadcasts of the process that runs here.
 nlohmann::json ask_list(const app::Config& config) {
     const auto reply = ask_ops_port(config.ops, "/broadcasts/list");
-    const bool good = reply.status == kBroadcastsListed && reply.body.is_object() &&
+    const bool good = reply.status == ops::kOk && reply.body.is_object() &&
                       reply.body.value("complete", false) && reply.body.contains("broadcasts");
     if (good) return reply.body["broadcasts"];
     throw app::StartupError(
@@ -78,7 +67,7 @@ void change_running(const app::Config& config, const edge::BroadcastSet& broadca
               "&id=" + core::percent_encoded(broadcast.id);
     if (broadcast.version) target += "&version=" + core::percent_encoded(*broadcast.version);
     const auto reply = ask_ops_port(config.ops, target);
-    if (reply.status != kBroadcastAccepted) {
+    if (reply.status != ops::kAccepted) {
         throw app::StartupError(
             "the process at the ops port " + std::to_string(config.ops.port) +
             " refused it: " + (reply.body.is_object() ? reply.body.value("error", "") : ""));
@@ -93,7 +82,7 @@ void change_running(const app::Config& config, const edge::BroadcastSet& broadca
     }
 }
 
-log::NewestValues broadcasts_of(app::Config& config) {
+log::NewestValues broadcasts_of(const app::Config& config) {
     if (is_served(config)) return ask_list(config).get<log::NewestValues>();
     app::Installation installation{config};
     return read_log(installation);
@@ -103,8 +92,8 @@ log::NewestValues broadcasts_of(app::Config& config) {
 // while it is stopped. They throw StartupError; the results are exit codes.
 
 /// Sets a version, or without one removes the broadcast. Returns when the log has it.
-int broadcasts_change(app::Config config, const edge::BroadcastSet& broadcast) {
-    if (const auto good = check(broadcast); !good) throw app::StartupError(good.error().message);
+int broadcasts_change(const app::Config& config, const edge::BroadcastSet& broadcast) {
+    app::must(check(broadcast));
     if (is_served(config)) {
         change_running(config, broadcast);
     } else {
@@ -117,7 +106,7 @@ int broadcasts_change(app::Config config, const edge::BroadcastSet& broadcast) {
     return 0;
 }
 
-int broadcasts_list(app::Config config) {
+int broadcasts_list(const app::Config& config) {
     for (const auto& [id, version] : broadcasts_of(config))
         std::cout << id << "\t" << version << "\n";
     return 0;
@@ -135,30 +124,25 @@ void add_broadcasts_command(app::CommandLine& line) {
     static std::string version;
     static edge::BroadcastSet gone;
     auto& group = line.add_group("broadcasts", "Ids with versions that concern every client");
-    auto& set_command = line.add_configured(
-        group, "set",
-        "Set the version of a broadcast; every client that follows it is notified at once",
-        app::Reader::broadcasts, [](app::Config config, const app::Sources&) {
-            return broadcasts_change(std::move(config), {.id = set.id, .version = version});
-        });
+    auto& set_command =
+        line.add(group, "set",
+                 "Set the version of a broadcast; every client that follows it is notified at once",
+                 app::Reader::broadcasts, [](const auto& config) {
+                     return broadcasts_change(config, {.id = set.id, .version = version});
+                 });
     set_command.add_option("ID", set.id, "Such as remote-settings/monitor_changes")->required();
     set_command
         .add_option("VERSION", version, "Any text that differs from the present one is a change")
         ->required();
-    line.add_configured(
-        group, "list", "Show all broadcasts with their versions", app::Reader::broadcasts,
-        [](app::Config config, const app::Sources&) { return broadcasts_list(std::move(config)); });
-    line.add_configured(group, "delete", "Remove a broadcast; no client follows it any more",
-                        app::Reader::broadcasts,
-                        [](app::Config config, const app::Sources&) {
-                            return broadcasts_change(std::move(config), gone);
-                        })
+    line.add(group, "list", "Show all broadcasts with their versions", app::Reader::broadcasts,
+             [](const auto& config) { return broadcasts_list(config); });
+    line.add(group, "delete", "Remove a broadcast; no client follows it any more",
+             app::Reader::broadcasts,
+             [](const auto& config) { return broadcasts_change(config, gone); })
         .add_option("ID", gone.id, "As `beckon broadcasts list` shows it")
         ->required();
-    line.add_configured(
-        group, "token", "Print the token for /broadcasts/set at the ops port",
-        app::Reader::broadcasts,
-        [](const app::Config& config, const app::Sources&) { return broadcasts_token(config); });
+    line.add(group, "token", "Print the token for /broadcasts/set at the ops port",
+             app::Reader::broadcasts, [](const auto& config) { return broadcasts_token(config); });
 }
 
 }  // namespace beckon::tools

@@ -133,7 +133,7 @@ std::string cluster_table(const cluster::RoleOverview& role) {
     std::vector<std::vector<std::string>> nodes{
         {"NODE", "LINK ADDRESS", "CLIENTS", "LINKS", "HOME OF", "STANDBY OF", ""}};
     const auto is_alive = [](const auto& node) { return node.alive; };
-    const auto alive = std::count_if(role.nodes.begin(), role.nodes.end(), is_alive);
+    const auto alive = std::ranges::count_if(role.nodes, is_alive);
     for (const auto& node : role.nodes) {
         nodes.push_back(
             {node.id.text, or_dash(node.link_address), or_dash(node.clients),
@@ -151,16 +151,15 @@ std::string cluster_table(const cluster::RoleOverview& role) {
                               std::to_string(row.epoch), or_dash(row.lag),
                               or_dash(row.load) + (row.hot ? " (hot)" : ""), standbys_text(row)});
     }
-    const auto hot = std::find_if(role.partitions.begin(), role.partitions.end(),
-                                  [](const auto& row) { return row.hot; });
+    const auto hot = std::ranges::find_if(role.partitions, [](const auto& row) { return row.hot; });
     return aligned(nodes) + "\n" + aligned(partitions) +
            (hot != role.partitions.end() ? hot_hint(hot->partition) : "");
 }
 
 bool is_well(const cluster::RoleOverview& role) {
-    return !role.partitions.empty() &&
-           std::none_of(role.partitions.begin(), role.partitions.end(),
-                        [](const auto& one) { return one.state == PartitionState::unplaced; });
+    return !role.partitions.empty() && std::ranges::none_of(role.partitions, [](const auto& one) {
+        return one.state == PartitionState::unplaced;
+    });
 }
 
 namespace {
@@ -191,7 +190,7 @@ int show_cluster(log::EventLog& log, Ownership& ownership, const ClusterOptions&
     return is_well(*role) ? app::kDone : app::kNothingFound;
 }
 
-int run_cluster(app::Config config, const ClusterOptions& options) {
+int run_cluster(const app::Config& config, const ClusterOptions& options) {
     ToolLog log{config};
     Ownership ownership{{.partitions = log.control().partitions, .unreported = log.unreported()},
                         log.log()};
@@ -209,13 +208,11 @@ int run_cluster(app::Config config, const ClusterOptions& options) {
 
 void add_cluster_command(app::CommandLine& line) {
     static ClusterOptions options;
-    auto& command = line.add_configured(
+    auto& command = line.add(
         line.top(), "cluster",
         "Show the nodes of a role, and the home of each partition. Exit code 3: a partition has "
         "no living home",
-        app::Reader::log, [](app::Config config, const app::Sources&) {
-            return run_cluster(std::move(config), options);
-        });
+        app::Reader::log, [](const auto& config) { return run_cluster(config, options); });
     command.add_option("--role", options.role, "edge, retry or reliability")
         ->check(CLI::IsMember({"edge", "retry", "reliability"}));
     command.add_flag("--json", options.json, "One JSON object in a line");

@@ -185,29 +185,20 @@ struct DeadOptions {
 };
 
 void add_filter(CLI::App& command, DeadWanted& wanted) {
-    command.add_option("--webhook", wanted.webhook, "Only of this webhook")
-        ->check(app::not_empty());
-    command.add_option("--type", wanted.type, "Only events of this type; order.* is a prefix")
-        ->check(app::not_empty());
-    command
-        .add_option("--reason", wanted.reason,
-                    "Only letters with this reason: refused, timed_out, gone, webhook_disabled, …")
-        ->check(app::not_empty());
-    command
-        .add_option("--since", wanted.since,
-                    "Only letters of this time or later: 2026-11-20, yesterday 15:00, -2h")
-        ->check(app::not_empty());
-    command.add_option("--before", wanted.before, "Only letters of an earlier time")
-        ->check(app::not_empty());
+    app::add_text(command, "--webhook", wanted.webhook, "Only of this webhook");
+    app::add_text(command, "--type", wanted.type, "Only events of this type; order.* is a prefix");
+    app::add_text(command, "--reason", wanted.reason,
+                  "Only letters with this reason: refused, timed_out, gone, webhook_disabled, …");
+    app::add_text(command, "--since", wanted.since,
+                  "Only letters of this time or later: 2026-11-20, yesterday 15:00, -2h");
+    app::add_text(command, "--before", wanted.before, "Only letters of an earlier time");
 }
 
 void add_pace(CLI::App& command, SettleDead& settle) {
     command.add_flag("--yes", settle.yes, "Change the log; without it the command only counts");
-    command.add_option("--rate", settle.rate, "Letters a second, at most")
-        ->check(app::whole_number(1'000, 1))
+    app::add_number(command, "--rate", settle.rate, "Letters a second, at most", 1'000, 1)
         ->capture_default_str();
-    command.add_option("--limit", settle.limit, "At most so many; 0: all")
-        ->check(app::whole_number());
+    app::add_number(command, "--limit", settle.limit, "At most so many; 0: all");
 }
 
 void add_settling(app::CommandLine& line, CLI::App& group, const char* name, const char* help,
@@ -216,8 +207,8 @@ void add_settling(app::CommandLine& line, CLI::App& group, const char* name, con
         add_api_command(line, group, {name, help}, o.access, [&o, name](client::ApiClient& api) {
             return settle_dead(api, name, o.wanted, o.settle, o.access.all_owners);
         });
-    command.add_option("ID", o.wanted.ids, "Ids of deliveries; without them the filters choose")
-        ->check(app::not_empty());
+    app::add_text(command, "ID", o.wanted.ids,
+                  "Ids of deliveries; without them the filters choose");
     add_all_owners(command, o.access, kAllOwners);
     add_filter(command, o.wanted);
     add_pace(command, o.settle);
@@ -238,8 +229,7 @@ void add_dead_commands(app::CommandLine& line) {
         [&o](client::ApiClient& api) { return list_dead(api, o.wanted, o.access.all_owners); });
     add_all_owners(list, o.access, kAllOwners);
     add_filter(list, o.wanted);
-    list.add_option("--limit", o.wanted.limit, "At most so many; 0: all")
-        ->check(app::whole_number())
+    app::add_number(list, "--limit", o.wanted.limit, "At most so many; 0: all")
         ->capture_default_str();
     list.add_flag("--json", o.wanted.json, "Print a JSON object in each line");
     auto& show =
@@ -263,9 +253,7 @@ void add_webhook_redrive(app::CommandLine& line, CLI::App& group) {
                                         return settle_dead(api, "redrive", o.wanted, o.settle,
                                                            o.access.all_owners);
                                     });
-    command.add_option("ID", o.wanted.webhook, "Of the webhook")
-        ->check(app::not_empty())
-        ->required();
+    app::add_text(command, "ID", o.wanted.webhook, "Of the webhook")->required();
     add_pace(command, o.settle);
 }
 

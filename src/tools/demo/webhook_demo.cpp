@@ -1,5 +1,3 @@
-#include "tools/demo/webhook_demo.hpp"
-
 #include "app/command/output.hpp"
 #include "app/exit_codes.hpp"
 #include "core/ids.hpp"
@@ -21,7 +19,6 @@ namespace {
 
 using core::Fault;
 using core::Result;
-using Json = nlohmann::json;
 using std::chrono::steady_clock;
 
 constexpr const char* kType = "demo.hello";
@@ -112,11 +109,11 @@ void WebhookDemo::subscribe() {
 
 Result<WebhookDemo::Posted> WebhookDemo::post(const std::string& text) {
     Posted posted{.id = core::to_hex(core::random_uuid4()), .start = steady_clock::now()};
-    const Json event{{"specversion", "1.0"},
-                     {"id", posted.id},
-                     {"source", "/demo"},
-                     {"type", kType},
-                     {"data", {{"text", text}}}};
+    const nlohmann::json event{{"specversion", "1.0"},
+                               {"id", posted.id},
+                               {"source", "/demo"},
+                               {"type", kType},
+                               {"data", {{"text", text}}}};
     const auto answer = api_.ask({.method = "POST",
                                   .path = "/events",
                                   .body = core::json_text(event),
@@ -145,7 +142,7 @@ Result<std::string> WebhookDemo::receive(const Posted& posted, const std::string
     if (!one) return core::fail(one.error());
     const auto event = core::parse_json(one->request.body);
     if (!event.is_object() || event.value("id", "") != posted.id ||
-        event.value("data", Json::object()).value("text", "") != text) {
+        event.value("data", nlohmann::json::object()).value("text", "") != text) {
         return core::fail(Fault::corrupt, "another event arrived than was posted");
     }
     steps_.add("POST to request", one->at - posted.start, one->request.id + ", signature verified");

@@ -5,35 +5,27 @@
 #include "app/process/process.hpp"
 #include "core/clock.hpp"
 #include "core/descriptors.hpp"
-#include "core/handle.hpp"
+#include "core/json_text.hpp"
 #include "core/time_guard.hpp"
 #include "net/connection_limiter.hpp"
+#include "net/self_signed.hpp"
+#include "net/tls.hpp"
 #include "tools/commands.hpp"
-#include "tools/doctor/finding.hpp"
 #include "tools/doctor/reach_checks.hpp"
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <chrono>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
 namespace beckon::tools {
-
-/// A certificate and its key, as PEM files.
-struct CertificateFiles {
-    std::string role;  ///< "endpoint"
-    std::filesystem::path certificate;
-    std::filesystem::path key;
-};
 
 namespace {
 
@@ -42,31 +34,7 @@ constexpr std::uintmax_t kFreeBytesWanted = 1ULL << 30;
 constexpr int kDaysWanted = 21;
 constexpr unsigned kOthers = 077;
 
-using File = core::Handle<std::FILE, std::fclose>;
-using Certificate = core::Handle<X509, X509_free>;
-using PrivateKey = core::Handle<EVP_PKEY, EVP_PKEY_free>;
-
-File open_file(const std::filesystem::path& path) { return File{std::fopen(path.c_str(), "r")}; }
-
 std::string megabytes(std::uintmax_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
-
-/// Days until a certificate ends; negative: it has. nullopt: the date cannot be read.
-std::optional<int> days_left(const X509& certificate, core::Timestamp now) {
-    const std::time_t seconds =
-        std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
-    const core::Handle<ASN1_TIME, ASN1_TIME_free> today{ASN1_TIME_set(nullptr, seconds)};
-    int days = 0;
-    int rest = 0;
-    if (!today ||
-        ASN1_TIME_diff(&days, &rest, today.get(), X509_get0_notAfter(&certificate)) != 1) {
-        return std::nullopt;
-    }
-    return rest < 0 ? days - 1 : days;
-}
-
-}  // namespace
-
-namespace {
 
 /// Faults that no single setting shows (`beckon config print` shows the origin of each setting).
 Finding check_configuration(const app::Config& config, app::Reader role) {
@@ -78,10 +46,6 @@ Finding check_configuration(const app::Config& config, app::Reader role) {
     }
     return {Verdict::bad, "configuration", detail, "docs/configuration.md lists every setting"};
 }
-
-}  // namespace
-
-namespace {
 
 /// The directory's mode, its free space, and the process that holds it.
 Finding check_data(const std::filesystem::path& data) {
@@ -114,10 +78,6 @@ Finding check_data(const std::filesystem::path& data) {
     return {.what = kWhat, .detail = detail};
 }
 
-}  // namespace
-
-namespace {
-
 /// That this process can read it, and other users cannot.
 Finding check_key_ring(const app::Config& config) {
     const auto ring = config.load_key_ring();
@@ -132,10 +92,6 @@ Finding check_key_ring(const app::Config& config) {
             "from the backup rather than making another"};
 }
 
-}  // namespace
-
-namespace {
-
 /// Whether a time service keeps the clock.
 Finding check_clock() {
     if (core::host_clock_is_disciplined()) {
@@ -144,10 +100,6 @@ Finding check_clock() {
     return {Verdict::doubtful, "clock", "no time service keeps it (adjtimex)",
             "install chrony or systemd-timesyncd: VAPID tokens and TTLs depend on it"};
 }
-
-}  // namespace
-
-namespace {
 
 /// Whether the limit of open files suffices for the clients that are configured.
 Finding check_descriptors(std::size_t clients_wanted) {
@@ -161,37 +113,69 @@ Finding check_descriptors(std::size_t clients_wanted) {
             "raise the hard limit: LimitNOFILE in the unit, ulimits in a container"};
 }
 
-}  // namespace
-
-namespace {
-
 /// That they can be read, belong together, and are valid now and for some time.
-Finding check_certificate(const CertificateFiles& files, core::Timestamp now) {
-    const auto what = files.role + " certificate";
-    const auto certificate_file = open_file(files.certificate);
-    const auto key_file = open_file(files.key);
-    if (!certificate_file || !key_file) {
-        return {Verdict::bad, what,
-                "cannot read " + (certificate_file ? files.key : files.certificate).string(),
-                "let this user read both files"};
+Finding check_certificate(const std::string& role, const net::TlsFiles& files) {
+    const auto what = role + " certificate";
+    if (const auto good = net::check(files); !good) {
+        return {Verdict::bad, what, good.error().message,
+                "name the leaf's certificate (first in its file) and its key, as PEM files that "
+                "this user may read"};
     }
-    const Certificate certificate{PEM_read_X509(certificate_file.get(), nullptr, nullptr, nullptr)};
-    const PrivateKey key{PEM_read_PrivateKey(key_file.get(), nullptr, nullptr, nullptr)};
-    if (!certificate || !key || X509_check_private_key(certificate.get(), key.get()) != 1) {
-        return {Verdict::bad, what, "certificate and key are no PEM files that belong together",
-                "name the leaf's certificate (first in its file) and its key"};
+    const auto facts = net::read_certificate(files.certificate);
+    if (!facts) return {Verdict::unknown, what, facts.error().message, ""};
+    const auto left = facts->expires - std::chrono::system_clock::now();
+    const auto days = std::chrono::floor<std::chrono::days>(left).count();
+    const auto detail = days < 0 ? "ended " + std::to_string(-days) + " days ago"
+                                 : "ends in " + std::to_string(days) + " days";
+    if (days >= kDaysWanted) return {.what = what, .detail = detail};
+    return {days < 0 ? Verdict::bad : Verdict::doubtful, what, detail, "renew it and send SIGHUP"};
+}
+
+constexpr std::size_t kVerdictWidth = 8;
+constexpr std::size_t kWhatWidth = 24;
+
+std::string padded(std::string_view text, std::size_t width) {
+    std::string out{text};
+    out.resize(std::max(width, out.size() + 1), ' ');
+    return out;
+}
+
+std::string_view name_of(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::good: return "ok";
+        case Verdict::unknown: return "unknown";
+        case Verdict::doubtful: return "warning";
+        case Verdict::bad: return "BAD";
     }
-    const auto days = days_left(*certificate, now);
-    if (!days) return {Verdict::unknown, what, "its dates cannot be read", ""};
-    const auto detail = "ends in " + std::to_string(*days) + " days";
-    if (*days < 0) {
-        return {Verdict::bad, what, "ended " + std::to_string(-*days) + " days ago",
-                "renew it and send SIGHUP"};
+    return "unknown";
+}
+
+std::string findings_text(const Findings& findings) {
+    std::string out;
+    for (const auto& finding : findings) {
+        out += padded(name_of(finding.verdict), kVerdictWidth) + padded(finding.what, kWhatWidth) +
+               finding.detail;
+        if (!finding.remedy.empty()) out += " -> " + finding.remedy;
+        out += "\n";
     }
-    if (*days < kDaysWanted) {
-        return {Verdict::doubtful, what, detail, "renew it and send SIGHUP"};
+    return out;
+}
+
+std::string findings_json(const Findings& findings) {
+    auto out = nlohmann::ordered_json::array();
+    for (const auto& finding : findings) {
+        out.push_back({{"verdict", name_of(finding.verdict)},
+                       {"what", finding.what},
+                       {"detail", finding.detail},
+                       {"remedy", finding.remedy}});
     }
-    return {.what = what, .detail = detail};
+    return core::json_text(out);
+}
+
+int exit_code(const Findings& findings) {
+    const bool bad = std::ranges::any_of(
+        findings, [](const Finding& finding) { return finding.verdict == Verdict::bad; });
+    return bad ? 1 : 0;
 }
 
 struct DoctorOptions {
@@ -200,11 +184,8 @@ struct DoctorOptions {
 };
 
 void add_certificates(const app::Config& config, Findings& findings) {
-    const auto now = core::SystemClock{}.wall();
     const auto add = [&](const char* role, const auto& certificate, const auto& key) {
-        if (!certificate || !key) return;
-        findings.push_back(
-            check_certificate({.role = role, .certificate = *certificate, .key = *key}, now));
+        if (certificate && key) findings.push_back(check_certificate(role, {*certificate, *key}));
     };
     add("endpoint", config.endpoint.tls_certificate, config.endpoint.tls_key);
     add("edge", config.edge.tls_certificate, config.edge.tls_key);
@@ -229,11 +210,11 @@ Findings examine(const app::Config& config, app::Reader role, bool named) {
 
 void add_doctor_command(app::CommandLine& line) {
     static DoctorOptions asked;
-    auto& command = line.add_configured(
+    auto& command = line.add(
         line.top(), "doctor",
         "Check configuration, keys, clocks, log, certificates and URLs, and show how to mend "
         "faults",
-        app::Reader::any, [](const app::Config& config, const app::Sources&) {
+        app::Reader::any, [](const auto& config) {
             const auto findings =
                 examine(config, app::role_of(config, asked.role), !asked.role.empty());
             app::print_text(asked.json ? findings_json(findings) + "\n" : findings_text(findings));
@@ -248,7 +229,6 @@ void add_doctor_command(app::CommandLine& line) {
         ->check(CLI::IsMember(
             std::vector<std::string>{app::kRoleNames.begin(), app::kRoleNames.end()}));
     command.add_flag("--json", asked.json, "One JSON array in a line");
-    line.add_server(command);
 }
 
 }  // namespace beckon::tools

@@ -18,7 +18,6 @@
 #include "log/read_partition.hpp"
 #include "log/topics_admin.hpp"
 #include "records/barrier.hpp"
-#include "tools/doctor/finding.hpp"
 #include "tools/running/ops_client.hpp"
 #include "tools/running/ownership.hpp"
 #include "tools/running/tool_log.hpp"
@@ -80,27 +79,21 @@ public:
         if (!rights.groups.empty()) join(rights.groups + ".doctor");
     }
 
-    /// By topic or group and operation; nothing where it was allowed.
-    std::map<std::string, std::optional<core::Error>> outcome() {
+    /// By topic or group and operation.
+    std::map<std::string, core::Result<void>> outcome() {
         const auto until = clock_.mono() + kAnswerMax;
         const auto all = [this] {
-            return std::all_of(outcome_.begin(), outcome_.end(),
-                               [](const auto& one) { return one.second.has_value(); });
+            return std::ranges::all_of(outcome_,
+                                       [](const auto& one) { return one.second.has_value(); });
         };
         while (clock_.mono() < until && !all()) {
             for (auto& [what, reader] : readers_) look(what, reader);
             look_at_group();
             executor_.wait_until(all, clock_.mono() + kLookEvery);
         }
-        std::map<std::string, std::optional<core::Error>> found;
+        std::map<std::string, core::Result<void>> found;
         for (const auto& [what, answer] : outcome_) {
-            if (!answer) {
-                found[what] = core::Error{Fault::timed_out, "no answer"};
-            } else if (!*answer) {
-                found[what] = answer->error();
-            } else {
-                found[what] = std::nullopt;
-            }
+            found.emplace(what, answer.value_or(core::fail(Fault::timed_out, "no answer")));
         }
         return found;
     }
@@ -147,8 +140,7 @@ private:
         member_ = log_->join({.group = group, .self = core::NodeId{node_}}, executor_,
                              [this, what](const log::Members& members) {
                                  const auto& alive = members.alive;
-                                 const auto self =
-                                     std::find(alive.begin(), alive.end(), core::NodeId{node_});
+                                 const auto self = std::ranges::find(alive, core::NodeId{node_});
                                  if (self != alive.end()) outcome_[what] = core::Result<void>{};
                              });
     }
@@ -223,12 +215,13 @@ Findings check_rights(const app::Config& config, const log::Control& control, Re
     Trial trial{config, rights_of(role, control.tiers)};
     Findings findings;
     const auto outcome = trial.outcome();
-    for (const auto& [what, error] : outcome) {
-        if (!error) continue;
-        const bool refused = error->fault == Fault::unauthorized;
+    for (const auto& [what, allowed] : outcome) {
+        if (allowed) continue;
+        const auto& error = allowed.error();
+        const bool refused = error.fault == Fault::unauthorized;
         findings.push_back(
             {Verdict::bad, "rights",
-             refused ? "the broker refuses " + what : what + ": " + error->message,
+             refused ? "the broker refuses " + what : what + ": " + error.message,
              refused
                  ? "grant it: docs/operations/rights.md#rights-on-a-locked-kafka has the commands"
                  : "look at the brokers"});
@@ -241,8 +234,8 @@ Findings check_rights(const app::Config& config, const log::Control& control, Re
     return findings;
 }
 
-constexpr std::chrono::seconds kTimeout{10};
-constexpr std::size_t kReplyBytesMax = 64U << 10;
+constexpr std::chrono::seconds kCheckTimeout{10};
+constexpr std::size_t kCheckBytesMax = 64U << 10;
 /// VAPID tokens are judged by the clock, and a TTL of seconds too.
 constexpr std::chrono::seconds kSkewMax{5};
 
@@ -327,7 +320,7 @@ Findings topics_findings(const app::Config& config, const log::Control& control)
 Findings process_findings(const app::Config& config, const log::Control& control,
                           log::EventLog& log) {
     Ownership ownership{{.partitions = control.partitions}, log};
-    if (const auto read = ownership.read(kTimeout); !read) {
+    if (const auto read = ownership.read(kCheckTimeout); !read) {
         return {{Verdict::unknown, "processes", read.error().message, ""}};
     }
     auto& view = ownership.view();
@@ -352,7 +345,11 @@ Findings process_findings(const app::Config& config, const log::Control& control
 
 }  // namespace
 
-Findings check_log(app::Config config, std::optional<app::Reader> role) {
+void append(Findings& findings, const Findings& more) {
+    findings.insert(findings.end(), more.begin(), more.end());
+}
+
+Findings check_log(const app::Config& config, std::optional<app::Reader> role) {
     const bool kafka = config.on_kafka();
     const std::string where = kafka ? config.kafka.bootstrap_servers : config.data.string();
     try {
@@ -402,8 +399,8 @@ Findings check_public_url(const std::string& origin, core::Timestamp now) {
     std::string date;
     curl_easy_setopt(curl.get(), CURLOPT_HEADERFUNCTION, note_date);
     curl_easy_setopt(curl.get(), CURLOPT_HEADERDATA, &date);
-    fetch::Transfer transfer{curl.get(),
-                             {.url = url, .timeout = kTimeout, .body_bytes_max = kReplyBytesMax}};
+    fetch::Transfer transfer{
+        curl.get(), {.url = url, .timeout = kCheckTimeout, .body_bytes_max = kCheckBytesMax}};
     const auto answer = transfer.perform();
     if (!answer) {
         return {{Verdict::bad, "public URL", origin + ": " + answer.error().message,

@@ -35,15 +35,11 @@ void say(const Parts&... parts) {
     app::print_text(text.str());
 }
 
-core::KeyRing load(const app::Config& config) {
-    auto ring = config.load_key_ring();
-    if (!ring) throw app::StartupError(ring.error().message);
-    return std::move(*ring);
-}
+core::KeyRing load(const app::Config& config) { return app::must(config.load_key_ring()); }
 
 void save(const core::KeyRing& ring, const std::filesystem::path& file) {
     if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
-    if (const auto saved = ring.save(file); !saved) throw app::StartupError(saved.error().message);
+    app::must(ring.save(file));
 }
 
 void refuse_beside_log(const app::Config& config, const char* instead) {
@@ -62,9 +58,7 @@ void publish(app::Installation& installation, const core::KeyRing& ring) {
 }
 
 int pem_to_point(const std::string& pem, const std::string& file) {
-    const auto point = client::public_point_in(pem);
-    if (!point) throw app::StartupError(file + " holds " + point.error().message);
-    say(core::base64url(*point), "\n");
+    say(core::base64url(app::must(client::public_point_in(pem), file + " holds ")), "\n");
     return 0;
 }
 
@@ -102,11 +96,7 @@ int keys_list(const app::Config& config) {
 
 namespace {
 
-core::KeyRing rotated(const app::Config& config) {
-    auto ring = load(config).rotated();
-    if (!ring) throw app::StartupError(ring.error().message);
-    return std::move(*ring);
-}
+core::KeyRing rotated(const app::Config& config) { return app::must(load(config).rotated()); }
 
 /// Only the ring that the log names may be rotated.
 void hold_to_published(const app::Config& config, const std::string& published) {
@@ -124,7 +114,7 @@ void hold_to_published(const app::Config& config, const std::string& published) 
 
 }  // namespace
 
-int keys_rotate(app::Config config) {
+int keys_rotate(const app::Config& config) {
     const bool kafka = config.on_kafka();
     if (kafka || (app::has_embedded_log(config) && !app::DataDirectory::in_use(config.data))) {
         app::Installation installation{config};
@@ -150,9 +140,7 @@ int keys_import(const app::Config& config, const KeyLists& lists) {
     }
     const auto parsed = [](const char* option, const std::string& text, auto parse) {
         if (text.empty()) return std::vector<std::string>{};
-        auto keys = parse(text);
-        if (!keys) throw app::StartupError(std::string{option} + ": " + keys.error().message);
-        return std::move(*keys);
+        return app::must(parse(text), std::string{option} + ": ");
     };
     const auto crypto = parsed("--crypto-keys", lists.crypto_keys, core::parse_crypto_keys);
     const auto auth = parsed("--auth-keys", lists.auth_keys, core::parse_key_list);
@@ -168,7 +156,7 @@ int keys_import(const app::Config& config, const KeyLists& lists) {
     return 0;
 }
 
-int keys_publish(app::Config config, bool force) {
+int keys_publish(const app::Config& config, bool force) {
     const auto ring = load(config);
     app::Installation installation{config};
     const auto published = installation.control().keyring_fingerprint;
@@ -191,18 +179,14 @@ int keys_publish(app::Config config, bool force) {
 
 int keys_vapid(const std::filesystem::path& file, const std::filesystem::path& pem) {
     const bool made = !std::filesystem::exists(file);
-    const auto key = client::load_vapid_key(file, client::IfMissing::create);
-    if (!key) throw app::StartupError(key.error().message);
-    if (!pem.empty()) {
-        const auto written = client::write_private_file(pem, key->private_pem());
-        if (!written) throw app::StartupError(written.error().message);
-    }
+    const auto key = app::must(client::load_vapid_key(file, client::IfMissing::create));
+    if (!pem.empty()) app::must(client::write_private_file(pem, key.private_pem()));
     say((made ? "made " : "read "), file.string(),
         " (JSON with publicKey and privateKey, as npm web-push has them; keep it secret)\n");
     if (!pem.empty()) {
         say("wrote ", pem.string(), " (PEM, as pywebpush and py-vapid read it)\n");
     }
-    say("applicationServerKey for pages: ", core::base64url(key->public_point()), "\n");
+    say("applicationServerKey for pages: ", core::base64url(key.public_point()), "\n");
     return 0;
 }
 
@@ -228,10 +212,9 @@ namespace {
 
 void add_import(app::CommandLine& line, CLI::App& keys) {
     static KeyLists lists;
-    auto& command = line.add_configured(
-        keys, "import", "Import the keys of another installation, before the ring's own",
-        app::Reader::keys,
-        [](const app::Config& config, const app::Sources&) { return keys_import(config, lists); });
+    auto& command =
+        line.add(keys, "import", "Import the keys of another installation, before the ring's own",
+                 app::Reader::keys, [](const auto& config) { return keys_import(config, lists); });
     command.add_option("--crypto-keys", lists.crypto_keys, "Fernet keys, as [key1,key2]")
         ->envname("AUTOEND__CRYPTO_KEYS");
     command
@@ -263,34 +246,27 @@ void add_vapid(app::CommandLine& line, CLI::App& keys) {
 void add_keys_command(app::CommandLine& line) {
     auto& keys = line.add_group("keys", "The key ring, and keys of application servers");
     static bool force_generate = false;
-    line.add_configured(keys, "generate", "Make a key ring file", app::Reader::keys,
-                        [](const app::Config& config, const app::Sources&) {
-                            return keys_generate(config, force_generate);
-                        })
+    line.add(keys, "generate", "Make a key ring file", app::Reader::keys,
+             [](const auto& config) { return keys_generate(config, force_generate); })
         .add_flag("--force", force_generate,
                   "Also beside a log whose own ring is lost for good: its endpoint URLs are dead");
-    line.add_configured(
-        keys, "list", "Show ids, ages and the fingerprint", app::Reader::keys,
-        [](const app::Config& config, const app::Sources&) { return keys_list(config); });
-    line.add_configured(keys, "rotate", "Add a key that encrypts from SIGHUP or the next start on",
-                        app::Reader::keys, [](app::Config config, const app::Sources&) {
-                            return keys_rotate(std::move(config));
-                        });
+    line.add(keys, "list", "Show ids, ages and the fingerprint", app::Reader::keys,
+             [](const auto& config) { return keys_list(config); });
+    line.add(keys, "rotate", "Add a key that encrypts from SIGHUP or the next start on",
+             app::Reader::keys, [](const auto& config) { return keys_rotate(config); });
     static bool force_publish = false;
-    line.add_configured(keys, "publish",
-                        "Write this ring's fingerprint to the log, so that roles with it may start",
-                        app::Reader::keys,
-                        [](app::Config config, const app::Sources&) {
-                            return keys_publish(std::move(config), force_publish);
-                        })
+    line.add(keys, "publish",
+             "Write this ring's fingerprint to the log, so that roles with it may start",
+             app::Reader::keys,
+             [](const auto& config) { return keys_publish(config, force_publish); })
         .add_flag("--force", force_publish,
                   "Also a ring that lacks keys of the published one: their endpoint URLs die");
-    line.add_configured(keys, "proof",
-                        "Print the token for pages of the ops port that need a proof of this ring",
-                        app::Reader::keys, [](const app::Config& config, const app::Sources&) {
-                            app::print_line(inspect::log_proof(*app::load_key_ring(config)));
-                            return app::kDone;
-                        });
+    line.add(keys, "proof",
+             "Print the token for pages of the ops port that need a proof of this ring",
+             app::Reader::keys, [](const auto& config) {
+                 app::print_line(inspect::log_proof(*app::load_key_ring(config)));
+                 return app::kDone;
+             });
     add_import(line, keys);
     add_convert(line, keys);
     add_vapid(line, keys);

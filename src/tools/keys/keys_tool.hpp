@@ -19,7 +19,7 @@ int keys_list(const app::Config& config);
 /// the file, so that a failure leaves both unchanged; the next call finishes one that a crash
 /// interrupted. Beside a running standalone only the file changes: its next start publishes the
 /// ring.
-int keys_rotate(app::Config config);
+int keys_rotate(const app::Config& config);
 /// Key lists in the notation of the installation that moves here: `[key1,key2]`; empty: none.
 struct KeyLists {
     std::string crypto_keys{};
@@ -32,7 +32,7 @@ int keys_import(const app::Config& config, const KeyLists& lists);
 /// Writes the ring's fingerprint to `control`, so that roles with this ring may start: on Kafka if
 /// kafka.servers is set, else in the embedded log of the data directory (standalone stopped). A
 /// ring that is not the published one with keys added needs `force`: endpoint URLs die with it.
-int keys_publish(app::Config config, bool force);
+int keys_publish(const app::Config& config, bool force);
 /// A P-256 public key: a PEM file becomes the raw point in base64url (as VAPID and tracking keys
 /// are written), a raw point becomes PEM.
 int keys_convert(const std::string& input);

@@ -52,7 +52,6 @@ constexpr std::chrono::seconds kBetween{2};
 /// For reports of processes, before each poll.
 constexpr std::chrono::milliseconds kFollow{100};
 constexpr const char* kClearScreen = "\033[H\033[2J";
-constexpr long kOk = 200;
 constexpr std::chrono::milliseconds kLogTimeout{5'000};
 
 using Sample = std::function<LagPage()>;
@@ -99,18 +98,16 @@ Sample read_brokers(const app::Config& config) {
 Sample read_process(const app::Config& config) {
     return [ops = config.ops] {
         const auto reply = ask_ops_port(ops, "/lag/now");
-        if (reply.status != kOk) {
+        if (reply.status != ops::kOk) {
             throw app::StartupError("the process at the ops port " + std::to_string(ops.port) +
                                     " reports no lag: it has no console, or has just started");
         }
-        auto page = console::parse_lag_page(core::json_text(reply.body));
-        if (!page) throw app::StartupError(page.error().message);
-        return *std::move(page);
+        return app::must(console::parse_lag_page(core::json_text(reply.body)));
     };
 }
 
 int exit_code_of(const LagPage& page) {
-    const bool bad = std::any_of(page.rows.begin(), page.rows.end(), [](const auto& row) {
+    const bool bad = std::ranges::any_of(page.rows, [](const auto& row) {
         return row.status >= Status::stalled || row.loss != Loss::none;
     });
     if (bad) return kBehind;
@@ -169,21 +166,19 @@ int show_lag(const app::Config& config, const LagOptions& options) {
 
 void add_lag_command(app::CommandLine& line) {
     static LagOptions options;
-    auto& command = line.add_configured(
+    auto& command = line.add(
         line.top(), "lag",
         "Show how far Beckon's consumer groups are behind: from the brokers where --kafka-servers "
         "is given, else from the running console or standalone at --ops-port. Exit code 3: a "
         "group is STALLED or STOPPED, or loses records",
-        app::Reader::lag,
-        [](const app::Config& config, const app::Sources&) { return show_lag(config, options); });
+        app::Reader::lag, [](const auto& config) { return show_lag(config, options); });
     command.add_flag("--watch", options.watch, "Show it again and again, until Ctrl-C");
     command.add_flag("--json", options.json, "One line of JSON for each poll");
     command.add_flag("--by-partition", options.partitions,
                      "A row for each partition of a group, with its owner");
     command.add_flag("--behind", options.only_behind, "Leave out rows that are OK");
     command.add_flag("--all", options.all, "Also consumer groups that are not Beckon's");
-    command.add_option("--group", options.group, "Only this group, whoever it belongs to")
-        ->check(app::not_empty());
+    app::add_text(command, "--group", options.group, "Only this group, whoever it belongs to");
 }
 
 }  // namespace beckon::tools

@@ -8,16 +8,15 @@
 #include "app/process/process.hpp"
 #include "console/cluster/cluster_json.hpp"
 #include "core/clock.hpp"
+#include "core/json_text.hpp"
 #include "core/log_names.hpp"
 #include "core/milestone.hpp"
 #include "core/percent.hpp"
 #include "core/time_text.hpp"
 #include "core/tokens.hpp"
-#include "core/whole_number.hpp"
 #include "inspect/trace/named.hpp"
 #include "inspect/trace/trace_words.hpp"
 #include "tools/commands.hpp"
-#include "tools/running/ownership.hpp"
 #include "tools/running/tool_log.hpp"
 
 #include <algorithm>
@@ -32,31 +31,21 @@ namespace beckon::tools {
 
 namespace {
 
-edge::DeliveryNow parse(const nlohmann::json& page) {
-    edge::DeliveryNow now{.served = page.value("served", false),
-                          .connected = page.value("connected", false),
-                          .on_earlier_connection = page.value("on_earlier_connection", false),
-                          .answered = page.value("answered", false)};
-    const auto sent = page.find("sent");
-    if (sent == page.end()) return now;
-    if (const auto ms = core::find_whole_number<std::int64_t>(*sent)) {
-        now.sent = core::Timestamp{std::chrono::milliseconds{*ms}};
+std::string route_to_client(const EdgePage& edge) {
+    const auto& page = edge.page;
+    if (!page.is_object()) return "not known: " + edge.why_not;
+    if (page.value("answered", false)) {
+        return "yes, and it was answered: its end is on the way to the log";
     }
-    return now;
-}
-
-std::string route_to_client(const EdgeAnswer& edge) {
-    const auto& now = edge.now;
-    if (!now) return "not known: " + edge.why_not;
-    if (now->answered) return "yes, and it was answered: its end is on the way to the log";
-    if (now->sent) {
-        return core::time_text(*now->sent) +
-               (now->on_earlier_connection
+    if (page.contains("sent") && page["sent"].is_number_integer()) {
+        return core::time_text(time_in(page, "sent")) +
+               (page.value("on_earlier_connection", false)
                     ? ", on an earlier connection of the client, which ended without an answer"
                     : ", and the client has not answered yet");
     }
     return std::string{"not since this edge became the client's home: the client is "} +
-           (now->connected ? "connected, and has not answered earlier ones" : "not connected");
+           (page.value("connected", false) ? "connected, and has not answered earlier ones"
+                                           : "not connected");
 }
 
 std::string line(std::string name, const std::string& value) {
@@ -96,19 +85,16 @@ std::string names_text(const inspect::Named& named) {
 }
 
 /// The answer of an edge about a message that waits.
-std::optional<EdgeAnswer> edge_answer(ToolLog& log, const app::Config& config,
-                                      const inspect::MessageTrace& trace) {
+std::optional<EdgePage> edge_answer(ToolLog& log, const app::Config& config,
+                                    const inspect::MessageTrace& trace) {
     if (trace.outcome != inspect::TraceOutcome::waiting || trace.homeless) return std::nullopt;
     const auto& [client, key] = trace.message;
-    auto [page, why_not] =
-        ask_home(log, config,
-                 "/delivery/now?uaid=" + core::to_hex(client) + "&message=" + core::to_hex(key));
-    return EdgeAnswer{page.is_object() ? std::optional{parse(page)} : std::nullopt,
-                      std::move(why_not)};
+    return ask_home(log, config,
+                    "/delivery/now?uaid=" + core::to_hex(client) + "&message=" + core::to_hex(key));
 }
 
 /// Of a tracked message the log has the time at which it was sent.
-std::string sent_line(const inspect::MessageTrace& trace, const std::optional<EdgeAnswer>& edge) {
+std::string sent_line(const inspect::MessageTrace& trace, const std::optional<EdgePage>& edge) {
     if (edge) return line("sent", route_to_client(*edge));
     const auto* sent = step(trace, to_string(core::Milestone::transmitted));
     return sent ? line("sent", core::time_text(sent->at)) : "";
@@ -116,8 +102,7 @@ std::string sent_line(const inspect::MessageTrace& trace, const std::optional<Ed
 
 }  // namespace
 
-std::string message_text(const inspect::MessageTrace& trace,
-                         const std::optional<EdgeAnswer>& edge) {
+std::string message_text(const inspect::MessageTrace& trace, const std::optional<EdgePage>& edge) {
     auto text = trace.verdict + "\n";
     if (const auto* accepted = step(trace, "accepted")) {
         text += line("accepted", core::time_text(accepted->at));
@@ -130,7 +115,7 @@ std::string message_text(const inspect::MessageTrace& trace,
     return text;
 }
 
-int run_message(app::Config config, const MessageOptions& asked, std::ostream& out) {
+int run_message(const app::Config& config, const MessageOptions& asked, std::ostream& out) {
     core::Tokens tokens{app::load_key_ring(config)};
     const auto now = core::SystemClock{}.wall();
     if (const auto named = inspect::open_name(tokens, asked.id, now); named || asked.names) {
@@ -140,7 +125,7 @@ int run_message(app::Config config, const MessageOptions& asked, std::ostream& o
             if (asked.names) return app::kDone;
             ToolLog log{config};
             const auto refused = refused_posts(log, config, asked.id);
-            out << (asked.json ? console::to_json(refused) + "\n"
+            out << (asked.json ? core::json_text(console::refused_json(refused)) + "\n"
                                : kEndpointWords + console::to_text(refused));
             return app::kDone;
         }
@@ -158,15 +143,14 @@ int run_message(app::Config config, const MessageOptions& asked, std::ostream& o
                 log.log());
             return ownership->read(kReadTimeout) && ownership->view().reader_of("edge", p).dead;
         }};
-    const auto found = inspect::find_name(tokens, log.log(), asked.id, options);
-    if (!found) throw app::StartupError(found.error().message);
-    if (!*found) {
+    const auto found = app::must(inspect::find_name(tokens, log.log(), asked.id, options));
+    if (!found) {
         app::print_error("beckon: '" + asked.id +
                          "' is no Location that this installation gave a message, nor its last "
                          "part; and the log has no message with it as its reliability id");
         return app::kNothingFound;
     }
-    const auto& named = **found;
+    const auto& named = *found;
     if (named.nobody) {
         app::print_error("beckon: no client has the UAID '" + asked.id +
                          "', and the log has no message that log lines and pages name so");
@@ -180,39 +164,29 @@ int run_message(app::Config config, const MessageOptions& asked, std::ostream& o
         out << kClientWords;
         return app::kDone;
     }
-    const auto trace = inspect::trace_message(log.log(), {named.client, *named.message}, options);
-    if (!trace) throw app::StartupError(trace.error().message);
+    const auto trace =
+        app::must(inspect::trace_message(log.log(), {named.client, *named.message}, options));
     if (asked.json) {
-        out << inspect::trace_json(*trace) << "\n";
+        out << core::json_text(inspect::trace_json(trace)) << "\n";
     } else {
-        out << message_text(*trace, edge_answer(log, config, *trace))
-            << inspect::steps_text(*trace);
+        out << message_text(trace, edge_answer(log, config, trace)) << inspect::steps_text(trace);
     }
-    return trace->outcome == inspect::TraceOutcome::unknown ? app::kNothingFound : app::kDone;
+    return trace.outcome == inspect::TraceOutcome::unknown ? app::kNothingFound : app::kDone;
 }
-
-namespace {
-
-int run(app::Config config, const app::Sources& sources, const MessageOptions& asked) {
-    const bool on_kafka = config.on_kafka();
-    if (on_kafka && !sources.contains("ops.port")) {
-        config.ops.port = app::defaults_of(app::Reader::edge).ops.port;
-    }
-    std::ostringstream out;
-    const int code = run_message(std::move(config), asked, out);
-    app::print_text(out.str());
-    return code;
-}
-
-}  // namespace
 
 void add_message_command(app::CommandLine& line) {
     static MessageOptions asked;
-    auto& command = line.add_configured(
-        line.top(), "message", "Show how a message stands, and its life step by step",
-        app::Reader::log, [](app::Config config, const app::Sources& sources) {
-            return run(std::move(config), sources, asked);
-        });
+    auto& command =
+        line.add(line.top(), "message", "Show how a message stands, and its life step by step",
+                 app::Reader::log, [](app::Config config) {
+                     if (config.on_kafka() && !config.sources.contains("ops.port")) {
+                         config.ops.port = app::defaults_of(app::Reader::edge).ops.port;
+                     }
+                     std::ostringstream out;
+                     const int code = run_message(config, asked, out);
+                     app::print_text(out.str());
+                     return code;
+                 });
     command.alias("trace");
     command
         .add_option(

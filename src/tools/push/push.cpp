@@ -58,41 +58,6 @@ Result<Target> read_target(const std::string& option) {
     return Target{std::move(*subscription)};
 }
 
-template <std::size_t N>
-Result<void> one_of(const std::string& name, const std::string& value,
-                    const std::array<std::string_view, N>& allowed) {
-    std::string list;
-    for (const auto choice : allowed) {
-        if (value == choice) return {};
-        list += (list.empty() ? "" : ", ") + std::string{choice};
-    }
-    return core::fail(Fault::invalid, name + " is '" + value + "', it must be one of " + list);
-}
-
-Result<void> check(const PushOptions& options) {
-    if (auto ok = one_of("--encoding", options.encoding,
-                         std::array<std::string_view, 2>{"aes128gcm", "aesgcm"});
-        !ok) {
-        return ok;
-    }
-    if (auto ok = one_of("--vapid-scheme", options.vapid_scheme,
-                         std::array<std::string_view, 2>{"vapid", "webpush"});
-        !ok) {
-        return ok;
-    }
-    if (!options.urgency.empty()) {
-        if (auto ok = one_of("--urgency", options.urgency,
-                             std::array<std::string_view, 4>{"very-low", "low", "normal", "high"});
-            !ok) {
-            return ok;
-        }
-    }
-    if (options.message == "-" && options.target == "-") {
-        return core::fail(Fault::invalid, "only one of target and message can be standard input");
-    }
-    return {};
-}
-
 Result<client::ApplicationServerOptions> sender_options(const PushOptions& options) {
     client::ApplicationServerOptions out;
     out.scheme = options.vapid_scheme == "webpush" ? client::VapidScheme::webpush
@@ -114,7 +79,7 @@ client::PushMessage message_of(const PushOptions& options) {
     message.ttl_s = options.ttl_s;
     message.topic = options.topic;
     message.urgency = options.urgency;
-    message.encoding = *client::parse_encoding(options.encoding);
+    message.encoding = client::parse_encoding(options.encoding).value();
     message.padding_bytes = options.padding_bytes;
     return message;
 }
@@ -164,7 +129,9 @@ int report(const PushOptions& options, const std::string& endpoint,
 }  // namespace
 
 int run_push(const PushOptions& options) {
-    if (auto ok = check(options); !ok) return wrong(ok.error());
+    if (options.message == "-" && options.target == "-") {
+        return wrong({Fault::invalid, "only one of target and message can be standard input"});
+    }
     const auto sender = sender_options(options);
     if (!sender) return wrong(sender.error());
     client::ApplicationServer server{*sender};
@@ -194,8 +161,7 @@ void add_push_listen(app::CommandLine& line, ListenOptions& o) {
                        "File that keeps the subscription for the next run");
     command.add_option("--vapid", o.vapid,
                        "Only this application server may send: its public key or key file");
-    command.add_option("--count", o.count, "Stop after this many messages; 0 means never")
-        ->check(app::whole_number());
+    app::add_number(command, "--count", o.count, "Stop after this many messages; 0 means never");
     command.add_flag_function(
         "--once", [&o](std::int64_t) { o.count = 1; }, "Stop after one message");
     app::add_duration(command, "--timeout", "Stop after this time, with exit code 1 (e.g. 10s)",
@@ -222,11 +188,9 @@ void add_push(app::CommandLine& line, PushOptions& o) {
         ->required();
     command.add_option("MESSAGE", o.message,
                        "The text; - for standard input; without it the push carries no data");
-    command
-        .add_option("--ttl", o.ttl_s,
+    app::add_number(command, "--ttl", o.ttl_s,
                     "Seconds that the service keeps the message; with 0 it is lost unless the "
                     "client is connected")
-        ->check(app::whole_number())
         ->capture_default_str();
     command.add_option("--topic", o.topic,
                        "Replace an earlier message with this Topic that still waits");
@@ -235,10 +199,8 @@ void add_push(app::CommandLine& line, PushOptions& o) {
     command.add_option("--encoding", o.encoding, "aes128gcm or aesgcm")
         ->capture_default_str()
         ->check(CLI::IsMember({"aes128gcm", "aesgcm"}));
-    command
-        .add_option("--padding", o.padding_bytes,
-                    "Bytes of padding, which hide the length of the text")
-        ->check(app::whole_number(kPadding));
+    app::add_number(command, "--padding", o.padding_bytes,
+                    "Bytes of padding, which hide the length of the text", kPadding);
     command.add_option("--vapid", o.vapid_file, "Key file; made if it does not exist");
     command.add_option("--vapid-scheme", o.vapid_scheme, "vapid, or webpush (the older one)")
         ->capture_default_str()

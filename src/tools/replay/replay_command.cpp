@@ -6,6 +6,7 @@
 #include "app/exit_codes.hpp"
 #include "app/installation/key_ring_guard.hpp"
 #include "app/process/process.hpp"
+#include "core/json_text.hpp"
 #include "core/tokens.hpp"
 #include "inspect/log/log_service.hpp"
 #include "inspect/store/client_state.hpp"
@@ -15,13 +16,14 @@
 #include "tools/replay/verify.hpp"
 #include "tools/running/ops_client.hpp"
 #include "tools/running/tool_log.hpp"
-#include "tools/subscriptions/subscriptions_show.hpp"
+#include "tools/subscriptions/subscriptions_tool.hpp"
 
 #include <atomic>
 #include <cstdint>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 namespace beckon::tools {
 
@@ -137,32 +139,31 @@ ReplayOptions replay_options_of(const app::Config& config, const ReplayFlags& as
 using Replay = core::Result<ReplayCounts> (*)(log::EventLog&, const ReplayOptions&, const LineSink&,
                                               const std::atomic<bool>&);
 
-int run_replay(app::Config config, const ReplayFlags& asked, Replay replay) {
+int run_replay(const app::Config& config, const ReplayFlags& asked, Replay replay) {
     selection_of(config, asked);  // wrong options are refused before a broker is asked
     ToolLog log{config};
     std::atomic<bool> stop = false;
     const app::StopSignals signals{[&stop] { stop = true; }};
     const auto options = replay_options_of(config, asked, log.control().partitions);
     const LineSink quiet = [](std::string_view) { return true; };
-    const auto counts =
-        replay(log.log(), options, asked.count ? quiet : LineSink{app::print_text}, stop);
-    if (!counts) throw app::StartupError(counts.error().message);
-    asked.count ? app::print_line(counts_json(*counts)) : app::print_error(counts_json(*counts));
+    const auto counts = app::must(
+        replay(log.log(), options, asked.count ? quiet : LineSink{app::print_text}, stop));
+    asked.count ? app::print_line(counts_json(counts)) : app::print_error(counts_json(counts));
     if (signals.exit_code() != 0) return signals.exit_code();
-    return counts->shown > 0 ? app::kDone : app::kNothingFound;
+    return counts.shown > 0 ? app::kDone : app::kNothingFound;
 }
 
-int run_state(app::Config config, const ReplayFlags& asked) {
+int run_state(const app::Config& config, const ReplayFlags& asked) {
     const auto selection = selection_of(config, asked);
     if (!selection.client) refuse("no client is named: use --uaid, --endpoint or --message");
     ToolLog log{config};
-    const auto state =
+    const auto state = app::must(
         inspect::state_of_client(log.log(), *selection.client, app::moment_of("--at", asked.at),
-                                 log.control().partitions, {.timeout = kReplayTimeout});
-    if (!state) throw app::StartupError(state.error().message);
-    app::print_text(asked.json ? inspect::state_json(*selection.client, *state) + "\n"
-                               : state_text(*selection.client, selection.channel, *state));
-    return state->client ? app::kDone : app::kNothingFound;
+                                 log.control().partitions, {.timeout = kReplayTimeout}));
+    app::print_text(asked.json
+                        ? core::json_text(inspect::state_json(*selection.client, state)) + "\n"
+                        : state_text(*selection.client, selection.channel, state));
+    return state.client ? app::kDone : app::kNothingFound;
 }
 
 /// Lets the process that uses the store make a copy of it.
@@ -205,22 +206,20 @@ std::string verdict(std::size_t verified, std::size_t differ) {
 }
 
 /// Every partition that the edge of the data directory has; all must agree.
-int run_verify(app::Config config, const ReplayFlags& asked) {
+int run_verify(const app::Config& config, const ReplayFlags& asked) {
     // Before this tool itself uses the directory, to read a log that is in it.
     const auto store = app::DataDirectory::in_use(config.data) ? Store::in_use : Store::at_rest;
     ToolLog log{config};
-    const auto copy = copy_of_store(config, store, log.control().log_id);
-    if (!copy) throw app::StartupError(copy.error().message);
+    const auto copy = app::must(copy_of_store(config, store, log.control().log_id));
     std::size_t differ = 0;
     std::size_t verified = 0;
     std::vector<core::Partition> partitions;
     for (core::Partition p = 0; p < log.control().partitions; ++p) {
         if (asked.partition < 0 || asked.partition == p) partitions.push_back(p);
     }
-    const auto sizes = log_sizes(log.log(), partitions, kReplayTimeout);
-    if (!sizes) throw app::StartupError(sizes.error().message);
+    const auto sizes = app::must(log_sizes(log.log(), partitions, kReplayTimeout));
     std::uint64_t total = 0;
-    for (const auto& [p, size] : *sizes) total += size;
+    for (const auto& [p, size] : sizes) total += size;
     std::uint64_t before = 0;
     app::Progress progress{"verifying", "records", total};
     const VerifyOptions options{
@@ -228,14 +227,13 @@ int run_verify(app::Config config, const ReplayFlags& asked) {
         .timeout = kReplayTimeout,
         .progress = [&](std::uint64_t passed) { progress.at(before + passed); }};
     for (const auto p : partitions) {
-        const auto found = verify_partition(log.log(), **copy, p, options);
-        if (const auto size = sizes->find(p); size != sizes->end()) before += size->second;
-        if (!found) throw app::StartupError(found.error().message);
-        if (!*found) continue;
+        const auto found = app::must(verify_partition(log.log(), *copy, p, options));
+        if (const auto size = sizes.find(p); size != sizes.end()) before += size->second;
+        if (!found) continue;
         ++verified;
-        if (!(*found)->agree()) ++differ;
+        if (!found->agree()) ++differ;
         progress.clear();
-        app::print_line(verified_json(**found));
+        app::print_line(verified_json(*found));
     }
     progress.clear();
     app::print_error(verdict(verified, differ));
@@ -243,41 +241,30 @@ int run_verify(app::Config config, const ReplayFlags& asked) {
 }
 
 void add_client_options(CLI::App& command, ReplayFlags& asked) {
-    command
-        .add_option("--endpoint", asked.endpoint,
-                    "Only records of the client and channel of an endpoint URL")
-        ->check(app::not_empty());
-    command.add_option("--uaid", asked.uaid, "Of one client")->check(app::not_empty());
-    command
-        .add_option("--message", asked.message,
-                    "Only records of one message: the Location of a 201, or its key in hex")
-        ->check(app::not_empty());
+    app::add_text(command, "--endpoint", asked.endpoint,
+                  "Only records of the client and channel of an endpoint URL");
+    app::add_text(command, "--uaid", asked.uaid, "Of one client");
+    app::add_text(command, "--message", asked.message,
+                  "Only records of one message: the Location of a 201, or its key in hex");
 }
 
 void add_selection(CLI::App& command, ReplayFlags& asked) {
-    command
-        .add_option("--topic", asked.topic,
-                    "The log topic; by default notifications, and for --endpoint, --uaid and "
-                    "--channel without offsets subscriptions too")
-        ->check(app::not_empty());
-    command.add_option("--partition", asked.partition, "One partition of it")
-        ->check(app::whole_number(65'535));
-    command.add_option("--from", asked.from, "From this offset on")->check(app::whole_number());
-    command.add_option("--until", asked.until, "Below this offset")->check(app::whole_number());
-    command
-        .add_option("--since", asked.since,
-                    "Appended at this time or later: 15:00, yesterday 15:00, "
-                    "2026-11-22T10:00:00Z, -15m, @MILLISECONDS")
-        ->check(app::not_empty());
-    command.add_option("--to", asked.to, "Appended before this time")->check(app::not_empty());
+    app::add_text(command, "--topic", asked.topic,
+                  "The log topic; by default notifications, and for --endpoint, --uaid and "
+                  "--channel without offsets subscriptions too");
+    app::add_number(command, "--partition", asked.partition, "One partition of it", 65'535);
+    app::add_number(command, "--from", asked.from, "From this offset on");
+    app::add_number(command, "--until", asked.until, "Below this offset");
+    app::add_text(command, "--since", asked.since,
+                  "Appended at this time or later: 15:00, yesterday 15:00, "
+                  "2026-11-22T10:00:00Z, -15m, @MILLISECONDS");
+    app::add_text(command, "--to", asked.to, "Appended before this time");
     add_client_options(command, asked);
-    command.add_option("--channel", asked.channel, "Of one channel")->check(app::not_empty());
-    command.add_option("--key", asked.key, "With exactly this key")->check(app::not_empty());
+    app::add_text(command, "--channel", asked.channel, "Of one channel");
+    app::add_text(command, "--key", asked.key, "With exactly this key");
     command.add_flag("--values", asked.values, "With values, in base64url");
-    command.add_option("--limit", asked.limit, "Show at most so many records")
-        ->check(app::whole_number());
-    command.add_option("--rate", asked.rate, "Read at most so many records a second")
-        ->check(app::whole_number());
+    app::add_number(command, "--limit", asked.limit, "Show at most so many records");
+    app::add_number(command, "--rate", asked.rate, "Read at most so many records a second");
 }
 
 }  // namespace
@@ -287,34 +274,27 @@ void add_replay_commands(app::CommandLine& line) {
     auto& group = line.add_group(
         "replay", "Read the log: records, and the state at a moment; and redrive dead letters");
     const auto replay = [&](const char* name, const char* help, Replay run) -> CLI::App& {
-        auto& command = line.add_configured(group, name, help, app::Reader::log,
-                                            [run](app::Config config, const app::Sources&) {
-                                                return run_replay(std::move(config), asked, run);
-                                            });
+        auto& command = line.add(group, name, help, app::Reader::log, [run](const auto& config) {
+            return run_replay(config, asked, run);
+        });
         add_selection(command, asked);
         return command;
     };
     replay("show", "Show records as lines of JSON; counts go to standard error", show)
         .add_flag("--count", asked.count, "Only the counts, to standard output");
     replay("follow", "Show records as they are appended, until Ctrl-C", follow);
-    auto& state = line.add_configured(
-        group, "state",
-        "Show the state of a client at a moment: its channels, and messages that waited",
-        app::Reader::log, [](app::Config config, const app::Sources&) {
-            return run_state(std::move(config), asked);
-        });
+    auto& state =
+        line.add(group, "state",
+                 "Show the state of a client at a moment: its channels, and messages that waited",
+                 app::Reader::log, [](const auto& config) { return run_state(config, asked); });
     state.add_option("--at", asked.at,
                      "The moment, such as 15:00 or yesterday 15:00; now if not given");
     state.add_flag("--json", asked.json, "One JSON object in a line");
     add_client_options(state, asked);
-    line.add_configured(
-            group, "verify",
-            "Compare an edge's store (--data, --ops-port) with the state folded from its log; the "
-            "edge may run",
-            app::Reader::log,
-            [](app::Config config, const app::Sources&) {
-                return run_verify(std::move(config), asked);
-            })
+    line.add(group, "verify",
+             "Compare an edge's store (--data, --ops-port) with the state folded from its log; the "
+             "edge may run",
+             app::Reader::log, [](const auto& config) { return run_verify(config, asked); })
         .add_option("--partition", asked.partition, "Only this one")
         ->check(app::whole_number(65'535));
     add_replay_redrive(line, group);

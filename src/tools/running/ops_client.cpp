@@ -36,11 +36,14 @@ core::Result<OpsConnection::Raw> OpsConnection::get(const std::string& target) {
     return answer;
 }
 
+OpsReply OpsConnection::ask(const std::string& target) {
+    const auto raw = app::must(get(target));
+    return {.status = raw.status, .body = core::parse_json(raw.body)};
+}
+
 OpsReply ask_ops_port(const ops::OpsConfig& ops, const std::string& target,
                       const std::string& bearer) {
-    auto raw = OpsConnection{ops, bearer}.get(target);
-    if (!raw) throw app::StartupError(raw.error().message);
-    return {.status = raw->status, .body = core::parse_json(raw->body)};
+    return OpsConnection{ops, bearer}.ask(target);
 }
 
 }  // namespace beckon::tools

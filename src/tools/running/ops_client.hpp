@@ -32,6 +32,8 @@ public:
 
     /// GET of `target`. Errors: unavailable (no process answers; the text names the address).
     core::Result<Raw> get(const std::string& target);
+    /// The same as JSON. Throws StartupError.
+    OpsReply ask(const std::string& target);
 
 private:
     std::string origin_;

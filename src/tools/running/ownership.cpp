@@ -1,7 +1,7 @@
 #include "tools/running/ownership.hpp"
 
 #include "app/installation/key_ring_guard.hpp"
-#include "console/pages/client_presence.hpp"
+#include "console/pages/client_homes.hpp"
 #include "core/authority.hpp"
 #include "core/json_text.hpp"
 #include "tools/running/ops_client.hpp"
@@ -10,13 +10,12 @@ namespace beckon::tools {
 
 namespace {
 
-constexpr std::chrono::milliseconds kTimeout{10'000};
-constexpr long kOk = 200;
+constexpr std::chrono::milliseconds kReadTimeout{10'000};
 
 /// The report of the standalone, which does not stand in its log.
 std::optional<cluster::ProcessRecord> standalone(const app::Config& config) {
     const auto reply = ask_ops_port(config.ops, "/process/now");
-    if (reply.status != kOk) return std::nullopt;
+    if (reply.status != ops::kOk) return std::nullopt;
     const auto value = core::json_text(reply.body);
     core::RecordView record;
     record.key = "process/standalone/self";
@@ -32,8 +31,8 @@ std::vector<console::RefusedFacts> refused_posts(ToolLog& log, const app::Config
                         log.log()};
     if (log.unreported() == console::Unreported::alive) {
         if (const auto report = standalone(config)) ownership.view().tell(*report);
-    } else if (const auto read = ownership.read(kTimeout); !read) {
-        throw app::StartupError(read.error().message);
+    } else {
+        app::must(ownership.read(kReadTimeout));
     }
     const auto token = url.substr(0, url.find_first_of("?#"));
     return ownership.view().refused(token.substr(token.rfind('/') + 1));
@@ -44,12 +43,12 @@ EdgePage ask_home(ToolLog& log, const app::Config& config, const std::string& ta
     std::vector<std::string> edges{core::local_authority(config.ops.host, config.ops.port)};
     if (config.on_kafka()) {
         Ownership ownership{{.partitions = log.control().partitions}, log.log()};
-        if (ownership.read(kTimeout)) {
+        if (ownership.read(kReadTimeout)) {
             const auto reported = ownership.view().ops_ports_of_edges();
             edges.insert(edges.end(), reported.begin(), reported.end());
         }
     }
-    console::ClientPresence homes{std::nullopt, app::load_key_ring(config)};
+    console::ClientHomes homes{std::nullopt, app::load_key_ring(config)};
     homes.use_edges(edges);
     const auto answer = homes.ask_home(target, timeout);
     if (answer) return {.page = core::parse_json(*answer)};

@@ -52,6 +52,11 @@ struct EdgePage {
     nlohmann::json page = nlohmann::json::value_t::discarded;
     std::string why_not = {};
 };
+/// A time of such an answer, in milliseconds since the Unix epoch.
+inline core::Timestamp time_in(const nlohmann::json& page, const char* name) {
+    return core::Timestamp{std::chrono::milliseconds{page.value(name, std::int64_t{0})}};
+}
+
 /// GET of a page of the edge that is the home of a client, with the proof of the installation's key
 /// ring: of the process at the ops port of `config`, or of an edge that reports itself in
 /// `ownership`. `timeout`: of each of them. Throws SetupError: there is no key ring. Blocks.

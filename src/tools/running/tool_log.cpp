@@ -6,6 +6,7 @@
 #include "core/percent.hpp"
 #include "inspect/log/log_batch.hpp"
 #include "inspect/log/log_service.hpp"
+#include "log/blocking_executor.hpp"
 #include "tools/running/ops_client.hpp"
 
 #include <algorithm>
@@ -28,11 +29,24 @@ constexpr std::chrono::milliseconds kControlTimeout{10'000};
 
 }  // namespace
 
+core::Result<void> publish_one(log::EventLog& log, log::TopicPartition where, core::Record record,
+                               std::chrono::milliseconds timeout) {
+    log::BlockingExecutor executor;
+    const auto publisher = log.open_publisher(executor);
+    std::optional<core::Result<log::Appended>> answer;
+    publisher->publish(where, std::move(record), [&answer](const auto& done) { answer = done; });
+    const auto until = core::SystemClock{}.mono() + timeout;
+    if (!executor.wait_until([&] { return answer.has_value(); }, until)) {
+        return core::fail(core::Fault::timed_out, where.topic.name() + " was not written in time");
+    }
+    return *answer ? core::Result<void>{} : core::fail(answer->error());
+}
+
 bool is_served(const app::Config& config) {
     return !config.on_kafka() && app::DataDirectory::in_use(config.data);
 }
 
-ToolLog::ToolLog(app::Config& config) {
+ToolLog::ToolLog(const app::Config& config) {
     if (is_served(config)) {
         running_ = open_running_log(config.ops, inspect::log_proof(*app::load_key_ring(config)));
     } else {
@@ -43,9 +57,8 @@ ToolLog::ToolLog(app::Config& config) {
 const log::Control& ToolLog::control() {
     if (installation_) return installation_->control();
     if (!control_) {
-        auto read = log::read_control(*running_, kControlTimeout);
-        if (!read) throw app::StartupError("cannot read control: " + read.error().message);
-        control_ = std::move(*read);
+        control_ =
+            app::must(log::read_control(*running_, kControlTimeout), "cannot read control: ");
     }
     return *control_;
 }

@@ -19,6 +19,10 @@ namespace beckon::tools {
 /// `proof`: log_proof() of a key of the installation.
 std::unique_ptr<log::EventLog> open_running_log(const ops::OpsConfig& ops, std::string proof);
 
+/// Publishes a record, and returns when the log has it. Errors: timed_out, and those of the log.
+core::Result<void> publish_one(log::EventLog& log, log::TopicPartition where, core::Record record,
+                               std::chrono::milliseconds timeout);
+
 /// Whether a standalone of this host holds the data directory, and so the log.
 bool is_served(const app::Config& config);
 
@@ -28,7 +32,7 @@ bool is_served(const app::Config& config);
 class ToolLog {
 public:
     /// Throws StartupError: no log there, no key ring for the proof, no process answers.
-    explicit ToolLog(app::Config& config);
+    explicit ToolLog(const app::Config& config);
 
     log::EventLog& log() { return running_ ? *running_ : installation_->log(); }
     /// Throws StartupError.

@@ -13,7 +13,7 @@
 #include "tools/commands.hpp"
 #include "tools/running/ops_client.hpp"
 #include "tools/running/tool_log.hpp"
-#include "tools/subscriptions/subscriptions_show.hpp"
+#include "tools/subscriptions/subscriptions_tool.hpp"
 
 #include <chrono>
 #include <string>
@@ -27,7 +27,6 @@ namespace beckon::tools {
 namespace {
 
 constexpr std::chrono::milliseconds kSendersAnswer{10'000};
-constexpr long kRuleWritten = 200;
 constexpr std::size_t kPointBytes = 65;
 
 /// The sender that a person names: one of the three.
@@ -75,21 +74,19 @@ core::BlockedSender sender_of(const app::Config& config, const SenderOptions& na
 
 /// On Kafka through the log, else through the running standalone, else through its log while it is
 /// stopped. Throws StartupError.
-void write(app::Config config, const core::SenderRule& rule) {
+void write(const app::Config& config, const core::SenderRule& rule) {
     if (const auto good = core::check(rule); !good) refuse_sender(good.error().message);
     if (!is_served(config)) {
         app::Installation installation{config};
         static_cast<void>(installation.control());  // there is an installation
-        const auto written = log::write_sender_rule(installation.log(), rule, kSendersAnswer);
-        if (!written) throw app::StartupError(written.error().message);
-        return;
+        return app::must(log::write_sender_rule(installation.log(), rule, kSendersAnswer));
     }
     const auto record = core::encode(rule);
     auto target = "/log/sender?key=" + core::percent_encoded(record.key);
     if (record.value) target += "&value=" + core::percent_encoded(*record.value);
     const auto reply =
         ask_ops_port(config.ops, target, inspect::log_proof(*app::load_key_ring(config)));
-    if (reply.status == kRuleWritten) return;
+    if (reply.status == ops::kOk) return;
     throw app::StartupError(
         "the process at the ops port refused it: " +
         (reply.body.is_object() ? reply.body.value("error", "") : std::to_string(reply.status)));
@@ -99,25 +96,25 @@ std::string named(const core::BlockedSender& sender) {
     return std::string{to_string(sender.kind)} + " " + sender.name;
 }
 
-int block(app::Config config, const SenderOptions& options) {
+int block(const app::Config& config, const SenderOptions& options) {
     const auto sender = sender_of(config, options);
-    write(std::move(config), sender);
+    write(config, sender);
     app::print_line("blocked: " + named(sender));
     return app::kDone;
 }
 
-int unblock(app::Config config, const SenderOptions& options) {
+int unblock(const app::Config& config, const SenderOptions& options) {
     auto sender = sender_of(config, options);
     sender.blocked = false;
-    write(std::move(config), sender);
+    write(config, sender);
     app::print_line("not blocked: " + named(sender));
     return app::kDone;
 }
 
-int set_limit(app::Config config, const std::string& kind, std::uint32_t per_second) {
+int set_limit(const app::Config& config, const std::string& kind, std::uint32_t per_second) {
     const core::SenderLimit limit{.kind = *core::value_named<core::SenderKind>(kind),
                                   .per_second = per_second};
-    write(std::move(config), limit);
+    write(config, limit);
     app::print_line(per_second == 0 ? "no limit: " + kind
                                     : "limit: " + kind + " " + std::to_string(per_second) +
                                           " messages a second at each endpoint");
@@ -145,14 +142,14 @@ std::string line_of(const core::SenderRule& rule) {
            std::to_string(limit.per_second) + " messages a second at each endpoint";
 }
 
-int list(app::Config config, bool json) {
+int list(const app::Config& config, bool json) {
     ToolLog log{config};
-    const auto rules = log::read_sender_rules(log.log(), kSendersAnswer);
-    if (!rules) throw app::StartupError("cannot read control: " + rules.error().message);
-    for (const auto& rule : *rules) {
+    const auto rules =
+        app::must(log::read_sender_rules(log.log(), kSendersAnswer), "cannot read control: ");
+    for (const auto& rule : rules) {
         app::print_line(json ? core::json_text(json_of(rule)) : line_of(rule));
     }
-    return rules->empty() ? app::kNothingFound : app::kDone;
+    return rules.empty() ? app::kNothingFound : app::kDone;
 }
 
 void add_sender_options(CLI::App& command, SenderOptions& options) {
@@ -173,31 +170,26 @@ void add_senders_command(app::CommandLine& line) {
     static std::string kind;
     static std::uint32_t per_second = 0;
     auto& group = line.add_group("senders", "Senders that are blocked, and their limits");
-    auto& blocking = line.add_configured(
-        group, "block", "Refuse what a sender sends, with 403, at once", app::Reader::log,
-        [](app::Config config, const app::Sources&) { return block(std::move(config), options); });
+    auto& blocking =
+        line.add(group, "block", "Refuse what a sender sends, with 403, at once", app::Reader::log,
+                 [](const auto& config) { return block(config, options); });
     add_sender_options(blocking, options);
     blocking.add_option("--why", options.why, "For people, shown by list and by the console");
     auto& unblocking =
-        line.add_configured(group, "unblock", "Accept what a sender sends again", app::Reader::log,
-                            [](app::Config config, const app::Sources&) {
-                                return unblock(std::move(config), options);
-                            });
+        line.add(group, "unblock", "Accept what a sender sends again", app::Reader::log,
+                 [](const auto& config) { return unblock(config, options); });
     add_sender_options(unblocking, options);
-    auto& limiting = line.add_configured(
+    auto& limiting = line.add(
         group, "limit",
         "Limit the messages a second of each VAPID key, or for each subscription; more get 429",
-        app::Reader::log, [](app::Config config, const app::Sources&) {
-            return set_limit(std::move(config), kind, per_second);
-        });
+        app::Reader::log, [](const auto& config) { return set_limit(config, kind, per_second); });
     limiting.add_option("KIND", kind, "vapid or subscription")
         ->required()
         ->check(CLI::IsMember({"vapid", "subscription"}));
     limiting.add_option("NUMBER", per_second, "Messages a second at each endpoint; 0: no limit")
         ->required();
-    line.add_configured(
-            group, "list", "Show the senders that are blocked, and the limits", app::Reader::log,
-            [](app::Config config, const app::Sources&) { return list(std::move(config), json); })
+    line.add(group, "list", "Show the senders that are blocked, and the limits", app::Reader::log,
+             [](const auto& config) { return list(config, json); })
         .add_flag("--json", json, "One JSON object in each line");
 }
 

@@ -83,7 +83,7 @@ core::Result<ImportedClient> parse_client(const std::string& line) {
     const auto object = core::parse_json(line);
     if (!object.is_object()) return wrong_line("not a JSON object");
     for (const auto& item : object.items()) {
-        if (std::find(kMembers.begin(), kMembers.end(), item.key()) == kMembers.end()) {
+        if (std::ranges::find(kMembers, item.key()) == kMembers.end()) {
             return wrong_line(
                 "unknown member \"" + item.key() +
                 "\"; allowed are uaid, channelIDs, router_type, router_data, last_seen, "
@@ -104,7 +104,7 @@ core::Result<ImportedClient> parse_client(const std::string& line) {
         client.channels.push_back(core::ChannelId{*channel});
     }
     // autopush's lists have a channel as often as its client has registered it.
-    std::sort(client.channels.begin(), client.channels.end());
+    std::ranges::sort(client.channels);
     client.channels.erase(std::unique(client.channels.begin(), client.channels.end()),
                           client.channels.end());
     if (const auto seen = object.find("last_seen"); seen != object.end()) {

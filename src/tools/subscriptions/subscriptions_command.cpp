@@ -1,9 +1,6 @@
 #include "app/command_line.hpp"
 #include "tools/commands.hpp"
 #include "tools/subscriptions/autopush_dump.hpp"
-#include "tools/subscriptions/subscriptions_export.hpp"
-#include "tools/subscriptions/subscriptions_remove.hpp"
-#include "tools/subscriptions/subscriptions_show.hpp"
 #include "tools/subscriptions/subscriptions_tool.hpp"
 
 #include <iostream>
@@ -15,11 +12,9 @@ namespace beckon::tools {
 void add_subscriptions_command(app::CommandLine& line) {
     static ImportOptions import;
     auto& group = line.add_group("subscriptions", "The log's clients and channels");
-    auto& importing = line.add_configured(
+    auto& importing = line.add(
         group, "import", "Import the clients of another installation", app::Reader::subscriptions,
-        [](app::Config config, const app::Sources&) {
-            return subscriptions_import(std::move(config), import);
-        });
+        [](const auto& config) { return subscriptions_import(config, import); });
     importing.add_option("FILE", import.file, "JSON lines, one client each; - for standard input")
         ->required();
     importing.add_flag("--dry-run", import.dry_run,
@@ -38,31 +33,26 @@ void add_subscriptions_command(app::CommandLine& line) {
 
     static std::string whom;
     static bool json = false;
-    auto& show =
-        line.add_configured(group, "show", "Show a client: its channels and its waiting messages",
-                            app::Reader::log, [](app::Config config, const app::Sources&) {
-                                return subscriptions_show(std::move(config), whom, json);
-                            });
+    auto& show = line.add(
+        group, "show", "Show a client: its channels and its waiting messages", app::Reader::log,
+        [](const auto& config) { return subscriptions_show(config, whom, json); });
     show.add_option("CLIENT", whom, "A UAID, or an endpoint URL of the client")->required();
     show.add_flag("--json", json, "One JSON object in a line");
 
     static bool yes = false;
-    auto& remove = line.add_configured(
+    auto& remove = line.add(
         group, "remove", "Remove a client with its channels and its messages: erase a person",
-        app::Reader::log, [](app::Config config, const app::Sources&) {
-            return subscriptions_remove(std::move(config), whom, yes);
-        });
+        app::Reader::log,
+        [](const auto& config) { return subscriptions_remove(config, whom, yes); });
     remove.add_option("CLIENT", whom, "A UAID, or an endpoint URL of the client")->required();
     remove.add_flag("--yes", yes, "Do it; without it only show what the log has of the client");
 
     static ExportOptions exported;
-    line.add_configured(group, "export",
-                        "Print every client as a line that import reads; the lines let their "
-                        "reader act for the clients",
-                        app::Reader::log,
-                        [](app::Config config, const app::Sources&) {
-                            return subscriptions_export(std::move(config), exported, std::cout);
-                        })
+    line.add(group, "export",
+             "Print every client as a line that import reads; the lines let their "
+             "reader act for the clients",
+             app::Reader::log,
+             [](const auto& config) { return subscriptions_export(config, exported, std::cout); })
         .add_flag("--messages", exported.messages,
                   "With the messages that wait for each client, which import passes over");
 }

@@ -1,5 +1,3 @@
-#include "tools/subscriptions/subscriptions_export.hpp"
-
 #include "app/command/progress.hpp"
 #include "app/exit_codes.hpp"
 #include "app/process/process.hpp"
@@ -8,6 +6,7 @@
 #include "inspect/store/scratch_store.hpp"
 #include "log/read_partition.hpp"
 #include "tools/running/tool_log.hpp"
+#include "tools/subscriptions/subscriptions_tool.hpp"
 
 #include <chrono>
 #include <limits>
@@ -26,24 +25,15 @@ constexpr std::chrono::milliseconds kRecordTimeout{10'000};
 constexpr std::size_t kClientsOfPage = 1'000;
 constexpr std::size_t kMessagesOfPage = 100;
 
-template <class T>
-T must(core::Result<T> result) {
-    if (!result) throw app::StartupError(result.error().message);
-    return std::move(*result);
-}
-void must(const core::Result<void>& result) {
-    if (!result) throw app::StartupError(result.error().message);
-}
-
 void fold(log::EventLog& log, log::TopicPartition where, inspect::ScratchStore& store) {
-    must(log::read_partition(
+    app::must(log::read_partition(
         log, where,
         [&](const core::RecordView& record) {
             store.fold(where.topic, record);
-            if (store.partition().commit_due()) must(store.partition().commit());
+            if (store.partition().commit_due()) app::must(store.partition().commit());
         },
         kRecordTimeout));
-    must(store.partition().commit());
+    app::must(store.partition().commit());
 }
 
 Json message_json(const store::MessageView& message) {
@@ -95,14 +85,15 @@ Json client_json(store::PartitionStore& partition, const core::Uaid& uaid,
 
 }  // namespace
 
-int subscriptions_export(app::Config config, const ExportOptions& options, std::ostream& out) {
+int subscriptions_export(const app::Config& config, const ExportOptions& options,
+                         std::ostream& out) {
     ToolLog log{config};
     const auto partitions = log.control().partitions;
     const auto now = core::SystemClock{}.wall();
     app::Progress progress{"exporting", "partitions", static_cast<std::uint64_t>(partitions)};
     for (core::Partition p = 0; p < partitions; ++p) {
         progress.at(static_cast<std::uint64_t>(p));
-        const auto store = must(inspect::ScratchStore::open(p));
+        const auto store = app::must(inspect::ScratchStore::open(p));
         fold(log.log(), {log::Topic::kSubscriptions, p}, *store);
         if (options.messages) fold(log.log(), {log::Topic::kNotifications, p}, *store);
         auto& partition = store->partition();

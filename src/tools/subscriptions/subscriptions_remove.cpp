@@ -1,5 +1,3 @@
-#include "tools/subscriptions/subscriptions_remove.hpp"
-
 #include "app/command/output.hpp"
 #include "app/exit_codes.hpp"
 #include "app/process/process.hpp"
@@ -10,7 +8,7 @@
 #include "records/client_gone.hpp"
 #include "tools/running/ownership.hpp"
 #include "tools/running/tool_log.hpp"
-#include "tools/subscriptions/subscriptions_show.hpp"
+#include "tools/subscriptions/subscriptions_tool.hpp"
 
 #include <map>
 #include <thread>
@@ -38,9 +36,8 @@ std::string parts_of(const inspect::ClientState& state) {
 }
 
 LeftInLog must_read(ToolLog& log, const core::Uaid& client) {
-    const auto left = left_in_log(log.log(), client, log.control().partitions, kRead);
-    if (!left) throw app::StartupError("cannot read the log: " + left.error().message);
-    return *left;
+    return app::must(left_in_log(log.log(), client, log.control().partitions, kRead),
+                     "cannot read the log: ");
 }
 
 void must_remove(ToolLog& log, const app::Config& config, const core::Uaid& client) {
@@ -90,23 +87,23 @@ core::Result<LeftInLog> left_in_log(log::EventLog& log, const core::Uaid& client
     return left;
 }
 
-int subscriptions_remove(app::Config config, const std::string& whom, bool yes) {
+int subscriptions_remove(const app::Config& config, const std::string& whom, bool yes) {
     const auto client = parse_whom(config, whom).client;  // refused before a broker is asked
     ToolLog log{config};
-    const auto state = inspect::state_of_client(log.log(), client, core::SystemClock{}.wall(),
-                                                log.control().partitions, {.timeout = kRead});
-    if (!state) throw app::StartupError(state.error().message);
+    const auto state =
+        app::must(inspect::state_of_client(log.log(), client, core::SystemClock{}.wall(),
+                                           log.control().partitions, {.timeout = kRead}));
     const auto before = must_read(log, client);
     app::print_line("Log lines call this client " + core::log_name(client) + ".");
-    if (!state->client && before.all() == 0) {
+    if (!state.client && before.all() == 0) {
         app::print_line("The log has nothing of it but tombstones.");
         return app::kNothingFound;
     }
-    if (!state->client) {
+    if (!state.client) {
         app::print_line("It is removed already; the log still has " +
                         core::counted(before.all(), "record", "records") + " of it.");
     } else {
-        app::print_line("It has " + parts_of(*state) + ".");
+        app::print_line("It has " + parts_of(state) + ".");
     }
     if (!yes) {
         app::print_line("Nothing was changed: --yes removes it with all of these.");
@@ -120,7 +117,7 @@ int subscriptions_remove(app::Config config, const std::string& whom, bool yes) 
                          " of it have no tombstone yet: run the command again");
         return app::kFailed;
     }
-    app::print_line("Removed: the client, " + parts_of(*state) +
+    app::print_line("Removed: the client, " + parts_of(state) +
                     ". The log has nothing of it but tombstones.");
     if (left.dead_tokens > 0) {
         app::print_line("What stays: " +

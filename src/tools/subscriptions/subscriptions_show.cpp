@@ -1,5 +1,3 @@
-#include "tools/subscriptions/subscriptions_show.hpp"
-
 #include "app/exit_codes.hpp"
 #include "app/installation/key_ring_guard.hpp"
 #include "app/process/process.hpp"
@@ -10,6 +8,7 @@
 #include "core/tokens.hpp"
 #include "tools/running/ownership.hpp"
 #include "tools/running/tool_log.hpp"
+#include "tools/subscriptions/subscriptions_tool.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -108,26 +107,6 @@ std::string state_text(const core::Uaid& client, const std::optional<core::Chann
     return text + waiting_lines(state);
 }
 
-namespace {
-
-/// Adds the members `connection`, from the edge's answer, and `refused`.
-std::string with_connection(const std::string& state, const nlohmann::json& page,
-                            const std::vector<console::RefusedFacts>& refused) {
-    auto object = core::must_parse_ordered_json(state);
-    object["connection"] = nullptr;
-    if (page.is_object()) {
-        object["connection"] = core::must_parse_ordered_json(core::json_text(page));
-    }
-    object["refused"] = core::must_parse_ordered_json(console::to_json(refused));
-    return core::json_text(object);
-}
-
-core::Timestamp time_in(const nlohmann::json& page, const char* name) {
-    return core::Timestamp{std::chrono::milliseconds{page.value(name, std::int64_t{0})}};
-}
-
-}  // namespace
-
 std::string connection_text(const nlohmann::json& page, const std::string& why_not) {
     if (!page.is_object()) return "Whether it is connected is not known: " + why_not + "\n";
     if (!page.value("connected", false)) return "It is not connected now.\n";
@@ -144,27 +123,30 @@ std::string connection_text(const nlohmann::json& page, const std::string& why_n
     return text + ".\n";
 }
 
-int subscriptions_show(app::Config config, const std::string& whom, bool json) {
+int subscriptions_show(const app::Config& config, const std::string& whom, bool json) {
     const auto named = parse_whom(config, whom);  // refused before a broker is asked
     ToolLog log{config};
-    const auto state = inspect::state_of_client(log.log(), named.client, core::SystemClock{}.wall(),
-                                                log.control().partitions, {.timeout = kTimeout});
-    if (!state) throw app::StartupError(state.error().message);
+    const auto state =
+        app::must(inspect::state_of_client(log.log(), named.client, core::SystemClock{}.wall(),
+                                           log.control().partitions, {.timeout = kTimeout}));
     EdgePage edge{.why_not = "it is not of this installation"};
-    if (state->client) {
+    if (state.client) {
         edge = ask_home(log, config, "/delivery/client?uaid=" + core::to_hex(named.client));
     }
     const auto refused =
         named.channel ? refused_posts(log, config, whom) : std::vector<console::RefusedFacts>{};
     if (json) {
-        std::cout << with_connection(inspect::state_json(named.client, *state), edge.page, refused)
-                  << "\n";
+        auto object = inspect::state_json(named.client, state);
+        object["connection"] =
+            edge.page.is_object() ? nlohmann::ordered_json(edge.page) : nlohmann::ordered_json();
+        object["refused"] = console::refused_json(refused);
+        std::cout << core::json_text(object) << "\n";
     } else {
-        std::cout << state_text(named.client, named.channel, *state)
-                  << (state->client ? connection_text(edge.page, edge.why_not) : "")
+        std::cout << state_text(named.client, named.channel, state)
+                  << (state.client ? connection_text(edge.page, edge.why_not) : "")
                   << (named.channel ? console::to_text(refused) : "");
     }
-    return state->client ? app::kDone : app::kNothingFound;
+    return state.client ? app::kDone : app::kNothingFound;
 }
 
 }  // namespace beckon::tools

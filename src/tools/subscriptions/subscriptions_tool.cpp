@@ -77,14 +77,14 @@ private:
         }
         core::DecodeScratch scratch;
         for (const auto partition : wanted) {
-            const auto read = log::read_partition(
-                installation_.log(), {log::Topic::kSubscriptions, partition},
-                [&](const core::RecordView& record) {
-                    known.fold(core::decode_subscription(record, scratch));
-                    progress_.at(done);
-                },
-                kReadTimeout);
-            if (!read) throw app::StartupError("cannot read the log: " + read.error().message);
+            const auto sink = [&](const core::RecordView& record) {
+                known.fold(core::decode_subscription(record, scratch));
+                progress_.at(done);
+            };
+            app::must(
+                log::read_partition(installation_.log(), {log::Topic::kSubscriptions, partition},
+                                    sink, kReadTimeout),
+                "cannot read the log: ");
         }
     }
 
@@ -152,7 +152,7 @@ void report(const Importer& importer, const ImportOptions& options, core::Durati
 
 }  // namespace
 
-int subscriptions_import(app::Config config, const ImportOptions& options) {
+int subscriptions_import(const app::Config& config, const ImportOptions& options) {
     const bool piped = options.file == "-";
     std::ifstream opened;
     if (!piped) {

@@ -5,6 +5,7 @@
 #include "log/control.hpp"
 #include "log/read_partition.hpp"
 #include "records/done.hpp"
+#include "tools/running/tool_log.hpp"
 #include "tools/topics/named_events.hpp"
 #include "tools/topics/topics_tool.hpp"
 
@@ -91,17 +92,10 @@ public:
 
     core::Result<void> write() const {
         if (const auto written = named_.rewrite(); !written) return written;
-        log::BlockingExecutor executor;
-        const auto publisher = log_.open_publisher(executor);
         for (const auto& [partition, record] : done_) {
-            std::optional<core::Result<log::Appended>> answer;
-            publisher->publish({Topic::kRetryDone, partition}, retry::encode(record),
-                               [&](const auto& result) { answer = result; });
-            if (!executor.wait_until([&] { return answer.has_value(); },
-                                     core::SystemClock{}.mono() + timeout_)) {
-                return core::fail(Fault::timed_out, "retry.done was not written in time");
-            }
-            if (!*answer) return core::fail(answer->error());
+            const auto written =
+                publish_one(log_, {Topic::kRetryDone, partition}, retry::encode(record), timeout_);
+            if (!written) return written;
         }
         return {};
     }

@@ -58,8 +58,8 @@ core::Result<void> NamedEvents::find(core::Partition partitions) {
 
 void NamedEvents::print(std::ostream& out) const {
     if (places_.empty()) return;
-    const auto missing = std::count_if(places_.begin(), places_.end(),
-                                       [](const auto& one) { return !one.second.has_value(); });
+    const auto missing =
+        std::ranges::count_if(places_, [](const auto& one) { return !one.second.has_value(); });
     out << "deliveries and dead letters that name " << places_.size()
         << (places_.size() == 1 ? " event by its offset" : " events by their offsets")
         << " are written anew";

@@ -2,6 +2,7 @@
 
 #include "app/command/output.hpp"
 #include "app/command_line.hpp"
+#include "app/exit_codes.hpp"
 #include "app/installation/installation.hpp"
 #include "app/installation/key_ring_guard.hpp"
 #include "app/process/broker_wait.hpp"
@@ -92,7 +93,7 @@ log::LayoutOptions layout_for(log::LayoutOptions asked, const Existing& existing
 /// Whether stores that were folded from the log do not belong to it any more. Their checkpoints are
 /// offsets, which the topics that are made now have again.
 bool is_another_log(const log::TopicsPlan& planned) {
-    return std::any_of(planned.missing.begin(), planned.missing.end(), [](const auto& spec) {
+    return std::ranges::any_of(planned.missing, [](const auto& spec) {
         return spec.topic == Topic::kNotifications || spec.topic == Topic::kSubscriptions ||
                spec.topic == Topic::kReliability;
     });
@@ -115,16 +116,16 @@ std::string advice(EventLog& log, const log::TopicsPlan& planned, const Existing
                    const TopicsToolOptions& options) {
     std::string commands;
     for (const auto& [topic, spec] : existing) {
-        const bool wrong =
-            std::any_of(planned.differences.begin(), planned.differences.end(),
-                        [&](const auto& one) { return one.essential && one.topic == topic; });
+        const bool wrong = std::ranges::any_of(planned.differences, [&](const auto& one) {
+            return one.essential && one.topic == topic;
+        });
         if (!wrong) continue;
         std::vector<log::TopicPartition> all;
         for (core::Partition p = 0; p < spec.partitions; ++p) all.push_back({topic, p});
         const auto ends = log::ends_of(log, all, options.timeout);
-        const bool unused = ends && ends->size() == all.size() &&
-                            std::all_of(ends->begin(), ends->end(),
-                                        [](const auto& one) { return one.second.end == 0; });
+        const bool unused =
+            ends && ends->size() == all.size() &&
+            std::ranges::all_of(*ends, [](const auto& one) { return one.second.end == 0; });
         if (!unused) continue;
         commands += "; kafka-topics --delete --topic " + options.prefix + topic.name();
     }
@@ -256,8 +257,8 @@ namespace {
 
 /// Names of Kubernetes and Terraform take neither dots nor underscores.
 std::string with_dashes(std::string name) {
-    std::replace_if(
-        name.begin(), name.end(), [](char c) { return c == '.' || c == '_'; }, '-');
+    std::ranges::replace_if(
+        name, [](char c) { return c == '.' || c == '_'; }, '-');
     return name;
 }
 
@@ -346,15 +347,16 @@ private:
     }
 };
 
+using Work = core::Result<void> (*)(Topics& topics, std::ostream& out);
+
 /// Prints what the work has written, as it stands in the log and with the brokers.
-template <class Work>
-int printed(Work work) {
+int run(Topics topics, Work work) {
     std::ostringstream out;
-    const core::Result<void> done = work(out);
+    const auto done = work(topics, out);
     app::print_text(out.str());
-    if (done) return 0;
+    if (done) return app::kDone;
     app::print_error("beckon: " + done.error().message);
-    return 1;
+    return app::kFailed;
 }
 
 struct CreateOptions {
@@ -363,7 +365,7 @@ struct CreateOptions {
     std::optional<TopicForm> print{};
 };
 
-int topics_create(app::Config config, const CreateOptions& create) {
+int topics_create(const app::Config& config, const CreateOptions& create) {
     if (create.print) {  // no broker is asked
         app::print_text(
             print_topics(log::topic_table(config.layout), config.kafka.prefix, *create.print));
@@ -375,7 +377,7 @@ int topics_create(app::Config config, const CreateOptions& create) {
         throw app::StartupError(ring.error().message);
     }
     const auto file = config.key_ring_file().string();
-    Topics topics{std::move(config), create.dry_run};
+    Topics topics{config, create.dry_run};
     if (ring) topics.options.keyring_fingerprint = ring->fingerprint();
     if (ring && !create.new_log &&
         app::is_older_than_log(*ring, core::time_text_in_seconds(core::SystemClock{}.wall()))) {
@@ -385,29 +387,16 @@ int topics_create(app::Config config, const CreateOptions& create) {
             "its subscription were gone. Is this the right cluster and --kafka-prefix? For a new "
             "installation, pass --new-log once";
     }
-    return printed(
-        [&](auto& out) { return create_topics(*topics.admin, *topics.log, topics.options, out); });
-}
-
-int topics_describe(app::Config config) {
-    Topics topics{std::move(config), false};
-    return printed([&](auto& out) {
-        return describe_topics(*topics.admin, *topics.log, topics.options, out);
+    return run(std::move(topics), [](Topics& made, std::ostream& out) {
+        return create_topics(*made.admin, *made.log, made.options, out);
     });
-}
-
-int topics_destroy(app::Config config, bool dry_run) {
-    Topics topics{std::move(config), dry_run};
-    return printed([&](auto& out) { return destroy_topics(*topics.admin, topics.options, out); });
 }
 
 void add_topics_create(app::CommandLine& line, CLI::App& topics) {
     static CreateOptions options;
-    auto& command = line.add_configured(
+    auto& command = line.add(
         topics, "create", "Create missing topics; a second call changes nothing",
-        app::Reader::topics, [](app::Config config, const app::Sources&) {
-            return topics_create(std::move(config), options);
-        });
+        app::Reader::topics, [](const auto& config) { return topics_create(config, options); });
     command.add_flag("--dry-run", options.dry_run, "Only show what would be done");
     command.add_flag("--new-log", options.new_log,
                      "Make a new log for a key ring that was in use before");
@@ -422,32 +411,14 @@ void add_topics_create(app::CommandLine& line, CLI::App& topics) {
         ->type_name("FORM");
 }
 
-int topics_adopt(app::Config config, bool dry_run) {
-    Topics topics{std::move(config), dry_run};
-    return printed(
-        [&](auto& out) { return adopt_topics(*topics.admin, *topics.log, topics.options, out); });
-}
-
-void add_adopt(app::CommandLine& line, CLI::App& topics) {
-    static bool dry_run = false;
-    line.add_configured(topics, "adopt",
-                        "Make a copy of the topics at another cluster a log of its own, before a "
-                        "role starts there",
-                        app::Reader::topics,
-                        [](app::Config config, const app::Sources&) {
-                            return topics_adopt(std::move(config), dry_run);
-                        })
-        .add_flag("--dry-run", dry_run, "Only show what would be done");
-}
-
-void add_destroy(app::CommandLine& line, CLI::App& topics) {
-    static bool dry_run = false;
-    line.add_configured(topics, "destroy", "Delete all topics of a prefix that begins with 'test'",
-                        app::Reader::topics,
-                        [](app::Config config, const app::Sources&) {
-                            return topics_destroy(std::move(config), dry_run);
-                        })
-        .add_flag("--dry-run", dry_run, "Only show what would be done");
+/// A command without options, or with --dry-run where it changes something.
+void add_work(app::CommandLine& line, CLI::App& topics, const char* name, const char* help,
+              Work work, bool* dry_run = nullptr) {
+    auto& command =
+        line.add(topics, name, help, app::Reader::topics, [work, dry_run](const auto& config) {
+            return run({config, dry_run && *dry_run}, work);
+        });
+    if (dry_run) command.add_flag("--dry-run", *dry_run, "Only show what would be done");
 }
 
 }  // namespace
@@ -456,11 +427,24 @@ void add_topics_command(app::CommandLine& line) {
     auto& topics =
         line.add_group("topics", "Create, describe, adopt or destroy the log topics on Kafka");
     add_topics_create(line, topics);
-    line.add_configured(
-        topics, "describe", "Show topics, settings and differences", app::Reader::topics,
-        [](app::Config config, const app::Sources&) { return topics_describe(std::move(config)); });
-    add_adopt(line, topics);
-    add_destroy(line, topics);
+    static bool dry_run = false;
+    add_work(line, topics, "describe", "Show topics, settings and differences",
+             [](Topics& there, std::ostream& out) {
+                 return describe_topics(*there.admin, *there.log, there.options, out);
+             });
+    add_work(
+        line, topics, "adopt",
+        "Make a copy of the topics at another cluster a log of its own, before a role starts there",
+        [](Topics& there, std::ostream& out) {
+            return adopt_topics(*there.admin, *there.log, there.options, out);
+        },
+        &dry_run);
+    add_work(
+        line, topics, "destroy", "Delete all topics of a prefix that begins with 'test'",
+        [](Topics& there, std::ostream& out) {
+            return destroy_topics(*there.admin, there.options, out);
+        },
+        &dry_run);
 }
 
 }  // namespace beckon::tools

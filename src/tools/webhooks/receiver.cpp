@@ -100,9 +100,7 @@ WebhookReceiver::~WebhookReceiver() = default;
 const std::string& WebhookReceiver::url() const { return impl_->url; }
 
 void WebhookReceiver::start(const std::string& secret) {
-    auto bytes = retry::parse_secret(secret);
-    if (!bytes) throw app::StartupError("--secret: " + bytes.error().message);
-    impl_->secret = std::move(*bytes);
+    impl_->secret = app::must(retry::parse_secret(secret), "--secret: ");
     impl_->server.start([this](core::Executor&) {
         return std::make_unique<Handler>(impl_->answer, impl_->secret);
     });

@@ -7,8 +7,7 @@
 #include <vector>
 
 /// The commands `beckon webhooks` and `beckon events`: each asks the API and prints its answer.
-/// Exit codes: 0, 1 with one line on standard error, and 3
-/// where there is nothing to list.
+/// Exit codes: 0, 1 with one line on standard error, and 3 where there is nothing to list.
 namespace beckon::tools {
 
 struct CreateWebhook {
@@ -27,15 +26,6 @@ struct CreateWebhook {
 /// attachment has no =, a header no colon.
 std::string body_of(const CreateWebhook& wanted);
 
-int create_webhook(client::ApiClient& api, const CreateWebhook& wanted);
-int list_webhooks(client::ApiClient& api, bool all_owners);
-int show_webhook(client::ApiClient& api, const std::string& id);
-/// `method`, and the part behind the id in the path: enable, disable, secret, test, attempts.
-int act_on_webhook(client::ApiClient& api, const std::string& id, const std::string& action);
-int change_webhook(client::ApiClient& api, const std::string& id, const std::string& json);
-int delete_webhook(client::ApiClient& api, const std::string& id);
-int show_attempts(client::ApiClient& api, const std::string& id);
-
 struct SendEvent {
     std::string type;
     std::string data;  ///< JSON; other data are sent as text; empty: none
@@ -49,9 +39,5 @@ struct SendEvent {
 /// How `events send` comes to the API: the token that is made lets the event reach other owners'
 /// webhooks only if the command says so.
 ApiAccess sender_of(ApiAccess access, const SendEvent& event);
-int send_event(client::ApiClient& api, const SendEvent& event);
-
-/// Prints the token of an owner.
-int print_token(const app::Config& config, const std::string& owner, bool publishes_to_all);
 
 }  // namespace beckon::tools

@@ -1,9 +1,9 @@
 #include "console/cluster/ownership_view.hpp"
 
 #include "console/cluster/cluster_json.hpp"
-#include "log/blocking_executor.hpp"
 #include "records/ownership.hpp"
 #include "support/memory_log.hpp"
+#include "support/publish.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -20,12 +20,8 @@ const core::NodeId kB{"node-b"};
 /// A log with records of `ownership`, and the view that reads it.
 class Ownership {
 public:
-    Ownership() : log({.clock = &clock}), publisher(log.open_publisher(executor)) {}
-
     void write(const core::Record& record) {
-        bool done = false;
-        publisher->publish({log::Topic::kOwnership, 0}, record, [&](const auto&) { done = true; });
-        executor.wait_until([&] { return done; }, clock.mono() + 10s);
+        test::publish(log, {log::Topic::kOwnership, 0}, record);
     }
     bool wait(const std::function<bool()>& what) {
         return executor.wait_until(what, clock.mono() + 10s);
@@ -33,8 +29,7 @@ public:
 
     core::SystemClock clock;
     log::BlockingExecutor executor;
-    log::MemoryLog log;
-    std::unique_ptr<log::Publisher> publisher;
+    log::MemoryLog log{{.clock = &clock}};
 };
 
 }  // namespace
@@ -325,5 +320,5 @@ TEST_CASE("the refused POSTs to an endpoint URL are found in the reports of the 
           "(2 times)\n"
           "  1970-01-01T00:00:01.000Z endpoint-a: 401 unauthorized: The request is not authorized. "
           "(2 times)\n");
-    CHECK(nlohmann::json::parse(to_json(found))[1]["by"] == "endpoint-a");
+    CHECK(refused_json(found)[1]["by"] == "endpoint-a");
 }

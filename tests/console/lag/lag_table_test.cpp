@@ -1,6 +1,5 @@
 #include "console/lag/lag_table.hpp"
 
-#include "console/lag/lag_metrics.hpp"
 #include "console/lag/lag_text.hpp"
 #include "console/overview/overview.hpp"
 

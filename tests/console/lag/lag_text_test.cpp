@@ -1,7 +1,5 @@
 #include "console/lag/lag_text.hpp"
 
-#include "console/lag/lag_metrics.hpp"
-
 #include <catch2/catch.hpp>
 
 using namespace beckon;
@@ -120,7 +118,7 @@ TEST_CASE("metrics have the names and labels that dashboards of lag expect", "[c
           "40\n",
           "kafka_consumergroup_lag_seconds{consumergroup=\"mail\",topic=\"orders\",partition=\"2\"}"
           " "
-          "1.500\n",
+          "1.5\n",
           "kafka_consumergroup_lag_sum{consumergroup=\"mail\",topic=\"orders\"} 2\n",
           "kafka_consumergroup_current_offset{consumergroup=\"mail\",topic=\"orders\",partition="
           "\"2\"}"

@@ -3,7 +3,6 @@
 #include "core/ascii.hpp"
 #include "retry/api/owner_token.hpp"
 
-#include <future>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -16,14 +15,6 @@ using namespace beckon;
 using nlohmann::json;
 
 namespace {
-
-/// The answer, once it has come.
-template <class Value, class Ask>
-Value answered(Ask ask) {
-    const auto promised = std::make_shared<std::promise<Value>>();
-    ask([promised](Value value) { promised->set_value(std::move(value)); });
-    return promised->get_future().get();
-}
 
 /// A process with the role retry that answers as it is told, and keeps what it was asked.
 class FakeRetry {
@@ -78,25 +69,11 @@ private:
 };
 
 struct World {
-    console::Answer list(const console::Parameters& wanted) {
-        return answered<console::Answer>(
-            [&](auto reply) { dead.list()(wanted, std::move(reply)); });
-    }
-    console::Plan check(const std::string& wanted) {
-        return answered<console::Plan>(
-            [&](auto planned) { dead.redrive().check(wanted, std::move(planned)); });
-    }
-    console::Answer run(const std::string& order) {
-        return answered<console::Answer>(
-            [&](auto reply) { dead.redrive().run(order, "127.0.0.1", std::move(reply)); });
-    }
-
     std::shared_ptr<const core::KeyRing> keys =
         std::make_shared<const core::KeyRing>(core::KeyRing::generate());
     FakeRetry retry{*keys};
     console::RetryApi api{{.origins = {"http://127.0.0.1:1", retry.origin()}}, keys};
-    console::SearchWorkers calls;
-    console::DeadLetters dead{api, calls};
+    console::DeadLetters dead{api};
 };
 
 }  // namespace
@@ -106,7 +83,7 @@ TEST_CASE("the dead letters are listed by a process with the role retry, as for 
     World world;
     const json page{{"letters", {{{"delivery", "a"}}}}, {"next", nullptr}, {"passed_over", 0}};
     world.retry.answer(200, page);
-    const auto answer = world.list({{"type", "order.*"}, {"limit", "100"}});
+    const auto answer = world.dead.list({{"type", "order.*"}, {"limit", "100"}});
     CHECK(answer.status == 200);
     CHECK(json::parse(answer.json) == page);
     REQUIRE(world.retry.asked().size() == 1);
@@ -117,10 +94,10 @@ TEST_CASE("the dead letters are listed by a process with the role retry, as for 
 TEST_CASE("a fault of the filter is the API's, and its own words tell it", "[console]") {
     World world;
     world.retry.answer(400, {{"code", "invalid"}, {"detail", "the parameter colour is unknown"}});
-    const auto answer = world.list({{"colour", "red"}});
+    const auto answer = world.dead.list({{"colour", "red"}});
     CHECK(answer.status == 400);
     CHECK(json::parse(answer.json) == json{{"error", "the parameter colour is unknown"}});
-    CHECK(world.check(R"({"colour": "red"})").answer.status == 400);
+    CHECK(world.dead.plan(R"({"colour": "red"})").answer.status == 400);
 }
 
 TEST_CASE("a plan is a dry run, and its order is confirmed as it was checked", "[console]") {
@@ -130,7 +107,7 @@ TEST_CASE("a plan is a dry run, and its order is confirmed as it was checked", "
                              {"would_settle", 2},
                              {"sample", {{{"delivery", "a"}}}},
                              {"before", "2026-11-20T08:30:00.001Z"}});
-    const auto plan = world.check(R"({"webhook": "w"})");
+    const auto plan = world.dead.plan(R"({"webhook": "w"})");
     REQUIRE(plan.answer.status == 200);
     const auto said = json::parse(plan.answer.json);
     CHECK(said["matched"] == 3);
@@ -143,7 +120,7 @@ TEST_CASE("a plan is a dry run, and its order is confirmed as it was checked", "
     world.retry.answer(
         200, {{"matched", 3}, {"disabled", 1}, {"settled", 1}, {"gone", 0}, {"failed", 1}});
     REQUIRE(plan.order);
-    const auto done = world.run(*plan.order);
+    const auto done = world.dead.redrive(*plan.order, "127.0.0.1");
     CHECK(done.status == 200);
     CHECK(json::parse(done.json) == json{{"settled", 1}, {"gone", 0}, {"failed", 1}, {"left", 1}});
     CHECK(world.retry.asked().at(1).target == "/dead/redrive");
@@ -156,13 +133,11 @@ TEST_CASE("a plan without letters, or of no object, has nothing to confirm", "[c
     World world;
     world.retry.answer(
         200, {{"matched", 1}, {"disabled", 1}, {"would_settle", 0}, {"sample", json::array()}});
-    CHECK_FALSE(world.check("{}").order);
+    CHECK_FALSE(world.dead.plan("{}").order);
     for (const auto* bad : {"[]", "{"}) {
         CAPTURE(bad);
-        CHECK(world.check(bad).answer.status == 400);
+        CHECK(world.dead.plan(bad).answer.status == 400);
     }
-    CHECK(world.check(json{{"ids", std::vector<std::string>(100, std::string(32, 'x'))}}.dump())
-              .answer.status == 400);
 }
 
 TEST_CASE("a process that still reads its dead letters redrives nothing, and is named",
@@ -170,17 +145,14 @@ TEST_CASE("a process that still reads its dead letters redrives nothing, and is 
     World world;
     world.retry.answer(
         503, {{"code", "not_ready"}, {"detail", "the dead letters are still being read"}});
-    const auto answer = world.run(R"({"dry_run":false})");
+    const auto answer = world.dead.redrive(R"({"dry_run":false})", "127.0.0.1");
     CHECK(answer.status == 503);
     CHECK_THAT(answer.json, Catch::Contains(world.retry.origin()));
 }
 
 TEST_CASE("without a process to ask, the page says which setting names one", "[console]") {
     const console::RetryApi nobody{{}, nullptr};
-    console::SearchWorkers calls;
-    console::DeadLetters dead{nobody, calls};
-    const auto answer =
-        answered<console::Answer>([&](auto reply) { dead.list()({}, std::move(reply)); });
+    const auto answer = console::DeadLetters{nobody}.list({});
     CHECK(answer.status == 503);
     CHECK_THAT(answer.json, Catch::Contains("console.retry_urls"));
 }

@@ -1,14 +1,11 @@
 #include "console/pages/finder.hpp"
 
-#include "console/pages/client_removal.hpp"
 #include "core/log_names.hpp"
 #include "core/tokens.hpp"
-#include "log/blocking_executor.hpp"
 #include "records/events.hpp"
 #include "support/locked_log.hpp"
 #include "support/manual_clock.hpp"
-
-#include <future>
+#include "support/publish.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -43,10 +40,7 @@ struct World {
         clock.advance(10s);
     }
     void write(log::Topic topic, const core::Record& record) {
-        bool done = false;
-        publisher->publish({topic, core::partition_of(uaid, kPartitions)}, record,
-                           [&](const auto& appended) { done = appended.has_value(); });
-        REQUIRE(executor.wait_until([&] { return done; }, core::SystemClock{}.mono() + 5s));
+        test::publish(log, {topic, core::partition_of(uaid, kPartitions)}, record);
     }
     json found(const std::string& text) {
         const auto answer = finder.find({{"q", text}});
@@ -63,10 +57,8 @@ struct World {
     }
 
     test::ManualClock clock;
-    log::BlockingExecutor executor;
     /// Searches are made on threads of their own.
     test::LockedLog log{log::make_memory_log({.partitions = kPartitions, .clock = &clock})};
-    std::unique_ptr<log::Publisher> publisher = log.open_publisher(executor);
     const std::shared_ptr<const core::KeyRing> keys =
         std::make_shared<const core::KeyRing>(core::KeyRing::generate());
     core::Tokens tokens{keys};
@@ -74,7 +66,10 @@ struct World {
     const core::ChannelId channel{core::random_uuid4()};
     const core::MessageKey key = core::new_message_key(clock.wall());
     core::Timestamp accepted{};
-    console::Finder finder{{.partitions = kPartitions, .history_window = 24h}, {keys, log, clock}};
+    console::ReadingTime reading{clock};
+    const console::ClientHomes homes{std::nullopt, keys};
+    console::Finder finder{{.partitions = kPartitions, .history_window = 24h},
+                           {keys, log, clock, reading, &homes}};
 };
 
 std::vector<std::string> whats(const json& page) {
@@ -175,7 +170,7 @@ TEST_CASE("the state of a client is that of the moment", "[console]") {
 
 TEST_CASE("a finder that is stopped reads no longer", "[console]") {
     World world;
-    world.finder.stop();
+    world.reading.stop();
     const auto page = world.found(core::to_dashed(world.uaid));
     CHECK(page["trace"].is_null());
     CHECK_THAT(page["problem"].get<std::string>(), Catch::Contains("not read to its end"));
@@ -184,34 +179,42 @@ TEST_CASE("a finder that is stopped reads no longer", "[console]") {
 TEST_CASE("a client's removal is planned for whatever names it, and needs the client's home",
           "[console]") {
     World world;
-    const console::ClientPresence homes{std::nullopt, world.keys};
-    console::ClientRemoval removal{world.finder, homes};
-    console::SearchWorkers workers;
-    const auto act = removal.act(workers);
-    const auto planned = [&](const std::string& wanted) {
-        std::promise<console::Plan> plan;
-        act.check(wanted, [&](console::Plan made) { plan.set_value(std::move(made)); });
-        return plan.get_future().get();
-    };
     const auto wanted = [](const std::string& text) { return json{{"q", text}}.dump(); };
     for (const auto& name :
          {core::to_dashed(world.uaid),
           "https://push.example.org/wpush/" + world.tokens.seal_endpoint(world.uaid, world.channel),
           core::log_name(world.key)}) {
         CAPTURE(name);
-        const auto plan = planned(wanted(name));
+        const auto plan = world.finder.plan_removal(wanted(name));
         REQUIRE(plan.answer.status == 200);
         CHECK(json::parse(plan.answer.json)["does"][0] ==
               "The client ends with 0 channels and 1 waiting message: senders get 410 from then "
               "on.");
         CHECK(plan.order == name);
     }
-    CHECK(planned(wanted(core::to_dashed(core::Uaid{}))).answer.status == 404);
-    CHECK(planned("{}").answer.status == 400);
-    std::promise<console::Answer> answer;
-    act.run(core::to_dashed(world.uaid), "127.0.0.1",
-            [&](console::Answer given) { answer.set_value(std::move(given)); });
-    const auto given = answer.get_future().get();
+    CHECK(world.finder.plan_removal(wanted(core::to_dashed(core::Uaid{}))).answer.status == 404);
+    CHECK(world.finder.plan_removal("{}").answer.status == 400);
+    const auto given = world.finder.remove(core::to_dashed(world.uaid), "127.0.0.1");
     CHECK(given.status == 503);
     CHECK_THAT(given.json, Catch::Contains("no edge is known"));
+}
+
+TEST_CASE("the answer of a client's home says whether it is connected, or why that is not known",
+          "[console]") {
+    CHECK(console::connection_json(std::string{
+              R"({"served": true, "connected": true, "attached_since": 1700000000000, "edge": "9f",
+                  "unanswered": 2, "sent": []})"}) ==
+          nlohmann::ordered_json{{"connected", true},
+                                 {"since", 1'700'000'000'000},
+                                 {"edge", "9f"},
+                                 {"unanswered", 2},
+                                 {"problem", ""}});
+    const auto away = console::connection_json(std::string{
+        R"({"served": true, "connected": false, "attached_since": null, "edge": null})"});
+    CHECK(away["connected"] == false);
+    CHECK(away["since"].is_null());
+    World world;
+    const auto unknown = world.found(core::to_dashed(world.uaid))["connection"];
+    CHECK(unknown["connected"] == false);
+    CHECK_THAT(unknown["problem"].get<std::string>(), Catch::Contains("no edge is known"));
 }

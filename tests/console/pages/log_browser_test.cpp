@@ -2,11 +2,12 @@
 
 #include "console/pages/webhook_queries.hpp"
 #include "core/log_names.hpp"
-#include "log/blocking_executor.hpp"
+#include "records/delivery.hpp"
 #include "records/done.hpp"
 #include "records/events.hpp"
 #include "support/locked_log.hpp"
 #include "support/manual_clock.hpp"
+#include "support/publish.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -22,13 +23,9 @@ constexpr core::Partition kPartitions = 4;
 
 struct World {
     core::Offset write(log::TopicPartition where, const core::Record& record) {
-        std::optional<core::Offset> at;
-        publisher->publish(where, record,
-                           [&](const auto& appended) { at = appended ? appended->offset : -1; });
-        REQUIRE(
-            executor.wait_until([&] { return at.has_value(); }, core::SystemClock{}.mono() + 5s));
+        const auto at = test::publish(log, where, record);
         clock.advance(1s);
-        return *at;
+        return at;
     }
     core::Offset put_message() {
         core::NotificationAccepted put;
@@ -53,12 +50,11 @@ struct World {
     }
 
     test::ManualClock clock;
-    log::BlockingExecutor executor;
     test::LockedLog log{log::make_memory_log({.partitions = kPartitions, .clock = &clock})};
-    std::unique_ptr<log::Publisher> publisher = log.open_publisher(executor);
     const core::Uaid uaid{core::random_uuid4()};
+    console::ReadingTime reading{clock};
     console::LogBrowser browser{{.partitions = kPartitions, .tiers = 2, .history_window = 24h},
-                                {log, clock}};
+                                {log, clock, reading}};
 };
 
 const console::Parameters kHere{{"topic", "notifications"}, {"partition", "0"}};
@@ -144,7 +140,7 @@ TEST_CASE("queries that name no place of the log are refused", "[console]") {
     CHECK(world.browser.topics({{"topic", "x"}}).status == 400);
     const auto topics = json::parse(world.browser.topics({{"topic", "notifications"}}).json);
     CHECK(topics["partitions"].size() == kPartitions);
-    world.browser.stop();
+    world.reading.stop();
     world.put_message();
     CHECK(world.browser.records(kHere).status == 503);
 }
@@ -167,13 +163,16 @@ TEST_CASE("what waits for a webhook is what retry.done does not have as finished
     done.tiers[0].finished.low = 1;
     done.tiers[1].finished.above = {{.begin = 0, .end = 1}};
     world.write({Topic::kRetryDone, partition}, retry::encode(done));
-    const auto found = console::waiting_deliveries(world.log, webhook, {0s, 60s}, kPartitions, {});
-    REQUIRE(found);
-    CHECK(found->complete);
-    REQUIRE(found->tiers.size() == 1);
-    CHECK(found->tiers[0].tier == 1);
-    CHECK(found->tiers[0].waiting == 2);
-    CHECK(found->tiers[0].first[0].id == "dlv_waits");
-    CHECK(found->tiers[0].first[0].offset == first);
-    CHECK(found->tiers[0].first[0].due == due);
+    const console::WebhookQueries webhooks{{.tiers = {0s, 60s}, .partitions = kPartitions},
+                                           {world.log, world.reading},
+                                           console::RetryApi{{}, nullptr}};
+    const auto page = json::parse(webhooks.waiting({{"id", webhook}}).json);
+    CHECK(page["complete"] == true);
+    REQUIRE(page["tiers"].size() == 1);
+    const auto& tier = page["tiers"][0];
+    CHECK(tier["topic"] == "retry.1");
+    CHECK(tier["waiting"] == 2);
+    CHECK(tier["first"][0]["delivery"] == "dlv_waits");
+    CHECK(tier["first"][0]["offset"] == first);
+    CHECK(tier["first"][0]["due"] == due.time_since_epoch().count());
 }

@@ -67,18 +67,33 @@ TEST_CASE("beyond the bound of sessions the first one ends", "[console]") {
 
 TEST_CASE("a confirmation is for one order, one session and a short time", "[console]") {
     test::ManualClock clock;
-    const Login login{kToken, clock};
-    const auto text = login.confirmation("me", "paint. it red");
-    CHECK(login.confirmed("me", text) == "paint. it red");
-    for (const auto* session : {"", "you", "we"}) CHECK_FALSE(login.confirmed(session, text));
-    CHECK_FALSE(login.confirmed("me", text + " twice"));
-    CHECK_FALSE(login.confirmed("me", text.substr(0, text.size() - 1) + "x"));  // as long
-    CHECK_FALSE(Login{kToken, clock}.confirmed("me", text));                    // after a restart
-    for (const auto* other : {"", ".", "..", "9999999999", "9999999999..paint"}) {
-        CHECK_FALSE(login.confirmed("me", other));
+    Login login{kToken, clock};
+    const Login::Shown plan{.session = "me", .act = "paint", .order = "it red"};
+    const auto text = login.confirmation(plan);
+    for (const auto* session : {"", "you", "we"}) {
+        CHECK_FALSE(login.confirmed(session, "paint", text));
     }
+    CHECK_FALSE(login.confirmed("me", "burn", text));
+    for (const auto& other : {std::string{}, text + "x", std::string(text.size(), '0')}) {
+        CHECK_FALSE(login.confirmed("me", "paint", other));
+    }
+    CHECK(login.confirmed("me", "paint", text) == "it red");
+    CHECK_FALSE(login.confirmed("me", "paint", text));  // it is executed once
+    const auto late = login.confirmation(plan);
     clock.advance(Login::kConfirmation + std::chrono::seconds{1});
-    CHECK_FALSE(login.confirmed("me", text));
+    CHECK_FALSE(login.confirmed("me", "paint", late));
+}
+
+TEST_CASE("of too many plans the oldest cannot be confirmed any more", "[console]") {
+    test::ManualClock clock;
+    Login login{kToken, clock};
+    const Login::Shown plan{.session = "me", .act = "paint", .order = "it red"};
+    const auto first = login.confirmation(plan);
+    clock.advance(std::chrono::milliseconds{1});
+    const auto second = login.confirmation(plan);
+    for (std::size_t i = 1; i < Login::kPlansMax; ++i) login.confirmation(plan);
+    CHECK_FALSE(login.confirmed("me", "paint", first));
+    CHECK(login.confirmed("me", "paint", second));
 }
 
 // Verified to fail where all addresses share one limit, which anybody can fill for everybody.
@@ -120,5 +135,6 @@ TEST_CASE("without a token no text is accepted as one", "[console]") {
     Login login{"", clock};
     CHECK_FALSE(login.needed());
     CHECK(login.try_token("", kHere) == Answer::wrong);
-    CHECK_FALSE(login.confirmed("", login.confirmation("", "paint")));
+    CHECK_FALSE(login.confirmed("", "paint",
+                                login.confirmation({.session = {}, .act = "paint", .order = {}})));
 }

@@ -5,6 +5,7 @@
 #include "log/blocking_executor.hpp"
 #include "records/ownership.hpp"
 #include "support/memory_log.hpp"
+#include "support/publish.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -23,16 +24,10 @@ const core::NodeId kTwo{"2222222222222222"};
 
 /// A log with the node records of two edges.
 struct World {
-    World()
-        : log(log::make_memory_log({.partitions = kPartitions, .clock = &clock})),
-          publisher(log->open_publisher(executor)) {}
-
-    void write(log::TopicPartition where, core::Record record) {
-        bool done = false;
-        publisher->publish(where, std::move(record), [&](const auto&) { done = true; });
-        REQUIRE(executor.wait_until([&] { return done; }, clock.mono() + 5s));
+    void write(log::TopicPartition where, const core::Record& record) {
+        test::publish(*log, where, record);
     }
-    void own(core::Record record) { write({log::Topic::kOwnership, 0}, std::move(record)); }
+    void own(const core::Record& record) { write({log::Topic::kOwnership, 0}, record); }
     /// Two edges; the second is about to take partition 1.
     void two_edges() {
         own(encode(ControllerClaim{"edge", 1, kOne}));
@@ -55,8 +50,8 @@ struct World {
 
     core::SystemClock clock;
     log::BlockingExecutor executor;
-    std::unique_ptr<log::MemoryLog> log;
-    std::unique_ptr<log::Publisher> publisher;
+    std::unique_ptr<log::MemoryLog> log =
+        log::make_memory_log({.partitions = kPartitions, .clock = &clock});
 };
 
 }  // namespace

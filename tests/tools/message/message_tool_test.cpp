@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 using namespace beckon;
 
@@ -36,7 +37,7 @@ inspect::MessageTrace trace(inspect::TraceOutcome outcome,
     return trace;
 }
 
-std::string waiting(const tools::EdgeAnswer& edge) {
+std::string waiting(const tools::EdgePage& edge) {
     return tools::message_text(trace(inspect::TraceOutcome::waiting), edge);
 }
 
@@ -73,24 +74,21 @@ TEST_CASE("beckon message prints the names of a message and its client in log li
 }
 
 TEST_CASE("beckon message shows the state of a waiting message at its edge", "[cli]") {
-    using edge::DeliveryNow;
-    CHECK(waiting({.now = DeliveryNow{.served = true, .connected = true, .sent = kLater},
-                   .why_not = {}}) ==
+    CHECK(waiting({.page = {{"connected", true}, {"sent", 1'700'000'001'500}}}) ==
           kFirstLines +
               "sent      2023-11-14T22:13:21.500Z, and the client has not answered yet\n");
-    CHECK(waiting({.now = DeliveryNow{.served = true, .connected = true}, .why_not = {}}) ==
+    CHECK(waiting({.page = {{"connected", true}, {"sent", nullptr}}}) ==
           kFirstLines +
               "sent      not since this edge became the client's home: the client is connected, "
               "and has "
               "not answered earlier ones\n");
-    CHECK(waiting({.now = DeliveryNow{.served = true, .connected = true, .answered = true},
-                   .why_not = {}}) ==
+    CHECK(waiting({.page = {{"connected", true}, {"answered", true}}}) ==
           kFirstLines + "sent      yes, and it was answered: its end is on the way to the log\n");
-    CHECK(waiting({.now = DeliveryNow{.served = true}, .why_not = {}}) ==
+    CHECK(waiting({.page = {{"connected", false}}}) ==
           kFirstLines +
               "sent      not since this edge became the client's home: the client is not "
               "connected\n");
-    CHECK(waiting({.now = std::nullopt, .why_not = "nobody answers"}) ==
+    CHECK(waiting({.why_not = "nobody answers"}) ==
           kFirstLines + "sent      not known: nobody answers\n");
 }
 

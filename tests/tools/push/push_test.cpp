@@ -257,14 +257,6 @@ TEST_CASE("push refuses wrong options and says what is allowed", "[push]") {
     FakePushServer server;
     auto options = push_to(subscribe(server));
     std::string expected;
-    SECTION("urgency") {
-        options.urgency = "asap";
-        expected = "very-low, low, normal, high";
-    }
-    SECTION("encoding") {
-        options.encoding = "gzip";
-        expected = "aes128gcm, aesgcm";
-    }
     SECTION("text without keys") {
         options.target = "http://127.0.0.1:1/wpush/x";
         expected = "needs the subscription's keys";

@@ -1,8 +1,8 @@
 
-#include "log/blocking_executor.hpp"
 #include "records/events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
+#include "support/publish.hpp"
 #include "tools/replay/replay_tool.hpp"
 
 #include <string>
@@ -45,10 +45,7 @@ struct World {
     }
     void write(const core::Uaid& client, const core::Record& record,
                log::Topic topic = log::Topic::kNotifications) {
-        bool done = false;
-        publisher->publish({topic, core::partition_of(client, kPartitions)}, record,
-                           [&](const auto& appended) { done = appended.has_value(); });
-        REQUIRE(executor.wait_until([&] { return done; }, core::SystemClock{}.mono() + 5s));
+        test::publish(*log, {topic, core::partition_of(client, kPartitions)}, record);
         clock.advance(1s);
     }
     tools::ReplayCounts show(const tools::Selection& selection, std::uint64_t limit = 1'000) {
@@ -67,10 +64,8 @@ struct World {
 
     test::ManualClock clock;
     const Timestamp start = clock.wall();
-    log::BlockingExecutor executor;
     std::unique_ptr<log::MemoryLog> log =
         log::make_memory_log({.partitions = kPartitions, .clock = &clock});
-    std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
     const core::ChannelId channel{core::random_uuid4()};
     const core::ChannelId another{core::random_uuid4()};
     std::string text;

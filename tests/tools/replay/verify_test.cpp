@@ -1,9 +1,9 @@
 #include "tools/replay/verify.hpp"
 
-#include "log/blocking_executor.hpp"
 #include "records/events.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_log.hpp"
+#include "support/publish.hpp"
 #include "support/record_view.hpp"
 #include "support/temp_dir.hpp"
 
@@ -49,10 +49,7 @@ struct World {
     }
     void write(const core::Record& record) { write(log::Topic::kNotifications, record); }
     void write(log::Topic topic, const core::Record& record) {
-        bool done = false;
-        publisher->publish({topic, kPartition}, record,
-                           [&](const auto& appended) { done = appended.has_value(); });
-        REQUIRE(executor.wait_until([&] { return done; }, core::SystemClock{}.mono() + 5s));
+        test::publish(*log, {topic, kPartition}, record);
     }
     /// The home folds the record, whether or not the log has it.
     void fold(const core::Record& record, core::Offset offset) {
@@ -74,9 +71,7 @@ struct World {
     }
 
     test::ManualClock clock;
-    log::BlockingExecutor executor;
     std::unique_ptr<log::MemoryLog> log = log::make_memory_log({.partitions = 1, .clock = &clock});
-    std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
     std::unique_ptr<inspect::ScratchStore> stored = empty_store();
     const core::Uaid uaid{core::random_uuid4()};
     const core::ChannelId channel{core::random_uuid4()};

@@ -1,7 +1,6 @@
-#include "tools/subscriptions/subscriptions_show.hpp"
-
 #include "app/process/process.hpp"
 #include "tools/new_installation.hpp"
+#include "tools/subscriptions/subscriptions_tool.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

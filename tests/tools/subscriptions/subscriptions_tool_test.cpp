@@ -3,9 +3,8 @@
 #include "app/exit_codes.hpp"
 #include "records/client_gone.hpp"
 #include "records/events.hpp"
+#include "support/publish.hpp"
 #include "tools/new_installation.hpp"
-#include "tools/subscriptions/subscriptions_export.hpp"
-#include "tools/subscriptions/subscriptions_remove.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -50,17 +49,11 @@ std::string header_of(const core::Record& record, std::string_view name) {
 }
 
 /// As the client's home writes it.
-void publish(const NewInstallation& home, const core::Record& record) {
-    auto config = home.config;
-    Installation installation{config};
-    log::BlockingExecutor executor;
-    const auto publisher = installation.log().open_publisher(executor);
-    bool done = false;
-    publisher->publish(
-        {log::Topic::kSubscriptions, core::partition_of(kUaid, installation.control().partitions)},
-        record, [&](const auto& appended) { done = appended.has_value(); });
-    REQUIRE(executor.wait_until([&] { return done; },
-                                core::SystemClock{}.mono() + std::chrono::seconds{10}));
+void publish(const NewInstallation& home, const core::Record& record,
+             log::Topic topic = log::Topic::kSubscriptions) {
+    Installation installation{home.config};
+    const auto partition = core::partition_of(kUaid, installation.control().partitions);
+    test::publish(installation.log(), {topic, partition}, record);
 }
 
 }  // namespace
@@ -244,18 +237,6 @@ std::string exported(const NewInstallation& home, bool messages = false) {
     return out.str();
 }
 
-void publish_to(const NewInstallation& home, log::Topic topic, const core::Record& record) {
-    auto config = home.config;
-    Installation installation{config};
-    log::BlockingExecutor executor;
-    const auto publisher = installation.log().open_publisher(executor);
-    bool done = false;
-    publisher->publish({topic, core::partition_of(kUaid, installation.control().partitions)},
-                       record, [&](const auto& appended) { done = appended.has_value(); });
-    REQUIRE(executor.wait_until([&] { return done; },
-                                core::SystemClock{}.mono() + std::chrono::seconds{10}));
-}
-
 }  // namespace
 
 TEST_CASE("an export is imported as it is, and exported again as it was", "[move]") {
@@ -300,7 +281,7 @@ TEST_CASE("an export leaves removed clients out, and has what waits on request",
     put.topic = "news";
     put.source = "endpoint-1";
     put.body = "body";
-    publish_to(home, log::Topic::kNotifications, core::encode(put));
+    publish(home, core::encode(put), log::Topic::kNotifications);
     CHECK_THAT(exported(home), !Contains("messages"));
     const auto all = exported(home, true);
     CHECK_THAT(all, Contains(R"("topic":"news")") && Contains(R"("body":"Ym9keQ")"));
