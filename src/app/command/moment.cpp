@@ -50,9 +50,9 @@ std::tm day_of(Timestamp moment, const std::optional<minutes>& offset) {
 
 /// A day, a time or both, and a zone.
 std::optional<Timestamp> parse_date(const std::string& text, Timestamp now) {
-    static const std::regex kForm{R"((today|yesterday|(\d{4})-(\d\d)-(\d\d))?)"
-                                  R"((?:[Tt]? *(\d\d?):(\d\d)(?::(\d\d)(?:\.(\d{3}))?)?)?)"
-                                  R"( *(?:(Z|z|UTC)|([+-])(\d\d):?(\d\d)?)?)"};
+    static const std::regex form{R"((today|yesterday|(\d{4})-(\d\d)-(\d\d))?)"
+                                 R"((?:[Tt]? *(\d\d?):(\d\d)(?::(\d\d)(?:\.(\d{3}))?)?)?)"
+                                 R"( *(?:(Z|z|UTC)|([+-])(\d\d):?(\d\d)?)?)"};
     enum : std::size_t {
         kDay = 1,
         kYear,
@@ -68,7 +68,7 @@ std::optional<Timestamp> parse_date(const std::string& text, Timestamp now) {
         kZoneMinutes
     };
     std::smatch found;
-    if (!std::regex_match(text, found, kForm)) return std::nullopt;
+    if (!std::regex_match(text, found, form)) return std::nullopt;
     if (!found[kDay].matched && !found[kHour].matched) return std::nullopt;
     const auto number = [&found](std::size_t part) {
         return found[part].matched ? std::stoi(found[part]) : 0;
