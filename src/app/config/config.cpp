@@ -250,8 +250,9 @@ std::vector<Setting> endpoint_settings(Config& c) {
                        "Connections from one address; 0: no limit (set this behind a proxy)."),
         number_setting("endpoint.requests_per_address_per_second",
                        c.endpoint.requests_per_address_per_second, {0, 10'000'000},
-                       "Requests from one address in a second; more get 429. 0: no limit (set this "
-                       "behind a proxy)."),
+                       "Requests from one address in a second; more get 429. Each endpoint counts "
+                       "its own: N with E endpoints allow N x E. 0: no limit (set this behind a "
+                       "proxy)."),
         checked(list_setting("endpoint.trusted_proxies", c.endpoint.trusted_proxies,
                              "Addresses whose Forwarded and X-Forwarded-For headers are believed."),
                 fault_of_proxy),
@@ -404,7 +405,9 @@ std::vector<Setting> retry_settings(Config& c) {
             "away."),
         number_setting("retry.events_per_owner_per_second", c.retry.events_per_owner_per_second,
                        {0, 10'000'000},
-                       "Events that one owner may post; more get 429. 0: no limit."),
+                       "Events that one owner may post in a second; more get 429. Each process of "
+                       "the role retry counts its own: N with P processes allow N x P. 0: no "
+                       "limit."),
         duration_setting("retry.max_runtime", c.retry.max_runtime, seconds{0},
                          seconds{hours{24 * 365}},
                          "`beckon retry` ends by itself after this, and starts no attempt that "

@@ -186,7 +186,9 @@ void add_senders_command(app::CommandLine& line) {
     limiting.add_option("KIND", kind, "vapid or subscription")
         ->required()
         ->check(CLI::IsMember({"vapid", "subscription"}));
-    limiting.add_option("NUMBER", per_second, "Messages a second at each endpoint; 0: no limit")
+    limiting
+        .add_option("NUMBER", per_second,
+                    "Messages a second at each endpoint: E of them allow E x NUMBER. 0: no limit")
         ->required();
     line.add(group, "list", "Show the senders that are blocked, and the limits", app::Reader::log,
              [](const auto& config) { return list(config, json); })
