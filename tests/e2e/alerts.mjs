@@ -1,81 +1,86 @@
-// Faults of real processes, and who is paged for them: a real Prometheus with the shipped rules, and the muting of alertmanager.yml. Each
-// fault pages once, by its cause, and says how long that took; and what must page nobody does not.
+// Faults of real processes, and who is paged for them: a real Prometheus with the shipped rules, and a real Alertmanager with the shipped
+// alertmanager.yml. A fault pages once, by its cause, and says how long that took; and what must page nobody does not. Of a rule that
+// waits longer than a minute, the test waits until its condition holds, and adds what it waits.
 //
 //   node --test alerts.mjs
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import http from 'node:http';
-import { readFileSync } from 'node:fs';
+import { connect as connectTcp } from 'node:net';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { BECKON, Cluster, ROOT, until } from './beckon.mjs';
-import { UserAgent, post } from './client.mjs';
-import { Prometheus } from './prometheus-server.mjs';
+import { UserAgent, call, post } from './client.mjs';
+import { Alertmanager, Prometheus } from './prometheus-server.mjs';
+import { Proxy } from './proxy.mjs';
 import { RetryApi } from './retry-api.mjs';
 
 const PATIENCE = 180000;
 const GROUP_WAIT_MS = 1000 * Number(readFileSync(join(ROOT, 'packaging', 'prometheus', 'alertmanager.yml'), 'utf8').match(/group_wait: (\d+)s/)[1]);
+const DESCRIPTORS = 256;
+const IDLE = 250;
 const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
-const cluster = new Cluster('kafka', { plain: true, retry: ['--retry-allowed-addresses', '127.0.0.1'], tiers: '0s,5s,60s', reliability: true, console: [] });
+const cluster = new Cluster('kafka', {
+    plain: true, retry: ['--retry-allowed-addresses', '127.0.0.1'], tiers: '0s,5s,60s', reliability: true, console: [], gates: ['edge-2', 'endpoint-2'],
+});
 const prometheus = new Prometheus();
+const alertmanager = new Alertmanager();
+const way = new Proxy(() => cluster.ports.edge); // of the canary
 const clients = [];
 const servers = [];
 let working = true;
 let sender;
+let first;
+let endpoint; // that gets ten messages a second
 
 before(async () => {
     await cluster.prepare();
-    cluster.consoleOptions.push('--console-canary', cluster.websocket, '--console-retry-urls', `http://127.0.0.1:${cluster.ports.retry}`);
+    cluster.consoleOptions.push('--console-canary', `ws://127.0.0.1:${await way.open()}/`, '--console-retry-urls', `http://127.0.0.1:${cluster.ports.retry}`);
     await cluster.start();
-    await prometheus.start(cluster);
-    const client = await connected();
-    await client.register();
+    await alertmanager.start(cluster);
+    await prometheus.start(cluster, alertmanager);
+    first = await connected();
+    endpoint = await first.register();
     sender = (async () => {
         while (working) {
-            await post(client.endpoint, 'hello');
+            await post(endpoint, 'hello');
             await pause(0.1);
         }
     })();
     await until('a console that knows all', async () => /^Push works/.test((await verdict()).sentence), PATIENCE);
-    await until('nothing to fire', async () => (await pages()).length === 0, PATIENCE);
+    await nothingFires();
 });
 after(async () => {
     working = false;
     await sender;
     for (const client of clients) client.end();
     for (const server of servers) server.close();
+    way.close();
     prometheus.end();
+    alertmanager.close();
     await cluster.destroy();
 });
 
-async function connected() {
-    const client = new UserAgent(cluster.websocket);
+async function connected(url = cluster.websocket) {
+    const client = new UserAgent(url);
     clients.push(client);
     await client.connect();
     return client;
 }
+function end(client) {
+    clients.splice(clients.indexOf(client), 1);
+    client.end();
+}
 
 const verdict = async () => (await fetch(`http://127.0.0.1:${cluster.ports.console}/api/pages/status`)).json();
 
-// --- Alertmanager's inhibition, as its documentation has it
-
-const INHIBIT = JSON.parse(execFileSync('python3', ['-c', 'import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin)["inhibit_rules"]))'],
-    { input: readFileSync(join(ROOT, 'packaging', 'prometheus', 'alertmanager.yml')), encoding: 'utf8' }));
-const matches = (labels, matchers) => matchers.every((matcher) => {
-    const [, name, operator, value] = matcher.match(/^(\w+)\s*(=~?)\s*"?([^"]*)"?$/);
-    return operator === '=' ? (labels[name] ?? '') === value : new RegExp(`^(?:${value})$`).test(labels[name] ?? '');
-});
-const isMuted = (alert, all) => INHIBIT.some(({ source_matchers: source, target_matchers: target, equal = [] }) => matches(alert.labels, target)
-    && all.some((other) => other !== alert && matches(other.labels, source) && equal.every((label) => (other.labels[label] ?? '') === (alert.labels[label] ?? ''))));
-
 /** Who is paged now: the alerts that fire, are pages, and are not muted. */
-async function pages() {
-    const firing = await prometheus.firing();
-    return firing.filter(({ labels }) => labels.severity === 'page').filter((alert) => !isMuted(alert, firing));
-}
+const pages = async () => (await alertmanager.active()).filter(({ labels }) => labels.severity === 'page');
 const namesOf = (alerts) => [...new Set(alerts.map(({ labels }) => labels.alertname))].sort();
-
+const nothingFires = (limitMs = 400000) => until('nothing to fire', async () => (await pages()).length === 0, limitMs);
 /** Watches for so long; the names of all pages meanwhile. */
 async function pagesOf(seconds) {
     const seen = new Set();
@@ -86,8 +91,7 @@ async function pagesOf(seconds) {
 }
 
 /** Waits for the page; no other is sent first: Alertmanager sends what has fired for group_wait and is not muted then. */
-async function pagedBy(t, name, limitMs) {
-    const began = Date.now();
+async function pagedBy(t, name, limitMs, began = Date.now()) {
     const since = new Map();
     const others = new Set();
     const alert = await until(name, async () => {
@@ -105,19 +109,39 @@ async function pagedBy(t, name, limitMs) {
     return alert;
 }
 
+/** Waits until the condition of the alert holds; says when its page comes, if that goes on. */
+async function holds(t, name, limitMs = 60000, began = Date.now()) {
+    const rule = await until(name, async () => {
+        const now = await prometheus.rule(name);
+        return now.state !== 'inactive' && now;
+    }, limitMs);
+    const took = (Date.now() - began) / 1000;
+    t.diagnostic(`${name} after ${(took + rule.duration).toFixed(0)} s (holds after ${took.toFixed(0)} s, and waits ${rule.duration} s): ${rule.alerts[0].annotations.summary}`);
+}
+
+/** A receiver of webhooks with this status. */
+async function receiver(status) {
+    const server = http.createServer((request, response) => request.resume().on('end', () => response.writeHead(status).end()));
+    servers.push(server);
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${server.address().port}/`;
+}
+
+async function stop(name, how = 'stop') {
+    await cluster.children.get(name)[how]();
+    cluster.children.delete(name);
+}
+
 test('nobody is paged for a group of others, one owner’s receiver, a planned restart, and clients who come back at once', async () => {
     // A group that has read half of a topic and has no member.
     const group = ['--group', 'orders', '--topic', `${cluster.prefix}subscriptions`];
     await cluster.kafkaTool('consumer.group.ConsumerGroupCommand', ['--reset-offsets', '--to-earliest', '--execute', ...group]);
-    const receiver = http.createServer((request, response) => request.resume().on('end', () => response.writeHead(500).end()));
-    servers.push(receiver);
-    await new Promise((resolve) => receiver.listen(0, '127.0.0.1', resolve));
     const api = new RetryApi(cluster);
     const as = api.token('shop');
-    await until('a webhook', async () => (await api.ask('POST', '/webhooks', { as, json: { url: `http://127.0.0.1:${receiver.address().port}/` } })).status === 201, PATIENCE);
-    for (let i = 0; i < 20; ++i) await api.tryToPost(as, 'order.made');
+    await until('a webhook', async () => (await api.ask('POST', '/webhooks', { as, json: { url: await receiver(500) } })).status === 201, PATIENCE);
+    for (let i = 0; i < 8; ++i) await api.tryToPost(as, 'order.made'); // more than ten dead letters are a ticket
     api.close();
-    await Promise.all(Array.from({ length: 299 }, connected));
+    await Promise.all(Array.from({ length: 299 }, () => connected()));
     for (const client of clients) client.socket.terminate();
     await until('all clients', () => clients.every(({ helloed }) => helloed), 60000);
     const child = cluster.children.get('endpoint');
@@ -132,6 +156,7 @@ test('nobody is paged for a group of others, one owner’s receiver, a planned r
     const lag = (...args) => execFileSync(BECKON, ['lag', ...args, ...cluster.kafkaOptions()], { encoding: 'utf8' });
     assert.doesNotMatch(lag(), /orders/, 'exit code 0 as well');
     assert.match(lag('--all'), /orders/);
+    for (const client of clients.filter((one) => one !== first)) end(client);
 });
 
 test('a setting of a log topic that loses messages pages within a minute', async (t) => {
@@ -139,15 +164,197 @@ test('a setting of a log topic that loses messages pages within a minute', async
     await pagedBy(t, 'BeckonTopicsWrong', 60000);
     await until('the console to say it', async () => (await verdict()).findings.some(({ what, level }) => level === 'bad' && /notifications: retention.ms is 600000/.test(what)), 30000);
     await cluster.alterTopic('notifications', 'retention.ms', String(31 * 86400 * 1000));
-    await until('its end', async () => (await pages()).length === 0, 60000);
+    await nothingFires();
 });
 
 test('the last process of a role pages once', async (t) => {
-    await cluster.children.get('reliability').kill();
-    await pagedBy(t, 'BeckonRoleDown', 60000);
+    const began = Date.now();
+    await stop('reliability', 'kill');
+    await Promise.all([pagedBy(t, 'BeckonRoleDown', 60000, began), holds(t, 'BeckonProcessesMissing', 60000, began)]);
     assert.deepEqual(await pagesOf(60), ['BeckonRoleDown'], 'BeckonDown is muted');
     await cluster.start('reliability');
-    await until('its end', async () => (await pages()).length === 0, 60000);
+    await nothingFires();
+});
+
+test('the only edge pages once: that nothing is delivered follows from it', async (t) => {
+    const began = Date.now();
+    await stop('edge', 'kill');
+    await pagedBy(t, 'BeckonRoleDown', 60000, began);
+    await holds(t, 'BeckonGroupStopped', 60000, began);
+    await holds(t, 'BeckonCanaryFails', 60000, began);
+    assert.deepEqual(await pagesOf(100), ['BeckonRoleDown']);
+    await cluster.start('edge');
+    await nothingFires();
+});
+
+test('clients do not reach an edge, or slowly: the canary says it', async (t) => {
+    way.cut();
+    await pagedBy(t, 'BeckonCanaryFails', 100000);
+    await way.heal();
+    await nothingFires();
+    const began = Date.now();
+    let slow = true;
+    const network = (async () => { // holds each push for seconds
+        while (slow) {
+            way.silence();
+            await pause(4);
+            await way.heal();
+            await pause(0.2);
+        }
+    })();
+    await holds(t, 'BeckonCanarySlow', 240000, began);
+    slow = false;
+    await network;
+});
+
+test('an edge that hangs for some seconds delivers late', async (t) => {
+    const { process: edge } = cluster.children.get('edge');
+    const began = Date.now();
+    edge.kill('SIGSTOP');
+    await pause(12);
+    edge.kill('SIGCONT');
+    await holds(t, 'BeckonDeliveryLate', 60000, began);
+    await nothingFires();
+});
+
+test('a host with a wrong clock, a certificate that ends soon, and an app that nobody has credentials for', async (t) => {
+    const at = (name) => join(cluster.directory, name);
+    const openssl = (...args) => execFileSync('openssl', args, { stdio: 'pipe' });
+    openssl('req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', at('key.pem'), '-out', at('certificate.pem'), '-subj', '/CN=push.example.org', '-days', '10');
+    execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', at('wrong-clock.so'), join(import.meta.dirname, 'wrong-clock.c'), '-ldl']);
+    const began = Date.now();
+    await cluster.startAnotherEndpoint('endpoint-3', ['--endpoint-tls-certificate', at('certificate.pem'), '--endpoint-tls-key', at('key.pem')],
+        ['env', `LD_PRELOAD=${at('wrong-clock.so')}`, 'CLOCK_OFFSET_S=-412']);
+    const unwatch = prometheus.watch('endpoint', cluster.endpoints.get('endpoint-3').ops);
+    await holds(t, 'BeckonCertificateExpires', 60000, began);
+    await holds(t, 'BeckonClockWrong', 60000, began);
+    await stop('endpoint-3');
+    unwatch();
+
+    const origin = await cluster.startAnotherEndpoint('endpoint-4', ['--endpoint-fcm-app-ids', 'my-app']);
+    const registered = await call('POST', `${origin}/v1/fcm/my-app/registration`, { 'Content-Type': 'application/json' }, '{"token":"a-device-token"}');
+    assert.equal(registered.status, 200, registered.body);
+    const sent = Date.now();
+    const { status } = await post(origin + new URL(JSON.parse(registered.body).endpoint).pathname, 'hello');
+    assert.equal(status, 201);
+    await holds(t, 'BeckonBridgeNeedsPerson', 90000, sent);
+    await stop('endpoint-4');
+    await cluster.children.get('retry').stop();
+    await cluster.start('retry');
+    await nothingFires();
+});
+
+test('an endpoint whose disk is full is one page', async (t) => {
+    const data = join(cluster.directory, 'endpoint-5');
+    execFileSync('mkdir', ['-p', '-m', '700', data]);
+    await cluster.startAnotherEndpoint('endpoint-5', [], ['unshare', '--mount', 'sh', '-c', `mount -t tmpfs -o size=2g,mode=0700 small ${data} && exec "$@"`, 'sh']);
+    const unwatch = prometheus.watch('endpoint', cluster.endpoints.get('endpoint-5').ops);
+    const inside = (...command) => execFileSync('nsenter', ['--target', String(cluster.children.get('endpoint-5').process.pid), '--mount', ...command], { encoding: 'utf8' });
+    const used = Number(inside('df', '--output=used', '-B1', data).split('\n')[1]);
+    const began = Date.now();
+    inside('mount', '-o', `remount,size=${used + 4096}`, data);
+    await pagedBy(t, 'BeckonDiskFull', 30000, began);
+    await holds(t, 'BeckonDiskFilling', 30000, began);
+    for (let i = 0; i < 70; ++i) { // what its view cannot take
+        await first.register();
+        await pause(1);
+    }
+    assert.deepEqual(namesOf(await prometheus.firing()).filter((name) => /View|Fold|NotReady|5xx/.test(name)), []);
+    for (const name of ['BeckonViewStuck', 'BeckonFoldBehind', 'BeckonNotReady']) assert.equal((await prometheus.rule(name)).state, 'inactive', name);
+    await stop('endpoint-5', 'kill');
+    unwatch();
+    await nothingFires();
+});
+
+test('an endpoint that is cut off from the log is found, and so are its refusals', async (t) => {
+    const origin = await cluster.startAnotherEndpoint('endpoint-2');
+    const unwatch = prometheus.watch('endpoint', cluster.endpoints.get('endpoint-2').ops);
+    const url = origin + new URL(endpoint).pathname;
+    for (let i = 0; i < 20; ++i) assert.equal((await post(url, 'hello')).status, 201);
+    await pause(2);
+    const began = Date.now();
+    for (const proxy of cluster.gatesOf('endpoint-2')) proxy.cut();
+    const refused = (async () => {
+        while (!cluster.gatesOf('endpoint-2').every(({ isCut }) => !isCut)) await post(url, 'hello');
+    })();
+    await holds(t, 'BeckonSendersGet5xx', 60000, began);
+    await holds(t, 'BeckonNotReady', 60000, began);
+    await holds(t, 'BeckonFoldBehind', 120000, began).catch((error) => t.diagnostic(error.message));
+    for (const proxy of cluster.gatesOf('endpoint-2')) await proxy.heal();
+    await refused;
+    await stop('endpoint-2');
+    unwatch();
+    await nothingFires();
+});
+
+test('an edge without descriptors, whose clients are cut, that is cut off, and dies beside another', async (t) => {
+    const url = await cluster.startEdge('edge-2', [], ['prlimit', `--nofile=${DESCRIPTORS}`]);
+    const unwatch = prometheus.watch('edge', cluster.edges.get('edge-2').ops);
+    let began = Date.now();
+    const idle = Array.from({ length: IDLE }, () => connectTcp(Number(new URL(url).port), '127.0.0.1').on('error', () => {}));
+    await holds(t, 'BeckonDescriptorsShort', 60000, began);
+    for (const socket of idle) socket.destroy();
+
+    const some = await Promise.all(Array.from({ length: 5 }, () => connected(url)));
+    began = Date.now();
+    for (let i = 0; i < 30; ++i) {
+        for (const client of some) client.socket.terminate();
+        await until('all clients', () => some.every(({ helloed, socket }) => helloed && socket.readyState === 1), 60000);
+    }
+    await holds(t, 'BeckonClientsAreCut', 60000, began);
+
+    began = Date.now();
+    for (const proxy of cluster.gatesOf('edge-2')) proxy.cut();
+    await holds(t, 'BeckonNotReady', 60000, began);
+    await holds(t, 'BeckonClientsHomeless', 60000, began).catch((error) => t.diagnostic(error.message));
+    for (const proxy of cluster.gatesOf('edge-2')) await proxy.heal();
+    for (const client of some) end(client);
+    await nothingFires();
+
+    began = Date.now();
+    await stop('edge-2', 'kill');
+    await pagedBy(t, 'BeckonDown', 100000, began);
+    unwatch();
+    await nothingFires();
+
+    began = Date.now();
+    await cluster.startEdge('edge-3', ['--edge-link-address', '127.0.0.1:9']);
+    const unwatchThird = prometheus.watch('edge', cluster.edges.get('edge-3').ops);
+    await holds(t, 'BeckonLinksDown', 60000, began);
+    await stop('edge-3');
+    unwatchThird();
+    await nothingFires();
+});
+
+test('webhooks: dead letters, an event that cannot be read, and deliveries that fell off the log', async (t) => {
+    const api = new RetryApi(cluster);
+    const as = api.token('another');
+    await api.webhook(as, await receiver(500), ['order.*']);
+    let began = Date.now();
+    for (let i = 0; i < 12; ++i) await api.tryToPost(as, 'order.made');
+    await holds(t, 'BeckonDeadLettersRise', 120000, began);
+
+    began = Date.now();
+    cluster.kafkaProduce('events', 'ce_specversion:1.0,ce_type:beckon.event.v1\tno-key\t{"this is no event"\n');
+    await holds(t, 'BeckonRecordsUnreadable', 60000, began);
+
+    for (let i = 0; i < 4; ++i) await api.tryToPost(as, 'order.made');
+    await pause(8); // they wait in the last tier
+    await stop('retry');
+    const file = join(cluster.directory, 'delete.json');
+    writeFileSync(file, JSON.stringify({ version: 1, partitions: [0, 1, 2, 3].map((partition) => ({ topic: `${cluster.prefix}retry.2`, partition, offset: -1 })) }));
+    await cluster.kafkaTool('DeleteRecordsCommand', ['--offset-json-file', file]);
+    began = Date.now();
+    await cluster.start('retry');
+    await holds(t, 'BeckonDeliveriesLost', 60000, began);
+    api.close();
+});
+
+test('a Prometheus that knows no process', async (t) => {
+    const began = Date.now();
+    prometheus.configure({ none: true });
+    await holds(t, 'BeckonUnknown', 30000, began);
+    prometheus.configure();
 });
 
 test('a broker that dies is one page, which names the log, also after it is back', async (t) => {
@@ -160,9 +367,19 @@ test('a broker that dies is one page, which names the log, also after it is back
             await pause(0.5);
         }
     })();
+    await prometheus.startAnew(); // what was lost in the last test counts for an hour
+    await until('a history', async () => (await prometheus.ask('query', { query: 'sum(increase(beckon_ingest_requests_total[1m])) > 200' })).result.length > 0, 60000);
+    await nothingFires();
+    await alertmanager.startAnew(cluster);
+    const channel = randomUUID();
+    const gone = await first.register(channel);
+    assert.equal(await first.unregister(channel), 200);
+    const began = Date.now();
     await cluster.killKafka();
-    const alert = await pagedBy(t, 'BeckonLogAway', 90000);
+    const alert = await pagedBy(t, 'BeckonLogAway', 90000, began);
     assert.match(alert.annotations.summary, /^The log does not answer 5 processes/);
+    for (let i = 0; i < 5; ++i) assert.equal((await post(gone, 'x')).status, 503);
+    await holds(t, 'BeckonProofsFail', 30000, began);
     assert.deepEqual(await pagesOf(130), ['BeckonLogAway']);
     const { findings } = await verdict();
     assert.match(findings[0].what, /^The brokers do not answer the console/);
@@ -170,17 +387,31 @@ test('a broker that dies is one page, which names the log, also after it is back
     await cluster.startKafka();
     await cluster.kafkaAnswers();
     assert.deepEqual(await pagesOf(60), ['BeckonLogAway']);
+    assert.deepEqual(alertmanager.notifications, [['BeckonLogAway']], 'one notification');
     watching = false;
     await watch;
     assert.deepEqual([...accused], [], 'the console called nobody dead');
-    await until('its end', async () => (await pages()).length === 0, 300000);
+    await nothingFires();
+});
+
+test('a process that is started again and again', async (t) => {
+    const began = Date.now();
+    for (let i = 0; i < 4; ++i) {
+        await stop('reliability', 'kill');
+        await cluster.start('reliability');
+        await pause(2);
+    }
+    await holds(t, 'BeckonRestartsAgainAndAgain', 30000, began);
+    await prometheus.startAnew(); // which would fire for 15 minutes
+    await alertmanager.startAnew(cluster);
+    await nothingFires();
 });
 
 test('a log topic that is deleted pages once, and ends the readiness of who needs it', async (t) => {
     const ready = async (port) => (await fetch(`http://127.0.0.1:${port}/ready`)).json();
     await cluster.kafkaTool('TopicCommand', ['--delete', '--topic', `${cluster.prefix}notifications`]);
     const began = Date.now();
-    await pagedBy(t, 'BeckonTopicsWrong', 60000);
+    await pagedBy(t, 'BeckonTopicsWrong', 60000, began);
     await until('the endpoint is not ready', async () => /is gone: \S*notifications/.test((await ready(cluster.ports.ops)).faults?.topics), 60000);
     t.diagnostic(`the endpoint is not ready after ${((Date.now() - began) / 1000).toFixed(0)} s`);
     assert.equal((await ready(cluster.ports.opsReliability)).faults?.topics, undefined, 'it needs none of it');

@@ -129,8 +129,8 @@ export class Cluster {
      *     gates?: string[], copyTo?: string, console?: string[], release?: '3.9'}} [options]
      *     `racks`: the brokers stand in `rack-1`, `rack-2`, …; `release`: of Kafka, when not that of scripts/kafka; `plain`: the endpoint speaks HTTP; `endpoint`, `retry`: further options of the process that holds it; on
      *     Kafka the role retry runs only if `retry` is given, and the role reliability only with `reliability`
-     *     (embedded: both always); `tiers`: the delays of a new log; `brokers`: how many; `gates`: names of edges
-     *     that reach the brokers through proxies, see gatesOf(); `copyTo`: a directory for the output of all of them
+     *     (embedded: both always); `tiers`: the delays of a new log; `brokers`: how many; `gates`: names of edges and
+     *     further endpoints that reach the brokers through proxies, see gatesOf(); `copyTo`: a directory for the output of all of them
      */
     constructor(log, { plain = false, endpoint = [], retry, tiers, reliability = false, brokers = 1, gates = [], copyTo, console = undefined, racks = false, release = undefined } = {}) {
         this.brokerCount = brokers;
@@ -204,7 +204,7 @@ export class Cluster {
         this.kafkaCluster = `B${randomBytes(15).toString('hex').slice(0, 20)}A`;
     }
 
-    /** The proxies between an edge and the brokers. */
+    /** The proxies between it and the brokers. */
     gatesOf(edge) {
         return [...this.brokers.values()].map(({ gates }) => gates.get(edge).proxy);
     }
@@ -241,6 +241,13 @@ export class Cluster {
         const command = name === 'ConfigCommand' ? 'kafka.admin.ConfigCommand' : `org.apache.kafka.tools.${name}`;
         const { stdout } = await promisify(execFile)('java', ['-cp', `${jars}/*`, command, '--bootstrap-server', this.servers, ...args]);
         return stdout;
+    }
+
+    /** Writes records to a log topic, by its name without the prefix: a line `HEADERS\tKEY\tVALUE` each, headers as `name:value,…`. */
+    kafkaProduce(topic, lines) {
+        const jars = execFileSync(join(ROOT, 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).trim();
+        const how = ['parse.key=true', 'parse.headers=true'].flatMap((property) => ['--reader-property', property]);
+        execFileSync('java', ['-cp', `${jars}/*`, 'org.apache.kafka.tools.ConsoleProducer', '--bootstrap-server', this.servers, '--topic', `${this.prefix}${topic}`, ...how], { input: lines });
     }
 
     /** A setting of a log topic, by its name without the prefix. */
@@ -320,10 +327,10 @@ export class Cluster {
         ];
     }
 
-    /** The brokers as an edge reaches them. */
-    serversOf(edge) {
-        if (!this.gated.includes(edge)) return this.servers;
-        return [...this.brokers.values()].map(({ gates }) => `127.0.0.1:${gates.get(edge).proxyPort}`).join();
+    /** The brokers as an edge, or a further endpoint, reaches them. */
+    serversOf(name) {
+        if (!this.gated.includes(name)) return this.servers;
+        return [...this.brokers.values()].map(({ gates }) => `127.0.0.1:${gates.get(name).proxyPort}`).join();
     }
 
     spawn(role, args) {
@@ -397,7 +404,7 @@ export class Cluster {
         const [command, ...args] = [
             ...under, this.binaryOf(name),
             'endpoint', ...this.common(name, ops), ...this.endpointOptions, '--endpoint-port', String(port),
-            ...this.kafkaOptions(), ...options,
+            ...this.kafkaOptions(this.serversOf(name)), ...options,
         ];
         this.children.set(name, new Child(name, command, args, { copyTo: this.copyTo }));
         await this.ready(name, ops);
