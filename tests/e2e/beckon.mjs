@@ -57,6 +57,13 @@ function spaceForKafka() {
     }
 }
 
+const kafkaClass = (name) => (name === 'ConfigCommand' ? 'kafka.admin.ConfigCommand' : `org.apache.kafka.tools.${name}`);
+/** Of a JVM that runs a command of Kafka's own for a moment. */
+function javaOptions() {
+    const jars = execFileSync(join(ROOT, 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).trim();
+    return ['-Xshare:auto', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', `${jars}/*`];
+}
+
 /** The address of the broker that ctest has started for several tests (broker.mjs); null where each test starts its own. */
 function sharedBroker() {
     const file = process.env.SHARED_BROKER;
@@ -237,17 +244,22 @@ export class Cluster {
 
     /** Runs a command of Kafka's own, such as TopicCommand; returns its standard output. */
     async kafkaTool(name, args) {
-        const jars = execFileSync(join(ROOT, 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).trim();
-        const command = name === 'ConfigCommand' ? 'kafka.admin.ConfigCommand' : `org.apache.kafka.tools.${name}`;
-        const { stdout } = await promisify(execFile)('java', ['-cp', `${jars}/*`, command, '--bootstrap-server', this.servers, ...args]);
+        const { stdout } = await promisify(execFile)('java', [...javaOptions(), kafkaClass(name), '--bootstrap-server', this.servers, ...args]);
         return stdout;
+    }
+
+    /** Likewise several, one after the other, in one JVM; each is a name and arguments, and one that returns (KafkaCommands.java). */
+    async kafkaTools(commands) {
+        const lines = commands.map(([name, args]) => [kafkaClass(name), '--bootstrap-server', this.servers, ...args].join('\t')).join('\n');
+        const running = promisify(execFile)('java', [...javaOptions(), join(ROOT, 'tests', 'e2e', 'KafkaCommands.java')]);
+        running.child.stdin.end(lines);
+        await running;
     }
 
     /** Writes records to a log topic, by its name without the prefix: a line `HEADERS\tKEY\tVALUE` each, headers as `name:value,…`. */
     kafkaProduce(topic, lines) {
-        const jars = execFileSync(join(ROOT, 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).trim();
         const how = ['parse.key=true', 'parse.headers=true'].flatMap((property) => ['--reader-property', property]);
-        execFileSync('java', ['-cp', `${jars}/*`, 'org.apache.kafka.tools.ConsoleProducer', '--bootstrap-server', this.servers, '--topic', `${this.prefix}${topic}`, ...how], { input: lines });
+        execFileSync('java', [...javaOptions(), kafkaClass('ConsoleProducer'), '--bootstrap-server', this.servers, '--topic', `${this.prefix}${topic}`, ...how], { input: lines });
     }
 
     /** A setting of a log topic, by its name without the prefix. */

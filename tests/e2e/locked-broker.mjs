@@ -1,12 +1,9 @@
 // A Kafka broker as teams have it: SASL (PLAIN and SCRAM) over TLS with a CA of the test, or a client's certificate, and ACLs. It has one more
 // listener on which a test may do everything: `servers`, as the Kafka of other tests.
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Cluster, freePort, until } from './beckon.mjs';
-
-const run = promisify(execFile);
 
 /** A CA, and a certificate of it for localhost and 127.0.0.1, as PEM files in `directory`. */
 export function makeCertificates(directory) {
@@ -74,14 +71,17 @@ ${this.properties}`);
         this.servers = `127.0.0.1:${this.brokers.get(name).port}`;
         this.locked = `localhost:${this.lockedPort}`;
         await until('the broker', () => this.kafkaTool('TopicCommand', ['--list']).then(() => true), 120000);
-        for (const [user, password] of Object.entries(this.users)) await this.setPassword(user, password);
+        await this.setPasswords(this.users);
     }
 
     /** Changes the password of SCRAM-SHA-512 at the brokers. */
-    async setPassword(user, password) {
-        const jars = execFileSync(join(import.meta.dirname, '..', '..', 'scripts', 'kafka', 'fetch.sh'), { encoding: 'utf8' }).trim();
-        await run('java', ['-cp', `${jars}/*`, 'kafka.admin.ConfigCommand', '--bootstrap-server', this.servers, '--alter',
-            '--entity-type', 'users', '--entity-name', user, '--add-config', `SCRAM-SHA-512=[iterations=4096,password=${password}]`]);
+    setPassword(user, password) {
+        return this.setPasswords({ [user]: password });
+    }
+
+    setPasswords(passwords) {
+        return this.kafkaTools(Object.entries(passwords).map(([user, password]) => ['ConfigCommand', [
+            '--alter', '--entity-type', 'users', '--entity-name', user, '--add-config', `SCRAM-SHA-512=[iterations=4096,password=${password}]`]]));
     }
 
     /** The options with which a role logs in as `user`; `mechanism` may be `certificate` too, `servers` a proxy before the broker. */

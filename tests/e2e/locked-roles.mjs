@@ -52,7 +52,7 @@ export class LockedRoles {
     }
 
     async grant() {
-        for (const role of ROLES) for (const args of commandsFor(role)) await this.cluster.kafkaTool('AclCommand', args);
+        await this.cluster.kafkaTools(ROLES.flatMap(commandsFor).map((args) => ['AclCommand', args]));
     }
 
     async start() {
