@@ -368,9 +368,9 @@ test('a broker that dies is one page, which names the log, also after it is back
         }
     })();
     await prometheus.startAnew(); // what was lost in the last test counts for an hour
+    await alertmanager.startAnew(cluster);
     await until('a history', async () => (await prometheus.ask('query', { query: 'sum(increase(beckon_ingest_requests_total[1m])) > 200' })).result.length > 0, 60000);
     await nothingFires();
-    await alertmanager.startAnew(cluster);
     const channel = randomUUID();
     const gone = await first.register(channel);
     assert.equal(await first.unregister(channel), 200);

@@ -49,7 +49,7 @@ test("HAProxy's own health check finds every port up", async (t) => {
     const backends = Object.entries(PAGES).map(([name, path]) =>
         ['GET', 'HEAD'].map((method) => `backend ${name}-${method}\n  option httpchk ${method} ${path}\n  server one 127.0.0.1:${cluster.ports[name]} check inter 200ms\n`).join(''));
     const file = join(directory, 'haproxy.cfg');
-    writeFileSync(file, `global\n  stats socket ${socket} mode 600 level admin\ndefaults\n  mode http\n  timeout connect 5s\n  timeout client 5s\n  timeout server 5s\n${backends.join('')}`);
+    writeFileSync(file, `global\n  stats socket ${socket} mode 600 level admin\ndefaults\n  mode http\n  timeout connect 5s\n  timeout client 5s\n  timeout server 5s\n  timeout check 5s\n${backends.join('')}`);
     const haproxy = spawn('haproxy', ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'inherit'] });
     t.after(() => haproxy.kill());
     await until('a result of every check', async () => {
