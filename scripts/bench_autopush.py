@@ -76,7 +76,7 @@ def build(source: str) -> tuple[pathlib.Path, str]:
         must("git", "clone", "--quiet", source, tree)
     commit = must("git", "-C", tree, "log", "-1", "--format=%h of %cs")
     say(f"building autopush-rs, commit {commit}")
-    must("cargo", "build", "--release", "--quiet", "--locked", "--no-default-features", "--features", "redis", *(word for name in PROGRAMS for word in ("--bin", name)),
+    must("cargo", "build", "--release", "--quiet", "--locked", "--no-default-features", "--features", "redis", *(word for name in PROGRAMS for word in ("--package", name)),
          cwd=tree)
     return tree / "target/release", commit
 
