@@ -211,6 +211,7 @@ test('an edge that hangs for some seconds delivers late', async (t) => {
     const { process: edge } = cluster.children.get('edge');
     const began = Date.now();
     edge.kill('SIGSTOP');
+    await Promise.all(Array.from({ length: 200 }, () => post(endpoint, 'late'))); // before the endpoint learns of it, and refuses more
     await pause(12);
     edge.kill('SIGCONT');
     await holds(t, 'BeckonDeliveryLate', 60000, began);
