@@ -11,7 +11,10 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 /// The interface to the log (docs/design.md#the-log). Adapters: log/kafka, log/embedded;
@@ -40,7 +43,19 @@ inline constexpr std::chrono::milliseconds kPublishTimeout{5'000};
 inline constexpr std::size_t kWaitingMax = 10'000;
 
 /// The size that kRecordBytesMax bounds.
-std::size_t size_of(const core::Record& record);
+inline std::size_t size_of(const core::Record& record) {
+    auto size = record.key.size() + (record.value ? record.value->size() : 0);
+    for (const auto& header : record.headers) size += header.name.size() + header.value.size();
+    return size;
+}
+
+/// How the message of an error (`full`) begins that a log reports when its disk has no space. A
+/// full queue is `full` too, and is over in a moment; this is not.
+inline constexpr std::string_view kDiskFull = "the log's disk is full";
+
+inline bool is_disk_full(const core::Error& error) {
+    return error.fault == core::Fault::full && error.message.starts_with(kDiskFull);
+}
 
 /// Called exactly once unless the Publisher is destroyed first. Errors: `unavailable` (certainly or
 /// possibly not in the log: the outcome is unknown), `full` (too many unanswered, or the disk),
@@ -171,8 +186,10 @@ public:
     /// if a record below `read.next` is younger than `read.youngest`, or the embedded log has lost
     /// records that were read (it was restored from an earlier copy); that the partition
     /// ends below `read.next` is for the caller to see (ends()). Errors: as ends().
-    virtual void is_made_anew(TopicPartition where, ReadUpTo read, core::Executor& executor,
-                              std::function<void(core::Result<bool>)> done);
+    virtual void is_made_anew(TopicPartition, ReadUpTo, core::Executor& executor,
+                              std::function<void(core::Result<bool>)> done) {
+        executor.post([done = std::move(done)] { done(false); });
+    }
 
     /// Commits offsets of a named group (without prefix), for lag tools and for resuming.
     virtual void commit(std::string group, std::vector<GroupOffset> offsets,
@@ -190,6 +207,11 @@ public:
     /// By how much records may be older than their append times say, at this moment. Nothing where
     /// the log's own clock goes on while this process is down. Any thread.
     virtual core::MissingTime missing_time() const { return {}; }
+
+    /// By how much this host's wall clock is ahead of the log's time (negative: behind), as far as
+    /// one of the two must be wrong; zero: they agree. nullopt: nothing was appended recently that
+    /// shows it, or the log stamps its records by the host's clock. Any thread.
+    virtual std::optional<core::Duration> clock_ahead() const { return std::nullopt; }
 };
 
 }  // namespace beckon::log

@@ -2,7 +2,6 @@
 
 #include "core/assert.hpp"
 #include "core/lifetime.hpp"
-#include "log/local/layout.hpp"
 #include "log/local/membership.hpp"
 
 #include <algorithm>

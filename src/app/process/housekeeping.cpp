@@ -3,7 +3,7 @@
 #include "core/logger.hpp"
 #include "core/pause.hpp"
 #include "core/time_text.hpp"
-#include "log/clock_ahead.hpp"
+#include "log/event_log.hpp"
 #include "net/self_signed.hpp"
 #include "ops/metric_names.hpp"
 
@@ -75,7 +75,7 @@ LogClockWatch::LogClockWatch(const log::EventLog& log, ops::Health& health, ops:
                            "(negative: behind), where one of them must be wrong.")) {}
 
 void LogClockWatch::look() {
-    const auto ahead = log::clock_ahead(log_).value_or(core::Duration::zero());
+    const auto ahead = log_.clock_ahead().value_or(core::Duration::zero());
     gauge_.Set(std::chrono::duration<double>(ahead).count());
     const auto why = clock_warning(ahead);
     health_.set_warning("clock", why);

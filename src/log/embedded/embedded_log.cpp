@@ -1,24 +1,19 @@
 #include "log/embedded/embedded_log.hpp"
 
 #include "core/assert.hpp"
-#include "core/contain.hpp"
-#include "core/lifetime.hpp"
 #include "core/logger.hpp"
-#include "core/setup_error.hpp"
-#include "log/clock_ahead.hpp"
 #include "log/embedded/cleaner.hpp"
 #include "log/embedded/damage.hpp"
 #include "log/embedded/log_time.hpp"
 #include "log/embedded/partitions.hpp"
+#include "log/embedded/publisher.hpp"
+#include "log/embedded/reader.hpp"
 #include "log/embedded/record_format.hpp"
+#include "log/embedded/restore.hpp"
 #include "log/embedded/storage.hpp"
 #include "log/embedded/writer.hpp"
 #include "log/local/membership.hpp"
-#include "log/topics_admin.hpp"
 
-#include <algorithm>
-#include <charconv>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,338 +23,13 @@
 #include <utility>
 #include <vector>
 
-namespace beckon::log::embedded {
+namespace beckon::log {
 
-/// A cursor over chunks: near the end the chunks that the writer keeps in memory, further back
-/// chunks that it reads from the disk itself, a bounded piece at a time. It holds on to one chunk
-/// at most.
-class EmbeddedReader final : public PartitionReader {
-public:
-    /// `partition` null: there is no such partition.
-    EmbeddedReader(const Storage& storage, Partition* partition, core::Offset from,
-                   core::Executor& executor, std::function<void()> ready);
-    ~EmbeddedReader() override;
-
-    core::Result<Taken> take(std::size_t max, const RecordSink& sink) override;
-    core::Offset position() const override { return position_; }
-    void pause() override;
-    void resume() override;
-    void applies_backpressure() override;
-
-private:
-    core::Result<void> advance(bool& drained);
-    core::Result<ChunkPtr> read_from_disk(core::Offset until) const;
-    bool deliver(const RecordSink& sink);
-    void call_again_soon();
-
-    const Storage& storage_;
-    Partition* const partition_;
-    core::Lifetime lifetime_;
-    const std::shared_ptr<Waiter> waiter_;
-    std::optional<core::Error> useless_;
-    core::Offset position_;
-    ChunkPtr chunk_;  ///< null, or holds the next record at index_
-    std::size_t index_ = 0;
-    bool paused_ = false;
-    bool paces_ = false;
-    bool calls_soon_ = false;                ///< a timer runs after which `ready` is called
-    std::vector<core::HeaderView> headers_;  ///< scratch
-};
+namespace embedded {
 
 using core::Fault;
 using core::Offset;
 using core::Result;
-
-namespace {
-
-/// One piece from disk: enough to make the seek cheap, little enough to hold for each reader and to
-/// keep a loop waiting for.
-constexpr std::size_t kPieceRecords = 512;
-constexpr std::size_t kPieceBytes = 128U << 10;
-/// After a read that failed. Nothing else notifies it when the disk can be read again.
-constexpr core::Duration kReadAgain = std::chrono::milliseconds{200};
-
-}  // namespace
-
-EmbeddedReader::EmbeddedReader(const Storage& storage, Partition* partition, Offset from,
-                               core::Executor& executor, std::function<void()> ready)
-    : storage_(storage),
-      partition_(partition),
-      lifetime_(executor),
-      waiter_(std::make_shared<Waiter>(Waiter{.reader = lifetime_.remote(),
-                                              .ready =
-                                                  [ready = std::move(ready)] {
-                                                      const auto call =
-                                                          ready;  // may destroy this reader
-                                                      call();
-                                                  }})),
-      position_(std::max<Offset>(from, 0)) {
-    if (!partition_) {
-        useless_ = core::Error{Fault::not_found, "no such partition"};
-    } else {
-        const auto ends = partition_->ends();
-        position_ = std::max(position_, ends.start);
-        if (position_ > ends.end) {
-            useless_ = core::Error{
-                Fault::out_of_range,
-                "offset " + std::to_string(from) + " is above the end " + std::to_string(ends.end)};
-        }
-        partition_->add_reader(waiter_);
-    }
-    waiter_->reader.post(waiter_->ready);
-}
-
-EmbeddedReader::~EmbeddedReader() {
-    lifetime_.end();
-    if (partition_) partition_->remove_reader(waiter_);
-}
-
-Result<Taken> EmbeddedReader::take(std::size_t max, const RecordSink& sink) {
-    if (useless_) return core::fail(*useless_);
-    Taken taken;
-    for (;;) {
-        if (paused_) return taken;  // by the sink
-        if (!chunk_) {
-            const auto advanced = advance(taken.drained);
-            if (!advanced && taken.records > 0) return taken;  // returned by the next call
-            if (!advanced) return core::fail(advanced.error());
-            if (taken.drained) return taken;
-        }
-        if (taken.records >= max) return taken;
-        if (!deliver(sink)) {
-            useless_ =
-                core::Error{Fault::corrupt, "the record at offset " +
-                                                std::to_string(chunk_->entries[index_].offset) +
-                                                " does not decode"};
-            return core::fail(*useless_);
-        }
-        ++taken.records;
-    }
-}
-
-/// Finds the chunk with the next record, or that there is none.
-Result<void> EmbeddedReader::advance(bool& drained) {
-    for (;;) {
-        auto next = partition_->next(position_, *waiter_);
-        position_ = next.position;
-        drained = next.drained;
-        if (drained) return {};
-        chunk_ = std::move(next.chunk);
-        if (!chunk_) {
-            auto piece = read_from_disk(next.disk_until);
-            if (!piece) {
-                call_again_soon();
-                return core::fail(piece.error());
-            }
-            chunk_ = std::move(*piece);
-            if (!chunk_) position_ = next.disk_until;  // all of it was compacted away
-        }
-        if (chunk_) {
-            index_ = chunk_->index_of(position_);
-            return {};
-        }
-    }
-}
-
-Result<ChunkPtr> EmbeddedReader::read_from_disk(Offset until) const {
-    const auto where = partition_->where();
-    auto piece = std::make_shared<Chunk>();
-    bool damaged = false;
-    const auto read = storage_.scan(
-        Family::records, record_key(where, position_), record_key(where, until),
-        [&](std::string_view key, std::string_view value) {
-            damaged = value.size() < kTimeBytes;
-            if (damaged) return false;
-            piece->add(offset_of_key(key), decode_time(value),
-                       std::string{value.substr(kTimeBytes)});
-            return piece->entries.size() < kPieceRecords && piece->bytes < kPieceBytes;
-        });
-    if (!read) return core::fail(read.error());
-    if (damaged) return core::fail(Fault::corrupt, "a record on disk is too short");
-    if (piece->entries.empty()) return ChunkPtr{};
-    return ChunkPtr{std::move(piece)};
-}
-
-void EmbeddedReader::call_again_soon() {
-    if (calls_soon_) return;
-    waiter_->reader.post_after(kReadAgain, [this] {
-        calls_soon_ = false;
-        const auto call = waiter_->ready;  // may destroy this reader
-        call();
-    });
-    calls_soon_ = true;
-}
-
-bool EmbeddedReader::deliver(const RecordSink& sink) {
-    const auto& entry = chunk_->entries[index_];
-    core::RecordView view;
-    view.offset = entry.offset;
-    view.time = entry.time;
-    if (!decode_body(entry.body, view, headers_)) return false;
-    // Moved first: the sink may ask for the position, or pause and so drop the chunk.
-    const auto keep = chunk_;
-    position_ = entry.offset + 1;
-    if (++index_ == chunk_->entries.size()) chunk_.reset();
-    sink(view);
-    return true;
-}
-
-void EmbeddedReader::applies_backpressure() {
-    if (!partition_ || std::exchange(paces_, true)) return;
-    partition_->set_pacing(*waiter_, !paused_);
-}
-
-void EmbeddedReader::pause() {
-    paused_ = true;
-    chunk_.reset();
-    if (paces_) partition_->set_pacing(*waiter_, false);
-}
-
-void EmbeddedReader::resume() {
-    if (!std::exchange(paused_, false)) return;
-    if (paces_) partition_->set_pacing(*waiter_, true);
-    waiter_->reader.post(waiter_->ready);
-}
-
-/// The embedded log's publisher: encodes on its own thread, queues for the writer, and keeps the
-/// completions itself, oldest first, so that they run and die on the thread that made them.
-///
-/// A disk that hangs holds the writer up for as long as it likes. So the publisher watches the time
-/// of its oldest publish and answers `unavailable` when that is over; the writer's own answer, if
-/// it ever comes, is dropped.
-class EmbeddedPublisher final : public Publisher {
-public:
-    EmbeddedPublisher(const EmbeddedConfig& config, Writer& writer, Partitions& partitions,
-                      core::Executor& executor);
-
-    void publish(TopicPartition where, core::Record record, AppendDone done) override;
-    std::size_t unanswered() const override { return waiting_.size(); }
-
-private:
-    struct Waiting {
-        AppendDone done;
-        core::MonoTime deadline;
-    };
-
-    void refuse(AppendDone done, core::Error error);
-    void collect();
-    void watch_oldest();
-    void give_up_overdue();
-    AppendDone take_oldest();
-
-    Writer& writer_;
-    Partitions& partitions_;
-    const core::Clock& clock_;
-    const std::size_t waiting_max_;
-    const core::Duration timeout_;
-
-    core::Lifetime lifetime_;
-    const std::shared_ptr<AnswerQueue> queue_;
-    std::deque<Waiting> waiting_;
-    std::size_t given_up_ = 0;  ///< publishes answered here that the writer has still to answer
-    bool watching_ = false;     ///< a timer for the oldest runs
-    AnswerQueue::Answers answers_;
-};
-
-using core::Fault;
-
-namespace {
-
-constexpr std::string_view kPublisherAnswers = "log answers";
-
-}  // namespace
-
-EmbeddedPublisher::EmbeddedPublisher(const EmbeddedConfig& config, Writer& writer,
-                                     Partitions& partitions, core::Executor& executor)
-    : writer_(writer),
-      partitions_(partitions),
-      clock_(*config.clock),
-      waiting_max_(config.waiting_max),
-      timeout_(config.publish_timeout),
-      lifetime_(executor),
-      queue_(std::make_shared<AnswerQueue>(lifetime_.remote(), [this] { collect(); })) {}
-
-void EmbeddedPublisher::publish(TopicPartition where, core::Record record, AppendDone done) {
-    auto* const partition = partitions_.find(where);
-    if (!partition) {
-        return refuse(std::move(done),
-                      {Fault::not_found, "no such partition: " + where.topic.name() + "/" +
-                                             std::to_string(where.partition)});
-    }
-    if (size_of(record) > kRecordBytesMax) {
-        return refuse(std::move(done),
-                      {Fault::too_large,
-                       "a record has at most " + std::to_string(kRecordBytesMax) + " bytes"});
-    }
-    if (waiting_.size() + given_up_ >= waiting_max_) {
-        return refuse(std::move(done), {Fault::full, std::to_string(waiting_max_) +
-                                                         " publishes wait for the log already"});
-    }
-    const auto deadline = clock_.mono() + timeout_;
-    auto body = encode_body(record);
-    waiting_.push_back({std::move(done), deadline});
-    try {
-        writer_.submit({partition, std::move(body), queue_, deadline});
-    } catch (...) {  // no memory: nothing was submitted, and no answer may be taken for its own
-        waiting_.pop_back();
-        throw;
-    }
-    watch_oldest();
-}
-
-void EmbeddedPublisher::refuse(AppendDone done, core::Error error) {
-    lifetime_.remote().post([done = std::move(done), error = std::move(error)] {
-        const auto call = done;  // it may destroy this publisher, and with it nothing of ours
-        call(core::fail(error));
-    });
-}
-
-AppendDone EmbeddedPublisher::take_oldest() {
-    auto done = std::move(waiting_.front().done);
-    waiting_.pop_front();
-    return done;
-}
-
-void EmbeddedPublisher::collect() {
-    AnswerQueue::Answers answers;
-    answers.swap(answers_);
-    queue_->take(answers);
-    const auto term = lifetime_.term();
-    for (const auto& answer : answers) {
-        if (given_up_ > 0) {
-            --given_up_;
-            continue;
-        }
-        const auto done = take_oldest();
-        core::contain(kPublisherAnswers, [&] { done(answer); });  // the others' answers follow
-        if (term.over()) return;
-    }
-    answers_ = std::move(answers);  // its memory, for the next time
-}
-
-void EmbeddedPublisher::watch_oldest() {
-    if (waiting_.empty() || watching_) return;
-    lifetime_.remote().post_after(waiting_.front().deadline - clock_.mono(), [this] {
-        watching_ = false;
-        give_up_overdue();
-    });
-    watching_ = true;
-}
-
-void EmbeddedPublisher::give_up_overdue() {
-    const auto term = lifetime_.term();
-    const auto now = clock_.mono();
-    while (!waiting_.empty() && waiting_.front().deadline <= now) {
-        ++given_up_;
-        const auto done = take_oldest();
-        core::contain(kPublisherAnswers, [&] {
-            done(core::fail(Fault::unavailable,
-                            "the log's disk did not answer within publish_timeout"));
-        });
-        if (term.over()) return;
-    }
-    watch_oldest();
-}
 
 /// The offsets that groups committed: in memory for looking up, in `meta` for the next start.
 /// Thread-safe.
@@ -373,8 +43,6 @@ public:
                                        const std::vector<TopicPartition>& partitions) const;
 
 private:
-    void load(const Storage& storage);
-
     Writer& writer_;
     mutable std::mutex mutex_;
     std::map<std::string, std::map<TopicPartition, core::Offset>> groups_;
@@ -389,21 +57,9 @@ std::string offset_key(const std::string& group, TopicPartition where) {
 }  // namespace
 
 GroupOffsets::GroupOffsets(const Storage& storage, Writer& writer) : writer_(writer) {
-    load(storage);
-}
-
-void GroupOffsets::load(const Storage& storage) {
-    const std::string all(1, meta::kGroup);
-    const auto read = storage.scan(
-        Family::meta, all, meta::after(all), [this](std::string_view key, std::string_view value) {
-            if (key.size() < kPartitionKeyBytes + 2) return true;
-            const auto group_end = key.size() - kPartitionKeyBytes - 1;
-            const auto where = parse_partition_key(key.substr(group_end + 1));
-            if (where && value.size() == 8) {
-                groups_[std::string{key.substr(1, group_end - 1)}][*where] = meta::to_offset(value);
-            }
-            return true;
-        });
+    const auto read =
+        for_each_group_offset(storage, [this](const std::string& group, TopicPartition where,
+                                              Offset offset) { groups_[group][where] = offset; });
     if (!read) throw std::runtime_error("cannot read the group offsets: " + read.error().message);
 }
 
@@ -440,201 +96,16 @@ std::vector<GroupOffset> GroupOffsets::committed(
     return found;
 }
 
-}  // namespace beckon::log::embedded
-
-namespace beckon::log {
-
-using core::Fault;
-using core::Offset;
-using core::Result;
-
-namespace embedded {
-
 namespace {
 
-constexpr int kFormat = 1;
-
-[[noreturn]] void damaged(const EmbeddedConfig& config, const std::string& what) {
-    throw core::SetupError("the log in " + config.directory.string() + " is damaged: " + what);
-}
-
-template <class T>
-T must(const EmbeddedConfig& config, Result<T> result) {
-    if (!result) {
-        throw std::runtime_error("cannot open the log in " + config.directory.string() + ": " +
-                                 result.error().message);
-    }
-    if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
-
-/// The partitions of a log whose layout is "<format> <partitions>".
-core::Partition partitions_in(const EmbeddedConfig& config, const std::string& layout) {
-    int format = 0;
-    core::Partition partitions = 0;
-    const auto* const end = layout.data() + layout.size();
-    const auto first = std::from_chars(layout.data(), end, format);
-    const bool space = first.ptr != end && *first.ptr == ' ';
-    if (!space || std::from_chars(first.ptr + 1, end, partitions).ec != std::errc{} ||
-        partitions < 1) {
-        damaged(config, "its layout reads '" + layout + "'");
-    }
-    if (format != kFormat) {
-        throw core::SetupError("the log in " + config.directory.string() + " has format " +
-                               std::to_string(format) + ", this build reads format " +
-                               std::to_string(kFormat));
-    }
-    if (config.partitions != 0 && partitions != config.partitions) {
-        throw core::SetupError("the log in " + config.directory.string() + " was made with " +
-                               std::to_string(partitions) + " partitions, not with " +
-                               std::to_string(config.partitions) +
-                               ": the number is fixed when a log is made");
-    }
-    return partitions;
-}
-
-/// The partitions of the log in `storage`; of a new one those that are configured.
-core::Partition partitions_of_log(const EmbeddedConfig& config, const Storage& storage) {
-    const auto layout = storage.get(Family::meta, meta::kLayout);
-    if (layout) return partitions_in(config, *layout);
-    if (layout.error().fault != Fault::not_found) must(config, Result<std::string>{layout});
-    // The first write of a log is its layout: without it a first start ended before that.
-    if (!storage.is_empty()) damaged(config, "its layout is missing");
-    return config.partitions == 0 ? kDefaultPartitions : config.partitions;
-}
-
-/// Reads back where each partition stands. After a clean stop that is its exact end. After a
-/// process was killed it is known too, as long as the kernel that has its writes goes on: behind
-/// the last record, and not below what the cleaner has noted or a group has committed. Otherwise it
-/// is the end of the reserved block, above every offset that a reader can have seen.
-class Restorer {
-public:
-    Restorer(const EmbeddedConfig& config, Storage& storage, Partitions& partitions)
-        : config_(config), storage_(storage), partitions_(partitions) {}
-
-    /// Where the log's time stood.
-    std::optional<ClockReading> run() {
-        const auto boot = storage_.get(Family::meta, meta::kBoot);
-        same_boot_ =
-            boot && !config_.boot_id.empty() && *boot == config_.boot_id && !storage_.is_copy();
-        if (storage_.get(Family::meta, meta::kLayout)) restore_partitions();
-        begin_unclean();
-        return time_left();
-    }
-
-private:
-    void restore_partitions() {
-        const bool clean = storage_.get(Family::meta, meta::kClean).has_value();
-        if (!clean) core::log_info("log", "unclean_stop_recovered");
-        if (same_boot_ && !clean) read_committed();
-        const std::string blocks(1, meta::kBlock);
-        must(config_, storage_.scan(Family::meta, blocks, meta::after(blocks),
-                                    [&](std::string_view key, std::string_view value) {
-                                        restore(key.substr(1), value, clean);
-                                        return true;
-                                    }));
-    }
-
-    /// How far any group has come: a record that is appended below that would be skipped by it.
-    void read_committed() {
-        const std::string groups(1, meta::kGroup);
-        must(config_, storage_.scan(Family::meta, groups, meta::after(groups),
-                                    [&](std::string_view key, std::string_view value) {
-                                        if (key.size() < kPartitionKeyBytes) return true;
-                                        const auto where = parse_partition_key(
-                                            key.substr(key.size() - kPartitionKeyBytes));
-                                        if (!where || value.size() != 8) return true;
-                                        auto& furthest = committed_[*where];
-                                        furthest = std::max(furthest, meta::to_offset(value));
-                                        return true;
-                                    }));
-    }
-
-    void restore(std::string_view partition_bytes, std::string_view block, bool clean) {
-        const auto where = parse_partition_key(partition_bytes);
-        auto* const partition = where ? partitions_.find(*where) : nullptr;
-        if (!partition || block.size() != 8) damaged(config_, "a reserved block does not decode");
-        partition->reserved_end = meta::to_offset(block);
-        Offset behind_last = 0;
-        must(config_, storage_.last(Family::records, record_key(*where, 0),
-                                    record_key(*where, partition->reserved_end),
-                                    [&](std::string_view key, std::string_view value) {
-                                        if (value.size() < kTimeBytes) {
-                                            damaged(config_, "a record is too short");
-                                        }
-                                        behind_last = offset_of_key(key) + 1;
-                                        partition->newest = decode_time(value);
-                                        newest_ = std::max(newest_, partition->newest);
-                                        return false;
-                                    }));
-        const auto start = number(meta::kStart, *where).value_or(0);
-        const auto end = number(meta::kEnd, *where);
-        const auto known_end = std::max({end.value_or(0), behind_last, start});
-        partition->next_offset = partition->reserved_end;
-        if (end && clean) partition->next_offset = *end;
-        if (end && !clean && same_boot_) {
-            partition->next_offset = std::clamp(std::max(known_end, committed_[*where]), Offset{0},
-                                                partition->reserved_end);
-        }
-        partition->restore({start, partition->next_offset},
-                           clean || same_boot_ ? partition->next_offset : known_end);
-    }
-
-    std::optional<Offset> number(char kind, TopicPartition where) {
-        const auto value = storage_.get(Family::meta, meta::key(kind, where));
-        if (!value && value.error().fault == Fault::not_found) return std::nullopt;
-        const auto bytes = must(config_, Result<std::string>{value});
-        if (bytes.size() != 8) damaged(config_, "a number of its meta data does not decode");
-        return meta::to_offset(bytes);
-    }
-
-    /// From here on the log counts as not cleanly stopped, even if the write-ahead log is lost.
-    void begin_unclean() {
-        Batch batch;
-        must(config_, storage_.write(batch, true, [&](Batch& b) {
-            b.put(Family::meta, meta::kLayout,
-                  std::to_string(kFormat) + " " + std::to_string(config_.partitions));
-            b.erase(Family::meta, meta::kClean);
-            b.put(Family::meta, meta::kBoot, config_.boot_id);
-            for (const auto* partition : partitions_.in_use()) {
-                if (partition->reserved_end == 0) continue;
-                b.put(Family::meta, meta::key(meta::kEnd, partition->where()),
-                      meta::number(partition->next_offset));
-            }
-        }));
-        must(config_, storage_.flush());
-        storage_.forget_copy();
-    }
-
-    /// Without a reading that decodes, the clock that stamped the records is not trusted.
-    std::optional<ClockReading> time_left() const {
-        if (newest_ == core::Timestamp{}) return std::nullopt;
-        const auto bytes = storage_.get(Family::meta, meta::kTime);
-        const auto reading = bytes ? parse_clock_reading(*bytes) : std::nullopt;
-        auto left = reading.value_or(ClockReading{.log = newest_, .wall = newest_});
-        if (left.log < newest_) {
-            left.mono += newest_ - left.log;
-            left.wall += newest_ - left.log;
-            left.log = newest_;
-        }
-        return left;
-    }
-
-    const EmbeddedConfig& config_;
-    Storage& storage_;
-    Partitions& partitions_;
-    core::Timestamp newest_{};                    ///< of all records that are there
-    bool same_boot_ = false;                      ///< as that in which the log was last opened
-    std::map<TopicPartition, Offset> committed_;  ///< the furthest of all groups
-};
-
-class EmbeddedLogImpl final : public EmbeddedLog, public HasClock {
+class EmbeddedLogImpl final : public EmbeddedLog {
 public:
     explicit EmbeddedLogImpl(const EmbeddedConfig& config)
         : config_(config),
           storage_(config_),
           partitions_(config_.partitions = partitions_of_log(config_, storage_)),
           membership_(*config_.clock) {
-        const auto left = Restorer{config_, storage_, partitions_}.run();
+        const auto left = restore(config_, storage_, partitions_);
         damage_ = noted_damage(config_.directory);
         for (const auto& line : damage_) {
             core::log_error("log", "log_damaged",

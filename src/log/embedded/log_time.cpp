@@ -20,14 +20,14 @@ constexpr std::size_t kBootBytesMax = 64;
 /// In the byte that says how far the clock could be trusted.
 constexpr char kDisciplined = '\1';
 constexpr char kSteady = '\2';
-constexpr std::size_t kGapBytes = 26;   ///< and the name of its boot
 constexpr milliseconds kResolution{1};  ///< of time stamps
 
 Duration since_epoch(Timestamp time) { return time.time_since_epoch(); }
 
 Timestamp to_timestamp(Duration since) { return Timestamp{duration_cast<milliseconds>(since)}; }
 
-std::uint64_t number(Timestamp time) {
+template <class Time>
+std::uint64_t number(Time time) {
     return static_cast<std::uint64_t>(time.time_since_epoch().count());
 }
 
@@ -35,62 +35,61 @@ Timestamp timestamp(std::uint64_t number) {
     return Timestamp{milliseconds{static_cast<std::int64_t>(number)}};
 }
 
+core::MonoTime mono_time(std::uint64_t number) {
+    return core::MonoTime{Duration{static_cast<std::int64_t>(number)}};
+}
+
 }  // namespace
 
 std::string to_bytes(const ClockReading& reading) {
-    std::string bytes(kReadingBytes, '\0');
-    core::put_fixed(bytes.data(), number(reading.log));
-    core::put_fixed(bytes.data() + 8, number(reading.wall));
-    if (reading.steady) bytes[16] = kSteady;
-    if (reading.disciplined) bytes[16] = kDisciplined;
-    core::put_fixed(bytes.data() + 17,
-                    static_cast<std::uint64_t>(reading.mono.time_since_epoch().count()));
-    return bytes + reading.boot;
+    std::string bytes;
+    bytes.reserve(kReadingBytes + reading.boot.size());
+    core::append_fixed(bytes, number(reading.log));
+    core::append_fixed(bytes, number(reading.wall));
+    bytes.push_back(reading.disciplined ? kDisciplined : reading.steady ? kSteady : '\0');
+    core::append_fixed(bytes, number(reading.mono));
+    return bytes.append(reading.boot);
 }
 
 std::optional<ClockReading> parse_clock_reading(std::string_view bytes) {
-    if (bytes.size() < kReadingBytes || bytes.size() > kReadingBytes + kBootBytesMax) {
-        return std::nullopt;
-    }
-    const auto at = [&](std::size_t i) { return core::get_fixed<std::uint64_t>(bytes.data() + i); };
-    ClockReading reading{.log = timestamp(at(0)),
-                         .wall = timestamp(at(8)),
-                         .disciplined = bytes[16] == kDisciplined};
-    reading.steady = reading.disciplined || bytes[16] == kSteady;
-    reading.mono = core::MonoTime{Duration{static_cast<std::int64_t>(at(17))}};
-    reading.boot = bytes.substr(kReadingBytes);
+    core::ByteReader in{bytes};
+    ClockReading reading;
+    reading.log = timestamp(in.fixed<std::uint64_t>());
+    reading.wall = timestamp(in.fixed<std::uint64_t>());
+    const auto trust = static_cast<char>(in.fixed<std::uint8_t>());
+    reading.disciplined = trust == kDisciplined;
+    reading.steady = reading.disciplined || trust == kSteady;
+    reading.mono = mono_time(in.fixed<std::uint64_t>());
+    reading.boot = in.take_rest();
+    if (!in.good() || reading.boot.size() > kBootBytesMax) return std::nullopt;
     return reading;
 }
 
 std::string to_bytes(const std::vector<TimeGap>& gaps) {
     std::string bytes;
     for (const auto& gap : gaps) {
-        std::string one(kGapBytes, '\0');
-        core::put_fixed(one.data(), number(gap.log));
-        core::put_fixed(one.data() + 8, number(gap.wall));
-        one[16] = gap.trusted ? '\1' : '\0';
-        core::put_fixed(one.data() + 17,
-                        static_cast<std::uint64_t>(gap.since.time_since_epoch().count()));
-        one[25] = static_cast<char>(gap.boot.size());
-        bytes += one + gap.boot;
+        core::append_fixed(bytes, number(gap.log));
+        core::append_fixed(bytes, number(gap.wall));
+        bytes.push_back(gap.trusted ? '\1' : '\0');
+        core::append_fixed(bytes, number(gap.since));
+        core::append_fixed(bytes, static_cast<std::uint8_t>(gap.boot.size()));
+        bytes += gap.boot;
     }
     return bytes;
 }
 
 std::optional<std::vector<TimeGap>> parse_time_gaps(std::string_view bytes) {
+    core::ByteReader in{bytes};
     std::vector<TimeGap> gaps;
-    while (!bytes.empty()) {
-        if (bytes.size() < kGapBytes || gaps.size() == LogTime::kGapsMax) return std::nullopt;
-        const auto at = [&](std::size_t i) {
-            return core::get_fixed<std::uint64_t>(bytes.data() + i);
-        };
-        const auto boot_bytes = static_cast<unsigned char>(bytes[25]);
-        TimeGap gap{.log = timestamp(at(0)), .wall = timestamp(at(8)), .trusted = bytes[16] != 0};
-        gap.since = core::MonoTime{Duration{static_cast<std::int64_t>(at(17))}};
-        bytes.remove_prefix(kGapBytes);
-        if (boot_bytes > kBootBytesMax || boot_bytes > bytes.size()) return std::nullopt;
-        gap.boot = bytes.substr(0, boot_bytes);
-        bytes.remove_prefix(boot_bytes);
+    while (!in.rest().empty()) {
+        TimeGap gap;
+        gap.log = timestamp(in.fixed<std::uint64_t>());
+        gap.wall = timestamp(in.fixed<std::uint64_t>());
+        gap.trusted = in.fixed<std::uint8_t>() != 0;
+        gap.since = mono_time(in.fixed<std::uint64_t>());
+        gap.boot = in.take(in.fixed<std::uint8_t>());
+        const bool fits = gap.boot.size() <= kBootBytesMax && gaps.size() < LogTime::kGapsMax;
+        if (!in.good() || !fits) return std::nullopt;
         gaps.push_back(std::move(gap));
     }
     return gaps;

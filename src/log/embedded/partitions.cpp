@@ -1,7 +1,5 @@
 #include "log/embedded/partitions.hpp"
 
-#include "log/local/layout.hpp"
-
 #include <algorithm>
 
 namespace beckon::log::embedded {

@@ -2,7 +2,6 @@
 
 #include "core/assert.hpp"
 #include "core/logger.hpp"
-#include "log/disk_full.hpp"
 #include "log/embedded/damage.hpp"
 #include "log/embedded/record_format.hpp"
 #include "rocks/directory.hpp"

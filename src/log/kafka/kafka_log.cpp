@@ -1,6 +1,5 @@
 #include "log/kafka/kafka_log.hpp"
 
-#include "log/clock_ahead.hpp"
 #include "log/kafka/group_offsets.hpp"
 #include "log/kafka/kafka_events.hpp"
 #include "log/kafka/member.hpp"
@@ -33,7 +32,7 @@ private:
     const std::shared_ptr<kafka::Membership> membership_;
 };
 
-class KafkaLog final : public EventLog, public HasClock {
+class KafkaLog final : public EventLog {
 public:
     explicit KafkaLog(const KafkaConfig& config)
         : config_(config),
