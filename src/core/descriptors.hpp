@@ -2,8 +2,35 @@
 
 #include <cstddef>
 #include <limits>
+#include <utility>
+
+#include <unistd.h>
 
 namespace beckon::core {
+
+/// Owns a file descriptor and closes it.
+class Descriptor {
+public:
+    Descriptor() = default;
+    explicit Descriptor(int fd) : fd_(fd) {}
+    Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        if (this != &other) reset(other.release());
+        return *this;
+    }
+    ~Descriptor() { reset(); }
+
+    int get() const { return fd_; }  ///< -1: none
+    explicit operator bool() const { return fd_ >= 0; }
+    int release() { return std::exchange(fd_, -1); }
+    void reset(int fd = -1) {
+        if (fd_ >= 0) ::close(fd_);
+        fd_ = fd;
+    }
+
+private:
+    int fd_ = -1;
+};
 
 /// Raises the process's limit of open files to `enough`, as far as it may go itself (`ulimit -Hn`),
 /// and returns it: every connection is a descriptor, and the usual limit is 1,024. Never lowers it.

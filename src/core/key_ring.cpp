@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "core/base64url.hpp"
 #include "core/clock.hpp"
+#include "core/descriptors.hpp"
 #include "core/handle.hpp"
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
@@ -47,21 +48,6 @@ std::string_view as_text(const Secret32& secret) {
 }
 
 // ----------------------------------------------------------------------------------- files
-
-class FileDescriptor {
-public:
-    explicit FileDescriptor(int fd) : fd_(fd) {}
-    ~FileDescriptor() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    FileDescriptor(const FileDescriptor&) = delete;
-    FileDescriptor& operator=(const FileDescriptor&) = delete;
-    int get() const { return fd_; }
-    bool open() const { return fd_ >= 0; }
-
-private:
-    int fd_;
-};
 
 Fault fault_of_errno(int code) {
     switch (code) {
@@ -109,8 +95,8 @@ Result<void> check_file(const struct stat& info, const std::filesystem::path& fi
 
 Result<std::string> read_file(const std::filesystem::path& file, KeyRing::Access access) {
     // Non-blocking, in case a FIFO stands in the file's place.
-    const FileDescriptor fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-    if (!fd.open()) return file_fault(errno, "read key ring", file);
+    const Descriptor fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    if (!fd) return file_fault(errno, "read key ring", file);
     struct stat info {};
     if (::fstat(fd.get(), &info) != 0) return file_fault(errno, "read key ring", file);
     if (auto ok = check_file(info, file, access); !ok) return fail(ok.error());
@@ -139,8 +125,8 @@ bool write_all(int fd, std::string_view text) {
 
 /// The rename itself must survive a power loss, too.
 Result<void> sync_directory(const std::filesystem::path& directory) {
-    const FileDescriptor fd{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    if (!fd.open() || ::fsync(fd.get()) != 0) return file_fault(errno, "sync", directory);
+    const Descriptor fd{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!fd || ::fsync(fd.get()) != 0) return file_fault(errno, "sync", directory);
     return {};
 }
 
@@ -182,9 +168,8 @@ void remove_left_overs(const std::filesystem::path& file) {
     for (; !error && entry != std::filesystem::directory_iterator{}; entry.increment(error)) {
         const auto& path = entry->path();
         if (!path.filename().string().starts_with(beginning)) continue;
-        const FileDescriptor fd{
-            ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
-        if (fd.open() && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+        const Descriptor fd{::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+        if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
     }
 }
 
@@ -210,8 +195,8 @@ Result<void> write_file(const std::filesystem::path& named, std::string_view tex
     const auto file = target_of(named);
     remove_left_overs(file);
     const auto [temporary, opened] = open_temporary(file);
-    const FileDescriptor fd{opened};
-    if (!fd.open()) return file_fault(errno, "write key ring", file);
+    const Descriptor fd{opened};
+    if (!fd) return file_fault(errno, "write key ring", file);
     keep_mode_and_owner(fd.get(), file);
     if (!write_all(fd.get(), text) || ::fsync(fd.get()) != 0 ||
         ::rename(temporary.c_str(), file.c_str()) != 0) {

@@ -1,6 +1,7 @@
 #include "net/peer_address.hpp"
 
 #include "core/ascii.hpp"
+#include "core/authority.hpp"
 #include "core/decimal.hpp"
 
 #include <algorithm>
@@ -31,10 +32,7 @@ std::optional<std::string_view> forwarded_for(std::string_view element) {
         const auto end = std::min(element.find(';'), element.size());
         auto pair = core::trimmed(element.substr(0, end));
         element.remove_prefix(std::min(end + 1, element.size()));
-        if (pair.size() < 4 || (pair[0] | 32) != 'f' || (pair[1] | 32) != 'o' ||
-            (pair[2] | 32) != 'r' || pair[3] != '=') {
-            continue;
-        }
+        if (!core::equals_ignoring_case(pair.substr(0, 4), "for=")) continue;
         pair.remove_prefix(4);
         if (pair.size() >= 2 && pair.front() == '"' && pair.back() == '"') {
             pair = pair.substr(1, pair.size() - 2);
@@ -58,22 +56,15 @@ PeerAddress PeerAddress::limit_key() const {
 }
 
 std::optional<PeerAddress> parse_address(std::string_view text) {
-    if (text.starts_with('[')) {
-        const auto end = text.find(']');
-        if (end == std::string_view::npos) return std::nullopt;
-        return parse_bare(text.substr(1, end - 1));
-    }
-    if (std::count(text.begin(), text.end(), ':') == 1) text = text.substr(0, text.find(':'));
-    return parse_bare(text);
+    const auto parts = core::split_authority(text);
+    return parts ? parse_bare(core::without_brackets(parts->host)) : std::nullopt;
 }
 
 std::string to_string(const PeerAddress& address) {
     std::array<char, INET6_ADDRSTRLEN> text{};
-    if (address.is_v4()) {
-        inet_ntop(AF_INET, address.bytes.data() + 12, text.data(), text.size());
-    } else {
-        inet_ntop(AF_INET6, address.bytes.data(), text.data(), text.size());
-    }
+    const bool v4 = address.is_v4();
+    inet_ntop(v4 ? AF_INET : AF_INET6, address.bytes.data() + (v4 ? kV4Prefix.size() : 0),
+              text.data(), text.size());
     return text.data();
 }
 
@@ -150,9 +141,8 @@ PeerAddress TrustedProxies::last_untrusted(List form, std::string_view list,
                                            PeerAddress nearest) const {
     while (!list.empty()) {  // from the right: each proxy appends the address that it saw
         const auto comma = list.rfind(',');
-        const auto element =
-            core::trimmed(comma == std::string_view::npos ? list : list.substr(comma + 1));
-        list = comma == std::string_view::npos ? std::string_view{} : list.substr(0, comma);
+        const auto element = core::trimmed(list.substr(comma + 1));  // npos + 1: all of it
+        list = list.substr(0, comma == std::string_view::npos ? 0 : comma);
         const auto text = form == List::forwarded ? forwarded_for(element) : std::optional{element};
         const auto address = text ? parse_address(*text) : std::nullopt;
         if (!address) return nearest;  // "unknown" or junk: the rest does not count

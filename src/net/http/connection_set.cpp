@@ -33,14 +33,15 @@ std::chrono::milliseconds delay_of(const ConnectionTimes& times) {
 ConnectionSet::ConnectionSet(IoLoop& loop, const Shared& shared)
     : loop_(loop),
       shared_(shared),
-      own_descriptors_(static_cast<std::size_t>(shared.own_descriptors)),
-      delay_(delay_of(shared.times)) {}
+      own_descriptors_(static_cast<std::size_t>(
+          std::max(1, shared.options.own_descriptors / shared.options.threads))),
+      delay_(delay_of(shared.options.times)) {}
 
 ConnectionSet::Entry ConnectionSet::add(std::shared_ptr<Connection> connection) {
     auto& list = by_deadline_[static_cast<std::size_t>(Deadline::request)];
     const auto node = list.insert(list.end(), std::move(connection));
     shared_.observer.opened();
-    const auto at = SteadyClock::now() + shared_.times.request;
+    const auto at = SteadyClock::now() + shared_.options.times.request;
     check_at(at);
     return {node, Deadline::request, at};
 }
@@ -50,7 +51,7 @@ void ConnectionSet::set_deadline(Entry& entry, Deadline kind) {
     auto& to = by_deadline_[static_cast<std::size_t>(kind)];
     to.splice(to.end(), from, entry.node);
     entry.kind = kind;
-    entry.at = SteadyClock::now() + length_of(kind, shared_.times);
+    entry.at = SteadyClock::now() + length_of(kind, shared_.options.times);
     check_at(entry.at);
 }
 
@@ -62,7 +63,7 @@ void ConnectionSet::remove(Entry& entry, const Peer& peer, CloseReason reason) {
 }
 
 bool ConnectionSet::introduce(Peer& peer, const PeerAddress& client) {
-    const Peer named{client, shared_.proxies.contains(client)};
+    const Peer named{client, shared_.options.proxies.contains(client)};
     if (!shared_.connections.rename(peer, named)) return false;
     peer = named;
     return true;
@@ -99,7 +100,7 @@ bool ConnectionSet::close_oldest() {
 }
 
 std::unique_ptr<ActiveRequest> ConnectionSet::borrow_request() {
-    if (spare_.empty()) return std::make_unique<ActiveRequest>(shared_.limits);
+    if (spare_.empty()) return std::make_unique<ActiveRequest>(shared_.options.limits);
     auto request = std::move(spare_.back());
     spare_.pop_back();
     return request;

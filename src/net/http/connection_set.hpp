@@ -47,15 +47,10 @@ public:
     enum class Deadline : std::uint8_t { request, answer, keep_alive, linger, last_request };
 
     struct Shared {
-        const std::string& name;  ///< of the server
-        const RequestLimits& limits;
-        const ConnectionTimes& times;
+        const HttpServerOptions& options;
         ConnectionLimiter& connections;
         HttpObserver& observer;
         HttpHandler& handler;
-        const TrustedProxies& proxies;
-        bool proxy_protocol = false;
-        int own_descriptors = 1;
     };
     ConnectionSet(IoLoop& loop, const Shared& shared);
 
@@ -90,16 +85,16 @@ public:
 
     /// Whether a connection of that peer begins with a PROXY header.
     bool wants_proxy_header(const Peer& peer) const {
-        return shared_.proxy_protocol && shared_.proxies.contains(peer.address);
+        return shared_.options.proxy_protocol && shared_.options.proxies.contains(peer.address);
     }
     /// The header has named the client. False: there are too many connections of that one already.
     bool introduce(Peer& peer, const PeerAddress& client);
 
     IoLoop& loop() { return loop_; }
     OwnDescriptors& own_descriptors() { return own_descriptors_; }
-    const std::string& name() const { return shared_.name; }
-    const RequestLimits& limits() const { return shared_.limits; }
-    bool has_answer_time() const { return shared_.times.answer.has_value(); }
+    const std::string& name() const { return shared_.options.name; }
+    const RequestLimits& limits() const { return shared_.options.limits; }
+    bool has_answer_time() const { return shared_.options.times.answer.has_value(); }
     HttpHandler& handler() { return shared_.handler; }
     /// Most bytes of one read, and so of the pipelined input that one connection can make us hold.
     std::array<char, 8'192>& scratch() { return scratch_; }

@@ -1,10 +1,10 @@
 #include "net/http/http_message.hpp"
 
+#include "core/ascii.hpp"
 #include "core/http_date.hpp"
 #include "core/percent.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <utility>
 
@@ -14,42 +14,30 @@ namespace {
 
 constexpr std::string_view kAllow = "Allow";
 
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-bool equals_ignoring_case(std::string_view text, std::string_view lower_case) {
-    return text.size() == lower_case.size() &&
-           std::equal(text.begin(), text.end(), lower_case.begin(),
-                      [](char a, char b) { return lower(a) == b; });
-}
-
-struct NamedHeader {
-    std::string_view name;
-    HeaderName id;
+/// In the order of HeaderName.
+constexpr std::array<std::string_view, kHeaderNames> kNames{
+    "authorization",
+    "crypto-key",
+    "ttl",
+    "topic",
+    "urgency",
+    "content-encoding",
+    "content-type",
+    "encryption",
+    "x-messageid",
+    "traceparent",
+    "origin",
+    "access-control-request-method",
+    "access-control-request-headers",
+    "forwarded",
+    "x-forwarded-for",
+    "accept",
+    "cookie",
+    "if-none-match",
+    "sec-fetch-site",
+    "sec-fetch-dest",
+    "x-forwarded-proto",
 };
-
-constexpr std::array<NamedHeader, kHeaderNames> kNames{{
-    {"authorization", HeaderName::authorization},
-    {"crypto-key", HeaderName::crypto_key},
-    {"ttl", HeaderName::ttl},
-    {"topic", HeaderName::topic},
-    {"urgency", HeaderName::urgency},
-    {"content-encoding", HeaderName::content_encoding},
-    {"content-type", HeaderName::content_type},
-    {"encryption", HeaderName::encryption},
-    {"x-messageid", HeaderName::message_id},
-    {"traceparent", HeaderName::traceparent},
-    {"origin", HeaderName::origin},
-    {"access-control-request-method", HeaderName::request_method},
-    {"access-control-request-headers", HeaderName::request_headers},
-    {"forwarded", HeaderName::forwarded},
-    {"x-forwarded-for", HeaderName::x_forwarded_for},
-    {"accept", HeaderName::accept},
-    {"cookie", HeaderName::cookie},
-    {"if-none-match", HeaderName::if_none_match},
-    {"sec-fetch-site", HeaderName::sec_fetch_site},
-    {"sec-fetch-dest", HeaderName::sec_fetch_dest},
-    {"x-forwarded-proto", HeaderName::forwarded_proto},
-}};
 
 bool is_readable(std::string_view value) {
     return std::all_of(value.begin(), value.end(), [](char c) {
@@ -63,12 +51,6 @@ std::string with_head(std::string methods) {
     constexpr std::string_view kGet = "GET";
     const auto get = methods.find(kGet);
     return get == std::string::npos ? methods : methods.insert(get + kGet.size(), ", HEAD");
-}
-
-void append_number(std::string& out, std::size_t number) {
-    std::array<char, 20> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-    out.append(digits.data(), end);
 }
 
 }  // namespace
@@ -95,8 +77,8 @@ Method parse_method(std::string_view text) {
 }
 
 std::optional<HeaderName> parse_header_name(std::string_view name) {
-    for (const auto& known : kNames) {
-        if (equals_ignoring_case(name, known.name)) return known.id;
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+        if (core::equals_ignoring_case(name, kNames[i])) return static_cast<HeaderName>(i);
     }
     return std::nullopt;
 }
@@ -156,7 +138,7 @@ std::string_view reason_phrase(int status) {
 
 void append_reply(std::string& out, const HttpReply& reply, const ReplyForm& form) {
     out += "HTTP/1.1 ";
-    append_number(out, static_cast<std::size_t>(reply.status));
+    out += std::to_string(reply.status);
     out += ' ';
     out += reason_phrase(reply.status);
     out += "\r\n";
@@ -173,7 +155,7 @@ void append_reply(std::string& out, const HttpReply& reply, const ReplyForm& for
     } else if (reply.status != 204 && reply.status != 304) {
         // RFC 9110 §8.6: none with 204, and with 304 only that of the 200
         out += "Content-Length: ";
-        append_number(out, reply.body.size());
+        out += std::to_string(reply.body.size());
         out += "\r\n";
     }
     out += "\r\n";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/enum_names.hpp"
 #include "net/peer_address.hpp"
 
 #include <array>
@@ -57,7 +58,7 @@ enum class HeaderName : std::uint8_t {
     sec_fetch_dest,   ///< what for
     forwarded_proto,  ///< X-Forwarded-Proto
 };
-inline constexpr std::size_t kHeaderNames = 21;
+inline constexpr std::size_t kHeaderNames = core::kCountOf<HeaderName>;
 
 /// Any case; nullopt for a header that no handler reads.
 std::optional<HeaderName> parse_header_name(std::string_view name);

@@ -26,14 +26,7 @@ namespace beckon::net {
 /// has ended.
 class HttpWorker {
 public:
-    struct Shared {
-        const HttpServerOptions& options;
-        ConnectionLimiter& connections;
-        HttpObserver& observer;
-        HttpHandler& handler;
-    };
-
-    HttpWorker(IoLoop& loop, Descriptor listener, const Shared& shared);
+    HttpWorker(IoLoop& loop, Descriptor listener, const ConnectionSet::Shared& shared);
     ~HttpWorker();
     HttpWorker(const HttpWorker&) = delete;
     HttpWorker& operator=(const HttpWorker&) = delete;
@@ -52,7 +45,7 @@ public:
 private:
     void await_peers();
     void accept();
-    void accept_waiting();
+    AcceptOutcome accept_up_to(int max);
     void pause_accepting();
     Descriptor room();
     void serve(Descriptor socket, const sockaddr_storage& address);
@@ -60,7 +53,7 @@ private:
     void turn_away(const Descriptor& socket, CloseReason reason);
 
     IoLoop& loop_;
-    const Shared shared_;
+    const ConnectionSet::Shared shared_;
     std::shared_ptr<const TlsContext> tls_;
     ConnectionSet set_;
     Watch listener_;
@@ -78,14 +71,11 @@ constexpr std::chrono::milliseconds kHandshakeUnderWay{10};
 
 }  // namespace
 
-HttpWorker::HttpWorker(IoLoop& loop, Descriptor listener, const Shared& shared)
+HttpWorker::HttpWorker(IoLoop& loop, Descriptor listener, const ConnectionSet::Shared& shared)
     : loop_(loop),
       shared_(shared),
       tls_(shared.options.tls),
-      set_(loop,
-           {shared.options.name, shared.options.limits, shared.options.times, shared.connections,
-            shared.observer, shared.handler, shared.options.proxies, shared.options.proxy_protocol,
-            std::max(1, shared.options.own_descriptors / shared.options.threads)}),
+      set_(loop, shared),
       listener_(loop, std::move(listener)) {}
 
 HttpWorker::~HttpWorker() {
@@ -98,12 +88,7 @@ void HttpWorker::await_peers() {
 
 void HttpWorker::accept() {
     if (draining_) return;
-    const auto outcome = accept_some(
-        listener_.descriptor(), kAcceptsPerTurn, [this] { return room(); },
-        [this](Descriptor socket, const sockaddr_storage& peer) {
-            serve(std::move(socket), peer);
-        });
-    switch (outcome) {
+    switch (accept_up_to(kAcceptsPerTurn)) {
         case AcceptOutcome::more:
         case AcceptOutcome::drained: pause_logged_ = false; return await_peers();
         case AcceptOutcome::exhausted: return pause_accepting();
@@ -174,17 +159,17 @@ void HttpWorker::drain(std::function<void()> drained) {
     draining_ = true;
     stop_handshakes(listener_.descriptor());
     set_.for_each([](Connection& connection) { connection.drain(); });
-    accept_waiting();
+    accept_up_to(kWaitingMax);
     loop_.post_after(kHandshakeUnderWay, [this, drained = std::move(drained)]() mutable {
-        accept_waiting();
+        accept_up_to(kWaitingMax);
         listener_.close();
         set_.when_empty(std::move(drained));
     });
 }
 
-void HttpWorker::accept_waiting() {
-    accept_some(
-        listener_.descriptor(), kWaitingMax, [this] { return room(); },
+AcceptOutcome HttpWorker::accept_up_to(int max) {
+    return accept_some(
+        listener_.descriptor(), max, [this] { return room(); },
         [this](Descriptor socket, const sockaddr_storage& peer) {
             serve(std::move(socket), peer);
         });

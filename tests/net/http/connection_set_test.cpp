@@ -17,26 +17,17 @@ struct NoRequests final : HttpHandler {
     HttpReply rejection(Rejection) override { return {}; }
 };
 
-struct NoCounts final : HttpObserver {
-    void opened() override {}
-    void closed(CloseReason) override {}
-    void turned_away(CloseReason) override {}
-    void accept_paused() override {}
-};
-
 /// A set without connections, of a loop that does not run.
 struct Empty {
-    explicit Empty(std::size_t body_bytes_max = 5'630) : limits{.body_bytes_max = body_bytes_max} {}
+    explicit Empty(std::size_t body_bytes_max = 5'630)
+        : options{.limits = {.body_bytes_max = body_bytes_max}} {}
 
-    const std::string name = "test";
-    const RequestLimits limits;
-    const ConnectionTimes times{};
+    const HttpServerOptions options;
     ConnectionLimiter limiter{ConnectionLimits{}};
-    NoCounts counts;
+    NobodyCounts counts;
     NoRequests handler;
-    const TrustedProxies proxies;
     IoLoop loop;
-    ConnectionSet set{loop, {name, limits, times, limiter, counts, handler, proxies}};
+    ConnectionSet set{loop, {options, limiter, counts, handler}};
 };
 
 using Requests = std::vector<std::unique_ptr<ActiveRequest>>;
