@@ -1,6 +1,7 @@
 #include "core/ids.hpp"
 
 #include "core/assert.hpp"
+#include "core/base64url.hpp"
 
 #include <algorithm>
 
@@ -159,12 +160,7 @@ MessageKey new_message_key(Timestamp now) {
 NodeId NodeId::random() {
     std::uint8_t bytes[8];
     fill_random(bytes, sizeof bytes);
-    NodeId id;
-    for (const auto byte : bytes) {
-        id.text.push_back(kHex[byte >> 4]);
-        id.text.push_back(kHex[byte & 15]);
-    }
-    return id;
+    return {hex({reinterpret_cast<const char*>(bytes), sizeof bytes})};
 }
 
 }  // namespace beckon::core

@@ -2,6 +2,7 @@
 
 #include "core/ascii.hpp"
 #include "core/json_text.hpp"
+#include "core/terminal_text.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -103,24 +104,6 @@ std::optional<std::string_view> plain_string(std::string_view value) {
     return text.find('\\') == std::string_view::npos ? std::optional{text} : std::nullopt;
 }
 
-/// Where the next character begins that is not the one at `at`; nullopt: it is not UTF-8.
-std::optional<std::size_t> after_character(std::string_view bytes, std::size_t at) {
-    const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(bytes[at + i]); };
-    const auto first = byte(0);
-    if (first < 0x80) return at + 1;
-    const std::size_t size = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    if (first < 0xc2 || first > 0xf4 || at + size > bytes.size()) return std::nullopt;
-    for (std::size_t i = 1; i < size; ++i) {
-        if ((byte(i) & 0xc0) != 0x80) return std::nullopt;
-    }
-    const auto second = byte(1);
-    const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-    const bool surrogate = first == 0xed && second >= 0xa0;
-    const bool too_high = first == 0xf4 && second >= 0x90;
-    if (overlong || surrogate || too_high) return std::nullopt;
-    return at + size;
-}
-
 }  // namespace
 
 Result<std::string_view> json_value(std::string_view all) {
@@ -217,10 +200,10 @@ std::string with_json_member(std::string_view object, std::string_view name,
 std::string json_string(std::string_view text) { return core::json_text(PartsJson(text)); }
 
 bool is_utf8(std::string_view bytes) {
-    for (std::size_t at = 0; at < bytes.size();) {
-        const auto next = after_character(bytes, at);
-        if (!next) return false;
-        at = *next;
+    while (!bytes.empty()) {
+        const auto next = first_character(bytes);
+        if (next.is_invalid()) return false;
+        bytes.remove_prefix(next.bytes);
     }
     return true;
 }

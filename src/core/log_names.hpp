@@ -1,6 +1,8 @@
 #pragma once
 
+#include "core/base64url.hpp"
 #include "core/ids.hpp"
+#include "core/tokens.hpp"
 
 #include <string>
 
@@ -9,8 +11,10 @@
 namespace beckon::core {
 
 /// The first 12 hex digits of the SHA-256 of the UAID's 32.
-std::string log_name(const Uaid& client);
+inline std::string log_name(const Uaid& client) {
+    return hex(sha256(to_hex(client))).substr(0, 12);
+}
 /// The message's key in hex, and not its URL: a reader could delete the message with that.
-std::string log_name(const MessageKey& message);
+inline std::string log_name(const MessageKey& message) { return to_hex(message); }
 
 }  // namespace beckon::core

@@ -9,15 +9,22 @@ namespace beckon::core {
 
 namespace {
 
-constexpr char32_t kInvalid = 0xfffd;
+bool is_obeyed(char32_t c) {
+    const bool control = c < 0x20 || (c >= 0x7f && c <= 0x9f);
+    const bool bidirectional = c == 0x61c || c == 0x200e || c == 0x200f ||
+                               (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    return control || bidirectional;
+}
 
-struct Character {
-    char32_t code = kInvalid;
-    std::size_t bytes = 1;
-};
+void append_escaped(std::string& out, char32_t c) {
+    std::array<char, 8> text{};
+    std::snprintf(text.data(), text.size(), "\\u%04x", static_cast<unsigned>(c));
+    out.append(text.data());
+}
 
-/// The first character; an overlong form or half of a surrogate pair counts as invalid.
-Character first_of(std::string_view text) {
+}  // namespace
+
+Character first_character(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const auto lead = byte(0);
     if (lead < 0x80) return {lead, 1};
@@ -34,24 +41,9 @@ Character first_of(std::string_view text) {
     return {code, bytes};
 }
 
-bool is_obeyed(char32_t c) {
-    const bool control = c < 0x20 || (c >= 0x7f && c <= 0x9f);
-    const bool bidirectional = c == 0x61c || c == 0x200e || c == 0x200f ||
-                               (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-    return control || bidirectional;
-}
-
-void append_escaped(std::string& out, char32_t c) {
-    std::array<char, 8> text{};
-    std::snprintf(text.data(), text.size(), "\\u%04x", static_cast<unsigned>(c));
-    out.append(text.data());
-}
-
-}  // namespace
-
 bool has_terminal_control(std::string_view text) {
     while (!text.empty()) {
-        const auto next = first_of(text);
+        const auto next = first_character(text);
         if (is_obeyed(next.code)) return true;
         text.remove_prefix(next.bytes);
     }
@@ -63,13 +55,12 @@ std::string terminal_text(std::string_view text) {
     if (std::all_of(text.begin(), text.end(), plain)) return std::string{text};
     std::string out;
     while (!text.empty()) {
-        const auto next = first_of(text);
+        const auto next = first_character(text);
         const auto bytes = text.substr(0, next.bytes);
-        const bool invalid = next.code == kInvalid && next.bytes == 1;
         if (is_obeyed(next.code) && next.code != '\n' && next.code != '\t') {
             append_escaped(out, next.code);
         } else {
-            out.append(invalid ? std::string_view{"\xef\xbf\xbd"} : bytes);
+            out.append(next.is_invalid() ? std::string_view{"\xef\xbf\xbd"} : bytes);
         }
         text.remove_prefix(next.bytes);
     }

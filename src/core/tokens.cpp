@@ -317,12 +317,13 @@ Result<void> open_pair(CompactCipher& cipher, Kind kind, std::string_view text, 
 
 }  // namespace
 
-Sha256 sha256(std::string_view bytes) {
+Sha256 sha256(std::string_view first, std::string_view second) {
     static const Digest digest{EVP_MD_fetch(nullptr, "SHA256", nullptr)};
     thread_local const DigestContext context{EVP_MD_CTX_new()};
     Sha256 out{};
     const bool ok = EVP_DigestInit_ex2(context.get(), digest.get(), nullptr) == 1 &&
-                    EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) == 1 &&
+                    EVP_DigestUpdate(context.get(), first.data(), first.size()) == 1 &&
+                    EVP_DigestUpdate(context.get(), second.data(), second.size()) == 1 &&
                     EVP_DigestFinal_ex(context.get(), out.data(), nullptr) == 1;
     BECKON_ASSERT(ok, "SHA-256 cannot fail");
     return out;
@@ -438,42 +439,17 @@ Result<MessageRef> Tokens::open_message(std::string_view message_id) {
     return MessageRef{get<Uaid>(plain.data()), get<MessageKey>(plain.data() + 16)};
 }
 
-// ------------------------------------------------------------------- receipt subscriptions
-
-struct ReceiptTokens::Impl {
-    explicit Impl(std::shared_ptr<const KeyRing> ring)
-        : keys(std::move(ring)), version(keys->version()), made(*keys) {}
-
-    /// With the keys that the ring has now.
-    CompactCipher& cipher() {
-        if (const auto latest = keys->version(); latest != version) {
-            version = latest;
-            made = CompactCipher{*keys};
-        }
-        return made;
-    }
-
-    const std::shared_ptr<const KeyRing> keys;
-    std::uint64_t version;
-    CompactCipher made;
-};
-
-ReceiptTokens::ReceiptTokens(std::shared_ptr<const KeyRing> keys)
-    : impl_(std::make_unique<Impl>(std::move(keys))) {}
-ReceiptTokens::~ReceiptTokens() = default;
-ReceiptTokens::ReceiptTokens(ReceiptTokens&&) noexcept = default;
-
-std::string ReceiptTokens::seal(const ReceiptRef& receipt) {
+std::string Tokens::seal_receipt(const ReceiptRef& receipt) {
     std::array<std::uint8_t, kPairBytes> plain{};
     put(plain.data(), receipt.id);
     if (receipt.sender) put(plain.data() + 16, *receipt.sender);
-    return impl_->cipher().seal(Kind::receipt, plain);
+    return impl_->now().compact.seal(Kind::receipt, plain);
 }
 
-Result<ReceiptRef> ReceiptTokens::open(std::string_view token) {
+Result<ReceiptRef> Tokens::open_receipt(std::string_view token) {
     std::array<std::uint8_t, kPairBytes> plain;
-    const auto opened =
-        open_pair(impl_->cipher(), Kind::receipt, token, "it is no receipt subscription", plain);
+    const auto opened = open_pair(impl_->now().compact, Kind::receipt, token,
+                                  "it is no receipt subscription", plain);
     if (!opened) return fail(opened.error());
     ReceiptRef receipt{.id = get<ReceiptId>(plain.data()), .sender = std::nullopt};
     const auto sender = get<SenderId>(plain.data() + 16);

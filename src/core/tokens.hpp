@@ -24,30 +24,9 @@ struct ReceiptRef {
     bool operator==(const ReceiptRef&) const = default;
 };
 
-/// Seals and opens the URLs of receipt subscriptions, as Tokens does with endpoints
-/// (docs/formats/tokens.md#compact-tokens): a sender that has the URL may poll and name it, and
-/// URLs cannot be guessed. One instance per thread.
-class ReceiptTokens {
-public:
-    /// It also uses keys that the ring gains later (KeyRing::grow()).
-    explicit ReceiptTokens(std::shared_ptr<const KeyRing> keys);
-    ~ReceiptTokens();
-    ReceiptTokens(ReceiptTokens&&) noexcept;
-
-    /// 66 characters.
-    std::string seal(const ReceiptRef& receipt);
-    /// Errors: invalid (not base64url, wrong length, another kind of token), unauthorized (no key
-    /// of the ring opens it).
-    Result<ReceiptRef> open(std::string_view token);
-
-private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
-
 using Sha256 = std::array<std::uint8_t, 32>;
-/// Any thread.
-Sha256 sha256(std::string_view bytes);
+/// The digest of the parts, one after the other. Any thread.
+Sha256 sha256(std::string_view first, std::string_view second = {});
 /// 64 hex digits.
 std::string hex(const Sha256& hash);
 
@@ -70,7 +49,8 @@ struct MessageRef {
     bool operator==(const MessageRef&) const = default;
 };
 
-/// Seals and opens endpoint tokens and message ids (docs/formats/tokens.md).
+/// Seals and opens endpoint tokens, message ids and the URLs of receipt subscriptions
+/// (docs/formats/tokens.md).
 /// Keeps OpenSSL contexts for reuse: one instance per thread.
 class Tokens {
 public:
@@ -95,6 +75,11 @@ public:
     std::string seal_message(const MessageRef& message);
     /// Errors as open_endpoint.
     Result<MessageRef> open_message(std::string_view message_id);
+
+    /// 66 characters. A sender that has the URL may poll and name it, and URLs cannot be guessed.
+    std::string seal_receipt(const ReceiptRef& receipt);
+    /// Errors as open_endpoint.
+    Result<ReceiptRef> open_receipt(std::string_view token);
 
 private:
     struct Impl;

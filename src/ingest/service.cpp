@@ -22,18 +22,6 @@
 
 namespace beckon::ingest {
 
-struct HealthFacts {
-    std::string_view version;
-    ops::Health::Report report;
-    bool view_ready = false;
-    bool apns = false;
-    bool fcm = false;
-    bool fcm_delivered = false;  ///< a retry role delivers its messages
-    bool apns_delivered = false;
-    const std::vector<std::string>& tracked;  ///< names of the keys whose messages are tracked
-    std::size_t requests = 0;
-};
-
 namespace {
 
 HttpReply json_reply(const nlohmann::json& body) {
@@ -53,6 +41,36 @@ std::string tracking_text(const std::vector<std::string>& keys) {
     return text;
 }
 
+/// 200 also when unhealthy: the body has the state. Probes ask the ops port.
+HttpReply health_reply(const ServiceShared& shared) {
+    const auto& config = shared.config;
+    const auto report = shared.health.report();
+    const bool healthy = report.ready && report.live;
+    std::string causes;
+    for (const auto& [part, why] : report.faults) {
+        if (!causes.empty()) causes += "; ";
+        causes.append(part).append(": ").append(why);
+    }
+    const bool view = shared.view.ready();
+    const bool apns = !config.apns_channels.empty();
+    const bool fcm = !config.fcm_app_ids.empty();
+    nlohmann::json body{
+        {"status", healthy && view ? "OK" : "ERROR"},
+        {"version", config.version},
+        {"router_table", table(view, "the subscriptions are still being read")},
+        {"message_table", table(healthy, causes)},
+        {"routers", {{"apns", apns && config.bridges.apns}, {"fcm", fcm && config.bridges.fcm}}},
+        {"reliability", {{"Ok", tracking_text(config.tracked_names)}}},
+        {"request_count", shared.requests_open.load()},
+    };
+    if (apns || fcm) {
+        body["bridged_delivery"] =
+            table((!apns || config.bridges.apns) && (!fcm || config.bridges.fcm),
+                  "messages of bridged clients get 503: no retry role delivers them");
+    }
+    return json_reply(body);
+}
+
 /// Calls `visit(name, count)` for each milestone of the original diagram, which tools of others
 /// know: an end that is not in it counts as its `errored`.
 template <class Visit>
@@ -68,41 +86,6 @@ void for_original_counts(const core::MilestoneCounts& counts, Visit visit) {
     }
 }
 
-}  // namespace
-
-namespace {
-
-/// 200 also when unhealthy: the body has the state. Probes ask the ops port.
-HttpReply health_reply(const HealthFacts& facts) {
-    const bool healthy = facts.report.ready && facts.report.live;
-    std::string causes;
-    for (const auto& [part, why] : facts.report.faults) {
-        if (!causes.empty()) causes += "; ";
-        causes.append(part).append(": ").append(why);
-    }
-    const bool view = facts.view_ready;
-    nlohmann::json body{
-        {"status", healthy && view ? "OK" : "ERROR"},
-        {"version", facts.version},
-        {"router_table", table(view, "the subscriptions are still being read")},
-        {"message_table", table(healthy, causes)},
-        {"routers",
-         {{"apns", facts.apns && facts.apns_delivered}, {"fcm", facts.fcm && facts.fcm_delivered}}},
-        {"reliability", {{"Ok", tracking_text(facts.tracked)}}},
-        {"request_count", facts.requests},
-    };
-    if (facts.apns || facts.fcm) {
-        body["bridged_delivery"] =
-            table((!facts.apns || facts.apns_delivered) && (!facts.fcm || facts.fcm_delivered),
-                  "messages of bridged clients get 503: no retry role delivers them");
-    }
-    return json_reply(body);
-}
-
-}  // namespace
-
-namespace {
-
 /// `{"received":3,…}`, every milestone of the original diagram, with those that ended `replaced` or
 /// `deleted` among `errored`; without counts `{"error":"No data"}`.
 HttpReply milestone_counts_reply(const std::optional<core::MilestoneCounts>& counts) {
@@ -113,10 +96,6 @@ HttpReply milestone_counts_reply(const std::optional<core::MilestoneCounts>& cou
     });
     return json_reply(body);
 }
-
-}  // namespace
-
-namespace {
 
 /// The same counts as OpenMetrics, under the reference's name; without counts `# EOF` alone.
 HttpReply milestone_metrics_reply(const std::optional<core::MilestoneCounts>& counts) {
@@ -134,22 +113,11 @@ HttpReply milestone_metrics_reply(const std::optional<core::MilestoneCounts>& co
                          text + "# EOF\n");
 }
 
-}  // namespace
-
-namespace {
-
-HttpReply status_reply(std::string_view version) {
-    return json_reply({{"status", "OK"}, {"version", version}});
-}
-
-}  // namespace
-
-namespace {
-
-HttpReply version_reply(std::string_view version, std::string_view commit,
-                        std::string_view source) {
-    return json_reply(
-        {{"version", version}, {"commit", commit}, {"source", source}, {"build", ""}});
+HttpReply version_reply(const ServiceConfig& config) {
+    return json_reply({{"version", config.version},
+                       {"commit", config.commit},
+                       {"source", config.source},
+                       {"build", ""}});
 }
 
 Failure failure_of(net::Rejection why) {
@@ -185,9 +153,8 @@ Service::Service(ServiceShared& shared, log::EventLog& log, core::Executor& exec
       publisher_(std::make_unique<log::CheckedPublisher>(log.open_publisher(executor), executor,
                                                          &check_record)),
       tokens_(shared.keys),
-      receipt_tokens_(shared.keys),
       executor_(executor),
-      sending_({shared, responder_, tokens_, receipt_tokens_, *publisher_, executor}),
+      sending_({shared, responder_, tokens_, *publisher_, executor}),
       registration_({shared, responder_, tokens_, *publisher_, executor}) {}
 
 void Service::handle(ExchangePtr exchange) {
@@ -222,14 +189,18 @@ void Service::dispatch(const CallPtr& call) {
         case RouteName::subscriptions:
         case RouteName::subscription: return registration_.handle(call);
         case RouteName::status:
+            return responder_.finish(
+                call, json_reply({{"status", "OK"}, {"version", shared_.config.version}}));
         case RouteName::health:
-        case RouteName::heartbeat:
-        case RouteName::lb_heartbeat:
-        case RouteName::version:
-        case RouteName::errors:
+        case RouteName::heartbeat: return responder_.finish(call, health_reply(shared_));
+        case RouteName::lb_heartbeat: return responder_.finish(call, {});
+        case RouteName::version: return responder_.finish(call, version_reply(shared_.config));
+        case RouteName::errors: return responder_.finish(call, error_page());
         case RouteName::openapi:
-        case RouteName::milestones:
-        case RouteName::milestone_metrics: return responder_.finish(call, monitor(*call));
+            return responder_.finish(call, net::api_document_reply(net::endpoint_api_document()));
+        case RouteName::milestones: return responder_.finish(call, milestones_reply(*call));
+        case RouteName::milestone_metrics:
+            return responder_.finish(call, milestone_metrics_reply(milestone_counts()));
         case RouteName::deliberate_error:
             core::log_error("ingest", "deliberate_error", {{"why", "asked for by a request"}});
             return responder_.refuse(call, {Problem::deliberate, {}, 0});
@@ -242,7 +213,7 @@ void Service::dispatch(const CallPtr& call) {
 void Service::poll_receipt(const CallPtr& call) {
     const auto& request = call->request();
     const std::string token{call->route.arguments[0]};
-    const auto receipt = receipt_tokens_.open(token);
+    const auto receipt = tokens_.open_receipt(token);
     if (!receipt) return responder_.refuse(call, {Problem::no_such_receipt, {}, 0});
     const auto after = parse_after(request.target);
     if (!after) return responder_.refuse(call, after.error());
@@ -312,42 +283,6 @@ HttpReply Service::milestones_reply(const Call& call) const {
     const bool metrics = accept.find("application/openmetrics-text") != std::string_view::npos;
     const auto counts = milestone_counts();
     return metrics ? milestone_metrics_reply(counts) : milestone_counts_reply(counts);
-}
-
-HttpReply Service::monitor(const Call& call) const {
-    const auto& config = shared_.config;
-    switch (call.route.name) {
-        case RouteName::status: return status_reply(config.version);
-        case RouteName::version: return version_reply(config.version, config.commit, config.source);
-        case RouteName::lb_heartbeat: return {};
-        case RouteName::errors: return error_page();
-        case RouteName::openapi: return net::api_document_reply(net::endpoint_api_document());
-        case RouteName::milestones: return milestones_reply(call);
-        case RouteName::milestone_metrics: return milestone_metrics_reply(milestone_counts());
-        case RouteName::health:
-        case RouteName::heartbeat:
-            return health_reply({.version = config.version,
-                                 .report = shared_.health.report(),
-                                 .view_ready = shared_.view.ready(),
-                                 .apns = !config.apns_channels.empty(),
-                                 .fcm = !config.fcm_app_ids.empty(),
-                                 .fcm_delivered = config.bridges.fcm,
-                                 .apns_delivered = config.bridges.apns,
-                                 .tracked = config.tracked_names,
-                                 .requests = shared_.requests_open.load()});
-        case RouteName::send:
-        case RouteName::message:
-        case RouteName::receipt:
-        case RouteName::matrix:
-        case RouteName::registrations:
-        case RouteName::registration:
-        case RouteName::subscriptions:
-        case RouteName::subscription:
-        case RouteName::deliberate_error:
-        case RouteName::preflight:
-        case RouteName::unknown: break;
-    }
-    return error_reply({Problem::internal, {}, 0});
 }
 
 /// Any origin, four methods, any header (docs/protocol/http-api.md#browsers).

@@ -27,7 +27,6 @@ public:
 private:
     void dispatch(const CallPtr& call);
     void preflight(const CallPtr& call);
-    HttpReply monitor(const Call& call) const;
     void poll_receipt(const CallPtr& call);
     void notify_matrix(const CallPtr& call);
     HttpReply milestones_reply(const Call& call) const;
@@ -37,7 +36,6 @@ private:
     Responder responder_;
     std::unique_ptr<log::Publisher> publisher_;
     core::Tokens tokens_;
-    core::ReceiptTokens receipt_tokens_;
     core::Executor& executor_;
     Sending sending_;
     Registration registration_;

@@ -30,7 +30,7 @@ std::string lengths_of(const Finished& finished) {
     std::string lengths = "[";
     const auto add = [&lengths](Offset length) {
         if (lengths.size() > 1) lengths.push_back(',');
-        lengths += core::decimal(static_cast<std::uint64_t>(length));
+        lengths += std::to_string(length);
     };
     Offset at = finished.low;
     for (const auto& range : finished.above) {

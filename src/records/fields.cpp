@@ -5,7 +5,6 @@
 #include "core/json_text.hpp"
 #include "records/log_key.hpp"
 
-#include <array>
 #include <limits>
 #include <utility>
 
@@ -20,14 +19,8 @@ constexpr std::size_t kJsonDepthMax = 32;
 
 }  // namespace
 
-std::string decimal(std::uint64_t number) {
-    std::array<char, 20> digits;
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-    return {digits.data(), end};
-}
-
 std::string padded(Epoch epoch) {
-    const auto digits = decimal(epoch);
+    const auto digits = std::to_string(epoch);
     return std::string(kEpochDigits - digits.size(), '0') + digits;
 }
 

@@ -22,7 +22,6 @@ namespace beckon::core {
 
 inline constexpr std::string_view kSpecVersionValue = "1.0";
 
-std::string decimal(std::uint64_t number);
 std::int64_t to_ms(Timestamp time);
 
 /// Appends headers to one record; headers without information are not written.
@@ -38,7 +37,9 @@ public:
     void add_if(std::string_view name, const std::optional<std::string_view>& value) {
         if (value) add(name, *value);
     }
-    void add_number(std::string_view name, std::uint64_t value) { add(name, decimal(value)); }
+    void add_number(std::string_view name, std::uint64_t value) {
+        add(name, std::to_string(value));
+    }
     void add_stamp(const std::optional<WriteStamp>& stamp) {
         if (!stamp) return;
         add_number(header::kEpoch, stamp->epoch);

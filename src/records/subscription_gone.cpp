@@ -1,6 +1,6 @@
 #include "records/subscription_gone.hpp"
 
-#include "core/tokens.hpp"
+#include "records/sender_rule.hpp"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ constexpr const char* kSubscriptionsSource = "/beckon/subscriptions";
 
 /// Stands for a subscription where its UAID must not be seen.
 std::string gone_name_of(const SubscriptionGone& gone) {
-    const auto digest = sha256(to_hex(gone.uaid) + "/" + to_dashed(gone.channel));
+    const auto digest = subscription_hash(gone.uaid, gone.channel);
     Bytes16 half;
     std::copy_n(digest.begin(), half.size(), half.begin());
     return to_hex(half);

@@ -315,12 +315,11 @@ TEST_CASE("a key that the ring gains is read at once and encrypts when it is in 
 TEST_CASE("Fernet keys and receipts of a ring that grows", "[tokens][keyring]") {
     const auto ring = std::make_shared<KeyRing>(*ring_of({kKey0}));
     Tokens ours{ring};
-    ReceiptTokens receipts{ring};
     CHECK_FALSE(ours.open_endpoint(kV1, Form::v1, kMadeAt));
     const auto grown = *ring->imported({kFernetKey}, {"new"}).rotated();
     ring->grow(grown, *ring);
     CHECK(*ours.open_endpoint(kV1, Form::v1, kMadeAt) == kPlain);
-    ReceiptTokens theirs{std::make_shared<KeyRing>(grown)};
-    CHECK(receipts.open(theirs.seal({.id = {}, .sender = std::nullopt})));
-    CHECK(theirs.open(receipts.seal({.id = {}, .sender = std::nullopt})));
+    Tokens theirs{std::make_shared<KeyRing>(grown)};
+    CHECK(ours.open_receipt(theirs.seal_receipt({.id = {}, .sender = std::nullopt})));
+    CHECK(theirs.open_receipt(ours.seal_receipt({.id = {}, .sender = std::nullopt})));
 }

@@ -25,9 +25,9 @@ constexpr net::RequestLimits kLimits{
 struct Installation {
     const std::shared_ptr<const core::KeyRing> keys =
         std::make_shared<const core::KeyRing>(core::KeyRing::generate());
-    core::ReceiptTokens tokens{keys};
+    core::Tokens tokens{keys};
     const core::ReceiptRef receipt{.id = {core::random_uuid4()}, .sender = std::nullopt};
-    const std::string token = tokens.seal(receipt);
+    const std::string token = tokens.seal_receipt(receipt);
     const std::vector<std::string> origins{"https://push.example.org"};
 };
 
@@ -44,7 +44,7 @@ struct Calls final : net::HttpHandler {
         if (!named) require(wish && wish->has_value() == preferences(request).respond_async);
         const auto route = find_route(request.method, request.target);
         for (const auto argument : route.arguments) {
-            const auto opened = here.tokens.open(argument);
+            const auto opened = here.tokens.open_receipt(argument);
             require(!opened || *opened == here.receipt);
         }
         const auto after = parse_after(request.target);

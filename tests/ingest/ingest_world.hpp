@@ -105,7 +105,7 @@ struct WorldOptions {
     std::vector<std::string> trusted_proxies = {};
     std::vector<std::string> extra_audiences = {};
     std::vector<std::string> crypto_keys = {};
-    std::vector<ingest::Es256::Digest> tracked = {};
+    std::vector<core::Sha256> tracked = {};
     std::vector<std::string> tracked_names = {};
     core::MilestoneSink* milestones = nullptr;
     const core::MilestoneCountsSource* milestone_counts = nullptr;

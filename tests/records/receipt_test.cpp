@@ -23,12 +23,12 @@ ReceiptRef authenticated() {
 }  // namespace
 
 TEST_CASE("a receipt's text and token decode to their values", "[receipts]") {
-    core::ReceiptTokens tokens{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
+    core::Tokens tokens{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
     for (const auto& receipt : {anonymous(), authenticated()}) {
         CHECK(core::parse_receipt(core::to_text(receipt)) == receipt);
-        const auto token = tokens.seal(receipt);
+        const auto token = tokens.seal_receipt(receipt);
         CHECK(token.size() == 66);
-        CHECK(tokens.open(token).value() == receipt);
+        CHECK(tokens.open_receipt(token).value() == receipt);
     }
 }
 
@@ -42,19 +42,17 @@ TEST_CASE("a malformed text of a receipt is refused", "[receipts]") {
 
 TEST_CASE("the token of a receipt subscription is no other token, and no other is one",
           "[receipts]") {
-    const auto keys = std::make_shared<core::KeyRing>(core::KeyRing::generate());
-    core::ReceiptTokens receipts{keys};
-    core::Tokens tokens{keys};
-    const auto token = receipts.seal(anonymous());
+    core::Tokens tokens{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
+    const auto token = tokens.seal_receipt(anonymous());
     CHECK_FALSE(tokens.open_message(token));
     CHECK_FALSE(tokens.open_endpoint(token, core::Tokens::Form::any, {}));
     const core::Uaid uaid{core::random_uuid4()};
-    CHECK_FALSE(receipts.open(tokens.seal_message({uaid, {}})));
-    CHECK_FALSE(receipts.open(tokens.seal_endpoint(uaid, {})));
-    CHECK_FALSE(receipts.open(token.substr(1)));
-    CHECK_FALSE(receipts.open(std::string(66, '!')));
-    core::ReceiptTokens strange{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
-    CHECK_FALSE(strange.open(token));
+    CHECK_FALSE(tokens.open_receipt(tokens.seal_message({uaid, {}})));
+    CHECK_FALSE(tokens.open_receipt(tokens.seal_endpoint(uaid, {})));
+    CHECK_FALSE(tokens.open_receipt(token.substr(1)));
+    CHECK_FALSE(tokens.open_receipt(std::string(66, '!')));
+    core::Tokens strange{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
+    CHECK_FALSE(strange.open_receipt(token));
 }
 
 TEST_CASE("an outcome reads back from its event, and other events are none", "[receipts]") {

@@ -1,7 +1,7 @@
 #include "ingest/api/errors.hpp"
 
 #include "core/json_parts.hpp"
-#include "log/disk_full.hpp"
+#include "log/event_log.hpp"
 
 #include <string>
 

@@ -68,28 +68,25 @@ std::optional<Route> registration_route(const Path& path) {
     }
 }
 
-std::optional<Route> fixed_route(const Path& path) {
-    const auto get = [](RouteName name) { return Route{name, true, "GET", {}, {}, true}; };
-    if (path.count == 2 && path[0] == "v1" && path[1] == "err") {
-        return get(RouteName::deliberate_error);
-    }
-    if (path.count == 4 && path[0] == "_matrix" && path[1] == "push" && path[2] == "v1" &&
-        path[3] == "notify") {
-        return Route{RouteName::matrix, true, "GET, POST", {}, {}, true};
-    }
-    if (path.count != 1) return std::nullopt;
-    if (path[0] == "status") return get(RouteName::status);
-    if (path[0] == "health") return get(RouteName::health);
-    if (path[0] == "__heartbeat__") return get(RouteName::heartbeat);
-    if (path[0] == "__lbheartbeat__") return get(RouteName::lb_heartbeat);
-    if (path[0] == "__version__") return get(RouteName::version);
-    if (path[0] == "errors") return get(RouteName::errors);
-    if (path[0] == "openapi.yaml") return get(RouteName::openapi);
-    if (path[0] == "__milestones__") return get(RouteName::milestones);
-    if (path[0] == "metrics") return get(RouteName::milestone_metrics);
-    if (path[0] == "__error__") return get(RouteName::deliberate_error);
-    return std::nullopt;
-}
+struct FixedRoute {
+    std::string_view path;
+    RouteName name;
+    std::string_view allow = "GET";
+};
+constexpr FixedRoute kFixedRoutes[] = {
+    {"/status", RouteName::status},
+    {"/health", RouteName::health},
+    {"/__heartbeat__", RouteName::heartbeat},
+    {"/__lbheartbeat__", RouteName::lb_heartbeat},
+    {"/__version__", RouteName::version},
+    {"/errors", RouteName::errors},
+    {"/openapi.yaml", RouteName::openapi},
+    {"/__milestones__", RouteName::milestones},
+    {"/metrics", RouteName::milestone_metrics},
+    {"/__error__", RouteName::deliberate_error},
+    {"/v1/err", RouteName::deliberate_error},
+    {"/_matrix/push/v1/notify", RouteName::matrix, "GET, POST"},
+};
 
 std::optional<Route> match(const Path& path) {
     if ((path.count == 2 || path.count == 3) && path[0] == "wpush") return send_route(path);
@@ -102,7 +99,7 @@ std::optional<Route> match(const Path& path) {
     if (path.count >= 4 && path[0] == "v1" && path[3] == "registration") {
         return registration_route(path);
     }
-    return fixed_route(path);
+    return std::nullopt;
 }
 
 /// True if `allow` ("DELETE, GET, PUT") names the method.
@@ -126,6 +123,9 @@ bool is_registration(RouteName name) {
 /// autopush write.
 Route route_of(std::string_view target) {
     target = target.substr(0, target.find_first_of("?#"));
+    for (const auto& fixed : kFixedRoutes) {
+        if (target == fixed.path) return Route{fixed.name, true, fixed.allow, {}, {}, true};
+    }
     const auto matched = [](std::string_view path) {
         const auto segments = split(path);
         return segments ? match(*segments).value_or(Route{}) : Route{};

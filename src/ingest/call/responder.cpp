@@ -1,11 +1,10 @@
 #include "ingest/call/responder.hpp"
 
+#include "core/ascii.hpp"
 #include "core/contain.hpp"
 #include "core/log_names.hpp"
 #include "core/logger.hpp"
 
-#include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <utility>
 
@@ -17,18 +16,12 @@ double seconds_between(core::MonoTime from, core::MonoTime to) {
     return std::chrono::duration<double>(to - from).count();
 }
 
-bool is_token_character(unsigned char c) {
-    constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
-    return std::isalnum(c) != 0 || kOthers.find(static_cast<char>(c)) != std::string_view::npos;
-}
-
 /// Has an Access-Control-Request-Method that is one (a token, RFC 9110 §9.1); any other OPTIONS is
 /// an ordinary request.
 bool is_preflight(const HttpRequest& request) {
     if (request.method != Method::options) return false;
     const auto wanted = request.headers.get(HeaderName::request_method);
-    return wanted && !wanted->empty() &&
-           std::all_of(wanted->begin(), wanted->end(), is_token_character);
+    return wanted && core::is_http_token(*wanted);
 }
 
 Route route_of(const HttpRequest& request) {

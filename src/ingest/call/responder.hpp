@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
+#include "core/tokens.hpp"
 #include "ingest/api/errors.hpp"
 #include "ingest/api/http.hpp"
 #include "ingest/api/router.hpp"
@@ -60,6 +61,15 @@ private:
 
     ServiceShared& shared_;
     core::Lifetime lifetime_;
+};
+
+/// The objects of one loop that the parts of its service use. They outlive the parts.
+struct ServiceParts {
+    ServiceShared& shared;
+    Responder& responder;
+    core::Tokens& tokens;
+    log::Publisher& publisher;
+    core::Executor& executor;
 };
 
 }  // namespace beckon::ingest

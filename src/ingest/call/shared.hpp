@@ -11,7 +11,6 @@
 #include "ingest/call/service_settings.hpp"
 #include "ingest/metrics/ingest_metrics.hpp"
 #include "ingest/receipts/receipt_polls.hpp"
-#include "ingest/vapid/es256.hpp"
 #include "ingest/vapid/vapid.hpp"
 #include "ingest/view/edge_lag.hpp"
 #include "ingest/view/subscription_view.hpp"
@@ -40,7 +39,7 @@ struct ServiceConfig : ServiceSettings {
     std::size_t vapid_cache_entries = 0;        ///< of each service
     std::vector<std::string> endpoint_origins;  ///< of endpoint URLs, former ones too
     /// SHA-256 of the VAPID keys whose messages are tracked.
-    std::vector<Es256::Digest> tracked;
+    std::vector<core::Sha256> tracked;
     std::vector<std::string>
         tracked_names;  ///< the beginning of each of them in base64url, for /health
     /// How long a poll waits for an outcome: at most, and where the request names no time; within

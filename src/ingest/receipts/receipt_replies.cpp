@@ -158,11 +158,11 @@ core::ReceiptRef new_receipt(const std::optional<core::Sha256>& sender_sha256) {
 }  // namespace
 
 Checked<std::optional<core::ReceiptRef>> check_receipt(
-    const HttpRequest& request, core::ReceiptTokens& tokens,
-    const std::vector<std::string>& origins, const std::optional<core::Sha256>& sender_sha256) {
+    const HttpRequest& request, core::Tokens& tokens, const std::vector<std::string>& origins,
+    const std::optional<core::Sha256>& sender_sha256) {
     if (request.extra.empty()) return std::optional<core::ReceiptRef>{};
     if (const auto named = push_receipt(request)) {
-        const auto receipt = tokens.open(token_of(*named, origins));
+        const auto receipt = tokens.open_receipt(token_of(*named, origins));
         if (!receipt) return fail(Problem::bad_receipt);
         return std::optional{*receipt};
     }

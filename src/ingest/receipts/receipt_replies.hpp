@@ -19,8 +19,8 @@ namespace beckon::ingest {
 /// belongs to the sender whose VAPID key has this SHA-256 (if any). `origins`: of this service,
 /// whose URLs `Push-Receipt` may name. Failure: bad_receipt.
 Checked<std::optional<core::ReceiptRef>> check_receipt(
-    const HttpRequest& request, core::ReceiptTokens& tokens,
-    const std::vector<std::string>& origins, const std::optional<core::Sha256>& sender_sha256);
+    const HttpRequest& request, core::Tokens& tokens, const std::vector<std::string>& origins,
+    const std::optional<core::Sha256>& sender_sha256);
 
 /// HeaderName has none of the headers that this module reads: the port keeps headers with this
 /// prefix.

@@ -6,6 +6,7 @@
 #include "core/hmac.hpp"
 #include "core/json_member.hpp"
 #include "core/json_text.hpp"
+#include "core/media_type.hpp"
 
 #include <algorithm>
 #include <array>
@@ -77,12 +78,12 @@ struct Registration::Writes {
     std::optional<core::Error> error;
 };
 
-Registration::Registration(const Uses& uses)
-    : shared_(uses.shared),
-      responder_(uses.responder),
-      tokens_(uses.tokens),
-      publisher_(uses.publisher),
-      executor_(uses.executor) {}
+Registration::Registration(const ServiceParts& parts)
+    : shared_(parts.shared),
+      responder_(parts.responder),
+      tokens_(parts.tokens),
+      publisher_(parts.publisher),
+      executor_(parts.executor) {}
 
 void Registration::handle(const CallPtr& call) {
     if (!shared_.keys->auth_key()) {
@@ -144,33 +145,12 @@ void Registration::handle_known(const CallPtr& call) {
     if (const auto type = router_type_of(call); !type) {
         return responder_.refuse(call, type.error());
     }
+    if (call->route.name == RouteName::subscriptions) return add_channel(call, uaid);
+    if (call->route.name == RouteName::subscription) return remove_channel(call, uaid);
     const auto method = call->request().method;
-    switch (call->route.name) {
-        case RouteName::registration:
-            if (method == Method::put) return update(call, uaid);
-            if (method == Method::del) return remove(call, uaid);
-            return read(call, uaid);
-        case RouteName::subscriptions: return add_channel(call, uaid);
-        case RouteName::subscription: return remove_channel(call, uaid);
-        case RouteName::send:
-        case RouteName::message:
-        case RouteName::receipt:
-        case RouteName::matrix:
-        case RouteName::openapi:
-        case RouteName::registrations:
-        case RouteName::status:
-        case RouteName::health:
-        case RouteName::heartbeat:
-        case RouteName::lb_heartbeat:
-        case RouteName::version:
-        case RouteName::errors:
-        case RouteName::milestones:
-        case RouteName::milestone_metrics:
-        case RouteName::deliberate_error:
-        case RouteName::preflight:
-        case RouteName::unknown: break;
-    }
-    responder_.refuse(call, {Problem::internal, {}, 0});
+    if (method == Method::put) return update(call, uaid);
+    if (method == Method::del) return remove(call, uaid);
+    read(call, uaid);
 }
 
 void Registration::with_client(const CallPtr& call, const core::Uaid& uaid, WithClient then) {
@@ -348,20 +328,10 @@ void Registration::written(const std::shared_ptr<Writes>& writes) {
     });
 }
 
-using nlohmann::json;
-
 namespace {
 
 /// Writing JSON takes stack for each level, and a body has space for thousands.
 constexpr int kApsDepthMax = 16;
-
-/// Subtype `json` or suffix `+json`; parameters do not matter.
-bool is_json_type(std::optional<std::string_view> content_type) {
-    if (!content_type) return false;
-    auto type = core::lower(content_type->substr(0, content_type->find(';')));
-    while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.pop_back();
-    return type.ends_with("/json") || type.ends_with("+json");
-}
 
 tl::unexpected<Failure> bad_json(std::string_view detail) {
     return fail(Problem::bad_json, detail);
@@ -382,7 +352,8 @@ Checked<json> parse_object(const HttpRequest& request) {
     if (request.body_too_large) {
         return fail(request.body_length_given ? Problem::json_too_large : Problem::body_too_large);
     }
-    if (!is_json_type(request.headers.get(HeaderName::content_type))) {
+    const auto type = request.headers.get(HeaderName::content_type).value_or("");
+    if (!core::parse_media_type(type).is_json()) {
         return bad_json("Content-Type must be application/json.");
     }
     auto object = core::parse_json(request.body);

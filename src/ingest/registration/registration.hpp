@@ -49,21 +49,12 @@ struct BridgeNames {
 Checked<std::string> router_data(core::RouterType type, std::string_view app_id,
                                  const RegistrationBody& body, const BridgeNames& names);
 
-struct RegistrationBody;
-
 /// The registration REST calls for bridged clients (docs/protocol/http-api.md#registration).
 /// Everything is written to `subscriptions` and answered when the log has it and the own view has
 /// passed it, so that it is usable at once. Part of a Service, on its thread.
 class Registration {
 public:
-    struct Uses {
-        ServiceShared& shared;
-        Responder& responder;
-        core::Tokens& tokens;
-        log::Publisher& publisher;
-        core::Executor& executor;
-    };
-    explicit Registration(const Uses& uses);
+    explicit Registration(const ServiceParts& parts);
 
     void handle(const CallPtr& call);
 

@@ -6,7 +6,6 @@
 #include "core/logger.hpp"
 #include "core/record.hpp"
 #include "ingest/api/errors.hpp"
-#include "ingest/call/shared.hpp"
 #include "ingest/receipts/receipt_replies.hpp"
 #include "records/events.hpp"
 #include "records/subscription_gone.hpp"
@@ -78,18 +77,14 @@ bool certainly_not_there(const core::Error& error) {
 
 }  // namespace
 
-Sending::Sending(const Uses& uses)
-    : shared_(uses.shared),
-      responder_(uses.responder),
-      tokens_(uses.tokens),
-      receipt_tokens_(uses.receipt_tokens),
-      publisher_(uses.publisher),
-      executor_(uses.executor),
+Sending::Sending(const ServiceParts& parts)
+    : shared_(parts.shared),
+      responder_(parts.responder),
+      tokens_(parts.tokens),
+      publisher_(parts.publisher),
+      executor_(parts.executor),
       vapid_(shared_.config.audiences, shared_.config.vapid_cache_entries),
-      published_gone_(kPublishedGone),
-      lifetime_(executor_) {}
-
-Sending::~Sending() = default;
+      published_gone_(kPublishedGone) {}
 
 // --- sender and receiver
 
@@ -236,7 +231,7 @@ Checked<std::optional<core::ReceiptRef>> Sending::receipt_wish(const HttpRequest
                                                                const Addressed& to) const {
     std::optional<core::Sha256> sender;
     if (to.sender) sender = to.sender->key_sha256;
-    return check_receipt(request, receipt_tokens_, shared_.config.endpoint_origins, sender);
+    return check_receipt(request, tokens_, shared_.config.endpoint_origins, sender);
 }
 
 /// A message that would be delivered late is not accepted. One of a bridge is for no edge.
@@ -289,7 +284,7 @@ void Sending::publish_message(const CallPtr& call, const Addressed& to,
     std::string receipt_token;
     if (*receipt && !bridged) {  // a bridge does not report the client's outcome of a message
         record->headers.push_back({core::kReceiptHeader, core::to_text(**receipt)});
-        receipt_token = receipt_tokens_.seal(**receipt);
+        receipt_token = tokens_.seal_receipt(**receipt);
     }
     const log::TopicPartition where{bridged ? log::Topic::retry(0) : log::Topic::kNotifications,
                                     core::partition_of(event.uaid, shared_.config.partitions)};

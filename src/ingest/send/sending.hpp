@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/executor.hpp"
-#include "core/lifetime.hpp"
 #include "core/milestone.hpp"
 #include "core/tokens.hpp"
 #include "ingest/call/responder.hpp"
@@ -21,16 +20,7 @@ namespace beckon::ingest {
 /// or 204 leaves when the log has reported. Part of a Service, on its thread.
 class Sending {
 public:
-    struct Uses {
-        ServiceShared& shared;
-        Responder& responder;
-        core::Tokens& tokens;
-        core::ReceiptTokens& receipt_tokens;
-        log::Publisher& publisher;
-        core::Executor& executor;
-    };
-    explicit Sending(const Uses& uses);
-    ~Sending();
+    explicit Sending(const ServiceParts& parts);
 
     void send(const CallPtr& call);
     void delete_message(const CallPtr& call);
@@ -67,7 +57,6 @@ private:
     std::chrono::milliseconds log_ahead_{};  ///< its clock, of the host's
     Responder& responder_;
     core::Tokens& tokens_;
-    core::ReceiptTokens& receipt_tokens_;
     log::Publisher& publisher_;
     core::Executor& executor_;
     VapidVerifier vapid_;
@@ -75,7 +64,6 @@ private:
     /// fill the log.
     std::vector<std::string> published_gone_;
     std::size_t vapid_cached_ = 0;  ///< the gauge's last value
-    core::Lifetime lifetime_;
 };
 
 }  // namespace beckon::ingest

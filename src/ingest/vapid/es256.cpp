@@ -3,6 +3,8 @@
 #include "core/assert.hpp"
 #include "core/handle.hpp"
 
+#include <array>
+
 #include <openssl/core_names.h>
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
@@ -14,7 +16,6 @@ namespace {
 
 using core::Handle;
 using DigestContext = Handle<EVP_MD_CTX, EVP_MD_CTX_free>;
-using DigestMethod = Handle<EVP_MD, EVP_MD_free>;
 using KeyContext = Handle<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
 using Key = Handle<EVP_PKEY, EVP_PKEY_free>;
 
@@ -42,8 +43,6 @@ const unsigned char* bytes_of(std::string_view text) {
 }  // namespace
 
 struct Es256::Impl {
-    DigestMethod sha256{EVP_MD_fetch(nullptr, "SHA256", nullptr)};
-    DigestContext digest{EVP_MD_CTX_new()};
     DigestContext verifier{EVP_MD_CTX_new()};
     KeyContext from_data{EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr)};
 
@@ -67,8 +66,7 @@ Key Es256::Impl::import(std::string_view point) const {
 }
 
 Es256::Es256() : impl_(std::make_unique<Impl>()) {
-    BECKON_ASSERT(impl_->sha256 && impl_->digest && impl_->verifier && impl_->from_data,
-                  "OpenSSL lacks SHA-256 or EC");
+    BECKON_ASSERT(impl_->verifier && impl_->from_data, "OpenSSL lacks EC");
 }
 
 Es256::~Es256() = default;
@@ -95,17 +93,6 @@ Es256::Verdict Es256::verify(std::string_view point, std::string_view message,
         EVP_DigestVerify(context, der.data(), body + 2, bytes_of(message), message.size()) == 1;
     ERR_clear_error();
     return good ? Verdict::good : Verdict::bad_signature;
-}
-
-Es256::Digest Es256::sha256(std::string_view first, std::string_view second) {
-    Digest digest{};
-    auto* context = impl_->digest.get();
-    const bool done = EVP_DigestInit_ex2(context, impl_->sha256.get(), nullptr) == 1 &&
-                      EVP_DigestUpdate(context, first.data(), first.size()) == 1 &&
-                      EVP_DigestUpdate(context, second.data(), second.size()) == 1 &&
-                      EVP_DigestFinal_ex(context, digest.data(), nullptr) == 1;
-    BECKON_ASSERT(done, "SHA-256 cannot fail");
-    return digest;
 }
 
 }  // namespace beckon::ingest

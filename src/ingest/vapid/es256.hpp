@@ -1,14 +1,13 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string_view>
 
 namespace beckon::ingest {
 
-/// SHA-256 and ES256 verification with OpenSSL contexts that are made once and reused: a fresh
-/// set costs a third more per verification. One instance per thread.
+/// ES256 verification with OpenSSL contexts that are made once and reused: a fresh set costs a
+/// third more per verification. One instance per thread.
 class Es256 {
 public:
     Es256();
@@ -21,10 +20,6 @@ public:
     };
     /// `point` is the raw key (65 bytes, leading 0x04), `signature` r ‖ s.
     Verdict verify(std::string_view point, std::string_view message, std::string_view signature);
-
-    using Digest = std::array<std::uint8_t, 32>;
-    /// The digest of the parts, one after the other.
-    Digest sha256(std::string_view first, std::string_view second = {});
 
 private:
     struct Impl;

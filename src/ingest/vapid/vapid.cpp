@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -204,7 +205,7 @@ Checked<VapidSender> VapidVerifier::verify(const VapidCredentials& credentials, 
     const auto now_s = seconds(now);
     // Without a separator: shifting the border between the two gains nothing, since a sender that
     // can do that holds the valid pair itself.
-    const auto digest = es256_.sha256(credentials.key, credentials.token);
+    const auto digest = core::sha256(credentials.key, credentials.token);
     if (const auto known = cache_.find(digest)) {
         if (const auto timely = check_time(known->exp_s, now_s); !timely) {
             cache_.erase(digest);
@@ -223,7 +224,7 @@ Checked<VapidSender> VapidVerifier::verify(const VapidCredentials& credentials, 
 }
 
 Checked<VapidSender> VapidVerifier::verify_now(const VapidCredentials& credentials,
-                                               const Es256::Digest& digest, std::int64_t now_s) {
+                                               const core::Sha256& digest, std::int64_t now_s) {
     const auto point = core::parse_base64_any(credentials.key);
     if (!point) return unauthorized("The VAPID public key is not base64.");
     const auto jwt = parse_jwt(credentials.token);
@@ -244,92 +245,45 @@ Checked<VapidSender> VapidVerifier::verify_now(const VapidCredentials& credentia
             return unauthorized("The VAPID token's signature does not fit its key.");
     }
     last_ = VapidOutcome::verified;
-    const VapidSender sender{es256_.sha256(*point)};
+    const VapidSender sender{core::sha256(*point)};
     cache_.put(digest, {jwt->exp_s, sender.key_sha256});
     return sender;
 }
 
-void VapidCache::unlink(std::uint32_t at) {
-    const auto& entry = entries_[at];
-    auto& list = list_of(at);
-    (entry.newer == kNone ? list.newest : entries_[entry.newer].older) = entry.older;
-    (entry.older == kNone ? list.oldest : entries_[entry.older].newer) = entry.newer;
-    --list.size;
-}
-
-void VapidCache::push_newest(std::uint32_t at, Segment segment) {
-    auto& list = lists_[segment];
-    entries_[at].segment = segment;
-    entries_[at].newer = kNone;
-    entries_[at].older = list.newest;
-    (list.newest == kNone ? list.oldest : entries_[list.newest].newer) = at;
-    list.newest = at;
-    ++list.size;
-}
-
-std::optional<VapidCache::Verified> VapidCache::find(const Digest& digest) {
+std::optional<VapidCache::Verified> VapidCache::find(const core::Sha256& digest) {
     const auto found = index_.find(digest);
     if (found == index_.end()) return std::nullopt;
-    unlink(found->second);
-    push_newest(found->second, kProven);
-    auto& proven = lists_[kProven];
-    if (proven.size > proven_max_) {  // it has one more chance among the new ones
-        const auto oldest = proven.oldest;
-        unlink(oldest);
-        push_newest(oldest, kNew);
+    auto& entry = found->second;
+    proven_.splice(proven_.begin(), entry.proven ? proven_ : fresh_, entry.place);
+    entry.proven = true;
+    if (proven_.size() > proven_max_) {  // it has one more chance among the new ones
+        index_.at(*proven_.back()).proven = false;
+        fresh_.splice(fresh_.begin(), proven_, std::prev(proven_.end()));
     }
-    return entries_[found->second].verified;
+    return entry.verified;
 }
 
-void VapidCache::make_capacity() {
-    if (index_.size() < entries_max_) return;
-    const auto& fresh = lists_[kNew];
-    const auto oldest = fresh.size > 0 ? fresh.oldest : lists_[kProven].oldest;
-    erase(Digest{entries_[oldest].digest});
-}
-
-std::uint32_t VapidCache::free_slot() {
-    if (free_.empty()) {
-        entries_.emplace_back();
-        return static_cast<std::uint32_t>(entries_.size() - 1);
-    }
-    const auto at = free_.back();
-    free_.pop_back();
-    return at;
-}
-
-void VapidCache::put(const Digest& digest, const Verified& verified) {
+void VapidCache::put(const core::Sha256& digest, const Verified& verified) {
     if (entries_max_ == 0) return;
     erase(digest);
-    make_capacity();
-    const auto at = free_slot();
-    entries_[at].digest = digest;
-    entries_[at].verified = verified;
-    push_newest(at, kNew);
-    index_.emplace(digest, at);
+    if (index_.size() >= entries_max_) erase(*(fresh_.empty() ? proven_ : fresh_).back());
+    Order one{nullptr};
+    const auto added = index_.try_emplace(digest, Entry{verified, one.begin()}).first;
+    one.front() = &added->first;
+    fresh_.splice(fresh_.begin(), one);
 }
 
-void VapidCache::erase(const Digest& digest) {
+void VapidCache::erase(const core::Sha256& digest) {
     const auto found = index_.find(digest);
     if (found == index_.end()) return;
-    unlink(found->second);
-    free_.push_back(found->second);
+    (found->second.proven ? proven_ : fresh_).erase(found->second.place);
     index_.erase(found);
 }
 
-namespace {
-
-net::RateLimiter::Options per_minute(std::size_t limit) {
-    net::RateLimiter::Options options;
-    options.limit = limit;
-    options.window = std::chrono::minutes{1};
-    return options;
+FailedChecks::FailedChecks(std::size_t per_minute)
+    : clients_({.limit = per_minute, .window = std::chrono::minutes{1}}),
+      unnamed_proxies_({.limit = per_minute * kClaimedClients, .window = std::chrono::minutes{1}}) {
 }
-
-}  // namespace
-
-FailedChecks::FailedChecks(std::size_t limit)
-    : clients_(per_minute(limit)), unnamed_proxies_(per_minute(limit * kClaimedClients)) {}
 
 std::optional<std::chrono::seconds> FailedChecks::wait(const Origin& origin,
                                                        core::MonoTime now) const {

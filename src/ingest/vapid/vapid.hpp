@@ -2,18 +2,19 @@
 
 #include "core/clock.hpp"
 #include "core/enum_names.hpp"
+#include "core/tokens.hpp"
 #include "ingest/api/errors.hpp"
 #include "ingest/api/http.hpp"
 #include "ingest/vapid/es256.hpp"
 #include "net/peer_address.hpp"
 #include "net/rate_limiter.hpp"
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -64,56 +65,39 @@ private:
 /// a sender that comes again.
 class VapidCache {
 public:
-    using Digest = std::array<std::uint8_t, 32>;
-
     struct Verified {
         std::int64_t exp_s = 0;
-        Digest key_sha256{};
+        core::Sha256 key_sha256{};
     };
 
     explicit VapidCache(std::size_t entries_max)
         : entries_max_(entries_max), proven_max_(entries_max - entries_max / 5) {}
 
-    std::optional<Verified> find(const Digest& digest);
-    void put(const Digest& digest, const Verified& verified);
-    void erase(const Digest& digest);
+    std::optional<Verified> find(const core::Sha256& digest);
+    void put(const core::Sha256& digest, const Verified& verified);
+    void erase(const core::Sha256& digest);
     std::size_t size() const { return index_.size(); }
 
 private:
-    static constexpr std::uint32_t kNone = 0xffffffff;
+    using Order = std::list<const core::Sha256*>;  ///< keys of index_, the newest first
     struct Hash {
-        std::size_t operator()(const Digest& digest) const noexcept {
+        std::size_t operator()(const core::Sha256& digest) const noexcept {
             std::size_t h;
             std::memcpy(&h, digest.data(), sizeof h);  // a digest is uniform already
             return h;
         }
     };
-    enum Segment : std::uint8_t { kNew, kProven };
     struct Entry {
-        Digest digest;
         Verified verified;
-        std::uint32_t newer = kNone;
-        std::uint32_t older = kNone;
-        Segment segment = kNew;
+        Order::iterator place;  ///< in proven_ or fresh_
+        bool proven = false;
     };
-    struct List {
-        std::uint32_t newest = kNone;
-        std::uint32_t oldest = kNone;
-        std::size_t size = 0;
-    };
-
-    List& list_of(std::uint32_t at) { return lists_[entries_[at].segment]; }
-    void unlink(std::uint32_t at);
-    void push_newest(std::uint32_t at, Segment segment);
-    void make_capacity();
-    std::uint32_t free_slot();
 
     const std::size_t entries_max_;
     const std::size_t proven_max_;
-    std::unordered_map<Digest, std::uint32_t, Hash> index_;
-    std::vector<Entry> entries_;  ///< grows to entries_max_, slots are reused
-    std::vector<std::uint32_t> free_;
-    std::array<List, 2> lists_;
+    std::unordered_map<core::Sha256, Entry, Hash> index_;
+    Order fresh_;
+    Order proven_;
 };
 
 /// The credentials of `Authorization` (and `Crypto-Key`), not yet verified. Views into the request,
@@ -145,7 +129,7 @@ std::vector<std::string> accepted_audiences(std::string_view origin,
 
 /// A sender whose signature was verified.
 struct VapidSender {
-    Es256::Digest key_sha256{};
+    core::Sha256 key_sha256{};
 };
 
 enum class VapidOutcome : std::uint8_t {
@@ -179,8 +163,8 @@ public:
     std::size_t cached() const { return cache_.size(); }
 
 private:
-    Checked<VapidSender> verify_now(const VapidCredentials& credentials,
-                                    const Es256::Digest& digest, std::int64_t now_s);
+    Checked<VapidSender> verify_now(const VapidCredentials& credentials, const core::Sha256& digest,
+                                    std::int64_t now_s);
 
     const std::vector<std::string> audiences_;
     const std::string wrong_audience_;  ///< names the accepted audiences

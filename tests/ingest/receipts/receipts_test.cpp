@@ -30,7 +30,7 @@ struct World : test::IngestWorld {
         return link.substr(begin, link.find('>') - begin);
     }
     core::ReceiptRef receipt_of(const std::string& path) {
-        return core::ReceiptTokens{keys_}.open(path.substr(3)).value();
+        return core::Tokens{keys_}.open_receipt(path.substr(3)).value();
     }
     void publish_outcome(const std::string& path, const std::string& message,
                          core::FinishReason reason = core::FinishReason::acked) {

@@ -276,7 +276,7 @@ TEST_CASE("a verified token is verified once, and its time is checked on every u
 
 TEST_CASE("the cache of verified tokens forgets the least recently used", "[vapid]") {
     ingest::VapidCache cache{2};
-    const auto digest = [](std::uint8_t n) { return ingest::VapidCache::Digest{n}; };
+    const auto digest = [](std::uint8_t n) { return core::Sha256{n}; };
     cache.put(digest(1), {10, {}});
     cache.put(digest(2), {20, {}});
     CHECK(cache.find(digest(1))->exp_s == 10);
@@ -298,7 +298,7 @@ TEST_CASE("the cache of verified tokens forgets the least recently used", "[vapi
 
 TEST_CASE("a flood of made-up tokens pushes out none that is used again", "[vapid]") {
     ingest::VapidCache cache{10};
-    const auto digest = [](std::uint8_t n) { return ingest::VapidCache::Digest{n}; };
+    const auto digest = [](std::uint8_t n) { return core::Sha256{n}; };
     for (std::uint8_t honest = 1; honest <= 5; ++honest) {
         cache.put(digest(honest), {10, {}});
         CHECK(cache.find(digest(honest)));
