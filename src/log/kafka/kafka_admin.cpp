@@ -261,32 +261,32 @@ private:
     /// librdkafka's usual settings such records were lost
     /// (docs/facts/kafka.md#the-rule-that-matters-most).
     core::Result<void> await_leaders(const std::vector<TopicSpec>& specs) const {
-        const auto until = steady_clock::now() + kPropagation;
-        for (;;) {
-            const auto metadata = ask_metadata();
-            if (metadata && all_have_leaders(**metadata, specs) && leaders_answer(specs)) return {};
-            if (steady_clock::now() > until) {
-                return core::fail(failed(Fault::timed_out, "use the new log topics yet",
-                                         "not every partition has a leader"));
-            }
-            std::this_thread::sleep_for(kPollAgain);
-        }
+        return await("use the new log topics yet", "not every partition has a leader",
+                     [&](const rd_kafka_metadata_t& metadata) {
+                         return all_have_leaders(metadata, specs) && leaders_answer(specs);
+                     });
     }
 
     /// A broker names a topic a moment longer than the cluster has it; creating it anew meanwhile
     /// would fail with "it exists".
     core::Result<void> await_gone(const std::vector<Topic>& topics) const {
+        return await("see that the log topics are gone", "the broker still names them",
+                     [&](const rd_kafka_metadata_t& metadata) {
+                         return std::none_of(topics.begin(), topics.end(), [&](Topic topic) {
+                             return reported_topic(metadata, topic) != nullptr;
+                         });
+                     });
+    }
+
+    /// Asks for metadata until `holds` is true of it. `why`: it is not.
+    template <class Holds>
+    core::Result<void> await(const char* what, const char* why, const Holds& holds) const {
         const auto until = steady_clock::now() + kPropagation;
         for (;;) {
             const auto metadata = ask_metadata();
-            if (metadata && std::none_of(topics.begin(), topics.end(), [&](Topic topic) {
-                    return reported_topic(**metadata, topic) != nullptr;
-                })) {
-                return {};
-            }
+            if (metadata && holds(**metadata)) return {};
             if (steady_clock::now() > until) {
-                return core::fail(failed(Fault::timed_out, "see that the log topics are gone",
-                                         "the broker still names them"));
+                return core::fail(failed(Fault::timed_out, what, why));
             }
             std::this_thread::sleep_for(kPollAgain);
         }

@@ -18,10 +18,7 @@ constexpr int kWarning = 4;
 constexpr std::array<std::string_view, 4> kAway = {"FAIL", "ERROR", "REQTMOUT", "RESOLVE"};
 
 bool is_away(std::string_view facility) {
-    for (const auto one : kAway) {
-        if (one == facility) return true;
-    }
-    return false;
+    return std::find(kAway.begin(), kAway.end(), facility) != kAway.end();
 }
 
 bool is_away(rd_kafka_resp_err_t code) {

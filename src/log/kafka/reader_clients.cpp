@@ -153,19 +153,17 @@ void ReaderClients::serve_errors() {
 
 void ReaderClients::start(std::shared_ptr<Reading> reading, core::Offset from,
                           std::uint64_t number) {
-    const bool posted = control_.post([this, reading = std::move(reading), from, number] {
+    must_post([this, reading = std::move(reading), from, number] {
         reading->wanted = number;
         do_start(reading, from, number);
     });
-    BECKON_ASSERT(posted, "the control thread of the log's readers hangs");
 }
 
 void ReaderClients::stop(std::shared_ptr<Reading> reading) {
-    const bool posted = control_.post([this, reading = std::move(reading)] {
+    must_post([this, reading = std::move(reading)] {
         reading->wanted = 0;
         do_stop(*reading);
     });
-    BECKON_ASSERT(posted, "the control thread of the log's readers hangs");
 }
 
 /// A query about the partition, whose answer is dropped, wakes the thread that decides the next
@@ -180,10 +178,14 @@ void ReaderClients::refill(std::shared_ptr<Reading> reading) {
 
 void ReaderClients::resolve(std::shared_ptr<Reading> reading, core::Offset position,
                             std::uint64_t number) {
-    const bool posted = control_.post([this, reading = std::move(reading), position, number] {
+    must_post([this, reading = std::move(reading), position, number] {
         reading->wanted = number;
         ask_ends(reading, position, number);
     });
+}
+
+void ReaderClients::must_post(Worker::Job job) {
+    const bool posted = control_.post(std::move(job));
     BECKON_ASSERT(posted, "the control thread of the log's readers hangs");
 }
 

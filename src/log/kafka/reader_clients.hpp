@@ -123,6 +123,8 @@ public:
 private:
     using Shared = const std::shared_ptr<Reading>&;
 
+    void must_post(Worker::Job job);
+
     // --- control thread only
     void serve_errors();
     auto& clients_of(ReaderKind kind) { return clients_[static_cast<std::size_t>(kind)]; }

@@ -58,9 +58,6 @@ public:
     QueryThread(const KafkaConfig& config, KafkaEvents& events);
 
     bool post(Worker::Job job) { return worker_.post(std::move(job)); }
-    bool post_after(core::Duration delay, Worker::Job job) {
-        return worker_.post_after(delay, std::move(job));
-    }
     /// The job that runs gives up soon. From any thread.
     void begin_stop() { stopping_.request_stop(); }
     /// Waits for the job that runs and drops the others.

@@ -104,8 +104,6 @@ std::optional<History> History::parse(std::string_view bytes) {
 
 namespace {
 
-using core::index_of;
-using core::kAllMilestones;
 using core::kMilestones;
 
 /// Ends that a message may come to from everywhere on its way, and why.

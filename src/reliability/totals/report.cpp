@@ -4,7 +4,6 @@
 #include "core/time_text.hpp"
 #include "core/whole_number.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
@@ -38,20 +37,16 @@ std::string fixed3(double number) {
 }
 
 template <class T>
-void take_extreme(std::optional<T>& mine, const std::optional<T>& other, bool (*better)(T, T)) {
-    if (other && (!mine || better(*other, *mine))) mine = other;
+void take_least(std::optional<T>& mine, const std::optional<T>& other) {
+    if (other && (!mine || *other < *mine)) mine = other;
+}
+void take_longest(std::optional<milliseconds>& mine, const std::optional<milliseconds>& other) {
+    if (other && (!mine || *other > *mine)) mine = other;
 }
 
-bool less_time(Timestamp a, Timestamp b) { return a < b; }
-bool shorter(milliseconds a, milliseconds b) { return a < b; }
-bool longer(milliseconds a, milliseconds b) { return a > b; }
-
-template <class T>
-Json number_or_null(const std::optional<T>& value, std::int64_t (*number)(T)) {
-    return value ? Json(number(*value)) : Json();
+Json ms_or_null(const std::optional<milliseconds>& duration) {
+    return duration ? Json(duration->count()) : Json();
 }
-std::int64_t ms_of_time(Timestamp time) { return time.time_since_epoch().count(); }
-std::int64_t count_ms(milliseconds duration) { return duration.count(); }
 
 std::optional<std::int64_t> optional_number(const Json& json, const char* name) {
     const auto& value = json.at(name);
@@ -91,12 +86,12 @@ void Report::add(const History& history) {
     std::stable_sort(steps.begin(), steps.end(),
                      [](const Reached& a, const Reached& b) { return a.at < b.at; });
     const milliseconds whole = steps.back().at - steps.front().at;
-    take_extreme<Timestamp>(since_, steps.front().at, less_time);
+    take_least<Timestamp>(since_, steps.front().at);
     if (succeeded(history)) {
         ++success_;
         total_time_ += whole;
-        take_extreme<milliseconds>(longest_, whole, longer);
-        take_extreme<milliseconds>(shortest_, whole, shorter);
+        take_longest(longest_, whole);
+        take_least<milliseconds>(shortest_, whole);
     } else {
         ++(withdrawn(history) ? withdrawn_ : fail_);
     }
@@ -109,9 +104,9 @@ void Report::add(const History& history) {
 }
 
 void Report::add(const Report& other) {
-    take_extreme(since_, other.since_, less_time);
-    take_extreme(longest_, other.longest_, longer);
-    take_extreme(shortest_, other.shortest_, shorter);
+    take_least(since_, other.since_);
+    take_longest(longest_, other.longest_);
+    take_least(shortest_, other.shortest_);
     total_time_ += other.total_time_;
     success_ += other.success_;
     fail_ += other.fail_;
@@ -180,17 +175,18 @@ std::string Report::sums_json() const {
         const auto& stay = stays_[milestone];
         if (stay.count == 0) continue;
         milestones[std::string{core::to_string(milestone)}] = {{"count", stay.count},
-                                                               {"total_ms", count_ms(stay.total)}};
+                                                               {"total_ms", stay.total.count()}};
     }
-    return core::json_text(Json{{"since", number_or_null(since_, ms_of_time)},
-                                {"longest_ms", number_or_null(longest_, count_ms)},
-                                {"shortest_ms", number_or_null(shortest_, count_ms)},
-                                {"total_ms", count_ms(total_time_)},
-                                {"success", success_},
-                                {"fail", fail_},
-                                {"expired", expired_},
-                                {"withdrawn", withdrawn_},
-                                {"milestones", std::move(milestones)}});
+    return core::json_text(
+        Json{{"since", since_ ? Json(since_->time_since_epoch().count()) : Json()},
+             {"longest_ms", ms_or_null(longest_)},
+             {"shortest_ms", ms_or_null(shortest_)},
+             {"total_ms", total_time_.count()},
+             {"success", success_},
+             {"fail", fail_},
+             {"expired", expired_},
+             {"withdrawn", withdrawn_},
+             {"milestones", std::move(milestones)}});
 }
 
 std::optional<Report> Report::parse_sums(std::string_view text) {

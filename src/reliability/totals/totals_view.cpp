@@ -78,32 +78,25 @@ bool TotalsView::complete() const {
 // --- folding
 
 void TotalsView::replay(fold::InputIndex, const core::RecordView& record) {
+    auto event = decode_totals(record);
+    const std::scoped_lock lock{mutex_};
     std::visit(core::Overloaded{
-                   [this](PartitionCounts&& counts) { fold_in(std::move(counts)); },
-                   [this](PartitionReport&& report) { fold_in(report); },
-                   [this](ReportRemoved&& removed) { fold_in(removed); },
-                   [](NotTotals&&) {},
+                   [this](PartitionCounts&& counts) {
+                       const auto partition = counts.partition;
+                       counts_.insert_or_assign(partition, std::move(counts));
+                   },
+                   [this](const PartitionReport& report) {
+                       reports_[report.day].insert_or_assign(report.partition, report.report);
+                   },
+                   [this](const ReportRemoved& removed) {
+                       const auto parts = reports_.find(removed.day);
+                       if (parts == reports_.end()) return;
+                       parts->second.erase(removed.partition);
+                       if (parts->second.empty()) reports_.erase(parts);
+                   },
+                   [](const NotTotals&) {},
                },
-               decode_totals(record));
-}
-
-void TotalsView::fold_in(PartitionCounts counts) {
-    const std::scoped_lock lock{mutex_};
-    const auto partition = counts.partition;
-    counts_.insert_or_assign(partition, std::move(counts));
-}
-
-void TotalsView::fold_in(const PartitionReport& report) {
-    const std::scoped_lock lock{mutex_};
-    reports_[report.day].insert_or_assign(report.partition, report.report);
-}
-
-void TotalsView::fold_in(const ReportRemoved& removed) {
-    const std::scoped_lock lock{mutex_};
-    const auto parts = reports_.find(removed.day);
-    if (parts == reports_.end()) return;
-    parts->second.erase(removed.partition);
-    if (parts->second.empty()) reports_.erase(parts);
+               std::move(event));
 }
 
 core::Result<void> TotalsView::clear() {

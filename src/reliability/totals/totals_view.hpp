@@ -39,10 +39,6 @@ private:
     void caught_up() override;
     void restarted(std::string_view) override;
 
-    void fold_in(PartitionCounts counts);
-    void fold_in(const PartitionReport& report);
-    void fold_in(const ReportRemoved& removed);
-
     mutable std::mutex mutex_;
     std::map<core::Partition, PartitionCounts> counts_;
     std::map<Day, std::map<core::Partition, Report>> reports_;
