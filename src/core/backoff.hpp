@@ -1,6 +1,9 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/ids.hpp"
+
+#include <algorithm>
 
 namespace beckon::core {
 
@@ -10,7 +13,11 @@ class Backoff {
 public:
     Backoff(Duration first, Duration most) : first_(first), most_(most), next_(first) {}
 
-    Duration pause();
+    Duration pause() {
+        const auto longest = next_;
+        next_ = std::min(2 * next_, most_);
+        return longest - longest / 512 * random_uuid4().front();  // up to 255 of 512 parts less
+    }
     void worked() { next_ = first_; }
 
 private:

@@ -1,6 +1,7 @@
 #include "net/self_signed.hpp"
 
 #include "core/handle.hpp"
+#include "net/descriptor.hpp"
 
 #include <array>
 #include <cerrno>
@@ -96,19 +97,16 @@ core::Result<void> write_file(const std::filesystem::path& path, mode_t mode, BI
     const auto length = static_cast<std::size_t>(BIO_get_mem_data(pem, &bytes));
     std::error_code ignored;
     std::filesystem::remove(path, ignored);  // an existing file would keep its own mode
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    bool written = fd >= 0;
+    const Descriptor fd{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)};
+    bool written = static_cast<bool>(fd);
     for (std::size_t at = 0; written && at < length;) {
-        const auto n = ::write(fd, bytes + at, length - at);
+        const auto n = ::write(fd.get(), bytes + at, length - at);
         if (n > 0) at += static_cast<std::size_t>(n);
         written = n > 0 || errno == EINTR;
     }
-    written = written && ::fsync(fd) == 0;
-    const int why = errno;
-    if (fd >= 0) ::close(fd);
-    if (written) return {};
+    if (written && ::fsync(fd.get()) == 0) return {};
     return core::fail(Fault::unavailable,
-                      "cannot write " + path.string() + ": " + std::strerror(why));
+                      "cannot write " + path.string() + ": " + std::strerror(errno));
 }
 
 }  // namespace

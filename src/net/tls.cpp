@@ -1,6 +1,5 @@
 #include "net/tls.hpp"
 
-#include "core/handle.hpp"
 #include "core/logger.hpp"
 #include "core/time_text.hpp"
 #include "net/descriptor.hpp"
@@ -121,9 +120,9 @@ core::Result<void> apply(ssl_ctx_st* context, const TlsFiles& files) {
 }  // namespace
 
 core::Result<void> check(const TlsFiles& files) {
-    const core::Handle<SSL_CTX, SSL_CTX_free> scratch{SSL_CTX_new(TLS_server_method())};
-    if (!scratch) return core::fail(core::Fault::unavailable, "no TLS context: " + reason());
-    return apply(scratch.get(), files);
+    const auto loaded = TlsContext::load(files);
+    if (!loaded) return core::fail(loaded.error());
+    return {};
 }
 
 void warn_if_not_valid(const std::filesystem::path& certificate) {

@@ -93,10 +93,6 @@ Result<void> check(const SenderRule& rule) {
                       rule);
 }
 
-bool is_sender_rule_key(std::string_view key) {
-    return key.starts_with(kBlocked) || key.starts_with(kLimit);
-}
-
 Record encode(const SenderRule& rule) {
     return std::visit(
         Overloaded{[](const BlockedSender& sender) {

@@ -63,7 +63,6 @@ inline constexpr std::size_t kBlockedWhyMax = 200;
 /// or the limit is too high.
 Result<void> check(const SenderRule& rule);
 
-bool is_sender_rule_key(std::string_view key);
 Record encode(const SenderRule& rule);
 /// nullopt: another record of `control`, or one that check() refuses.
 std::optional<SenderRule> decode_sender_rule(const RecordView& record);

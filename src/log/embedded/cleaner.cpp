@@ -1,6 +1,7 @@
 #include "log/embedded/cleaner.hpp"
 
 #include "core/logger.hpp"
+#include "core/pause.hpp"
 #include "core/time_guard.hpp"
 #include "log/embedded/storage.hpp"
 #include "log/topics_admin.hpp"
@@ -87,7 +88,7 @@ Cleaner::~Cleaner() {
 }
 
 void Cleaner::run(const std::stop_token& stop) {
-    while (pause(stop, kPauseBetweenRounds)) {
+    while (core::pause(stop, kPauseBetweenRounds)) {
         for (auto* partition : partitions_.in_use()) {
             for (bool more = true; more;) {
                 const auto began = config_.clock->mono();
@@ -98,17 +99,10 @@ void Cleaner::run(const std::stop_token& stop) {
                 }
                 const auto length =
                     cleaned ? (config_.clock->mono() - began) * kPausePerStep : kPauseAfterFailure;
-                if (!pause(stop, length)) return;
+                if (!core::pause(stop, length)) return;
             }
         }
     }
-}
-
-/// False when the cleaner is to stop.
-bool Cleaner::pause(const std::stop_token& stop, Duration length) {
-    std::unique_lock lock{pause_mutex_};
-    pause_wake_.wait_for(lock, stop, length, [] { return false; });
-    return !stop.stop_requested();
 }
 
 Result<void> Cleaner::clean_now() {

@@ -4,7 +4,6 @@
 #include "log/embedded/partitions.hpp"
 #include "log/embedded/storage.hpp"
 
-#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -58,7 +57,6 @@ private:
     };
 
     void run(const std::stop_token& stop);
-    bool pause(const std::stop_token& stop, core::Duration length);
     core::Result<bool> clean_some(Partition& partition);
     core::Result<bool> index_some(Partition& partition, const CleanPolicy& policy);
     core::Result<bool> drop_some(Partition& partition, const CleanPolicy& policy);
@@ -81,9 +79,7 @@ private:
     Batch batch_;
     std::map<TopicPartition, Walks> walks_;
 
-    std::mutex pause_mutex_;
-    std::condition_variable_any pause_wake_;
-    std::jthread thread_;
+    std::jthread thread_;  ///< last: it uses the others
 };
 
 }  // namespace beckon::log::embedded

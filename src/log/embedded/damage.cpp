@@ -1,5 +1,6 @@
 #include "log/embedded/damage.hpp"
 
+#include "core/descriptors.hpp"
 #include "core/logger.hpp"
 
 #include <fstream>
@@ -28,10 +29,8 @@ std::vector<fs::path> files_with(const fs::path& directory, std::string_view ext
 }
 
 void sync_to_disk(const fs::path& path) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return;
-    ::fsync(file);
-    ::close(file);
+    const core::Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (file) ::fsync(file.get());
 }
 
 }  // namespace

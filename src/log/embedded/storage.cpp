@@ -1,6 +1,7 @@
 #include "log/embedded/storage.hpp"
 
 #include "core/assert.hpp"
+#include "core/descriptors.hpp"
 #include "core/logger.hpp"
 #include "log/embedded/damage.hpp"
 #include "log/embedded/record_format.hpp"
@@ -50,7 +51,7 @@ constexpr std::uint64_t kNeverFlush = std::numeric_limits<std::uint64_t>::max();
 constexpr const char* kNotOpen = "the log's database is not open";
 constexpr std::array<const char*, kFamilies> kFamilyNames = {"default", "records", "latest"};
 
-/// A full disk is named as such, since senders receive that (log/disk_full.hpp).
+/// A full disk is named as such, since senders receive that (log/event_log.hpp).
 core::Error error_of(const Status& status) {
     return rocks::to_error(status, status.IsNoSpace() ? kDiskFull : "the log's database");
 }
@@ -263,13 +264,13 @@ bool Storage::disk_takes_writes() const {
     const auto space = std::filesystem::space(config_.directory, error);
     if (error || space.available < write_ahead_bytes() + kProbeBytes) return false;
     const auto path = config_.directory / "probe";
-    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (file < 0) return false;
+    const core::Descriptor file{
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
+    if (!file) return false;
     const std::string filler(kProbeBytes, '\0');
     const bool taken =
-        ::write(file, filler.data(), filler.size()) == static_cast<ssize_t>(filler.size()) &&
-        fdatasync(file) == 0;
-    ::close(file);
+        ::write(file.get(), filler.data(), filler.size()) == static_cast<ssize_t>(filler.size()) &&
+        fdatasync(file.get()) == 0;
     ::unlink(path.c_str());
     return taken;
 }

@@ -1,8 +1,8 @@
 #include "net/http/http_message.hpp"
 
 #include "core/ascii.hpp"
-#include "core/http_date.hpp"
 #include "core/percent.hpp"
+#include "core/time_text.hpp"
 
 #include <algorithm>
 #include <string>

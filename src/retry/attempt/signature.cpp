@@ -3,7 +3,7 @@
 #include "core/ascii.hpp"
 #include "core/base64url.hpp"
 #include "core/hmac.hpp"
-#include "core/http_date.hpp"
+#include "core/time_text.hpp"
 #include "core/tokens.hpp"
 
 #include <algorithm>
