@@ -19,19 +19,23 @@ using test::require;
 namespace {
 
 constexpr net::RequestLimits kLimits{.header_bytes_max = 1'024, .body_bytes_max = 5'630};
-const std::vector<std::string> kApps{"app"};
-const std::vector<std::string> kChannels{"release"};
+const ServiceSettings kSettings = [] {
+    ServiceSettings settings;
+    settings.fcm_app_ids = {"app"};
+    settings.apns_channels = {"release"};
+    return settings;
+}();
 
 void judge_body(const Checked<RegistrationBody>& body) {
     if (!body) return;
     for (const auto type : {core::RouterType::fcm, core::RouterType::apns}) {
         const auto* const app = type == core::RouterType::fcm ? "app" : "release";
-        const auto data = router_data(type, app, *body, {kApps, kChannels});
+        const auto data = router_data(type, app, *body, kSettings);
         if (!data) continue;
         const auto read = nlohmann::json::parse(*data, nullptr, false);
         require(read.is_object() && read.contains("token"));
         require(body->token.size() >= 8);
-        require(!router_data(type, "other", *body, {kApps, kChannels}));
+        require(!router_data(type, "other", *body, kSettings));
     }
 }
 

@@ -49,6 +49,22 @@ bool closed_as(EndpointWorld& world, const std::string& reason, const std::strin
     });
 }
 
+/// The status of a POST with a VAPID token for this audience.
+int status_for(EndpointWorld& world, const std::string& path, const std::string& aud) {
+    static const auto key = client::P256Key::generate();
+    const auto exp =
+        std::chrono::duration_cast<std::chrono::seconds>(world.clock_.wall().time_since_epoch()) +
+        std::chrono::minutes{10};
+    const auto text =
+        core::base64url(R"({"typ":"JWT","alg":"ES256"})") + "." +
+        core::base64url(R"({"aud":")" + aud + R"(","exp":)" + std::to_string(exp.count()) + "}");
+    const auto header = "Authorization: vapid t=" + text + "." + core::base64url(key.sign(text)) +
+                        ", k=" + core::base64url(key.public_point()) + "\r\n";
+    auto socket = world.connect();
+    REQUIRE(socket.send(EndpointWorld::post(path, "data", header)));
+    return socket.read_reply().status;
+}
+
 /// From here on the view knows the subscription: no read barrier is needed for it.
 void make_known(EndpointWorld& world, const std::string& path) {
     REQUIRE(world.wait_ready());
@@ -77,65 +93,6 @@ TEST_CASE("a POST over a socket is answered 201 when the log has it", "[endpoint
     CHECK(socket.read_reply().status == 201);
     REQUIRE(socket.send("GET /__lbheartbeat__ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
     CHECK(socket.read_reply().status == 200);
-    CHECK(socket.ends());
-}
-
-TEST_CASE("pipelined requests are answered in order", "[endpoint]") {
-    EndpointWorld world;
-    const auto path = world.subscribed();
-    REQUIRE(world.wait_ready());
-    auto socket = world.connect();
-    std::string bytes;
-    std::vector<int> expected;
-    for (int i = 0; i < 500; ++i) {
-        switch (i % 4) {
-            case 0:
-                bytes += EndpointWorld::post(path, "data");
-                expected.push_back(201);
-                break;
-            case 1:
-                bytes += "GET /status HTTP/1.1\r\nHost: x\r\n\r\n";
-                expected.push_back(200);
-                break;
-            case 2:
-                bytes += EndpointWorld::post("/wpush/abc", "data");
-                expected.push_back(404);
-                break;
-            default: bytes += "DELETE /m/x HTTP/1.1\r\nHost: x\r\n\r\n"; expected.push_back(400);
-        }
-    }
-    REQUIRE(socket.send(bytes));
-    for (const int status : expected) REQUIRE(socket.read_reply().status == status);
-    CHECK(world.messages() == 125);
-}
-
-TEST_CASE("the answer to HEAD is a header alone, and the connection goes on", "[endpoint]") {
-    EndpointWorld world;
-    auto socket = world.connect();
-    REQUIRE(socket.send(
-        "HEAD /nowhere HTTP/1.1\r\nHost: x\r\n\r\nHEAD /status HTTP/1.1\r\nHost: x\r\n\r\n"
-        "GET /status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
-    std::string bytes;
-    while (const auto more = socket.receive()) {
-        if (more->empty()) break;
-        bytes += *more;
-    }
-    const auto body = bytes.find("{");
-    REQUIRE(body != std::string::npos);
-    const auto first_good = bytes.find("HTTP/1.1 200 OK");
-    CHECK(bytes.find("HTTP/1.1 404 Not Found") < first_good);
-    CHECK(bytes.find("HTTP/1.1 200 OK", first_good + 1) < body);
-    CHECK(bytes.substr(body, 15) == R"({"status":"OK",)");
-}
-
-TEST_CASE("a client that has ended its output still gets its reply", "[endpoint]") {
-    EndpointWorld world;
-    const auto path = world.subscribed();
-    REQUIRE(world.wait_ready());
-    auto socket = world.connect();
-    REQUIRE(socket.send(EndpointWorld::post(path, "data")));
-    socket.end_output();
-    CHECK(socket.read_reply().status == 201);
     CHECK(socket.ends());
 }
 
@@ -168,12 +125,6 @@ TEST_CASE("an oversized body is 413 and ends the connection in order", "[endpoin
     const auto path = world.subscribed();
     REQUIRE(world.wait_ready());
     const std::string head = "POST " + path + " HTTP/1.1\r\nHost: x\r\nTTL: 5\r\n";
-    SECTION("announced and sent") {
-        auto socket = world.connect();
-        REQUIRE(socket.send(EndpointWorld::post(path, std::string(5631, 'x'))));
-        CHECK(socket.read_reply().status == 413);
-        CHECK(socket.ends());
-    }
     SECTION("announced only: no need to wait for it") {
         auto socket = world.connect();
         REQUIRE(socket.send(head + "Content-Length: 100000000\r\n\r\n"));
@@ -197,25 +148,7 @@ TEST_CASE("an oversized body is 413 and ends the connection in order", "[endpoin
         }
         CHECK(closed_as(world, "body_too_large", "1"));
     }
-    SECTION("to an unknown endpoint: the earlier check decides") {
-        auto socket = world.connect();
-        REQUIRE(socket.send(EndpointWorld::post("/wpush/abc", std::string(5631, 'x'))));
-        CHECK(socket.read_reply().status == 404);
-    }
     CHECK(world.messages() == 0);
-}
-
-TEST_CASE("100-continue is answered before the body", "[endpoint]") {
-    EndpointWorld world;
-    const auto path = world.subscribed();
-    REQUIRE(world.wait_ready());
-    auto socket = world.connect();
-    REQUIRE(socket.send("POST " + path +
-                        " HTTP/1.1\r\nHost: x\r\nTTL: 5\r\nContent-Encoding: aes128gcm\r\n"
-                        "Expect: 100-continue\r\nContent-Length: 4\r\n\r\n"));
-    CHECK(socket.read_reply().head == "HTTP/1.1 100 Continue\r\n\r\n");
-    REQUIRE(socket.send("data"));
-    CHECK(socket.read_reply().status == 201);
 }
 
 TEST_CASE("oversized and malformed heads are refused with a named reason", "[endpoint]") {
@@ -226,13 +159,6 @@ TEST_CASE("oversized and malformed heads are refused with a named reason", "[end
         CHECK(socket.read_reply().status == 431);
         CHECK(socket.ends_or_is_reset());
         CHECK(closed_as(world, "header_too_large", "1"));
-    }
-    SECTION("100,000 fields") {
-        std::string fields = "GET / HTTP/1.1\r\nHost: x\r\n";
-        for (int i = 0; i < 100'000; ++i) fields += "a: b\r\n";
-        socket.send(fields);
-        CHECK(socket.read_reply().status == 431);
-        CHECK(socket.ends_or_is_reset());
     }
     SECTION("not HTTP") {
         socket.send("\x16\x03\x01 hello\r\n\r\n");
@@ -304,51 +230,27 @@ TEST_CASE("an idle connection is closed after the keep-alive time", "[endpoint]"
 
 TEST_CASE("connections are limited in total and by address", "[endpoint]") {
     auto config = ingest::EndpointConfig{};
-    SECTION("total") {
-        config.connections_max = 3;
-        EndpointWorld world{config};
-        std::vector<TestSocket> open;
-        for (int i = 0; i < 3; ++i) {
-            open.push_back(world.connect());
-            open.back().send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
-            CHECK(open.back().read_reply().status == 200);
-        }
-        auto more = world.connect();
-        CHECK(more.read_reply().status == 503);
-        CHECK(closed_as(world, "connections", "1"));
-        open.pop_back();
-        // The place is free as soon as the server has seen the close.
-        CHECK(closed_as(world, "by_peer", "1"));
-        auto again = world.connect();
-        again.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
-        CHECK(again.read_reply().status == 200);
-    }
+    std::string reason = "connections";
+    SECTION("total") { config.connections_max = 1; }
     SECTION("by address") {
         config.connections_per_address_max = 1;
-        EndpointWorld world{config};
-        auto first = world.connect();
-        first.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
-        CHECK(first.read_reply().status == 200);
-        auto second = world.connect();
-        CHECK(second.read_reply().status == 503);
-        CHECK(closed_as(world, "address", "1"));
+        reason = "address";
     }
-}
-
-TEST_CASE("without the log a POST is 503, and works again when it is back", "[endpoint]") {
-    EndpointWorld world;
-    const auto path = world.subscribed();
-    make_known(world, path);
-    auto socket = world.connect();
-    world.log_.with([](log::MemoryLog& log) { log.set_away(true); });
-    REQUIRE(socket.send(EndpointWorld::post(path, "data")));
-    const auto reply = socket.read_reply();
-    CHECK(reply.status == 503);
-    CHECK(reply.head.find("\r\nRetry-After: 10\r\n") != std::string::npos);
-    CHECK(reply.body.find("\"errno\":201,") != std::string::npos);
-    world.log_.with([](log::MemoryLog& log) { log.set_away(false); });
-    REQUIRE(socket.send(EndpointWorld::post(path, "data")));
-    CHECK(socket.read_reply().status == 201);
+    EndpointWorld world{config};
+    const auto status_of = [](TestSocket& socket) {
+        socket.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
+        return socket.read_reply().status;
+    };
+    {
+        auto first = world.connect();
+        CHECK(status_of(first) == 200);
+        CHECK(world.connect().read_reply().status == 503);
+        CHECK(closed_as(world, reason, "1"));
+    }
+    // The place is free as soon as the server has seen the close.
+    CHECK(closed_as(world, "by_peer", "1"));
+    auto again = world.connect();
+    CHECK(status_of(again) == 200);
 }
 
 TEST_CASE("readiness knows the log", "[endpoint]") {
@@ -375,25 +277,9 @@ TEST_CASE("former origins are still accepted audiences", "[endpoint]") {
     EndpointWorld world{config};
     const auto path = world.subscribed();
     make_known(world, path);
-    const auto key = client::P256Key::generate();
-    const auto ask = [&](const std::string& aud) {
-        const auto exp =
-            std::chrono::duration_cast<std::chrono::seconds>(world.clock_.wall().time_since_epoch())
-                .count() +
-            600;
-        const auto text =
-            core::base64url(R"({"typ":"JWT","alg":"ES256"})") + "." +
-            core::base64url(R"({"aud":")" + aud + R"(","exp":)" + std::to_string(exp) + "}");
-        const auto header = "Authorization: vapid t=" + text + "." +
-                            core::base64url(key.sign(text)) +
-                            ", k=" + core::base64url(key.public_point()) + "\r\n";
-        auto socket = world.connect();
-        REQUIRE(socket.send(EndpointWorld::post(path, "data", header)));
-        return socket.read_reply().status;
-    };
-    CHECK(ask("https://push.example.org") == 201);
-    CHECK(ask("http://old.example.org:8082") == 201);
-    CHECK(ask("http://older.example.org:8082") == 401);
+    CHECK(status_for(world, path, "https://push.example.org") == 201);
+    CHECK(status_for(world, path, "http://old.example.org:8082") == 201);
+    CHECK(status_for(world, path, "http://older.example.org:8082") == 401);
 }
 
 TEST_CASE("a stop answers requests that have arrived, and resets no connection", "[endpoint]") {
@@ -554,26 +440,11 @@ TEST_CASE("without a public URL every local name of the machine is an accepted a
     make_known(world, path);
     const auto port = std::to_string(world.endpoint_->port());
     CHECK(world.endpoint_->origin() == "http://localhost:" + port);
-    const auto key = client::P256Key::generate();
-    const auto exp =
-        std::chrono::duration_cast<std::chrono::seconds>(world.clock_.wall().time_since_epoch())
-            .count() +
-        3600;
-    const auto status_for = [&](const std::string& aud) {
-        const auto text =
-            core::base64url(R"({"alg":"ES256"})") + "." +
-            core::base64url(R"({"aud":")" + aud + R"(","exp":)" + std::to_string(exp) + "}");
-        auto socket = world.connect();
-        socket.send(EndpointWorld::post(path, "",
-                                        "Authorization: vapid t=" + text + "." +
-                                            core::base64url(key.sign(text)) +
-                                            ",k=" + core::base64url(key.public_point()) + "\r\n"));
-        return socket.read_reply().status;
-    };
-    CHECK(status_for("http://localhost:" + port) == 201);
-    CHECK(status_for("http://127.0.0.1:" + port) == 201);
-    CHECK(status_for("http://[::1]:" + port) == 201);
-    CHECK(status_for("http://[::1]") == 201);  // some sender libraries leave out the port
-    CHECK(status_for("https://localhost:" + port) == 401);
-    CHECK(status_for("http://localhost:1") == 401);
+    CHECK(status_for(world, path, "http://localhost:" + port) == 201);
+    CHECK(status_for(world, path, "http://127.0.0.1:" + port) == 201);
+    CHECK(status_for(world, path, "http://[::1]:" + port) == 201);
+    CHECK(status_for(world, path, "http://[::1]") ==
+          201);  // some sender libraries leave out the port
+    CHECK(status_for(world, path, "https://localhost:" + port) == 401);
+    CHECK(status_for(world, path, "http://localhost:1") == 401);
 }

@@ -3,9 +3,12 @@
 #include "core/ids.hpp"
 #include "core/milestone.hpp"
 #include "core/partition.hpp"
+#include "records/client.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace beckon::ingest {
@@ -26,6 +29,11 @@ struct ServiceSettings {
     Bridges bridges;
     std::vector<std::string> fcm_app_ids;    ///< that registrations may name
     std::vector<std::string> apns_channels;  ///< the same
+    /// `type`: fcm or apns.
+    bool knows_app(core::RouterType type, std::string_view app) const {
+        const auto& names = type == core::RouterType::fcm ? fcm_app_ids : apns_channels;
+        return std::find(names.begin(), names.end(), app) != names.end();
+    }
     /// Where milestones of tracked messages are reported, and where their counts are read; they
     /// outlive the endpoint. Null: nowhere.
     core::MilestoneSink* milestones = nullptr;

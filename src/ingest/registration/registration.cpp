@@ -96,8 +96,7 @@ void Registration::handle(const CallPtr& call) {
 
 Checked<std::string> Registration::router_data_of(const CallPtr& call, core::RouterType type,
                                                   const RegistrationBody& body) const {
-    return router_data(type, call->route.arguments[1], body,
-                       {shared_.config.fcm_app_ids, shared_.config.apns_channels});
+    return router_data(type, call->route.arguments[1], body, shared_.config);
 }
 
 std::string Registration::endpoint_url(const core::Uaid& uaid, const core::ChannelId& channel,
@@ -394,10 +393,6 @@ Checked<json> parse_aps(const std::string& text) {
     return aps;
 }
 
-bool contains(const std::vector<std::string>& names, std::string_view name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 }  // namespace
 
 Checked<RegistrationBody> parse_registration(const HttpRequest& request) {
@@ -424,17 +419,16 @@ Checked<RegistrationBody> parse_subscription(const HttpRequest& request) {
 }
 
 Checked<std::string> router_data(core::RouterType type, std::string_view app_id,
-                                 const RegistrationBody& body, const BridgeNames& names) {
+                                 const RegistrationBody& body, const ServiceSettings& settings) {
     if (body.token.size() < 8 || body.token.find(' ') != std::string::npos) {
         return bad_json("token must have at least 8 characters and no space.");
     }
+    const bool known = settings.knows_app(type, app_id);
     if (type == core::RouterType::fcm) {
-        if (!contains(names.fcm_app_ids, app_id)) return fail(Problem::unknown_app_id);
+        if (!known) return fail(Problem::unknown_app_id);
         return core::json_text(json{{"token", body.token}, {"app_id", app_id}});
     }
-    if (!contains(names.apns_channels, app_id)) {
-        return bad_json("The release channel is not configured here.");
-    }
+    if (!known) return bad_json("The release channel is not configured here.");
     json data{{"token", body.token}, {"rel_channel", app_id}};
     if (body.aps) {
         auto aps = parse_aps(*body.aps);

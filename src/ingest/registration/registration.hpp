@@ -40,14 +40,9 @@ Checked<RegistrationBody> parse_registration(const HttpRequest& request);
 /// Parses the body of POST of a subscription: one that is no JSON object counts as {}.
 Checked<RegistrationBody> parse_subscription(const HttpRequest& request);
 
-/// The application ids and release channels that the bridges are configured for.
-struct BridgeNames {
-    const std::vector<std::string>& fcm_app_ids;
-    const std::vector<std::string>& apns_channels;
-};
 /// Router data as JSON text, after the checks of the bridge.
 Checked<std::string> router_data(core::RouterType type, std::string_view app_id,
-                                 const RegistrationBody& body, const BridgeNames& names);
+                                 const RegistrationBody& body, const ServiceSettings& settings);
 
 /// The registration REST calls for bridged clients (docs/protocol/http-api.md#registration).
 /// Everything is written to `subscriptions` and answered when the log has it and the own view has

@@ -26,10 +26,6 @@ constexpr std::string_view kNoApns =
     "Messages of this client are not delivered: no bridge to APNs is configured.";
 constexpr std::string_view kTooLarge = "The message is larger than the client's bridge allows.";
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 Checked<void> check_bridge(core::RouterType type, const ServiceConfig& config) {
     switch (type) {
         case core::RouterType::fcm:
@@ -44,15 +40,6 @@ Checked<void> check_bridge(core::RouterType type, const ServiceConfig& config) {
     return fail(Problem::not_bridged);
 }
 
-Checked<void> check_app(const bridge::Recipient& to, const ServiceConfig& config) {
-    if (to.type == core::RouterType::fcm) {
-        if (!contains(config.fcm_app_ids, to.app)) return fail(Problem::unknown_app_id);
-    } else if (!contains(config.apns_channels, to.app)) {
-        return fail(Problem::unknown_channel);
-    }
-    return {};
-}
-
 /// Step 14 for a bridged client: the delivery for the role retry, if a retry role delivers for its
 /// bridge. Failures in this order: not_bridged, no_such_subscription (no token), unknown_app_id or
 /// unknown_channel, body_too_large. Pure.
@@ -61,7 +48,10 @@ Checked<core::Record> bridged_record(const core::NotificationAccepted& event, co
     if (const auto served = check_bridge(type, config); !served) return fail(served.error());
     auto to = bridge::recipient_of(type, router_data);
     if (!to) return fail(Problem::no_such_subscription);
-    if (const auto known = check_app(*to, config); !known) return fail(known.error());
+    if (!config.knows_app(to->type, to->app)) {
+        return fail(to->type == core::RouterType::fcm ? Problem::unknown_app_id
+                                                      : Problem::unknown_channel);
+    }
     const auto message = bridge::bridged_message(event, std::move(*to));
     if (!bridge::fits(message)) return fail(Problem::body_too_large, kTooLarge);
     return bridge::encode(message);

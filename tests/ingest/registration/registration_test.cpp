@@ -133,19 +133,6 @@ TEST_CASE("a registration with a key is bound to it", "[registration]") {
               .status == 201);
 }
 
-TEST_CASE("a channel id may be chosen, in any notation", "[registration]") {
-    IngestWorld world{{.bridged_delivery = true}};
-    const std::string dashed = "11112222-3333-4444-5555-666677778888";
-    for (const std::string text :
-         {"11112222333344445555666677778888", "11112222-3333-4444-5555-666677778888",
-          "{11112222-3333-4444-5555-666677778888}",
-          "urn:uuid:11112222-3333-4444-5555-666677778888"}) {
-        const auto mine =
-            registered(world, json{{"token", "0123456789"}, {"channelID", text}}.dump());
-        CHECK(mine.channel == dashed);
-    }
-}
-
 TEST_CASE("an APNs registration keeps channel and aps", "[registration]") {
     IngestWorld world{{.bridged_delivery = true}};
     const auto reply = world.ask(registration(
@@ -301,36 +288,15 @@ TEST_CASE("a body fault of PUT has the answer that it has in POST", "[registrati
     IngestWorld world{{.bridged_delivery = true}};
     const auto mine = registered(world);
     const auto good = mine.ask("PUT", "", kToken);
-    const auto bad = [](const std::string& message) {
-        return error(400, "null", "Bad Request", message);
-    };
-    auto too_large = good;
-    too_large.body_too_large = true;
-    auto too_large_chunked = too_large;
-    too_large_chunked.body_length_given = false;
     check_refused(
-        world,
-        {
-            {"no content type", good.without("Content-Type"),
-             bad("Content-Type must be application/json.")},
-            {"malformed", good.with_body("{"), bad("The body must be one JSON object.")},
-            {"empty", good.with_body(""), bad("The body must be one JSON object.")},
-            {"no token", good.with_body("{}"), bad("token is required, as text.")},
-            {"short token", good.with_body(R"({"token":"1234567"})"),
-             bad("token must have at least 8 characters and no space.")},
-            {"bad key", good.with_body(R"({"token":"0123456789","key":5})"),
-             bad("key must be a VAPID public key as base64url text.")},
-            {"unknown FCM app", good.to("/v1/fcm/other/registration/" + mine.uaid),
-             error(400, "106", "Bad Request", "The application id is not configured here.")},
-            {"unknown APNs channel", good.to("/v1/apns/other/registration/" + mine.uaid),
-             bad("The release channel is not configured here.")},
-            {"unknown type", good.to("/v1/gcm/my-app/registration/" + mine.uaid),
-             error(400, "108", "Bad Request", "The router type must be fcm or apns.")},
-            {"too large", too_large,
-             error(413, "null", "Payload Too Large", "The JSON body is larger than allowed.")},
-            {"too large, chunked", too_large_chunked,
-             error(413, "104", "Payload Too Large", "The message body is larger than allowed.")},
-        });
+        world, {
+                   {"no content type", good.without("Content-Type"),
+                    error(400, "null", "Bad Request", "Content-Type must be application/json.")},
+                   {"unknown FCM app", good.to("/v1/fcm/other/registration/" + mine.uaid),
+                    error(400, "106", "Bad Request", "The application id is not configured here.")},
+                   {"unknown type", good.to("/v1/gcm/my-app/registration/" + mine.uaid),
+                    error(400, "108", "Bad Request", "The router type must be fcm or apns.")},
+               });
 }
 
 TEST_CASE("the media type of a JSON body", "[registration]") {

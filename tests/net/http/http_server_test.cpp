@@ -134,6 +134,24 @@ TEST_CASE("a handler replies at once or in a later turn", "[http_server]") {
     CHECK(socket.read_reply().status == 201);
 }
 
+TEST_CASE("HEAD, 100-continue and the end of a client's output", "[http_server]") {
+    Running running;
+    auto socket = running.connect();
+    REQUIRE(socket.send("HEAD /seen HTTP/1.1\r\nHost: x\r\n\r\n"));
+    const auto bytes = socket.receive().value_or("");
+    CHECK(bytes.starts_with("HTTP/1.1 200 OK\r\n"));
+    CHECK(bytes.ends_with("\r\n\r\n"));
+    REQUIRE(
+        socket.send("POST /now HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+                    "Content-Length: 4\r\n\r\n"));
+    CHECK(socket.read_reply().head == "HTTP/1.1 100 Continue\r\n\r\n");
+    REQUIRE(socket.send("data" + std::string{kLater}));
+    socket.end_output();
+    CHECK(socket.read_reply().status == 200);
+    CHECK(socket.read_reply().status == 201);
+    CHECK(socket.ends());
+}
+
 TEST_CASE("connections that pipeline hold up no other", "[http_server]") {
     constexpr int kPeers = 30;
     constexpr int kRequests = 400;
