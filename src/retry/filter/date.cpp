@@ -1,101 +1,85 @@
 #include "retry/filter/date.hpp"
 
+#include "core/ascii.hpp"
+
+#include <algorithm>
+
 namespace beckon::retry {
 
 namespace {
 
-/// Reads a date from its beginning; every step fails for good.
-class Reader {
-public:
-    explicit Reader(std::string_view text) : rest_(text) {}
+using std::chrono::milliseconds;
 
-    std::optional<int> digits(std::size_t count) {
-        if (rest_.size() < count) return std::nullopt;
-        int value = 0;
-        for (std::size_t i = 0; i < count; ++i) {
-            if (rest_[i] < '0' || rest_[i] > '9') return std::nullopt;
-            value = 10 * value + (rest_[i] - '0');
-        }
-        rest_.remove_prefix(count);
-        return value;
-    }
-    bool take(char c) {
-        if (rest_.empty() || rest_.front() != c) return false;
-        rest_.remove_prefix(1);
+/// Reads a text from its beginning. After the first fault nothing more is read, and `ok` is false.
+struct Reader {
+    std::string_view rest;
+    bool ok = true;
+
+    bool at(char c) const { return ok && rest.starts_with(c); }
+    bool take_if(char c) {
+        if (!at(c)) return false;
+        rest.remove_prefix(1);
         return true;
     }
-    /// Milliseconds of `.125…`; further digits do not count.
-    int fraction() {
-        int ms = 0;
-        int scale = 100;
-        while (!rest_.empty() && rest_.front() >= '0' && rest_.front() <= '9') {
-            ms += scale * (rest_.front() - '0');
-            scale /= 10;
-            rest_.remove_prefix(1);
-        }
-        return ms;
+    void take(char c) { ok = take_if(c); }
+    /// A number of so many digits.
+    int number(std::size_t digits, int most) {
+        const auto text = rest.substr(0, digits);
+        ok = ok && text.size() == digits && std::all_of(text.begin(), text.end(), core::is_digit);
+        if (!ok) return 0;
+        int value = 0;
+        for (const char c : text) value = 10 * value + (c - '0');
+        rest.remove_prefix(digits);
+        ok = value <= most;
+        return value;
     }
-    bool at_end() const { return rest_.empty(); }
-    bool at_digit() const { return !rest_.empty() && rest_.front() >= '0' && rest_.front() <= '9'; }
-
-private:
-    std::string_view rest_;
+    std::chrono::sys_days day() {
+        const std::chrono::year year{number(4, 9'999)};
+        take('-');
+        const std::chrono::month month{static_cast<unsigned>(number(2, 12))};
+        take('-');
+        const auto date = year / month / std::chrono::day{static_cast<unsigned>(number(2, 31))};
+        ok = ok && date.ok();
+        return ok ? std::chrono::sys_days{date} : std::chrono::sys_days{};
+    }
+    milliseconds hour_and_minute() {
+        const std::chrono::hours hours{number(2, 23)};
+        take(':');
+        return hours + std::chrono::minutes{number(2, 59)};
+    }
+    /// `:08.125`: milliseconds; further digits do not count.
+    milliseconds second() {
+        const std::chrono::seconds whole{number(2, 60)};
+        milliseconds time{whole};
+        if (!take_if('.')) return time;
+        auto scale = milliseconds{100};
+        do {
+            time += number(1, 9) * scale;
+            scale /= 10;
+        } while (ok && !rest.empty() && core::is_digit(rest.front()));
+        return time;
+    }
+    milliseconds offset() {
+        if (rest.empty() || take_if('Z') || take_if('z')) return {};
+        const bool west = take_if('-');
+        if (!west) take('+');
+        return west ? -hour_and_minute() : hour_and_minute();
+    }
 };
-
-std::optional<std::chrono::sys_days> day_of(Reader& in) {
-    const auto year = in.digits(4);
-    if (!year || !in.take('-')) return std::nullopt;
-    const auto month = in.digits(2);
-    if (!month || !in.take('-')) return std::nullopt;
-    const auto day = in.digits(2);
-    if (!day) return std::nullopt;
-    const std::chrono::year_month_day date{std::chrono::year{*year},
-                                           std::chrono::month{static_cast<unsigned>(*month)},
-                                           std::chrono::day{static_cast<unsigned>(*day)}};
-    if (!date.ok()) return std::nullopt;
-    return std::chrono::sys_days{date};
-}
-
-std::optional<std::chrono::milliseconds> time_of(Reader& in) {
-    const auto hour = in.digits(2);
-    if (!hour || *hour > 23 || !in.take(':')) return std::nullopt;
-    const auto minute = in.digits(2);
-    if (!minute || *minute > 59) return std::nullopt;
-    std::chrono::milliseconds time = std::chrono::hours{*hour} + std::chrono::minutes{*minute};
-    if (!in.take(':')) return time;
-    const auto second = in.digits(2);
-    if (!second || *second > 60) return std::nullopt;
-    time += std::chrono::seconds{*second};
-    if (!in.take('.')) return time;
-    if (!in.at_digit()) return std::nullopt;
-    return time + std::chrono::milliseconds{in.fraction()};
-}
-
-std::optional<std::chrono::minutes> offset_of(Reader& in) {
-    if (in.at_end() || in.take('Z') || in.take('z')) return std::chrono::minutes{0};
-    const bool west = in.take('-');
-    if (!west && !in.take('+')) return std::nullopt;
-    const auto hours = in.digits(2);
-    if (!hours || *hours > 23 || !in.take(':')) return std::nullopt;
-    const auto minutes = in.digits(2);
-    if (!minutes || *minutes > 59) return std::nullopt;
-    const std::chrono::minutes offset = std::chrono::hours{*hours} + std::chrono::minutes{*minutes};
-    return west ? -offset : offset;
-}
 
 }  // namespace
 
 std::optional<core::Timestamp> parse_date(std::string_view text) {
     Reader in{text};
-    const auto day = day_of(in);
-    if (!day) return std::nullopt;
-    if (in.at_end()) return core::Timestamp{*day};
-    if (!in.take('T') && !in.take('t')) return std::nullopt;
-    const auto time = time_of(in);
-    if (!time) return std::nullopt;
-    const auto offset = offset_of(in);
-    if (!offset || !in.at_end()) return std::nullopt;
-    return core::Timestamp{*day} + *time - *offset;
+    core::Timestamp time{in.day()};
+    if (in.ok && !in.rest.empty()) {
+        if (!in.take_if('T')) in.take('t');
+        time += in.hour_and_minute();
+        if (in.take_if(':')) time += in.second();
+        time -= in.offset();
+    }
+    if (!in.ok || !in.rest.empty()) return std::nullopt;
+    return time;
 }
 
 }  // namespace beckon::retry

@@ -1,10 +1,10 @@
 #include "retry/filter/date_math.hpp"
 
+#include "core/decimal.hpp"
 #include "retry/filter/date.hpp"
 #include "retry/filter/heap.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 
 namespace beckon::retry {
@@ -98,14 +98,13 @@ bool DateMath::parse_steps(std::string_view text) {
         Step step{.rounds = sign == '/'};
         if (!step.rounds) {
             if (sign != '+' && sign != '-') return false;
-            const auto [end, fault] =
-                std::from_chars(text.data(), text.data() + text.size(), step.count);
+            const auto end = text.find_first_not_of("0123456789");
+            const auto digits = text.substr(0, std::min(end, text.size()));
             // `now-d` is one day, as in the query DSL.
-            if (end == text.data()) step.count = 1;
-            if (step.count < 0 || step.count > kCountMax || fault == std::errc::result_out_of_range)
-                return false;
-            text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-            if (sign == '-') step.count = -step.count;
+            const auto count = digits.empty() ? 1 : core::parse_decimal<int>(digits);
+            if (!count || *count > kCountMax) return false;
+            step.count = sign == '-' ? -*count : *count;
+            text.remove_prefix(digits.size());
         }
         if (text.empty() || kUnits.find(text.front()) == std::string_view::npos) return false;
         step.unit = text.front();

@@ -22,5 +22,10 @@ template <class T>
 std::size_t heap_of(const std::vector<T>& values) {
     return heap_block(values.capacity() * sizeof(T));
 }
+/// A value with the counts of its owners, as std::make_shared puts them into one block.
+template <class T>
+std::size_t heap_of_shared() {
+    return heap_block(sizeof(T) + 2 * sizeof(void*));
+}
 
 }  // namespace beckon::retry

@@ -135,8 +135,8 @@ JsonTree::JsonTree(std::string_view text) : chars_(text) {
 
 Number JsonTree::Value::number() const {
     switch (kind()) {
-        case Kind::integer: return node().integer;
-        case Kind::natural: return node().natural;
+        case Kind::integer: return static_cast<Number>(node().integer);
+        case Kind::natural: return static_cast<Number>(node().natural);
         default: return node().real;
     }
 }

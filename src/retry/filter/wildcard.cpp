@@ -67,22 +67,7 @@ const Wildcard::Word* Wildcard::take_row(std::string_view& text) const {
     return rows_.data() + ascii_[first] * words_;
 }
 
-/// As fits() does it, for a pattern of one word.
-bool Wildcard::fits_in_word(std::string_view text) const {
-    const auto loops = loops_[0];
-    const auto end = bit(states_ - 1);
-    Word active = 1;
-    while (!text.empty()) {
-        if ((active & loops & end) != 0) return true;
-        const auto on = active & *take_row(text);
-        active = (on << 1) | (active & loops);
-        if (active == 0) return false;
-    }
-    return (active & end) != 0;
-}
-
 bool Wildcard::fits(std::string_view text) const {
-    if (words_ == 1) return fits_in_word(text);
     std::vector<Word> active(words_);
     active[0] = 1;
     const auto last = (states_ - 1) / kBits;

@@ -26,7 +26,6 @@ private:
     using Word = std::uint64_t;
     std::size_t row_of(char32_t code_point) const;
     const Word* take_row(std::string_view& text) const;
-    bool fits_in_word(std::string_view text) const;
 
     std::size_t states_ = 1;  ///< state i: the first i of its code points have been read
     std::size_t words_ = 1;

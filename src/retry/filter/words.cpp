@@ -1,5 +1,7 @@
 #include "retry/filter/words.hpp"
 
+#include "core/ascii.hpp"
+
 #include <algorithm>
 
 namespace beckon::retry {
@@ -9,11 +11,8 @@ namespace {
 constexpr char32_t kNoCodePoint = 0x110000;
 
 bool in_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           static_cast<unsigned char>(c) >= 0x80;
+    return core::is_letter(c) || core::is_digit(c) || static_cast<unsigned char>(c) >= 0x80;
 }
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 /// Bytes of the code point that begins so; 0: none does.
 std::size_t utf8_length(unsigned char first) {
@@ -48,16 +47,10 @@ std::string_view take_word(std::string_view& text) {
     return word;
 }
 
-std::string folded(std::string_view word) {
-    std::string out{word};
-    std::transform(out.begin(), out.end(), out.begin(), lower);
-    return out;
-}
-
 std::vector<std::string> words_of(std::string_view text) {
     std::vector<std::string> words;
     for (auto word = take_word(text); !word.empty(); word = take_word(text)) {
-        words.push_back(folded(word));
+        words.push_back(core::lower(word));
     }
     return words;
 }

@@ -15,10 +15,7 @@ char32_t take_code_point(std::string_view& text);
 /// there. Empty: there is none any more.
 std::string_view take_word(std::string_view& text);
 
-/// A word as words compare: ASCII in lower case.
-std::string folded(std::string_view word);
-
-/// The words of a text, folded.
+/// The words of a text as they compare: ASCII in lower case.
 std::vector<std::string> words_of(std::string_view text);
 
 }  // namespace beckon::retry

@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 
 using beckon::retry::JsonTree;
-using beckon::retry::Number;
+using beckon::retry::number_term;
 
 namespace {
 
@@ -18,9 +18,7 @@ std::string walked(const JsonTree::Value& value) {
     if (value.is_null()) return "null";
     if (value.is_boolean()) return value.boolean() ? "true" : "false";
     if (value.is_text()) return "'" + std::string{value.text()} + "'";
-    if (value.is_number()) {
-        return std::visit([](auto number) { return std::to_string(number); }, value.number());
-    }
+    if (value.is_number()) return number_term(value.number());
     if (value.is_list()) {
         value.any_element([&](const auto& one) {
             seen += walked(one) + ",";
@@ -42,13 +40,13 @@ TEST_CASE("a tree has the values of the text, in its order", "[retry][filter]") 
     CHECK(walked(JsonTree{R"( {"a": [1, -2, 18446744073709551615, 0.5, "x\u00e9\n", [], {}],
                               "b": {"c": null, "d": true}, "b": false} )"}
                      .root()) ==
-          "3{a:7[1,-2,18446744073709551615,0.500000,'x\u00e9\n',0[],0{},],"
+          "3{a:7[n1,n-2,n18446744073709551615,n0.5,'x\u00e9\n',0[],0{},],"
           "b:2{c:null,d:true,},b:false,}");
     const JsonTree large{R"({"n": 123456789012345678901234567890, "type": "t"})"};
     CHECK(large.text_of("type") == "t");
     CHECK(large.text_of("n").empty());
     CHECK(large.root().any_member([](auto, const auto& value) {
-        return value.is_number() && value.number() == Number{123456789012345678901234567890.0};
+        return value.is_number() && value.number() == 123456789012345678901234567890.0;
     }));
 }
 
