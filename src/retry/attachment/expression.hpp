@@ -4,9 +4,10 @@
 #include "retry/filter/json_tree.hpp"
 
 #include <cstddef>
-#include <memory>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace beckon::retry {
 
@@ -18,6 +19,10 @@ struct Work {
     static constexpr std::size_t kMax = 1 << 20;
     std::size_t left = kMax;
 };
+
+class Picked;
+/// A part of a compiled expression: picks something from a value.
+using Pick = std::function<Picked(const Picked& at, Work& work)>;
 
 /// Names a part of a JSON document: a JSON Pointer (RFC 6901) if it begins with a slash, otherwise
 /// the subset of JMESPath that docs/webhooks.md#attachments describes. Immutable; any thread.
@@ -33,11 +38,9 @@ public:
     /// stand there. Errors: too_large (too little work is left).
     core::Result<std::string> select(const JsonTree& document, Work& work) const;
 
-    struct Node;
-
 private:
-    explicit Expression(std::shared_ptr<const Node> root) : root_(std::move(root)) {}
-    std::shared_ptr<const Node> root_;
+    explicit Expression(Pick pick) : pick_(std::move(pick)) {}
+    Pick pick_;
 };
 
 }  // namespace beckon::retry

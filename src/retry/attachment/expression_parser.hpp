@@ -1,12 +1,13 @@
 #pragma once
 
+#include "core/result.hpp"
 #include "retry/attachment/nodes.hpp"
 
 #include <string_view>
 
 namespace beckon::retry {
 
-/// Parses the subset of JMESPath. Throws BrokenExpression.
-Pick parse_expression(std::string_view text);
+/// Parses a JSON Pointer, or the subset of JMESPath. Errors: invalid (at which byte, and why).
+core::Result<Pick> parse_expression(std::string_view text);
 
 }  // namespace beckon::retry

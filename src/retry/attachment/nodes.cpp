@@ -47,20 +47,29 @@ bool Picked::is_null() const {
     return there ? there->is_null() : std::holds_alternative<std::monostate>(is_);
 }
 
-Picked Picked::member(std::string_view name, Work& work) const {
-    Picked found;
-    if (const auto* there = std::get_if<Value>(&is_); there && there->is_object()) {
-        spend(work, there->size());
-        there->any_member([&](std::string_view one, const Value& value) {
-            if (one == name) found = Picked{value};
+template <class F>
+bool Picked::each_member(F&& f) const {
+    const auto* there = std::get_if<Value>(&is_);
+    const auto* made = std::get_if<std::shared_ptr<const Object>>(&is_);
+    if (made) {
+        for (const auto& [name, value] : **made) f(name, value);
+    } else if (there && there->is_object()) {
+        there->any_member([&](std::string_view name, const Value& value) {
+            f(name, Picked{value});
             return false;
         });
-    } else if (const auto* made = std::get_if<std::shared_ptr<const Object>>(&is_)) {
-        spend(work, (*made)->size());
-        for (const auto& [one, value] : **made) {
-            if (one == name) found = value;
-        }
+    } else {
+        return false;
     }
+    return true;
+}
+
+Picked Picked::member(std::string_view name, Work& work) const {
+    Picked found;
+    each_member([&](std::string_view one, const Picked& value) {
+        spend(work, 1);
+        if (one == name) found = value;
+    });
     return found;
 }
 
@@ -80,18 +89,11 @@ std::shared_ptr<const Picked::List> Picked::elements(Work& work) const {
 
 std::shared_ptr<const Picked::List> Picked::values(Work& work) const {
     Object members;
-    if (const auto* there = std::get_if<Value>(&is_); there && there->is_object()) {
-        spend(work, Work::kValue * there->size());
-        there->any_member([&](std::string_view name, const Value& value) {
-            members.emplace_back(name, Picked{value});
-            return false;
-        });
-    } else if (const auto* made = std::get_if<std::shared_ptr<const Object>>(&is_)) {
-        spend(work, Work::kValue * (*made)->size());
-        members = **made;
-    } else {
-        return nullptr;
-    }
+    const bool is_object = each_member([&](std::string_view name, const Picked& value) {
+        spend(work, Work::kValue);
+        members.emplace_back(name, value);
+    });
+    if (!is_object) return nullptr;
     List list;
     for (auto& [name, value] : in_order(std::move(members))) list.push_back(std::move(value));
     return std::make_shared<const List>(std::move(list));

@@ -4,7 +4,6 @@
 #include "retry/filter/json_tree.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,16 +41,13 @@ public:
     void append_to(std::string& out, Work& work) const;
 
 private:
+    /// Calls `f(name, value)` for each member of an object; false: it is none.
+    template <class F>
+    bool each_member(F&& f) const;
+
     std::variant<std::monostate, JsonTree::Value, std::shared_ptr<const List>,
                  std::shared_ptr<const Object>>
         is_;
-};
-
-/// A part of a compiled expression: picks something from a value.
-using Pick = std::function<Picked(const Picked& at, Work& work)>;
-
-struct Expression::Node {
-    Pick pick;
 };
 
 namespace node {
