@@ -39,10 +39,8 @@ public:
 private:
     struct Range {
         Address base{};
-        int bits = 0;
+        int bits = 0;  ///< of IPv4 those of the 32
     };
-    static bool contains(const Range& range, const Address& address);
-    static core::Result<Range> parse_range(const std::string& text);
 
     std::vector<Range> allowed_;
 };

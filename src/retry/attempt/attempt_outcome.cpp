@@ -40,23 +40,8 @@ std::string why_text(const HttpAnswer& answer) {
 }
 
 bool is_overload(Outcome outcome) {
-    switch (outcome) {
-        case Outcome::throttled:
-        case Outcome::timed_out:
-        case Outcome::unreachable: return true;
-        case Outcome::delivered:
-        case Outcome::gone:
-        case Outcome::refused:
-        case Outcome::forbidden:
-        case Outcome::too_large:
-        case Outcome::undeliverable:
-        case Outcome::webhook_disabled:
-        case Outcome::expired:
-        case Outcome::filter_too_costly:
-        case Outcome::crashed:
-        case Outcome::event_gone: return false;
-    }
-    return false;
+    return outcome == Outcome::throttled || outcome == Outcome::timed_out ||
+           outcome == Outcome::unreachable;
 }
 
 }  // namespace beckon::retry

@@ -1,9 +1,9 @@
 #include "retry/attempt/http_request.hpp"
 
 #include "core/ascii.hpp"
+#include "core/decimal.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 
 #include <curl/curl.h>
@@ -44,16 +44,13 @@ std::string_view unsendable(const HttpRequest& request) {
 
 std::optional<seconds> parse_retry_after(std::string_view value, core::Timestamp now) {
     const auto text = core::trimmed(value);
-    std::int64_t count = 0;
-    const auto* const last = text.data() + text.size();
-    const auto [end, fault] = std::from_chars(text.data(), last, count);
-    const bool is_number = !text.empty() && core::is_digit(text.front()) && end == last;
-    if (is_number && fault == std::errc::result_out_of_range) return kRetryAfterMax;
-    if (is_number) return std::min(seconds{count}, kRetryAfterMax);
-    const std::time_t date = curl_getdate(std::string{text}.c_str(), nullptr);
-    if (text.empty() || core::is_digit(text.front()) || date < 0) {
-        return std::nullopt;
+    if (text.empty()) return std::nullopt;
+    if (std::all_of(text.begin(), text.end(), core::is_digit)) {
+        const auto count = core::parse_decimal<std::int64_t>(text);
+        return std::min(count ? seconds{*count} : kRetryAfterMax, kRetryAfterMax);
     }
+    const std::time_t date = curl_getdate(std::string{text}.c_str(), nullptr);
+    if (core::is_digit(text.front()) || date < 0) return std::nullopt;
     const auto wait = seconds{date} - duration_cast<seconds>(now.time_since_epoch());
     return std::clamp<seconds>(wait, seconds{0}, kRetryAfterMax);
 }

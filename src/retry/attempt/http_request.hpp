@@ -13,6 +13,10 @@
 namespace beckon::retry {
 
 enum class Method : std::uint8_t { post, put, options };
+/// As in the request line.
+inline const char* to_string(Method method) {
+    return method == Method::post ? "POST" : method == Method::put ? "PUT" : "OPTIONS";
+}
 
 /// One request. There are no redirects and no other schemes than http and https. Neither URL,
 /// target nor a header has a control character: such a request is not sent.

@@ -4,21 +4,28 @@
 #include "core/handle.hpp"
 #include "core/lifetime.hpp"
 #include "core/thread_time.hpp"
-#include "retry/attempt/connection.hpp"
 #include "retry/attempt/transfer.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <curl/curl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 namespace beckon::retry {
 
@@ -43,11 +50,78 @@ void global_start() {
     if (started != CURLE_OK) throw std::runtime_error("libcurl does not start");
 }
 
+/// Both ends of a TCP connection: the local port, that of the peer, and its address. libcurl names
+/// the socket of no attempt that is under way.
+using Connection = std::tuple<long, long, std::string>;
+
+/// The one that an attempt has, or had last.
+Connection connection_of(CURL* easy) {
+    long local_port = 0;
+    long port = 0;
+    const char* address = nullptr;
+    curl_easy_getinfo(easy, CURLINFO_LOCAL_PORT, &local_port);
+    curl_easy_getinfo(easy, CURLINFO_PRIMARY_PORT, &port);
+    curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &address);
+    return {local_port, port, address ? address : ""};
+}
+
+Connection connection_of(curl_socket_t socket) {
+    std::array<char, NI_MAXHOST> address{};
+    const auto port_of = [&](auto name_of) {
+        sockaddr_storage end{};
+        socklen_t size = sizeof end;
+        name_of(socket, reinterpret_cast<sockaddr*>(&end), &size);
+        std::array<char, NI_MAXSERV> port{};
+        ::getnameinfo(reinterpret_cast<sockaddr*>(&end), size, address.data(), address.size(),
+                      port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV);
+        return std::strtol(port.data(), nullptr, 10);
+    };
+    const auto local_port = port_of(::getsockname);
+    const auto port = port_of(::getpeername);
+    return {local_port, port, address.data()};
+}
+
+/// The bytes that have come in on the socket since it was connected, whoever has read them, or
+/// whether nobody has; 0 if the kernel does not say.
+std::uint64_t received_bytes(curl_socket_t socket) {
+    // tcpi_bytes_received of the kernel's tcp_info. That of the C library has no such field, and
+    // the kernel's header cannot be included beside the library's.
+    constexpr std::size_t kAt = 128;
+    std::array<std::byte, kAt + sizeof(std::uint64_t)> info{};
+    socklen_t size = info.size();
+    std::uint64_t bytes = 0;
+    if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, info.data(), &size) == 0) {
+        std::memcpy(&bytes, info.data() + kAt, sizeof bytes);
+    }
+    return bytes;
+}
+
 }  // namespace
 
 struct HttpSender::Impl {
     Impl(Options o, net::IoLoop& l)
-        : options(std::move(o)), loop(l), lookups(options.look_up, loop) {}
+        : options(std::move(o)), loop(l), lookups(options.look_up, loop) {
+        if (has_control_character(options.user_agent)) {
+            throw std::runtime_error("the user agent has a control character");
+        }
+        global_start();
+        multi.reset(curl_multi_init());
+        if (!multi) throw std::runtime_error("libcurl has no memory");
+        wait();
+        curl_multi_setopt(multi.get(), CURLMOPT_SOCKETFUNCTION, &Impl::on_socket);
+        curl_multi_setopt(multi.get(), CURLMOPT_SOCKETDATA, this);
+        curl_multi_setopt(multi.get(), CURLMOPT_TIMERFUNCTION, &Impl::on_timer);
+        curl_multi_setopt(multi.get(), CURLMOPT_TIMERDATA, this);
+        curl_multi_setopt(multi.get(), CURLMOPT_MAXCONNECTS,
+                          static_cast<long>(options.connections_max));
+    }
+
+    ~Impl() {
+        lifetime.end();
+        for (const auto& [easy, transfer] : transfers) curl_multi_remove_handle(multi.get(), easy);
+        transfers.clear();
+        multi.reset();  // closes its connections, which leave the set with that
+    }
 
     /// A request whose host's name is being looked up.
     struct Waiting {
@@ -62,6 +136,7 @@ struct HttpSender::Impl {
         std::optional<std::uint64_t> counted_from{};  ///< received_bytes() before those that count
     };
 
+    const std::string unknown_name = curl_easy_strerror(CURLE_COULDNT_RESOLVE_HOST);
     const Options options;
     net::IoLoop& loop;
     core::SystemClock clock;
@@ -79,324 +154,280 @@ struct HttpSender::Impl {
     std::uint64_t next_waiting = 0;
     NameLookups lookups;
 
-    void open();
-    void send(HttpRequest request, std::function<void(HttpAnswer)> done);
-    void find_addresses(std::unique_ptr<Transfer> transfer);
-    void looked_up(std::uint64_t number, const NameLookups::Addresses& addresses);
-    void not_looked_up(std::uint64_t number, HttpAnswer::End end, std::string_view why);
-    void begin(std::unique_ptr<Transfer> transfer);
-    void refuse(std::string_view why, std::function<void(HttpAnswer)> done);
-    void wait();
-    void act_on_ready();
-    void act(curl_socket_t socket, int events);
-    bool has_too_much(curl_socket_t socket);
-    bool has_too_much_after_step(const Transfer& transfer);
-    std::vector<CURL*> attempts_on(curl_socket_t socket) const;
-    void cut_off(const std::vector<CURL*>& easies);
     void charge_from_now() { charged = core::thread_time(); }
-    core::Duration take_time();
-    void charge_begun();
-    void set_timer(core::MonoTime at);
-    void wake(core::MonoTime at);
-    bool take_ended();
-    void end(CURL* easy, CURLcode code);
-    static int on_socket(CURL*, curl_socket_t socket, int what, void* user, void*) noexcept;
-    static int on_timer(CURLM*, long ms, void* user) noexcept;
-};
 
-void HttpSender::Impl::open() {
-    global_start();
-    multi.reset(curl_multi_init());
-    if (!multi) throw std::runtime_error("libcurl has no memory");
-    wait();
-    curl_multi_setopt(multi.get(), CURLMOPT_SOCKETFUNCTION, &Impl::on_socket);
-    curl_multi_setopt(multi.get(), CURLMOPT_SOCKETDATA, this);
-    curl_multi_setopt(multi.get(), CURLMOPT_TIMERFUNCTION, &Impl::on_timer);
-    curl_multi_setopt(multi.get(), CURLMOPT_TIMERDATA, this);
-    curl_multi_setopt(multi.get(), CURLMOPT_MAXCONNECTS,
-                      static_cast<long>(options.connections_max));
-}
-
-int HttpSender::Impl::on_socket(CURL* easy, curl_socket_t socket, int what, void* user,
-                                void*) noexcept {
-    auto& self = *static_cast<Impl*>(user);
-    const int set = self.sockets.descriptor();
-    epoll_event event{};
-    event.data.fd = socket;
-    if (what == CURL_POLL_REMOVE) {
-        self.of_socket.erase(socket);
-        ::epoll_ctl(set, EPOLL_CTL_DEL, socket, &event);
+    static int on_socket(CURL* easy, curl_socket_t socket, int what, void* user, void*) noexcept {
+        auto& self = *static_cast<Impl*>(user);
+        const int set = self.sockets.descriptor();
+        epoll_event event{};
+        event.data.fd = socket;
+        if (what == CURL_POLL_REMOVE) {
+            self.of_socket.erase(socket);
+            ::epoll_ctl(set, EPOLL_CTL_DEL, socket, &event);
+            return 0;
+        }
+        auto& served = self.of_socket[socket];
+        if (served.easy != easy) served = {.easy = easy};
+        const auto of = self.transfers.find(easy);
+        if (of != self.transfers.end()) of->second->socket = socket;
+        if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) event.events |= EPOLLIN;
+        if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT) event.events |= EPOLLOUT;
+        // A closed descriptor has left the set, and its number may be used again.
+        if (::epoll_ctl(set, EPOLL_CTL_MOD, socket, &event) != 0) {
+            ::epoll_ctl(set, EPOLL_CTL_ADD, socket, &event);
+        }
         return 0;
     }
-    auto& served = self.of_socket[socket];
-    if (served.easy != easy) served = {.easy = easy};
-    const auto of = self.transfers.find(easy);
-    if (of != self.transfers.end()) of->second->socket = socket;
-    if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) event.events |= EPOLLIN;
-    if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT) event.events |= EPOLLOUT;
-    // A closed descriptor has left the set, and its number may be used again.
-    if (::epoll_ctl(set, EPOLL_CTL_MOD, socket, &event) != 0) {
-        ::epoll_ctl(set, EPOLL_CTL_ADD, socket, &event);
+
+    void wait() {
+        sockets.wait(net::Watch::Event::readable, [this] { act_on_ready(); });
     }
-    return 0;
-}
 
-void HttpSender::Impl::wait() {
-    sockets.wait(net::Watch::Event::readable, [this] { act_on_ready(); });
-}
-
-/// Some of the ready sockets; then others on the loop have their turn.
-void HttpSender::Impl::act_on_ready() {
-    std::array<epoll_event, kEventsMax> ready;
-    const int count = ::epoll_wait(sockets.descriptor(), ready.data(), kEventsMax, 0);
-    const auto term = lifetime.term();
-    const auto until = clock.mono() + kTurn;
-    charge_from_now();
-    for (int i = 0; i < count && !term.over(); ++i) {
-        if (i > 0 && clock.mono() >= until) break;  // they are ready in the next turn too
-        const auto& one = ready[static_cast<std::size_t>(i)];
-        int flags = 0;
-        if (one.events & (EPOLLIN | EPOLLHUP)) flags |= CURL_CSELECT_IN;
-        if (one.events & EPOLLOUT) flags |= CURL_CSELECT_OUT;
-        if (one.events & EPOLLERR) flags |= CURL_CSELECT_ERR;
-        act(one.data.fd, flags);  // libcurl passes over a socket that it has closed in this round
+    /// Some of the ready sockets; then others on the loop have their turn.
+    void act_on_ready() {
+        std::array<epoll_event, kEventsMax> ready;
+        const int count = ::epoll_wait(sockets.descriptor(), ready.data(), kEventsMax, 0);
+        const auto term = lifetime.term();
+        const auto until = clock.mono() + kTurn;
+        charge_from_now();
+        for (int i = 0; i < count && !term.over(); ++i) {
+            if (i > 0 && clock.mono() >= until) break;  // they are ready in the next turn too
+            const auto& one = ready[static_cast<std::size_t>(i)];
+            int flags = 0;
+            if (one.events & (EPOLLIN | EPOLLHUP)) flags |= CURL_CSELECT_IN;
+            if (one.events & EPOLLOUT) flags |= CURL_CSELECT_OUT;
+            if (one.events & EPOLLERR) flags |= CURL_CSELECT_ERR;
+            act(one.data.fd,
+                flags);  // libcurl passes over a socket that it has closed in this round
+        }
+        if (!term.over()) wait();
     }
-    if (!term.over()) wait();
-}
 
-int HttpSender::Impl::on_timer(CURLM*, long ms, void* user) noexcept {
-    auto& self = *static_cast<Impl*>(user);
-    self.timer.reset();
-    if (ms >= 0) self.set_timer(self.clock.mono() + milliseconds{ms});
-    return 0;
-}
-
-/// libcurl sets its timer anew with most of its steps, mostly for a later time: then the loop's
-/// timer stays, and is set again when it wakes.
-void HttpSender::Impl::set_timer(core::MonoTime at) {
-    timer = at;
-    if (wakes_at && *wakes_at <= at) return;
-    wakes_at = at;
-    loop.post_after(at - clock.mono(), lifetime.guard([this, at] { wake(at); }));
-}
-
-void HttpSender::Impl::wake(core::MonoTime at) {
-    if (wakes_at != at) return;  // another one wakes earlier, or has
-    wakes_at.reset();
-    if (!timer) return;
-    if (*timer > clock.mono()) return set_timer(*timer);
-    timer.reset();
-    charge_from_now();
-    act(CURL_SOCKET_TIMEOUT, 0);
-}
-
-void HttpSender::Impl::act(curl_socket_t socket, int events) {
-    const auto found = of_socket.find(socket);
-    const auto easy = found == of_socket.end() ? nullptr : found->second.easy;
-    if (easy && (events & CURL_CSELECT_IN)) ++found->second.steps;
-    int running = 0;
-    curl_multi_socket_action(multi.get(), socket, events, &running);
-    if (socket == CURL_SOCKET_TIMEOUT) {
-        charge_begun();
-    } else if (const auto of = transfers.find(easy); of != transfers.end()) {
-        of->second->answer.processor += take_time();
+    static int on_timer(CURLM*, long ms, void* user) noexcept {
+        auto& self = *static_cast<Impl*>(user);
+        self.timer.reset();
+        if (ms >= 0) self.set_timer(self.clock.mono() + milliseconds{ms});
+        return 0;
     }
-    const auto term = lifetime.term();
-    const bool has_ended = take_ended();
-    if (term.over()) return;
-    const auto still = of_socket.find(socket);
-    if (still == of_socket.end()) return;
-    if (has_ended) still->second = {.easy = still->second.easy};
-    if (has_too_much(socket)) cut_off(attempts_on(socket));
-}
 
-/// Whether more bytes have come in on the socket than its attempts may have, those too that libcurl
-/// shows to no callback.
-bool HttpSender::Impl::has_too_much(curl_socket_t socket) {
-    const auto found = of_socket.find(socket);
-    if (found == of_socket.end() || found->second.steps < kStepsUncounted) return false;
-    auto& served = found->second;
-    const auto received = received_bytes(socket);
-    if (!served.counted_from) served.counted_from = received;
-    const auto counted = received - *served.counted_from;
-    if (counted <= kReceivedBytesMax) return false;
-    return counted > kReceivedBytesMax * attempts_on(socket).size();
-}
-
-/// Within a call of libcurl.
-bool HttpSender::Impl::has_too_much_after_step(const Transfer& transfer) {
-    const auto found = of_socket.find(transfer.socket);
-    if (found == of_socket.end()) return false;
-    // The number of a socket that the attempt has no longer may be another attempt's.
-    if (!options.http2 && found->second.easy != transfer.easy.get()) return false;
-    ++found->second.steps;
-    return has_too_much(transfer.socket);
-}
-
-std::vector<CURL*> HttpSender::Impl::attempts_on(curl_socket_t socket) const {
-    if (!options.http2) return {of_socket.at(socket).easy};
-    const auto connection = connection_of(socket);
-    std::vector<CURL*> easies;
-    for (const auto& [easy, transfer] : transfers) {
-        if (connection_of(easy) == connection) easies.push_back(easy);
+    /// libcurl sets its timer anew with most of its steps, mostly for a later time: then the loop's
+    /// timer stays, and is set again when it wakes.
+    void set_timer(core::MonoTime at) {
+        timer = at;
+        if (wakes_at && *wakes_at <= at) return;
+        wakes_at = at;
+        loop.post_after(at - clock.mono(), lifetime.guard([this, at] { wake(at); }));
     }
-    return easies;
-}
 
-/// Ends all attempts of a connection, and with them the connection. Not within a callback of
-/// libcurl.
-void HttpSender::Impl::cut_off(const std::vector<CURL*>& easies) {
-    const auto term = lifetime.term();
-    for (const auto easy : easies) {
-        const auto found = transfers.find(easy);
-        if (found == transfers.end()) continue;
-        found->second->cut_off = true;
-        // HTTP/2 would only end the stream.
-        curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
-        core::contain("retry", [&] { end(easy, CURLE_WRITE_ERROR); });
-        if (term.over()) return;  // an answer has destroyed the sender
-        charge_from_now();        // what its maker does with an answer is not the sender's
+    void wake(core::MonoTime at) {
+        if (wakes_at != at) return;  // another one wakes earlier, or has
+        wakes_at.reset();
+        if (!timer) return;
+        if (*timer > clock.mono()) return set_timer(*timer);
+        timer.reset();
+        charge_from_now();
+        act(CURL_SOCKET_TIMEOUT, 0);
     }
-}
 
-core::Duration HttpSender::Impl::take_time() {
-    const auto now = core::thread_time();
-    return now - std::exchange(charged, now);
-}
-
-/// They have started together, and are charged alike.
-void HttpSender::Impl::charge_begun() {
-    const auto all = std::exchange(begun, {});
-    if (all.empty()) return;
-    const auto each = take_time() / all.size();
-    for (const auto easy : all) {
-        const auto found = transfers.find(easy);
-        if (found != transfers.end()) found->second->answer.processor += each;
+    void act(curl_socket_t socket, int events) {
+        const auto found = of_socket.find(socket);
+        const auto easy = found == of_socket.end() ? nullptr : found->second.easy;
+        if (easy && (events & CURL_CSELECT_IN)) ++found->second.steps;
+        int running = 0;
+        curl_multi_socket_action(multi.get(), socket, events, &running);
+        if (socket == CURL_SOCKET_TIMEOUT) {
+            charge_begun();
+        } else if (const auto of = transfers.find(easy); of != transfers.end()) {
+            of->second->answer.processor += take_time();
+        }
+        const auto term = lifetime.term();
+        const bool has_ended = take_ended();
+        if (term.over()) return;
+        const auto still = of_socket.find(socket);
+        if (still == of_socket.end()) return;
+        if (has_ended) still->second = {.easy = still->second.easy};
+        if (has_too_much(socket)) cut_off(attempts_on(socket));
     }
-}
 
-/// Whether an attempt has ended.
-bool HttpSender::Impl::take_ended() {
-    int left = 0;
-    std::vector<std::pair<CURL*, CURLcode>> ended;
-    while (const auto* message = curl_multi_info_read(multi.get(), &left)) {
-        if (message->msg == CURLMSG_DONE) {
-            ended.emplace_back(message->easy_handle, message->data.result);
+    /// Whether more bytes have come in on the socket than its attempts may have, those too that
+    /// libcurl shows to no callback.
+    bool has_too_much(curl_socket_t socket) {
+        const auto found = of_socket.find(socket);
+        if (found == of_socket.end() || found->second.steps < kStepsUncounted) return false;
+        auto& served = found->second;
+        const auto received = received_bytes(socket);
+        if (!served.counted_from) served.counted_from = received;
+        const auto counted = received - *served.counted_from;
+        if (counted <= kReceivedBytesMax) return false;
+        return counted > kReceivedBytesMax * attempts_on(socket).size();
+    }
+
+    /// Within a call of libcurl.
+    bool has_too_much_after_step(const Transfer& transfer) {
+        const auto found = of_socket.find(transfer.socket);
+        if (found == of_socket.end()) return false;
+        // The number of a socket that the attempt has no longer may be another attempt's.
+        if (!options.http2 && found->second.easy != transfer.easy.get()) return false;
+        ++found->second.steps;
+        return has_too_much(transfer.socket);
+    }
+
+    std::vector<CURL*> attempts_on(curl_socket_t socket) const {
+        if (!options.http2) return {of_socket.at(socket).easy};
+        const auto connection = connection_of(socket);
+        std::vector<CURL*> easies;
+        for (const auto& [easy, transfer] : transfers) {
+            if (connection_of(easy) == connection) easies.push_back(easy);
+        }
+        return easies;
+    }
+
+    /// Ends all attempts of a connection, and with them the connection. Not within a callback of
+    /// libcurl.
+    void cut_off(const std::vector<CURL*>& easies) {
+        const auto term = lifetime.term();
+        for (const auto easy : easies) {
+            const auto found = transfers.find(easy);
+            if (found == transfers.end()) continue;
+            found->second->cut_off = true;
+            // HTTP/2 would only end the stream.
+            curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+            core::contain("retry", [&] { end(easy, CURLE_WRITE_ERROR); });
+            if (term.over()) return;  // an answer has destroyed the sender
+            charge_from_now();        // what its maker does with an answer is not the sender's
         }
     }
-    const auto term = lifetime.term();
-    for (const auto& one : ended) {
-        core::contain("retry", [&] { end(one.first, one.second); });
-        if (term.over()) break;  // an answer has destroyed the sender
-        charge_from_now();       // what its maker does with an answer is not the sender's
+
+    core::Duration take_time() {
+        const auto now = core::thread_time();
+        return now - std::exchange(charged, now);
     }
-    return !ended.empty();
-}
 
-void HttpSender::Impl::end(CURL* easy, CURLcode code) {
-    auto node = transfers.extract(easy);
-    if (node.empty()) return;
-    auto& transfer = *node.mapped();
-    curl_multi_remove_handle(multi.get(), easy);
-    auto answer = take_answer(transfer, code, clock);
-    const auto done = std::move(transfer.done);
-    node = {};
-    answer.processor += take_time();
-    done(std::move(answer));
-}
-
-/// Then the request begins, with the rest of its time.
-void HttpSender::Impl::find_addresses(std::unique_ptr<Transfer> transfer) {
-    if (const auto* known = lookups.known(transfer->name, transfer->started)) {
-        transfer->addresses = *known;
-        return begin(std::move(transfer));
+    /// They have started together, and are charged alike.
+    void charge_begun() {
+        const auto all = std::exchange(begun, {});
+        if (all.empty()) return;
+        const auto each = take_time() / all.size();
+        for (const auto easy : all) {
+            const auto found = transfers.find(easy);
+            if (found != transfers.end()) found->second->answer.processor += each;
+        }
     }
-    const auto number = next_waiting++;
-    if (!may_have_addresses(transfer->name)) {
-        waiting.emplace(number, Waiting{std::move(transfer), 0});
-        return loop.post(lifetime.guard([this, number] { looked_up(number, {}); }));
+
+    /// Whether an attempt has ended.
+    bool take_ended() {
+        int left = 0;
+        std::vector<std::pair<CURL*, CURLcode>> ended;
+        while (const auto* message = curl_multi_info_read(multi.get(), &left)) {
+            if (message->msg == CURLMSG_DONE) {
+                ended.emplace_back(message->easy_handle, message->data.result);
+            }
+        }
+        const auto term = lifetime.term();
+        for (const auto& one : ended) {
+            core::contain("retry", [&] { end(one.first, one.second); });
+            if (term.over()) break;  // an answer has destroyed the sender
+            charge_from_now();       // what its maker does with an answer is not the sender's
+        }
+        return !ended.empty();
     }
-    const auto timeout = transfer->request.timeout;
-    const auto asker =
-        lookups.ask(transfer->request.owner, transfer->name,
-                    [this, number](const auto& addresses) { looked_up(number, addresses); });
-    waiting.emplace(number, Waiting{std::move(transfer), asker});
-    loop.post_after(timeout, lifetime.guard([this, number] {
-        not_looked_up(number, HttpAnswer::End::timed_out, "its host's name was not looked up");
-    }));
-}
 
-void HttpSender::Impl::looked_up(std::uint64_t number, const NameLookups::Addresses& addresses) {
-    if (addresses.empty()) {
-        return not_looked_up(number, HttpAnswer::End::unreachable,
-                             curl_easy_strerror(CURLE_COULDNT_RESOLVE_HOST));
+    void end(CURL* easy, CURLcode code) {
+        auto node = transfers.extract(easy);
+        if (node.empty()) return;
+        auto& transfer = *node.mapped();
+        curl_multi_remove_handle(multi.get(), easy);
+        auto answer = take_answer(transfer, code, clock);
+        const auto done = std::move(transfer.done);
+        node = {};
+        answer.processor += take_time();
+        done(std::move(answer));
     }
-    auto node = waiting.extract(number);
-    if (node.empty()) return;
-    auto transfer = std::move(node.mapped().transfer);
-    transfer->addresses = addresses;
-    const auto done = transfer->done;
-    charge_from_now();
-    if (core::contain("retry", [&] { begin(std::move(transfer)); })) return;
-    done({.end = HttpAnswer::End::unsendable, .why = "it could not be begun"});
-}
 
-void HttpSender::Impl::not_looked_up(std::uint64_t number, HttpAnswer::End end,
-                                     std::string_view why) {
-    const auto node = waiting.extract(number);
-    if (node.empty()) return;
-    auto& [transfer, asker] = node.mapped();
-    lookups.forget(asker);
-    transfer->done({.end = end, .why = std::string{why}, .took = clock.mono() - transfer->started});
-}
+    /// Then the request begins, with the rest of its time.
+    void find_addresses(std::unique_ptr<Transfer> transfer) {
+        if (const auto* known = lookups.known(transfer->name, transfer->started)) {
+            transfer->addresses = *known;
+            return begin(std::move(transfer));
+        }
+        if (!may_have_addresses(transfer->name)) {
+            return answer_later({.end = HttpAnswer::End::unreachable, .why = unknown_name},
+                                std::move(transfer->done));
+        }
+        const auto number = next_waiting++;
+        const auto timeout = transfer->request.timeout;
+        const auto asker =
+            lookups.ask(transfer->request.owner, transfer->name,
+                        [this, number](const auto& addresses) { looked_up(number, addresses); });
+        waiting.emplace(number, Waiting{std::move(transfer), asker});
+        loop.post_after(timeout, lifetime.guard([this, number] {
+            not_looked_up(number, HttpAnswer::End::timed_out, "its host's name was not looked up");
+        }));
+    }
 
-void HttpSender::Impl::refuse(std::string_view why, std::function<void(HttpAnswer)> done) {
-    loop.post(lifetime.guard([why, done = std::move(done)] {
-        done({.end = HttpAnswer::End::unsendable, .why = std::string{why}});
-    }));
-}
+    void looked_up(std::uint64_t number, const NameLookups::Addresses& addresses) {
+        if (addresses.empty()) {
+            return not_looked_up(number, HttpAnswer::End::unreachable, unknown_name);
+        }
+        auto node = waiting.extract(number);
+        if (node.empty()) return;
+        auto transfer = std::move(node.mapped().transfer);
+        transfer->addresses = addresses;
+        const auto done = transfer->done;
+        charge_from_now();
+        if (core::contain("retry", [&] { begin(std::move(transfer)); })) return;
+        done({.end = HttpAnswer::End::unsendable, .why = "it could not be begun"});
+    }
 
-void HttpSender::Impl::begin(std::unique_ptr<Transfer> transfer) {
-    prepare(*transfer, clock.mono());
-    transfer->has_too_much = [this, of = transfer.get()] { return has_too_much_after_step(*of); };
-    CURL* easy = transfer->easy.get();
-    transfers.emplace(easy, std::move(transfer));
-    begun.push_back(easy);
-    curl_multi_add_handle(multi.get(), easy);  // asks for its timer, so nothing runs yet
-}
+    void not_looked_up(std::uint64_t number, HttpAnswer::End end, std::string_view why) {
+        const auto node = waiting.extract(number);
+        if (node.empty()) return;
+        auto& [transfer, asker] = node.mapped();
+        lookups.forget(asker);
+        transfer->done(
+            {.end = end, .why = std::string{why}, .took = clock.mono() - transfer->started});
+    }
+
+    void answer_later(HttpAnswer answer, std::function<void(HttpAnswer)> done) {
+        loop.post(
+            lifetime.guard([answer = std::move(answer), done = std::move(done)] { done(answer); }));
+    }
+
+    void begin(std::unique_ptr<Transfer> transfer) {
+        prepare(*transfer, clock.mono());
+        transfer->has_too_much = [this, of = transfer.get()] {
+            return has_too_much_after_step(*of);
+        };
+        CURL* easy = transfer->easy.get();
+        transfers.emplace(easy, std::move(transfer));
+        begun.push_back(easy);
+        curl_multi_add_handle(multi.get(), easy);  // asks for its timer, so nothing runs yet
+    }
+
+    void send(HttpRequest request, std::function<void(HttpAnswer)> done) {
+        if (const auto why = unsendable(request); !why.empty()) {
+            return answer_later({.end = HttpAnswer::End::unsendable, .why = std::string{why}},
+                                std::move(done));
+        }
+        auto transfer = std::make_unique<Transfer>();
+        transfer->request = std::move(request);
+        transfer->done = std::move(done);
+        transfer->options = &options;
+        transfer->started = clock.mono();
+        if (!find_route(*transfer)) {
+            return answer_later(
+                {.end = HttpAnswer::End::forbidden, .why = not_allowed(transfer->refused)},
+                std::move(transfer->done));
+        }
+        if (!transfer->name.empty()) return find_addresses(std::move(transfer));
+        begin(std::move(transfer));
+    }
+};
 
 HttpSender::HttpSender(Options options, net::IoLoop& loop)
-    : impl_(std::make_unique<Impl>(std::move(options), loop)) {
-    if (has_control_character(impl_->options.user_agent)) {
-        throw std::runtime_error("the user agent has a control character");
-    }
-    impl_->open();
-}
+    : impl_(std::make_unique<Impl>(std::move(options), loop)) {}
 
-HttpSender::~HttpSender() {
-    impl_->lifetime.end();
-    for (const auto& [easy, transfer] : impl_->transfers) {
-        curl_multi_remove_handle(impl_->multi.get(), easy);
-    }
-    impl_->transfers.clear();
-    impl_->multi.reset();  // closes its connections, which leave the set with that
-}
-
-void HttpSender::Impl::send(HttpRequest request, std::function<void(HttpAnswer)> done) {
-    if (const auto why = unsendable(request); !why.empty()) return refuse(why, std::move(done));
-    auto transfer = std::make_unique<Transfer>();
-    transfer->request = std::move(request);
-    transfer->done = std::move(done);
-    transfer->options = &options;
-    transfer->started = clock.mono();
-    if (!find_route(*transfer)) {
-        HttpAnswer answer{.end = HttpAnswer::End::forbidden, .why = not_allowed(transfer->refused)};
-        return loop.post(lifetime.guard(
-            [done = std::move(transfer->done), answer = std::move(answer)] { done(answer); }));
-    }
-    if (!transfer->name.empty()) return find_addresses(std::move(transfer));
-    begin(std::move(transfer));
-}
+HttpSender::~HttpSender() = default;
 
 void HttpSender::send(HttpRequest request, std::function<void(HttpAnswer)> done) {
     impl_->send(std::move(request), std::move(done));

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <system_error>
 #include <thread>
 
-#include <arpa/inet.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
 
@@ -19,18 +18,6 @@ namespace beckon::retry {
 namespace {
 
 constexpr const char* kThreadName = "retry-names";
-
-std::string text_of(const addrinfo& info) {
-    std::array<char, INET6_ADDRSTRLEN> text{};
-    const void* address = nullptr;
-    if (info.ai_family == AF_INET) {
-        address = &reinterpret_cast<const sockaddr_in*>(info.ai_addr)->sin_addr;
-    } else if (info.ai_family == AF_INET6) {
-        address = &reinterpret_cast<const sockaddr_in6*>(info.ai_addr)->sin6_addr;
-    }
-    if (!address) return {};
-    return inet_ntop(info.ai_family, address, text.data(), text.size()) ? text.data() : "";
-}
 
 }  // namespace
 
@@ -43,9 +30,13 @@ NameLookups::Addresses system_addresses(const std::string& name) {
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all{found, &::freeaddrinfo};
     NameLookups::Addresses addresses;
     for (const auto* one = found; one; one = one->ai_next) {
-        auto text = text_of(*one);
-        const bool is_new = std::find(addresses.begin(), addresses.end(), text) == addresses.end();
-        if (!text.empty() && is_new) addresses.push_back(std::move(text));
+        std::array<char, NI_MAXHOST> text{};
+        const int failed = ::getnameinfo(one->ai_addr, one->ai_addrlen, text.data(), text.size(),
+                                         nullptr, 0, NI_NUMERICHOST);
+        const std::string address{text.data(), std::strcspn(text.data(), "%")};  // without a scope
+        const bool known =
+            std::find(addresses.begin(), addresses.end(), address) != addresses.end();
+        if (failed == 0 && !known) addresses.push_back(address);
     }
     return addresses;
 }

@@ -15,26 +15,6 @@ namespace beckon::retry {
 
 namespace {
 
-/// libcurl takes host names to be in the thread's character set, which is ASCII by default; URLs
-/// here are UTF-8.
-class Utf8Thread {
-public:
-    Utf8Thread() : utf8_(::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
-        if (utf8_) before_ = ::uselocale(utf8_);
-    }
-    ~Utf8Thread() {
-        if (!utf8_) return;
-        ::uselocale(before_);
-        ::freelocale(utf8_);
-    }
-    Utf8Thread(const Utf8Thread&) = delete;
-    Utf8Thread& operator=(const Utf8Thread&) = delete;
-
-private:
-    locale_t utf8_;
-    locale_t before_ = nullptr;
-};
-
 bool is_ascii(std::string_view text) {
     return std::all_of(text.begin(), text.end(),
                        [](char c) { return static_cast<unsigned char>(c) < 0x80; });
@@ -44,8 +24,13 @@ bool is_ascii(std::string_view text) {
 std::optional<std::string> ascii_host(const fetch::Url& url) {
     auto host = url.part(CURLUPART_HOST);
     if (!host || is_ascii(*host)) return host;
-    const Utf8Thread utf8;
-    return url.part(CURLUPART_HOST, CURLU_PUNYCODE);
+    // libcurl takes host names to be in the thread's character set, which is ASCII by default;
+    // URLs here are UTF-8.
+    static const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    const locale_t before = ::uselocale(utf8);
+    host = url.part(CURLUPART_HOST, CURLU_PUNYCODE);
+    ::uselocale(before);
+    return host;
 }
 
 }  // namespace

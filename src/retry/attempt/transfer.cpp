@@ -24,6 +24,27 @@ namespace {
 /// A connection whose peer has acknowledged nothing for so long is dead.
 constexpr unsigned kUnackedMs = 20'000;
 
+/// Judges the headers Content-Length of an answer, of whose head `line` is the next one. False: one
+/// is no number, or two differ, so that nobody knows where the answer ends, and a client must not
+/// use it (RFC 9112 section 6.3). libcurl takes the digits that a value begins with, and of two
+/// values the last.
+bool check_length(std::string_view line, std::string& length) {
+    if (line.starts_with("HTTP/")) length.clear();  // it begins anew, as after an interim answer
+    const auto colon = line.find(':');
+    if (!core::equals_ignoring_case(line.substr(0, colon), "content-length")) return true;
+    // A list of equal values is one that a proxy has made of several headers.
+    while (!line.empty()) {
+        line.remove_prefix(std::min(line.find_first_of(":,"), line.size() - 1) + 1);
+        const auto value = core::trimmed(line.substr(0, line.find(',')), " \t\r\n");
+        const bool number =
+            !value.empty() && std::all_of(value.begin(), value.end(), core::is_digit);
+        if (!number || (!length.empty() && value != length)) return false;
+        length = value;
+        line.remove_prefix(std::min(line.find(','), line.size()));
+    }
+    return true;
+}
+
 extern "C" {
 
 std::size_t on_body(char* data, std::size_t, std::size_t size, void* user) noexcept {
@@ -45,7 +66,7 @@ std::size_t on_header(char* line, std::size_t, std::size_t size, void* user) noe
     auto& transfer = *static_cast<Transfer*>(user);
     transfer.header_bytes += size;
     transfer.cut_off |= transfer.header_bytes > HttpSender::kHeaderBytesMax;
-    transfer.invalid_length |= !transfer.length.take({line, size});
+    transfer.invalid_length |= !check_length({line, size}, transfer.length);
     return transfer.cut_off || transfer.invalid_length ? 0 : size;
 }
 
@@ -190,8 +211,7 @@ void set_request(Transfer& transfer, core::MonoTime now) {
     }
     set(easy, CURLOPT_FOLLOWLOCATION, 0L);
     set(easy, CURLOPT_POST, 1L);
-    if (request.method == Method::put) set(easy, CURLOPT_CUSTOMREQUEST, "PUT");
-    if (request.method == Method::options) set(easy, CURLOPT_CUSTOMREQUEST, "OPTIONS");
+    set(easy, CURLOPT_CUSTOMREQUEST, to_string(request.method));
     set(easy, CURLOPT_POSTFIELDS, request.body.data());
     set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
     set(easy, CURLOPT_HTTPHEADER, headers);
@@ -304,17 +324,14 @@ HttpAnswer take_answer(Transfer& transfer, CURLcode code, const core::Clock& clo
     long status = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     answer.status = static_cast<int>(status);
-    curl_header* header = nullptr;
-    if (curl_easy_header(easy, "Location", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
-        answer.location = header->value;
-    }
-    if (curl_easy_header(easy, "WebHook-Allowed-Origin", 0, CURLH_HEADER, -1, &header) ==
-        CURLHE_OK) {
-        answer.allowed_origin = header->value;
-    }
-    if (curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
-        answer.retry_after = parse_retry_after(header->value, clock.wall());
-    }
+    const auto text_of = [easy](const char* name) -> std::string {
+        curl_header* header = nullptr;
+        const auto found = curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &header);
+        return found == CURLHE_OK ? header->value : "";
+    };
+    answer.location = text_of("Location");
+    answer.allowed_origin = text_of("WebHook-Allowed-Origin");
+    answer.retry_after = parse_retry_after(text_of("Retry-After"), clock.wall());
     return answer;
 }
 

@@ -2,7 +2,6 @@
 
 #include "core/clock.hpp"
 #include "core/handle.hpp"
-#include "retry/attempt/content_length.hpp"
 #include "retry/attempt/http_request.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/attempt/name_lookups.hpp"
@@ -37,7 +36,7 @@ struct Transfer {
     bool certified = false;  ///< its host gets our certificate
     std::size_t body_bytes = 0;
     std::size_t header_bytes = 0;
-    ContentLength length;
+    std::string length;  ///< that of the headers Content-Length; empty: there was none
     bool invalid_length = false;
     bool cut_off = false;
     /// libcurl's own words, which outlive `easy`.

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -33,23 +34,30 @@ namespace {
 
 retry::AddressGuard open_guard() { return *retry::AddressGuard::with_allowed({"127.0.0.1"}); }
 
-/// Sends one request and waits for its answer.
-HttpAnswer send(HttpRequest request, retry::HttpSender::Options options) {
+/// Sends a request so many times, each time after the answer to the one before.
+std::vector<HttpAnswer> send_in_turn(const HttpRequest& request, std::size_t times,
+                                     retry::HttpSender::Options options = {.guard = open_guard()}) {
     net::IoLoop loop;
     retry::HttpSender sender{std::move(options), loop};
-    HttpAnswer answer;
-    loop.post([&] {
-        sender.send(std::move(request), [&](HttpAnswer a) {
-            answer = std::move(a);
-            loop.stop();
+    std::vector<HttpAnswer> answers;
+    const std::function<void()> one = [&] {
+        sender.send(request, [&](HttpAnswer answer) {
+            answers.push_back(std::move(answer));
+            answers.size() < times ? one() : loop.stop();
         });
-    });
+    };
+    loop.post(one);
     loop.run("retry");
-    return answer;
+    CHECK(sender.under_way() == 0);
+    return answers;
 }
 
-HttpAnswer send(HttpRequest request, retry::AddressGuard guard = open_guard()) {
-    return send(std::move(request), {.guard = std::move(guard)});
+HttpAnswer send(const HttpRequest& request, retry::HttpSender::Options options) {
+    return send_in_turn(request, 1, std::move(options)).front();
+}
+
+HttpAnswer send(const HttpRequest& request, retry::AddressGuard guard = open_guard()) {
+    return send(request, {.guard = std::move(guard)});
 }
 
 HttpAnswer send_to(test::ScriptedServer& server, core::Duration timeout = 10s) {
@@ -58,6 +66,47 @@ HttpAnswer send_to(test::ScriptedServer& server, core::Duration timeout = 10s) {
                  .body = "{\"a\":1}",
                  .timeout = timeout});
 }
+
+/// Answers each request.
+void answer_all(Peer& peer) {
+    while (!peer.read_request().empty()) peer.answer("200 OK");
+}
+
+/// A receiver that remembers the last request.
+struct Recorder {
+    std::string seen;
+    test::ScriptedServer server{[this](Peer& peer) {
+        seen = peer.read_request();
+        peer.answer("204 No Content");
+    }};
+};
+
+/// A receiver's side of TLS, with a certificate of its own, which is also what it trusts.
+struct Tls {
+    explicit Tls(const std::string& name) {
+        test::write_certificate(certificate, key, name);
+        std::signal(SIGPIPE, SIG_IGN);  // a side may end the handshake that the other one answers
+        REQUIRE(SSL_CTX_use_certificate_file(context.get(), certificate.c_str(),
+                                             SSL_FILETYPE_PEM) == 1);
+        REQUIRE(SSL_CTX_use_PrivateKey_file(context.get(), key.c_str(), SSL_FILETYPE_PEM) == 1);
+        REQUIRE(SSL_CTX_load_verify_locations(context.get(), certificate.c_str(), nullptr) == 1);
+    }
+    void answer(Peer& peer) const {
+        const std::unique_ptr<SSL, decltype(&SSL_free)> tls{SSL_new(context.get()), &SSL_free};
+        SSL_set_fd(tls.get(), peer.fd());
+        if (SSL_accept(tls.get()) != 1) return;
+        char bytes[4096];
+        if (SSL_read(tls.get(), bytes, sizeof bytes) <= 0) return;
+        constexpr std::string_view kAnswer = "HTTP/1.1 204 No Content\r\n\r\n";
+        SSL_write(tls.get(), kAnswer.data(), static_cast<int>(kAnswer.size()));
+    }
+
+    test::TempDir directory;
+    const std::filesystem::path certificate = directory.path() / "certificate.pem";
+    const std::filesystem::path key = directory.path() / "key.pem";
+    const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context{
+        SSL_CTX_new(TLS_server_method()), &SSL_CTX_free};
+};
 
 /// An answer that begins, and then repeats a piece for ever.
 struct EndlessAnswer {
@@ -81,11 +130,8 @@ void send_answer(Peer& peer, const EndlessAnswer& answer, std::atomic<std::size_
 }  // namespace
 
 TEST_CASE("a request arrives as it was made, and its answer comes back", "[retry][http]") {
-    std::string seen;
-    test::ScriptedServer server{[&](Peer& peer) {
-        seen = peer.read_request();
-        peer.answer("204 No Content");
-    }};
+    Recorder to;
+    auto& [seen, server] = to;
     const auto answer = send_to(server);
     CHECK(answer.end == End::answered);
     CHECK(answer.status == 204);
@@ -93,25 +139,14 @@ TEST_CASE("a request arrives as it was made, and its answer comes back", "[retry
     CHECK(seen.find("\r\nX-Test: 1\r\n") != std::string::npos);
     CHECK(seen.ends_with("\r\n\r\n{\"a\":1}"));
     CHECK(seen.find("Expect") == std::string::npos);
+    send({.url = server.url(), .method = retry::Method::put, .headers = {}, .body = "x"});
+    CHECK(seen.starts_with("PUT / HTTP/1.1\r\n"));
 }
 
 // Fails where one text stands for every fault of a certificate.
 TEST_CASE("the reason of an attempt says what is wrong with a certificate", "[retry][http]") {
-    test::TempDir directory;
-    const auto certificate = directory.path() / "certificate.pem";
-    const auto key = directory.path() / "key.pem";
-    test::write_certificate(certificate, key, "other.example");
-    const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context{
-        SSL_CTX_new(TLS_server_method()), &SSL_CTX_free};
-    REQUIRE(SSL_CTX_use_certificate_file(context.get(), certificate.c_str(), SSL_FILETYPE_PEM) ==
-            1);
-    REQUIRE(SSL_CTX_use_PrivateKey_file(context.get(), key.c_str(), SSL_FILETYPE_PEM) == 1);
-    std::signal(SIGPIPE, SIG_IGN);  // the sender ends the handshake that the server answers
-    test::ScriptedServer server{[&](Peer& peer) {
-        const std::unique_ptr<SSL, decltype(&SSL_free)> tls{SSL_new(context.get()), &SSL_free};
-        SSL_set_fd(tls.get(), peer.fd());
-        SSL_accept(tls.get());
-    }};
+    const Tls tls{"other.example"};
+    test::ScriptedServer server{[&](Peer& peer) { tls.answer(peer); }};
     const auto why = [&](const std::string& trusted) {
         const auto answer = send({.url = "https" + server.url("/hook").substr(4), .timeout = 10s},
                                  {.guard = open_guard(), .ca_file = trusted});
@@ -119,41 +154,23 @@ TEST_CASE("the reason of an attempt says what is wrong with a certificate", "[re
         return answer.why;
     };
     CHECK_THAT(why(""), Catch::Contains("self") && Catch::Contains("signed certificate"));
-    CHECK_THAT(why(certificate.string()), Catch::Contains("target host name '127.0.0.1'"));
+    CHECK_THAT(why(tls.certificate.string()), Catch::Contains("target host name '127.0.0.1'"));
 }
 
 TEST_CASE("receivers that ask for a certificate get it, if their host is to have it",
           "[retry][http]") {
-    test::TempDir directory;
-    const auto certificate = directory.path() / "certificate.pem";
-    const auto key = directory.path() / "key.pem";
-    test::write_certificate(certificate, key, "localhost");
-    const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context{
-        SSL_CTX_new(TLS_server_method()), &SSL_CTX_free};
-    REQUIRE(SSL_CTX_use_certificate_file(context.get(), certificate.c_str(), SSL_FILETYPE_PEM) ==
-            1);
-    REQUIRE(SSL_CTX_use_PrivateKey_file(context.get(), key.c_str(), SSL_FILETYPE_PEM) == 1);
-    // The same certificate is the client's.
-    REQUIRE(SSL_CTX_load_verify_locations(context.get(), certificate.c_str(), nullptr) == 1);
-    SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-    std::signal(SIGPIPE, SIG_IGN);  // a side may end the handshake that the other one answers
-    test::ScriptedServer server{[&](Peer& peer) {
-        const std::unique_ptr<SSL, decltype(&SSL_free)> tls{SSL_new(context.get()), &SSL_free};
-        SSL_set_fd(tls.get(), peer.fd());
-        if (SSL_accept(tls.get()) != 1) return;
-        char bytes[4096];
-        if (SSL_read(tls.get(), bytes, sizeof bytes) <= 0) return;
-        constexpr std::string_view kAnswer = "HTTP/1.1 204 No Content\r\n\r\n";
-        SSL_write(tls.get(), kAnswer.data(), static_cast<int>(kAnswer.size()));
-    }};
+    const Tls tls{"localhost"};  // the same certificate is the client's
+    SSL_CTX_set_verify(tls.context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
+                       nullptr);
+    test::ScriptedServer server{[&](Peer& peer) { tls.answer(peer); }};
     const auto port = server.url("").substr(server.url("").rfind(':'));
     const auto status = [&](const std::vector<std::string>& hosts, bool given = true) {
         retry::HttpSender::Options options{
-            .guard = open_guard(), .ca_file = certificate.string(), .look_up = [](const auto&) {
+            .guard = open_guard(), .ca_file = tls.certificate.string(), .look_up = [](const auto&) {
                 return retry::NameLookups::Addresses{"127.0.0.1"};
             }};
-        if (given) options.client_certificate = certificate.string();
-        if (given) options.client_key = key.string();
+        if (given) options.client_certificate = tls.certificate.string();
+        if (given) options.client_key = tls.key.string();
         options.client_certificate_hosts = *retry::HostList::of(hosts);
         return send({.url = "https://localhost" + port + "/", .timeout = 10s}, std::move(options))
             .status;
@@ -171,6 +188,8 @@ TEST_CASE("the reason of an attempt that took too long says what was missing", "
     }};
     const auto answer = send_to(server, 300ms);
     CHECK(answer.end == End::timed_out);
+    CHECK(answer.took >= 300ms);
+    CHECK(answer.took < 5s);
     CHECK(answer.why == "a connection was made, but no complete answer came in time");
 }
 
@@ -182,30 +201,16 @@ TEST_CASE("a receiver that hangs on a kept connection is not said to be out of r
         peer.answer("200 OK");
         peer.hang();
     }};
-    net::IoLoop loop;
-    retry::HttpSender sender{{.guard = open_guard()}, loop};
-    HttpAnswer second;
-    loop.post([&] {
-        const HttpRequest request{
-            .url = server.url(), .headers = {}, .body = "x", .timeout = 500ms};
-        sender.send(request, [&, request](const HttpAnswer& first) {
-            CHECK(first.status == 200);
-            sender.send(request, [&](const HttpAnswer& answer) {
-                second = answer;
-                loop.stop();
-            });
-        });
-    });
-    loop.run("retry");
+    const auto answers =
+        send_in_turn({.url = server.url(), .headers = {}, .body = "x", .timeout = 500ms}, 2);
+    CHECK(answers[0].status == 200);
     CHECK(server.connections() == 1);
-    CHECK(second.end == End::timed_out);
-    CHECK(second.why == "a connection was made, but no complete answer came in time");
+    CHECK(answers[1].end == End::timed_out);
+    CHECK(answers[1].why == "a connection was made, but no complete answer came in time");
 }
 
 TEST_CASE("nothing with a control character reaches the receiver", "[retry][http]") {
-    test::ScriptedServer server{[](Peer& peer) {
-        while (!peer.read_request().empty()) peer.answer("200 OK");
-    }};
+    test::ScriptedServer server{answer_all};
     const auto smuggled =
         std::string(70, 'k') + "\"\r\nContent-Length: 0\r\n\r\nPOST /other HTTP/1.1";
     const auto with_header = [&](std::string header) {
@@ -234,11 +239,8 @@ TEST_CASE("nothing with a control character reaches the receiver", "[retry][http
 }
 
 TEST_CASE("a request says Host and target as its maker signed them", "[retry][http]") {
-    std::string seen;
-    test::ScriptedServer server{[&](Peer& peer) {
-        seen = peer.read_request();
-        peer.answer("204 No Content");
-    }};
+    Recorder to;
+    auto& [seen, server] = to;
     send({.url = server.url("/a/../b"),
           .headers = {"Host: xn--bcher-kva.example"},
           .body = "x",
@@ -264,11 +266,8 @@ TEST_CASE("the target of a URL is what libcurl sends for it", "[retry][http]") {
     CHECK(of("http://[::1]:8080/") == Target{"[::1]:8080", "/"});
     CHECK_FALSE(retry::request_target("::"));
     // Each of them, as it really arrives.
-    std::string seen;
-    test::ScriptedServer server{[&](Peer& peer) {
-        seen = peer.read_request();
-        peer.answer("200 OK");
-    }};
+    Recorder to;
+    auto& [seen, server] = to;
     for (const auto* path : {"/", "", "/a/../b?c=/../d", "/\xc3\xbc?\xc3\xbc", "/a%20b?", "/?a?b",
                              "/?name=J\xc3\xbcrgen&f[x]=\"{%zz%20}\"", "/a|b^`\\<c>"}) {
         CAPTURE(path);
@@ -284,18 +283,6 @@ TEST_CASE("the target of a URL is what libcurl sends for it", "[retry][http]") {
     }
 }
 
-TEST_CASE("PUT is PUT", "[retry][http]") {
-    std::string seen;
-    test::ScriptedServer server{[&](Peer& peer) {
-        seen = peer.read_request();
-        peer.answer("200 OK");
-    }};
-    const auto answer =
-        send({.url = server.url(), .method = retry::Method::put, .headers = {}, .body = "x"});
-    CHECK(answer.status == 200);
-    CHECK(seen.starts_with("PUT / HTTP/1.1\r\n"));
-}
-
 TEST_CASE("a redirect is an answer and is not followed", "[retry][http]") {
     test::ScriptedServer server{[](Peer& peer) {
         peer.read_request();
@@ -308,14 +295,6 @@ TEST_CASE("a redirect is an answer and is not followed", "[retry][http]") {
           "it redirects to http://127.0.0.1:1/; redirects are not followed: give the webhook that "
           "URL");
     CHECK(server.connections() == 1);
-}
-
-TEST_CASE("a host that never answers costs the time-out and no more", "[retry][http]") {
-    test::ScriptedServer server{[](Peer& peer) { peer.hang(); }};
-    const auto answer = send_to(server, 300ms);
-    CHECK(answer.end == End::timed_out);
-    CHECK(answer.took >= 300ms);
-    CHECK(answer.took < 5s);
 }
 
 TEST_CASE("a host that drips cannot outlive the time-out", "[retry][http]") {
@@ -424,7 +403,7 @@ TEST_CASE("bytes that are neither headers nor body are cut off too", "[retry][ht
 
 TEST_CASE("a connection that carries many large answers is counted for each of them alone",
           "[retry][http][bounds]") {
-    constexpr int kAnswers = 12;
+    constexpr std::size_t kAnswers = 12;
     // 4,000 chunks of 64 bytes: below the bound of a body, and many reads of the socket.
     std::string body;
     for (int i = 0; i < 4'000; ++i) body += "40;\r\n" + std::string(64, 'x') + "\r\n";
@@ -439,17 +418,8 @@ TEST_CASE("a connection that carries many large answers is counted for each of t
             peer.write("0\r\n\r\n");
         }
     }};
-    net::IoLoop loop;
-    retry::HttpSender sender{{.guard = open_guard()}, loop};
-    int answers = 0;
-    std::function<void()> one = [&] {
-        sender.send({.url = server.url(), .headers = {}, .body = "x"}, [&](const HttpAnswer& a) {
-            CHECK(a.end == End::answered);
-            ++answers < kAnswers ? one() : loop.stop();
-        });
-    };
-    loop.post(one);
-    loop.run("retry");
+    const HttpRequest request{.url = server.url(), .headers = {}, .body = "x"};
+    for (const auto& answer : send_in_turn(request, kAnswers)) CHECK(answer.end == End::answered);
     CHECK(server.connections() == 1);
     CHECK(body.size() * kAnswers > 2 * retry::HttpSender::kReceivedBytesMax);
 }
@@ -467,18 +437,11 @@ TEST_CASE("a connection on which too much has come is not used again", "[retry][
             peer.answer("200 OK");
         }
     }};
-    net::IoLoop loop;
-    retry::HttpSender sender{{.guard = open_guard(), .http2 = http2}, loop};
     std::vector<End> ends;
-    std::function<void()> one = [&] {
-        sender.send({.url = server.url(), .headers = {}, .body = "x", .timeout = 4s},
-                    [&](const HttpAnswer& a) {
-                        ends.push_back(a.end);
-                        ends.size() < 3 ? one() : loop.stop();
-                    });
-    };
-    loop.post(one);
-    loop.run("retry");
+    const auto answers =
+        send_in_turn({.url = server.url(), .headers = {}, .body = "x", .timeout = 4s}, 3,
+                     {.guard = open_guard(), .http2 = http2});
+    for (const auto& answer : answers) ends.push_back(answer.end);
     CHECK(ends == std::vector{End::answered, End::too_large, End::answered});
     CHECK(server.connections() == 2);
 }
@@ -512,10 +475,7 @@ TEST_CASE("an address that leads inside is refused at the connect", "[retry][htt
 }
 
 TEST_CASE("a host that the operator has named may have a private address", "[retry][http]") {
-    test::ScriptedServer server{[](Peer& peer) {
-        peer.read_request();
-        peer.answer("200 OK");
-    }};
+    test::ScriptedServer server{answer_all};
     const auto port = server.url().substr(server.url().rfind(':'));
     const auto ask = [&](const std::string& host, const std::vector<std::string>& inside) {
         return send({.url = "http://" + host + port, .headers = {}, .body = "x"},
@@ -554,10 +514,7 @@ TEST_CASE("a proxy gets every request but those to hosts inside", "[retry][http]
     const auto inside = ask("http://10.0.0.1/");
     CHECK(inside.end == End::forbidden);
     CHECK(inside.why == "leads to an address that is not allowed: private");
-    test::ScriptedServer direct{[](Peer& peer) {
-        peer.read_request();
-        peer.answer("200 OK");
-    }};
+    test::ScriptedServer direct{answer_all};
     CHECK(ask("http://localhost" + direct.url().substr(direct.url().rfind(':'))).status == 200);
     CHECK(seen.size() == 2);
 }
@@ -567,44 +524,6 @@ TEST_CASE("other schemes than http and https are not spoken", "[retry][http]") {
         CAPTURE(url);
         CHECK(send({.url = url, .headers = {}, .body = ""}).end == End::unreachable);
     }
-}
-
-TEST_CASE("connections are kept", "[retry][http]") {
-    test::ScriptedServer server{[](Peer& peer) {
-        while (!peer.read_request().empty()) peer.answer("200 OK");
-    }};
-    net::IoLoop loop;
-    retry::HttpSender sender{{.guard = open_guard()}, loop};
-    int answers = 0;
-    std::function<void()> one = [&] {
-        sender.send({.url = server.url(), .headers = {}, .body = "x"}, [&](const HttpAnswer& a) {
-            CHECK(a.status == 200);
-            ++answers < 5 ? one() : loop.stop();
-        });
-    };
-    loop.post(one);
-    loop.run("retry");
-    CHECK(server.connections() == 1);
-}
-
-TEST_CASE("many at a time are all answered", "[retry][http]") {
-    test::ScriptedServer server{[](Peer& peer) {
-        while (!peer.read_request().empty()) peer.answer("200 OK");
-    }};
-    net::IoLoop loop;
-    retry::HttpSender sender{{.guard = open_guard()}, loop};
-    int answers = 0;
-    loop.post([&] {
-        for (int i = 0; i < 40; ++i) {
-            sender.send({.url = server.url(), .headers = {}, .body = "x"},
-                        [&](const HttpAnswer& a) {
-                            CHECK(a.status == 200);
-                            if (++answers == 40) loop.stop();
-                        });
-        }
-    });
-    loop.run("retry");
-    CHECK(sender.under_way() == 0);
 }
 
 TEST_CASE("between answers that come at once the loop has other turns", "[retry][http][bounds]") {
@@ -652,9 +571,7 @@ TEST_CASE("between answers that come at once the loop has other turns", "[retry]
 }
 
 TEST_CASE("an exception of a task, a timer or an answer ends it alone", "[retry][loop]") {
-    test::ScriptedServer server{[](Peer& peer) {
-        while (!peer.read_request().empty()) peer.answer("200 OK");
-    }};
+    test::ScriptedServer server{answer_all};
     net::IoLoop loop;
     retry::HttpSender sender{{.guard = open_guard()}, loop};
     const auto before = core::thrown_by_place()["retry"];
@@ -697,14 +614,6 @@ TEST_CASE("the reason of a failed attempt is a short text, of a redirect with it
     CHECK(retry::why_text(answer).empty());
     CHECK(retry::why_text({.end = End::timed_out, .why = "Timeout was reached"}) ==
           "Timeout was reached");
-}
-
-TEST_CASE("the first kilobyte of an answer is kept", "[retry][http]") {
-    test::ScriptedServer server{[](Peer& peer) {
-        peer.read_request();
-        peer.write("HTTP/1.1 500 No\r\nContent-Length: 3000\r\n\r\n" + std::string(3'000, 'e'));
-    }};
-    CHECK(send_to(server).body == std::string(1'024, 'e'));
 }
 
 TEST_CASE("the outcome of each answer", "[retry][http]") {
