@@ -32,18 +32,18 @@ public:
           most_(rate.each * static_cast<Duration::rep>(rate.at_once)),
           names_max_(names_max) {}
 
-    /// How long until there is a token; nullopt: there is one.
+    /// How long until there are so many tokens, or a full bucket; nullopt: there are.
     template <class N>
-    std::optional<Duration> wait(const N& name, MonoTime now) const {
+    std::optional<Duration> wait(const N& name, MonoTime now, std::size_t tokens = 1) const {
         auto found = full_at_.find(name);
         if (found == full_at_.end() && full_at_.size() >= names_max_) found = full_at_.find(Name{});
         if (found == full_at_.end()) return std::nullopt;
-        const auto late = found->second + each_ - now - most_;
+        const auto late = found->second + cost(tokens) - now - most_;
         return late > Duration::zero() ? std::optional{late} : std::nullopt;
     }
-    /// Takes a token, if there is one.
+    /// Takes so many tokens, or what there is.
     template <class N>
-    void take(const N& name, MonoTime now) {
+    void take(const N& name, MonoTime now, std::size_t tokens = 1) {
         auto found = full_at_.find(name);
         if (found == full_at_.end()) {
             if (full_at_.size() >= names_max_ && now - swept_ >= kSweepEvery) {
@@ -53,7 +53,7 @@ public:
             const bool crowded = full_at_.size() >= names_max_;
             found = full_at_.try_emplace(crowded ? Name{} : Name{name}, now).first;
         }
-        found->second = std::min(std::max(found->second, now) + each_, now + most_);
+        found->second = std::min(std::max(found->second, now) + cost(tokens), now + most_);
     }
     /// Takes a token; false: there is none.
     template <class N>
@@ -65,6 +65,10 @@ public:
     std::size_t names() const { return full_at_.size(); }
 
 private:
+    Duration cost(std::size_t tokens) const {
+        return std::min(each_ * static_cast<Duration::rep>(tokens), most_);
+    }
+
     const Duration each_;
     const Duration most_;  ///< from an empty bucket to a full one
     const std::size_t names_max_;

@@ -29,7 +29,7 @@ public:
         /// The longest that a POST of an event may wait for first attempts, and a change of a
         /// webhook for earlier ones.
         std::chrono::seconds wait_max{24};
-        /// As EventApi::Options has it.
+        /// Whether an operator has blocked the events of an owner; empty: none is.
         std::function<bool(const std::string& owner)> is_blocked = {};
         /// Called when a token names a key that the ring lacks.
         std::function<void()> key_missing = [] {};

@@ -7,7 +7,6 @@
 #include "retry/api/dead_query.hpp"
 #include "retry/api/dead_selection.hpp"
 #include "retry/api/problem.hpp"
-#include "retry/api/route.hpp"
 
 #include <chrono>
 #include <unordered_map>
@@ -17,13 +16,10 @@
 namespace beckon::retry {
 
 using core::Fault;
-using Verb = net::Method;
 using Json = nlohmann::json;
 
 namespace {
 
-constexpr std::string_view kRedrive = "/dead/redrive";
-constexpr std::string_view kDrop = "/dead/drop";
 constexpr std::size_t kSampleMax = 10;
 
 LetterStanding standing_of(const std::string& webhook, const Caller& caller,
@@ -52,7 +48,7 @@ Json sample_of(const std::vector<DeadLetter>& letters) {
     auto sample = Json::array();
     for (const auto& letter : letters) {
         if (sample.size() == kSampleMax) break;
-        sample.push_back(core::must_parse_json(letter_json(letter)));
+        sample.push_back(letter_json(letter));
     }
     return sample;
 }
@@ -70,35 +66,28 @@ void note_act(Settlement how, const std::string& owner, const Resender::Outcome&
 
 }  // namespace
 
-bool DeadApi::has(std::string_view target) {
-    const auto path = net::split_target(target).path;
-    return path == kBase || path.starts_with("/dead/");
-}
-
-void DeadApi::handle(const DeadRequest& request, const Caller& caller, const Reply& reply) {
-    const auto path = net::split_target(request.target).path;
-    const bool settles = path == kRedrive || path == kDrop;
-    if (request.method != (settles ? Verb::post : Verb::get)) {
-        return reply(wrong_method(settles ? "POST" : "GET"));
-    }
-    if (!node_.knows_webhooks() || !node_.knows_dead_letters()) {
+void DeadApi::handle(const ApiRequest& request, const Path& path, const Caller& caller,
+                     const Reply& reply) {
+    if (!node_.knows_dead_letters()) {
         return reply(problem_reply(Problem::not_ready, "the dead letters are still being read"));
     }
-    if (path == kBase) return list(request.target, caller, reply);
-    if (path == kRedrive) return settle(request.body, Settlement::redriven, caller, reply);
-    if (path == kDrop) return settle(request.body, Settlement::dropped, caller, reply);
-    show(std::string{path.substr(kBase.size() + 1)}, caller, reply);
+    if (path.route == Route::dead_letters) return list(request.target, caller, reply);
+    if (path.route == Route::dead_letter) return show(path.id, caller, reply);
+    const auto how = path.route == Route::redrive ? Settlement::redriven : Settlement::dropped;
+    settle(request.body, how, caller, reply);
 }
 
 void DeadApi::list(std::string_view target, const Caller& caller, const Reply& reply) const {
     const auto page = parse_dead_page(net::split_target(target).query);
-    if (!page) return reply(problem_reply(Problem::invalid, page.error().message));
+    if (!page) return reply(failure_reply(page.error()));
     const auto& letters = node_.dead_letters();
     const auto list = list_letters(letters, *page, rights_of(caller, node_));
-    reply(json_reply(200, letters_page(list.letters, list.next,
-                                       {.passed_over = letters.passed_over(),
-                                        .all = caller.operates ? std::optional{letters.size()}
-                                                               : std::nullopt})));
+    Json body{{"letters", Json::array()},
+              {"next", list.next ? Json(list.next->text()) : Json()},
+              {"passed_over", letters.passed_over()}};
+    for (const auto* letter : list.letters) body["letters"].push_back(letter_json(*letter));
+    if (caller.operates) body["all"] = letters.size();
+    reply(json_reply(200, core::json_text(body)));
 }
 
 void DeadApi::show(const std::string& id, const Caller& caller, const Reply& reply) {
@@ -119,7 +108,7 @@ void DeadApi::show(const std::string& id, const Caller& caller, const Reply& rep
 void DeadApi::settle(std::string_view body, Settlement how, const Caller& caller,
                      const Reply& reply) {
     const auto order = parse_dead_order(body);
-    if (!order) return reply(problem_reply(Problem::invalid, order.error().message));
+    if (!order) return reply(failure_reply(order.error()));
     const auto selection =
         select_letters(node_.dead_letters(), *order, how, rights_of(caller, node_));
     Json page{{"dry_run", order->dry_run},

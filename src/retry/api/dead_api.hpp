@@ -1,10 +1,10 @@
 #pragma once
 
-#include "net/http/http_message.hpp"
+#include "retry/api/api_request.hpp"
 #include "retry/api/owner_token.hpp"
+#include "retry/api/route.hpp"
 #include "retry/node/retry_node.hpp"
 
-#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -12,33 +12,21 @@
 
 namespace beckon::retry {
 
-/// A request for dead letters.
-struct DeadRequest {
-    net::Method method = net::Method::other;
-    std::string_view target;
-    std::string_view body;
-};
-
 /// The API of dead letters (docs/webhooks.md#dead-letters), for the webhooks of the caller's owner,
 /// or of all owners if the caller is an operator.
 /// On the node's thread.
 class DeadApi {
 public:
-    static constexpr std::string_view kBase = "/dead";
-    static constexpr std::size_t kPageMax = 1'000;
-    static constexpr std::size_t kPage = 100;
-    static constexpr std::size_t kIdsMax = 1'000;
     /// Redrives and drops under way: one of each caller, and of all together. Each holds up to
     /// 1,000 letters, which name their events or have small ones.
     static constexpr std::size_t kSettlingMax = 16;
-    using Reply = std::function<void(net::HttpReply)>;
+    using Reply = ApiReply;
 
     explicit DeadApi(RetryNode& node) : node_(node) {}
 
-    /// Whether a path is this part's.
-    static bool has(std::string_view target);
     /// Replies exactly once: now, or when the log has answered.
-    void handle(const DeadRequest& request, const Caller& caller, const Reply& reply);
+    void handle(const ApiRequest& request, const Path& path, const Caller& caller,
+                const Reply& reply);
 
 private:
     void list(std::string_view target, const Caller& caller, const Reply& reply) const;

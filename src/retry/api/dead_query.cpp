@@ -4,14 +4,11 @@
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "core/time_text.hpp"
-#include "net/http/http_message.hpp"
-#include "retry/api/dead_api.hpp"
 #include "retry/api/list_query.hpp"
 #include "retry/filter/date.hpp"
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -35,57 +32,49 @@ std::string reasons() {
     return list;
 }
 
+using Checked = core::Result<void>;
 auto invalid_query(Text what) { return core::fail(Fault::invalid, what); }
 
-core::Result<core::Timestamp> parse_time(Text text, Text name) {
-    const auto time = parse_date(text);
-    if (!time)
-        return invalid_query(name + " must be a date, e.g. 2026-11-20 or 2026-11-20T08:30:00Z");
-    return *time;
-}
-
-/// The fields of a filter, named as the query string and the body have them.
-bool is_filter_field(std::string_view name) {
-    constexpr std::array<std::string_view, 5> kFields{"webhook", "type", "reason", "since",
-                                                      "before"};
-    return std::find(kFields.begin(), kFields.end(), name) != kFields.end();
-}
-
-core::Result<void> set_filter_field(DeadFilter& filter, Text name, Text value, Text shown) {
-    if ((name == "webhook" || name == "type") && value.empty()) {
-        return invalid_query(shown + " must not be empty");
-    }
-    if (name == "webhook") {
-        filter.webhook = value;
-    } else if (name == "type") {
-        filter.type = value;
+/// Sets a field that a query string and a body may have. `shown`: its name in the error.
+Checked set_field(DeadFilter& filter, std::size_t& limit, Text name, Text value, Text shown) {
+    if (name == "limit") {
+        const auto given = parse_limit(value, shown, kDeadLettersMax);
+        if (!given) return core::fail(given.error());
+        limit = *given;
     } else if (name == "reason") {
         filter.why = parse_outcome(value);
         if (!filter.why || *filter.why == Outcome::delivered) {
             return invalid_query(shown + " must be one of " + reasons());
         }
-    } else {
-        const auto time = parse_time(value, shown);
-        if (!time) return core::fail(time.error());
+    } else if (name == "since" || name == "before") {
+        const auto time = parse_date(value);
+        if (!time) {
+            return invalid_query(shown +
+                                 " must be a date, e.g. 2026-11-20 or 2026-11-20T08:30:00Z");
+        }
         (name == "since" ? filter.since : filter.before) = *time;
+    } else {
+        if (value.empty()) return invalid_query(shown + " must not be empty");
+        (name == "webhook" ? filter.webhook : filter.type) = value;
     }
     return {};
 }
 
-core::Result<void> set_ids(DeadFilter& filter, const Json& ids) {
-    const bool fits = ids.is_array() && !ids.empty() && ids.size() <= DeadApi::kIdsMax &&
-                      std::all_of(ids.begin(), ids.end(), [](const auto& id) {
-                          return id.is_string() && !id.template get<std::string>().empty();
-                      });
+Checked set_ids(DeadFilter& filter, const Json& ids) {
+    const bool fits = ids.is_array() && !ids.empty() && ids.size() <= kDeadLettersMax &&
+                      std::all_of(ids.begin(), ids.end(),
+                                  [](const Json& id) { return id.is_string() && id != ""; });
     if (!fits) {
-        return invalid_query("$.ids must be a list of 1 to " + std::to_string(DeadApi::kIdsMax) +
+        return invalid_query("$.ids must be a list of 1 to " + std::to_string(kDeadLettersMax) +
                              " ids of deliveries");
     }
     filter.deliveries = ids.get<std::vector<std::string>>();
     return {};
 }
 
-core::Result<void> set_member(DeadOrder& order, Text name, const Json& value) {
+Checked set_member(DeadOrder& order, Text name, const Json& value) {
+    constexpr std::array<std::string_view, 6> kFields{"webhook", "type",   "reason",
+                                                      "since",   "before", "limit"};
     const auto path = "$." + name;
     if (name == "ids") return set_ids(order.filter, value);
     if (name == "dry_run") {
@@ -93,44 +82,50 @@ core::Result<void> set_member(DeadOrder& order, Text name, const Json& value) {
         order.dry_run = value.get<bool>();
         return {};
     }
-    if (name == "limit") {
-        const auto limit = parse_limit(value.is_number_integer() ? core::json_text(value) : "",
-                                       path, DeadApi::kPageMax);
-        if (!limit) return core::fail(limit.error());
-        order.limit = *limit;
-        return {};
-    }
-    if (!is_filter_field(name)) {
+    if (std::find(kFields.begin(), kFields.end(), name) == kFields.end()) {
         return invalid_query(path +
                              " is no field; there are webhook, type, reason, since, before, ids, "
                              "limit and dry_run");
     }
-    if (!value.is_string()) return invalid_query(path + " must be a string");
-    return set_filter_field(order.filter, name, value.get<std::string>(), path);
-}
-
-core::Result<void> set_parameter(DeadPage& page, Text name, Text value) {
-    const auto shown = "the parameter " + name;
     if (name == "limit") {
-        const auto limit = parse_limit(value, shown, DeadApi::kPageMax);
-        if (!limit) return core::fail(limit.error());
-        page.limit = *limit;
-        return {};
+        const auto number = value.is_number_integer() ? core::json_text(value) : "";
+        return set_field(order.filter, order.limit, name, number, path);
     }
-    if (name == "after") {
-        page.after = LetterPlace::parse(value);
-        if (!page.after) return invalid_query(shown + " must be the value of `next` of a reply");
-        return {};
-    }
-    if (!is_filter_field(name)) {
-        return invalid_query(shown +
-                             " is unknown; there are webhook, type, reason, since, before, limit "
-                             "and after");
-    }
-    return set_filter_field(page.filter, name, value, shown);
+    if (!value.is_string()) return invalid_query(path + " must be a string");
+    return set_field(order.filter, order.limit, name, value.get<std::string>(), path);
 }
 
-Json json_of(const DeadLetter& letter) {
+}  // namespace
+
+core::Result<DeadPage> parse_dead_page(std::string_view query) {
+    auto parameters =
+        parse_parameters(query, {"webhook", "type", "reason", "since", "before", "limit", "after"});
+    if (!parameters) return core::fail(parameters.error());
+    DeadPage page;
+    if (const auto after = parameters->extract("after")) {
+        page.after = LetterPlace::parse(after.mapped());
+        if (!page.after) {
+            return invalid_query("the parameter after must be the value of `next` of a reply");
+        }
+    }
+    for (const auto& [name, value] : *parameters) {
+        auto set = set_field(page.filter, page.limit, name, value, "the parameter " + name);
+        if (!set) return core::fail(set.error());
+    }
+    return page;
+}
+
+core::Result<DeadOrder> parse_dead_order(std::string_view body) {
+    const auto json = body.empty() ? Json::object() : core::parse_json(body);
+    if (!json.is_object()) return invalid_query("$ must be an object");
+    DeadOrder order;
+    for (const auto& [name, value] : json.items()) {
+        if (const auto set = set_member(order, name, value); !set) return core::fail(set.error());
+    }
+    return order;
+}
+
+Json letter_json(const DeadLetter& letter) {
     return {{"delivery", letter.delivery},
             {"webhook", letter.webhook},
             {"owner", letter.owner},
@@ -142,47 +137,8 @@ Json json_of(const DeadLetter& letter) {
             {"redriven", letter.redriven}};
 }
 
-}  // namespace
-
-core::Result<DeadPage> parse_dead_page(std::string_view query) {
-    DeadPage page{.filter = {}, .after = {}, .limit = DeadApi::kPage};
-    std::set<std::string> names;
-    for (const auto& [name, value] : net::parse_query(query)) {
-        if (!names.insert(name).second) {
-            return invalid_query("the parameter " + name + " stands twice");
-        }
-        if (const auto set = set_parameter(page, name, value); !set) {
-            return core::fail(set.error());
-        }
-    }
-    return page;
-}
-
-core::Result<DeadOrder> parse_dead_order(std::string_view body) {
-    const auto json = body.empty() ? Json::object() : core::parse_json(body);
-    if (!json.is_object()) return invalid_query("$ must be an object");
-    DeadOrder order{.filter = {}, .limit = DeadApi::kPageMax, .dry_run = true};
-    for (const auto& [name, value] : json.items()) {
-        if (const auto set = set_member(order, name, value); !set) return core::fail(set.error());
-    }
-    return order;
-}
-
-std::string letters_page(const std::vector<const DeadLetter*>& letters,
-                         const std::optional<LetterPlace>& next, const LetterCounts& counts) {
-    Json list = Json::array();
-    for (const auto* letter : letters) list.push_back(json_of(*letter));
-    Json page{{"letters", std::move(list)},
-              {"next", next ? Json(next->text()) : Json()},
-              {"passed_over", counts.passed_over}};
-    if (counts.all) page["all"] = *counts.all;
-    return core::json_text(page);
-}
-
-std::string letter_json(const DeadLetter& letter) { return core::json_text(json_of(letter)); }
-
 std::string letter_page(const DeadLetter& letter, const Delivery& delivery) {
-    auto page = json_of(letter);
+    auto page = letter_json(letter);
     page["history"] = Json::array();
     for (const auto& one : delivery.history) {
         page["history"].push_back({{"died", core::time_text(one.at)},

@@ -1,5 +1,6 @@
 #include "retry/api/event_api.hpp"
 
+#include "core/decimal.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "net/http/http_message.hpp"
@@ -8,7 +9,6 @@
 #include "retry/filter/json_tree.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -32,19 +32,24 @@ core::Result<std::chrono::seconds> parse_wait(std::string_view target, std::chro
     const auto query = net::parse_query(net::split_target(target).query);
     if (query.empty()) return std::chrono::seconds{0};
     const auto& [name, value] = query.front();
-    const auto text = name == "wait" ? value : std::string{};
-    int number = 0;
-    const auto* const end = text.data() + text.size();
-    const auto [at, fault] = std::from_chars(text.data(), end, number);
-    if (query.size() != 1 || fault != std::errc{} || at != end || number < 1 ||
-        number > most.count()) {
+    const auto number = name == "wait" ? core::parse_decimal<int>(value) : std::nullopt;
+    if (query.size() != 1 || !number || *number < 1 || *number > most.count()) {
         return core::fail(Fault::invalid, "the query may be wait=<whole seconds from 1 to " +
                                               std::to_string(most.count()) + "> alone");
     }
-    return std::chrono::seconds{number};
+    return std::chrono::seconds{*number};
 }
 
 }  // namespace
+
+EventApi::EventApi(const Api::Options& options, RetryNode& node, const core::Clock& clock)
+    : options_(options),
+      node_(node),
+      clock_(clock),
+      posted_({.at_once = options.events_per_owner_per_second,
+               .each = core::Duration{std::chrono::seconds{1}} /
+                       std::max<std::size_t>(1, options.events_per_owner_per_second)}),
+      lifetime_(node.executor()) {}
 
 void EventApi::post(const ApiRequest& request, const Caller& caller, const Reply& reply) {
     auto posted = parse_posted(request);
@@ -52,7 +57,7 @@ void EventApi::post(const ApiRequest& request, const Caller& caller, const Reply
         return reply(problem_reply(posted.refusal->problem, posted.refusal->detail));
     }
     const auto wait = parse_wait(request.target, options_.wait_max);
-    if (!wait) return reply(problem_reply(Problem::invalid, wait.error().message));
+    if (!wait) return reply(failure_reply(wait.error()));
     const bool waits = *wait > wait->zero();
     if (posted.is_batch && waits) {
         return reply(problem_reply(Problem::invalid, "wait goes with one event, not with a batch"));
@@ -67,14 +72,6 @@ void EventApi::post(const ApiRequest& request, const Caller& caller, const Reply
     });
 }
 
-/// Whether the owner may post one more event in this second.
-bool EventApi::take_quota(const std::string& owner) {
-    if (options_.per_owner_per_second == 0) return true;
-    const auto second = std::chrono::floor<std::chrono::seconds>(clock_.mono().time_since_epoch());
-    if (second != std::exchange(second_, second)) posted_.clear();
-    return ++posted_[owner] <= options_.per_owner_per_second;
-}
-
 /// The posted event, restricted to what the caller may publish.
 tl::expected<Event, Refusal> EventApi::admit(const Caller& caller, core::Result<Event> event) {
     const auto refuse = [](Problem problem, std::string detail) {
@@ -84,11 +81,11 @@ tl::expected<Event, Refusal> EventApi::admit(const Caller& caller, core::Result<
         return refuse(Problem::forbidden,
                       "the operator of this service has blocked the events of this owner");
     }
-    if (!take_quota(caller.owner)) {
-        return refuse(Problem::too_many_requests,
-                      "the owner has posted " + std::to_string(options_.per_owner_per_second) +
-                          " events in this second, which is the most "
-                          "(retry.events_per_owner_per_second)");
+    const auto most = options_.events_per_owner_per_second;
+    if (most > 0 && !posted_.try_take(caller.owner, clock_.mono())) {
+        return refuse(Problem::too_many_requests, "the owner has posted " + std::to_string(most) +
+                                                      " events in this second, which is the most "
+                                                      "(retry.events_per_owner_per_second)");
     }
     if (event && event->type.starts_with(kOwnTypes)) {
         return refuse(Problem::invalid,

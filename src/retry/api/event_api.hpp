@@ -3,7 +3,8 @@
 #include "core/clock.hpp"
 #include "core/lifetime.hpp"
 #include "core/result.hpp"
-#include "retry/api/api_request.hpp"
+#include "core/token_buckets.hpp"
+#include "retry/api/api.hpp"
 #include "retry/api/owner_token.hpp"
 #include "retry/api/posted_events.hpp"
 #include "retry/api/problem.hpp"
@@ -13,7 +14,6 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -28,16 +28,9 @@ namespace beckon::retry {
 /// caller, and can wait for the first attempts at its webhooks. On the node's thread.
 class EventApi {
 public:
-    struct Options {
-        std::size_t per_owner_per_second = 0;  ///< 0: no limit
-        std::chrono::seconds wait_max{};       ///< for first attempts
-        /// Whether an operator has blocked an owner; empty: none is.
-        std::function<bool(const std::string& owner)> is_blocked = {};
-    };
     using Reply = ApiReply;
 
-    EventApi(Options options, RetryNode& node, const core::Clock& clock)
-        : options_(std::move(options)), node_(node), clock_(clock), lifetime_(node.executor()) {}
+    EventApi(const Api::Options& options, RetryNode& node, const core::Clock& clock);
 
     /// Replies exactly once: now, or when the log has answered.
     void post(const ApiRequest& request, const Caller& caller, const Reply& reply);
@@ -45,7 +38,6 @@ public:
 private:
     struct Batch;
 
-    bool take_quota(const std::string& owner);
     tl::expected<Event, Refusal> admit(const Caller& caller, core::Result<Event> event);
     void post_batch(std::vector<core::Result<Event>> events, const Caller& caller,
                     const Reply& reply);
@@ -55,11 +47,10 @@ private:
     void post_and_wait(const Event& event, const Caller& caller, std::chrono::seconds wait,
                        const Reply& reply);
 
-    const Options options_;
+    const Api::Options& options_;
     RetryNode& node_;
     const core::Clock& clock_;
-    std::chrono::seconds second_{};              ///< the one of `posted_`
-    std::map<std::string, std::size_t> posted_;  ///< events in this second, by owner
+    core::TokenBuckets<std::string> posted_;  ///< events that each owner may post
     core::Lifetime lifetime_;
 };
 

@@ -57,9 +57,10 @@ net::HttpReply failure_reply(const core::Error& error) {
                              "): it may be there or not; the same request may be made again");
 }
 
-net::HttpReply wrong_method(const std::string& allowed) {
-    auto reply = problem_reply(Problem::method_not_allowed, "allowed here: " + allowed);
-    reply.add("Allow", allowed);
+net::HttpReply wrong_method(std::string_view allowed) {
+    const std::string text{allowed};
+    auto reply = problem_reply(Problem::method_not_allowed, "allowed here: " + text);
+    reply.add("Allow", text);
     return reply;
 }
 

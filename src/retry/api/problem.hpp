@@ -42,7 +42,7 @@ net::HttpReply problem_reply(Problem problem, std::string_view detail,
 /// The reply after an error of the log.
 net::HttpReply failure_reply(const core::Error& error);
 /// 405, with the allowed methods.
-net::HttpReply wrong_method(const std::string& allowed);
+net::HttpReply wrong_method(std::string_view allowed);
 /// The reply to a request whose handling threw.
 net::HttpReply thrown_reply();
 /// The reply to a request that the server refuses by itself.

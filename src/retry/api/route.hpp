@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
-/// The routes of the API (schemas/webhooks.openapi.yaml) but for those of dead letters. Any thread.
+/// The routes of the API (schemas/webhooks.openapi.yaml). Any thread.
 namespace beckon::retry {
 
 enum class Route : std::uint8_t {
@@ -21,19 +20,21 @@ enum class Route : std::uint8_t {
     events,
     all_attempts,
     openapi,
+    dead_letters,
+    dead_letter,
+    redrive,
+    drop,
     unknown,
 };
 
 struct Path {
     Route route = Route::unknown;
-    std::string id;  ///< of the webhook
+    std::string id{};            ///< of the webhook or the dead letter
+    std::string_view methods{};  ///< that are allowed, as the header Allow has them
+    bool allows(net::Method method) const;
+    bool of_dead_letters() const { return route >= Route::dead_letters && route <= Route::drop; }
 };
 
 Path parse_path(std::string_view target);
-
-std::vector<net::Method> methods_of(Route route);
-
-/// 405, with the allowed methods.
-net::HttpReply wrong_method(Route route);
 
 }  // namespace beckon::retry

@@ -1,6 +1,7 @@
 #include "retry/api/webhook_body.hpp"
 
 #include "core/ascii.hpp"
+#include "core/enum_names.hpp"
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "core/terminal_text.hpp"
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -27,147 +29,120 @@ namespace {
 
 constexpr std::string_view kAuthorization = "Authorization";
 
-using Checked = core::Result<void>;
+/// The fault of a body, which begins with its JSON path.
+struct Broken {
+    std::string why;
+};
 
-tl::unexpected<core::Error> invalid(std::string why) {
-    return core::fail(Fault::invalid, std::move(why));
+/// What a call that Broken may leave has returned.
+template <class T>
+T must(core::Result<T> result) {
+    if (!result) throw Broken{result.error().message};
+    return std::move(*result);
 }
+
+/// A value of the body, and its JSON path. Throws Broken.
+struct Given {
+    const Json& value;
+    std::string path;
+    const AddressGuard* guard = nullptr;  ///< for the URL
+
+    [[noreturn]] void refuse(const std::string& why) const { throw Broken{path + " " + why}; }
+    std::string text(std::size_t bytes_max) const {
+        if (!value.is_string()) refuse("must be a string");
+        auto text = value.get<std::string>();
+        if (text.size() > bytes_max) refuse("may have " + std::to_string(bytes_max) + " bytes");
+        return text;
+    }
+    /// A text that stands between quotes in a header: in the form's, or in that of a signature.
+    std::string quoted(std::size_t bytes_max) const {
+        auto text = value.is_string() ? value.get<std::string>() : "";
+        const bool good = !text.empty() && text.size() <= bytes_max &&
+                          !has_control_character(text) &&
+                          text.find_first_of("\"\\") == std::string::npos;
+        if (good) return text;
+        refuse("must have 1 to " + std::to_string(bytes_max) +
+               " characters, without quotes and control characters");
+    }
+    /// JSON has one kind of number: 10.0 is as whole as 10.
+    std::int64_t whole(std::int64_t most) const {
+        const bool fits =
+            value.is_number() && value >= 1 && value <= most && value == value.get<std::int64_t>();
+        if (!fits) refuse("must be a whole number from 1 to " + std::to_string(most));
+        return value.get<std::int64_t>();
+    }
+    bool boolean() const {
+        if (!value.is_boolean()) refuse("must be true or false");
+        return value.get<bool>();
+    }
+    OwnHeaders headers() const { return must(parse_own_headers(value)); }
+    /// The value of an enum of two, by its name.
+    template <class Enum>
+    Enum one_of() const {
+        const auto found =
+            core::value_named<Enum>(value.is_string() ? value.get<std::string>() : "");
+        if (found) return *found;
+        const auto& names = core::kNamesOf<Enum>;
+        refuse("must be \"" + std::string{names[0]} + "\" or \"" + std::string{names[1]} + "\"");
+    }
+};
 
 // ------------------------------------------------------------------------------------- the URL
 
-Checked check_host(std::string host, const AddressGuard& guard) {
+void check_host(std::string host, const AddressGuard& guard) {
     if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
     const auto address = parse_address(host);
-    if (!address) return {};  // a name is looked up at each connection, and judged there
+    if (!address) return;  // a name is looked up at each connection, and judged there
     if (const auto why = guard.forbidden(*address); !why.empty()) {
-        return invalid("$.url leads to an address that is not allowed (" + std::string{why} +
-                       "): only public addresses are, and those that the operator lists in "
-                       "retry.allowed_addresses");
+        throw Broken{"$.url leads to an address that is not allowed (" + std::string{why} +
+                     "): only public addresses are, and those that the operator lists in "
+                     "retry.allowed_addresses"};
     }
-    return {};
 }
 
-Checked check_url(const std::string& text, const AddressGuard& guard) {
-    if (text.size() > kUrlBytesMax) return invalid("$.url may have 2048 bytes");
+void check_url(const std::string& text, const AddressGuard& guard) {
     if (has_control_character(text) || text.find(' ') != std::string::npos) {
-        return invalid("$.url has blanks or control characters");
+        throw Broken{"$.url has blanks or control characters"};
     }
     if (!text.starts_with("http://") && !text.starts_with("https://")) {
-        return invalid("$.url must begin with https:// or http://");
+        throw Broken{"$.url must begin with https:// or http://"};
     }
     if (text[text.find("://") + 3] == '/') {  // libcurl would take the path for the host
-        return invalid("$.url must have a host behind https:// or http://");
+        throw Broken{"$.url must have a host behind https:// or http://"};
     }
     const auto url = fetch::Url::parse(text);
-    if (!url) return invalid("$.url is no URL: " + url.error().message);
-    if (url->part(CURLUPART_FRAGMENT)) return invalid("$.url must have no fragment (#…)");
-    return check_host(url->host(), guard);
+    if (!url) throw Broken{"$.url is no URL: " + url.error().message};
+    if (url->part(CURLUPART_FRAGMENT)) throw Broken{"$.url must have no fragment (#…)"};
+    check_host(url->host(), guard);
 }
 
 // ---------------------------------------------------------------------------------- the fields
 
-Checked take_text(const Json& value, const char* path, std::size_t bytes_max, std::string& out) {
-    if (!value.is_string()) return invalid(std::string{path} + " must be a string");
-    auto text = value.get<std::string>();
-    if (text.size() > bytes_max) {
-        return invalid(std::string{path} + " may have " + std::to_string(bytes_max) + " bytes");
-    }
-    out = std::move(text);
-    return {};
+void take_url(const Given& given, Webhook& webhook) {
+    const auto text = given.text(kUrlBytesMax);
+    check_url(text, *given.guard);
+    auto plain = must(without_user(text));
+    webhook.url = std::move(plain.url);
+    if (plain.authorization.empty()) return;
+    webhook.headers = must(with_own_header(webhook.headers, kAuthorization, plain.authorization));
 }
 
-Checked take_whole(const Json& value, const char* path, std::int64_t most, std::int64_t& out) {
-    // JSON has one kind of number: 10.0 is as whole as 10.
-    const bool fits =
-        value.is_number() && value >= 1 && value <= most && value == value.get<std::int64_t>();
-    if (!fits) {
-        return invalid(std::string{path} + " must be a whole number from 1 to " +
-                       std::to_string(most));
-    }
-    out = value.get<std::int64_t>();
-    return {};
+void take_method(const Given& given, Webhook& webhook) {
+    const bool put = given.value == to_string(Method::put);
+    if (!put && given.value != to_string(Method::post)) given.refuse("must be \"POST\" or \"PUT\"");
+    webhook.method = put ? Method::put : Method::post;
 }
 
-Checked take_url(const Json& value, Webhook& webhook, const AddressGuard& guard) {
-    if (!value.is_string()) return invalid("$.url must be a string");
-    auto text = value.get<std::string>();
-    if (auto checked = check_url(text, guard); !checked) return checked;
-    auto plain = without_user(text);
-    if (!plain) return core::fail(plain.error());
-    webhook.url = std::move(plain->url);
-    if (plain->authorization.empty()) return {};
-    auto headers = with_own_header(webhook.headers, kAuthorization, plain->authorization);
-    if (!headers) return core::fail(headers.error());
-    webhook.headers = std::move(*headers);
-    return {};
-}
-
-Checked take_headers(const Json& value, Webhook& webhook, const AddressGuard&) {
-    auto headers = parse_own_headers(value);
-    if (!headers) return core::fail(headers.error());
-    webhook.headers = std::move(*headers);
-    return {};
-}
-
-Checked take_method(const Json& value, Webhook& webhook, const AddressGuard&) {
-    if (value != "POST" && value != "PUT") return invalid("$.method must be \"POST\" or \"PUT\"");
-    webhook.method = value == "PUT" ? Method::put : Method::post;
-    return {};
-}
-
-Checked take_encoding(const Json& value, Webhook& webhook, const AddressGuard&) {
-    if (value != "json" && value != "multipart") {
-        return invalid("$.encoding must be \"json\" or \"multipart\"");
-    }
-    webhook.encoding = value == "multipart" ? Encoding::multipart : Encoding::json;
-    return {};
-}
-
-Checked take_mode(const Json& value, Webhook& webhook, const AddressGuard&) {
-    if (value != "structured" && value != "binary") {
-        return invalid("$.mode must be \"structured\" or \"binary\"");
-    }
-    webhook.mode = value == "binary" ? ContentMode::binary : ContentMode::structured;
-    return {};
-}
-
-/// Checks a text that stands between quotes in a header: in the form's, or in that of a signature.
-Checked check_quoted(std::string_view text, const std::string& path, std::size_t bytes_max) {
-    const bool good = !text.empty() && text.size() <= bytes_max && !has_control_character(text) &&
-                      text.find_first_of("\"\\") == std::string_view::npos;
-    if (good) return {};
-    return invalid(path + " must have 1 to " + std::to_string(bytes_max) +
-                   " characters, without quotes and control characters");
-}
-
-Checked check_field_name(std::string_view name, const std::string& path) {
-    return check_quoted(name, path, 64);
-}
-
-Checked take_form_fields(const Json& value, Webhook& webhook, const AddressGuard&) {
-    if (!value.is_object() || value.size() > kFormFieldsMax) {
-        return invalid("$.form_fields must be an object of at most 32 names and texts");
+void take_form_fields(const Given& given, Webhook& webhook) {
+    if (!given.value.is_object() || given.value.size() > kFormFieldsMax) {
+        given.refuse("must be an object of at most 32 names and texts");
     }
     std::map<std::string, std::string> fields;
-    for (const auto& [name, text] : value.items()) {
-        if (auto checked = check_field_name(name, "a name in $.form_fields"); !checked) {
-            return checked;
-        }
-        const auto path = "$.form_fields." + name;
-        if (auto taken = take_text(text, path.c_str(), kFormBytesMax, fields[name]); !taken) {
-            return taken;
-        }
+    for (const auto& [name, text] : given.value.items()) {
+        Given{Json(name), "a name in $.form_fields"}.quoted(kFieldNameBytesMax);
+        fields[name] = Given{text, "$.form_fields." + name}.text(kFormBytesMax);
     }
     webhook.form_fields = std::move(fields);
-    return {};
-}
-
-Checked take_payload_field(const Json& value, Webhook& webhook, const AddressGuard&) {
-    std::string name;
-    if (auto taken = take_text(value, "$.payload_field", 64, name); !taken) return taken;
-    if (auto checked = check_field_name(name, "$.payload_field"); !checked) return checked;
-    webhook.payload_field = std::move(name);
-    return {};
 }
 
 bool is_type(const Json& value) {
@@ -180,230 +155,195 @@ bool is_type(const Json& value) {
            (star == text.size() - 1 && (star == 0 || text[star - 1] == '.'));
 }
 
-Checked take_types(const Json& value, Webhook& webhook, const AddressGuard&) {
-    if (!value.is_array() || value.size() > kTypesMax) {
-        return invalid("$.types must be a list of at most 64 event types");
+void take_types(const Given& given, Webhook& webhook) {
+    if (!given.value.is_array() || given.value.size() > kTypesMax) {
+        given.refuse("must be a list of at most 64 event types");
     }
-    for (std::size_t i = 0; i < value.size(); ++i) {
-        if (is_type(value[i])) continue;
-        return invalid("$.types[" + std::to_string(i) +
-                       "] must be an event type of 1 to 256 bytes, or the beginning of some and "
-                       "'.*' (\"order.*\")");
+    const auto bad = std::find_if_not(given.value.begin(), given.value.end(), is_type);
+    if (bad != given.value.end()) {
+        throw Broken{"$.types[" + std::to_string(bad - given.value.begin()) +
+                     "] must be an event type of 1 to 256 bytes, or the beginning of some and '.*' "
+                     "(\"order.*\")"};
     }
-    webhook.types = value.get<std::vector<std::string>>();
-    return {};
+    webhook.types = given.value.get<std::vector<std::string>>();
 }
 
-Checked take_filter(const Json& value, Webhook& webhook, const AddressGuard&) {
-    const auto query = Query::compile(value);
-    if (!query) {  // "$.bool.must[1] …", of the filter
-        auto why = query.error().message;
-        if (why.starts_with("$")) why.insert(1, ".filter");
-        return invalid(std::move(why));
-    }
-    webhook.filter = core::json_text(value);
-    return {};
+void take_filter(const Given& given, Webhook& webhook) {
+    auto query = Query::compile(given.value);
+    if (!query) throw Broken{query.error().message.insert(1, ".filter")};  // "$.bool.must[1] …"
+    webhook.filter = core::json_text(given.value);
 }
 
-Checked take_attachments(const Json& value, Webhook& webhook, const AddressGuard&) {
-    if (!value.is_object() || value.size() > kAttachmentsMax) {
-        return invalid("$.attachments must be an object of at most 32 names and expressions");
+void take_attachments(const Given& given, Webhook& webhook) {
+    if (!given.value.is_object() || given.value.size() > kAttachmentsMax) {
+        given.refuse("must be an object of at most 32 names and expressions");
     }
     std::map<std::string, std::string> attachments;
-    for (const auto& [name, expression] : value.items()) {
-        const auto path = "$.attachments." + name.substr(0, kAttachmentNameBytesMax);
-        if (!expression.is_string()) return invalid(path + " must be a string");
-        auto text = expression.get<std::string>();
+    for (const auto& [name, expression] : given.value.items()) {
+        const Given one{expression, "$.attachments." + name.substr(0, kAttachmentNameBytesMax)};
+        auto text = one.text(std::string::npos);
         if (const auto checked = check_attachment(name, text); !checked) {
-            return invalid(path + ": " + checked.error().message);
+            throw Broken{one.path + ": " + checked.error().message};
         }
         attachments.emplace(name, std::move(text));
     }
     webhook.attachments = std::move(attachments);
-    return {};
-}
-
-Checked take_ordered(const Json& value, Webhook& webhook, const AddressGuard&) {
-    if (!value.is_boolean()) return invalid("$.ordered must be true or false");
-    webhook.ordered = value.get<bool>();
-    return {};
-}
-
-Checked take_at_a_time(const Json& value, Webhook& webhook, const AddressGuard&) {
-    std::int64_t number = 0;
-    if (auto taken = take_whole(value, "$.at_a_time", kAtATimeMax, number); !taken) return taken;
-    webhook.at_a_time = static_cast<std::size_t>(number);
-    return {};
-}
-
-Checked take_timeout(const Json& value, Webhook& webhook, const AddressGuard&) {
-    std::int64_t number = 0;
-    if (auto taken = take_whole(value, "$.timeout_s", kTimeoutMax.count(), number); !taken) {
-        return taken;
-    }
-    webhook.timeout = seconds{number};
-    return {};
 }
 
 /// A name as in the domain name system, which stands in headers.
-Checked take_request_origin(const Json& value, Webhook& webhook, const AddressGuard&) {
-    std::string origin;
-    if (auto taken = take_text(value, "$.request_origin", kOriginBytesMax, origin); !taken) {
-        return taken;
-    }
+void take_request_origin(const Given& given, Webhook& webhook) {
+    auto origin = given.text(kOriginBytesMax);
     if (origin.empty() || !core::is_alphanumeric(origin, "-.")) {
-        return invalid("$.request_origin must be a name such as events.example.com");
+        given.refuse("must be a name such as events.example.com");
     }
     webhook.request_origin = std::move(origin);
-    return {};
 }
 
-Checked take_description(const Json& value, Webhook& webhook, const AddressGuard&) {
-    return take_text(value, "$.description", kDescriptionBytesMax, webhook.description);
-}
-
-Checked take_secret(const Json& value, Webhook& webhook, const AddressGuard&) {
-    if (!value.is_string()) return invalid("$.secret must be a string");
-    auto secret = parse_secret(value.get_ref<const std::string&>());
-    if (!secret) return invalid("$.secret: " + secret.error().message);
+void take_secret(const Given& given, Webhook& webhook) {
+    auto secret = parse_secret(given.text(std::string::npos));
+    if (!secret) throw Broken{"$.secret: " + secret.error().message};
     webhook.secrets = {std::move(*secret)};
-    return {};
 }
 
-Checked take_shared_key(const Json& value, Webhook& webhook, const AddressGuard&) {
+void take_shared_key(const Given& given, Webhook& webhook) {
+    const auto& value = given.value;
     const bool shaped =
         value.is_object() && value.size() == 2 && value.contains("id") && value.contains("secret");
-    if (!shaped) return invalid("$.shared_key must be {\"id\": …, \"secret\": …}");
-    SharedKey key;
-    if (auto taken = take_text(value["id"], "$.shared_key.id", kKeyIdBytesMax, key.id); !taken) {
-        return taken;
-    }
-    if (auto taken = take_text(value["secret"], "$.shared_key.secret", 256, key.secret); !taken) {
-        return taken;
-    }
-    if (auto checked = check_quoted(key.id, "$.shared_key.id", kKeyIdBytesMax); !checked) {
-        return checked;
-    }
-    if (key.secret.size() < 16) return invalid("$.shared_key.secret must have at least 16 bytes");
+    if (!shaped) given.refuse("must be {\"id\": …, \"secret\": …}");
+    SharedKey key{Given{value["id"], "$.shared_key.id"}.quoted(kKeyIdBytesMax),
+                  Given{value["secret"], "$.shared_key.secret"}.text(256)};
+    if (key.secret.size() < 16) throw Broken{"$.shared_key.secret must have at least 16 bytes"};
     webhook.shared_key = std::move(key);
-    return {};
 }
 
 struct Field {
     std::string_view name;
-    Checked (*take)(const Json&, Webhook&, const AddressGuard&);
+    void (*take)(const Given&, Webhook&);
     void (*reset)(Webhook&);  ///< to the default; nullptr: there is none
 };
 
-constexpr std::array<Field, 17> kFields{{
-    {"headers", take_headers, [](Webhook& w) { w.headers.clear(); }},
-    {"url", take_url, nullptr},
-    {"types", take_types, [](Webhook& w) { w.types.clear(); }},
-    {"filter", take_filter, [](Webhook& w) { w.filter.clear(); }},
-    {"attachments", take_attachments, [](Webhook& w) { w.attachments.clear(); }},
-    {"method", take_method, [](Webhook& w) { w.method = Method::post; }},
-    {"encoding", take_encoding, [](Webhook& w) { w.encoding = Encoding::json; }},
-    {"mode", take_mode, [](Webhook& w) { w.mode = ContentMode::structured; }},
-    {"form_fields", take_form_fields, [](Webhook& w) { w.form_fields.clear(); }},
-    {"payload_field", take_payload_field, [](Webhook& w) { w.payload_field = "payload"; }},
-    {"ordered", take_ordered, [](Webhook& w) { w.ordered = false; }},
-    {"at_a_time", take_at_a_time, [](Webhook& w) { w.at_a_time = kAtATimeMax; }},
-    {"timeout_s", take_timeout, [](Webhook& w) { w.timeout = Webhook{}.timeout; }},
-    {"request_origin", take_request_origin, [](Webhook& w) { w.request_origin.clear(); }},
-    {"description", take_description, [](Webhook& w) { w.description.clear(); }},
-    {"secret", take_secret, nullptr},
-    {"shared_key", take_shared_key, [](Webhook& w) { w.shared_key.reset(); }},
-}};
-
-std::string known_fields() {
-    std::string out;
-    for (const auto& field : kFields) out.append(out.empty() ? "" : ", ").append(field.name);
-    return out;
+template <auto member>
+void reset(Webhook& webhook) {
+    webhook.*member = Webhook{}.*member;
 }
 
-Checked take_field(const std::string& name, const Json& value, Webhook& webhook,
-                   const AddressGuard& guard) {
+template <auto member, auto read, auto... bounds>
+void take_simple(const Given& given, Webhook& webhook) {
+    using Value = std::remove_cvref_t<decltype(webhook.*member)>;
+    webhook.*member = static_cast<Value>((given.*read)(bounds...));
+}
+
+/// A field that is read as Given has it.
+template <auto member, auto read, auto... bounds>
+constexpr Field simple(std::string_view name) {
+    return {name, take_simple<member, read, bounds...>, reset<member>};
+}
+
+constexpr std::array kFields{
+    Field{"url", take_url, nullptr},
+    Field{"secret", take_secret, nullptr},
+    Field{"types", take_types, reset<&Webhook::types>},
+    Field{"filter", take_filter, reset<&Webhook::filter>},
+    Field{"attachments", take_attachments, reset<&Webhook::attachments>},
+    Field{"method", take_method, reset<&Webhook::method>},
+    Field{"form_fields", take_form_fields, reset<&Webhook::form_fields>},
+    Field{"request_origin", take_request_origin, reset<&Webhook::request_origin>},
+    Field{"shared_key", take_shared_key, reset<&Webhook::shared_key>},
+    simple<&Webhook::headers, &Given::headers>("headers"),
+    simple<&Webhook::encoding, &Given::one_of<Encoding>>("encoding"),
+    simple<&Webhook::mode, &Given::one_of<ContentMode>>("mode"),
+    simple<&Webhook::payload_field, &Given::quoted, kFieldNameBytesMax>("payload_field"),
+    simple<&Webhook::ordered, &Given::boolean>("ordered"),
+    simple<&Webhook::at_a_time, &Given::whole, kAtATimeMax>("at_a_time"),
+    simple<&Webhook::timeout, &Given::whole, kTimeoutMax.count()>("timeout_s"),
+    simple<&Webhook::description, &Given::text, kDescriptionBytesMax>("description"),
+};
+
+void take_field(const Given& given, const std::string& name, Webhook& webhook) {
+    std::string known;
     for (const auto& field : kFields) {
+        known.append(known.empty() ? "" : ", ").append(field.name);
         if (field.name != name) continue;
-        if (!value.is_null()) return field.take(value, webhook, guard);
-        if (!field.reset) return invalid("$." + name + " must not be null");
-        field.reset(webhook);
-        return {};
+        if (!given.value.is_null()) return field.take(given, webhook);
+        if (!field.reset) given.refuse("must not be null");
+        return field.reset(webhook);
     }
-    return invalid("$." + name.substr(0, 64) + " is no field of a webhook; there are " +
-                   known_fields());
+    throw Broken{"$." + name.substr(0, 64) + " is no field of a webhook; there are " + known};
 }
 
 /// Checks fields that depend on each other.
-Checked check_together(const Webhook& webhook) {
-    if (webhook.url.empty()) return invalid("$.url is missing: where the events are sent");
+void check_together(const Webhook& webhook) {
+    if (webhook.url.empty()) throw Broken{"$.url is missing: where the events are sent"};
     if (webhook.shared_key && has_own_header(webhook.headers, kAuthorization)) {
-        return invalid(
+        throw Broken{
             "$.shared_key makes the header Authorization: it goes neither with one of $.headers "
-            "nor with a user name in $.url");
+            "nor with a user name in $.url"};
     }
     if (!webhook.request_origin.empty() && has_own_header(webhook.headers, "Origin")) {
-        return invalid("$.request_origin makes the header Origin, which $.headers has too");
+        throw Broken{"$.request_origin makes the header Origin, which $.headers has too"};
     }
-    if (webhook.mode == ContentMode::structured) return {};
+    if (webhook.mode == ContentMode::structured) return;
     if (webhook.encoding == Encoding::multipart) {
-        return invalid("$.mode must be \"structured\" where $.encoding is \"multipart\"");
+        throw Broken{"$.mode must be \"structured\" where $.encoding is \"multipart\""};
     }
     if (!webhook.attachments.empty()) {
-        return invalid(
+        throw Broken{
             "$.mode must be \"structured\" where there are $.attachments: in binary mode the body "
-            "is "
-            "the event's data alone");
+            "is the event's data alone"};
     }
-    return {};
 }
 
 }  // namespace
 
-Checked change(Webhook& webhook, std::string_view body, const AddressGuard& guard) {
-    if (is_too_deep(body)) return invalid("$ is nested too deeply");
-    const auto parsed = core::parse_json(body);
-    if (parsed.is_discarded()) return invalid("$ is no JSON");
-    if (!parsed.is_object()) return invalid("$ must be an object");
-    for (const auto& [name, value] : parsed.items()) {
-        if (auto taken = take_field(name, value, webhook, guard); !taken) return taken;
+core::Result<void> change(Webhook& webhook, std::string_view body, const AddressGuard& guard) {
+    try {
+        if (is_too_deep(body)) throw Broken{"$ is nested too deeply"};
+        const auto parsed = core::parse_json(body);
+        if (parsed.is_discarded()) throw Broken{"$ is no JSON"};
+        if (!parsed.is_object()) throw Broken{"$ must be an object"};
+        for (const auto& [name, value] : parsed.items()) {
+            take_field({value, "$." + name, &guard}, name, webhook);
+        }
+        check_together(webhook);
+        return {};
+    } catch (const Broken& broken) {
+        return core::fail(Fault::invalid, broken.why);
     }
-    return check_together(webhook);
 }
 
 /// The filter stands in it as it is in the log: an owner's filters may have megabytes, which nobody
 /// else waits for.
 std::string webhook_page(const WebhookDirectory::Entry& entry) {
     const auto& webhook = entry.webhook;
-    Json page{{"id", webhook.id},
-              {"owner", webhook.owner},
-              {"url", webhook.url},
-              {"types", webhook.types},
-              {"attachments", webhook.attachments},
-              {"method", webhook.method == Method::put ? "PUT" : "POST"},
-              {"encoding", webhook.encoding == Encoding::multipart ? "multipart" : "json"},
-              {"mode", webhook.mode == ContentMode::binary ? "binary" : "structured"},
-              {"headers", Json::array()},
-              {"form_fields", webhook.form_fields},
-              {"payload_field", webhook.payload_field},
-              {"ordered", webhook.ordered},
-              {"at_a_time", webhook.at_a_time},
-              {"timeout_s", webhook.timeout.count()},
-              {"request_origin", nullptr},
-              {"description", webhook.description},
-              {"created", core::time_text(webhook.created)},
-              {"secrets", webhook.secrets.size()},
-              {"shared_key", nullptr},
-              {"enabled", entry.state.enabled},
-              {"reason", entry.state.reason},
-              {"failing_since", nullptr},
-              {"filter_too_costly", nullptr},
-              {"memory_bytes", entry.memory_bytes}};
+    const auto& state = entry.state;
+    Json page{
+        {"id", webhook.id},
+        {"owner", webhook.owner},
+        {"url", webhook.url},
+        {"types", webhook.types},
+        {"attachments", webhook.attachments},
+        {"method", to_string(webhook.method)},
+        {"encoding", core::name_of(webhook.encoding)},
+        {"mode", core::name_of(webhook.mode)},
+        {"headers", Json::array()},
+        {"form_fields", webhook.form_fields},
+        {"payload_field", webhook.payload_field},
+        {"ordered", webhook.ordered},
+        {"at_a_time", webhook.at_a_time},
+        {"timeout_s", webhook.timeout.count()},
+        {"request_origin", webhook.request_origin.empty() ? Json() : Json(webhook.request_origin)},
+        {"description", webhook.description},
+        {"created", core::time_text(webhook.created)},
+        {"secrets", webhook.secrets.size()},
+        {"shared_key", nullptr},
+        {"enabled", state.enabled},
+        {"reason", state.reason},
+        {"failing_since",
+         state.failing_since ? Json(core::time_text(*state.failing_since)) : Json()},
+        {"filter_too_costly", nullptr},
+        {"memory_bytes", entry.memory_bytes}};
     for (const auto& [name, value] : webhook.headers) page["headers"].push_back(name);
-    if (!webhook.request_origin.empty()) page["request_origin"] = webhook.request_origin;
     if (webhook.shared_key) page["shared_key"] = {{"id", webhook.shared_key->id}};
-    if (entry.state.failing_since)
-        page["failing_since"] = core::time_text(*entry.state.failing_since);
     if (entry.costly) {
         page["filter_too_costly"] = {{"at", core::time_text(entry.costly->at)},
                                      {"source", entry.costly->source},

@@ -19,10 +19,11 @@ inline constexpr std::size_t kUrlBytesMax = 2'048;
 inline constexpr std::size_t kTypesMax = 64;
 inline constexpr std::size_t kTypeBytesMax = 256;
 inline constexpr std::size_t kFormFieldsMax = 32;
+inline constexpr std::size_t kFieldNameBytesMax = 64;
 inline constexpr std::size_t kFormBytesMax = 4'096;  ///< of one field's value
 inline constexpr std::size_t kDescriptionBytesMax = 512;
 inline constexpr std::size_t kOriginBytesMax = 253;  ///< of a name (RFC 1035 §2.3.4)
-inline constexpr std::size_t kAtATimeMax = 64;
+inline constexpr std::int64_t kAtATimeMax = 64;
 inline constexpr std::size_t kKeyIdBytesMax = 128;  ///< of a shared key
 inline constexpr std::chrono::seconds kTimeoutMax{60};
 

@@ -1,13 +1,12 @@
 #include "retry/dead/dead_index.hpp"
 
+#include "core/decimal.hpp"
 #include "core/json_parts.hpp"
 #include "core/logger.hpp"
 #include "records/dead_letter.hpp"
 #include "records/events.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 
 namespace beckon::retry {
 
@@ -31,22 +30,17 @@ std::string LetterPlace::text() const {
 }
 
 std::optional<LetterPlace> LetterPlace::parse(std::string_view text) {
-    std::vector<std::int64_t> numbers;
-    while (numbers.size() < 4) {
-        std::int64_t number = 0;
-        const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
-        if (fault != std::errc{} || number < 0) return std::nullopt;
-        numbers.push_back(number);
-        text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-        if (text.empty()) break;
-        if (text.front() != '.') return std::nullopt;
-        text.remove_prefix(1);
-    }
-    if (numbers.size() != 3 || numbers[1] > std::numeric_limits<core::Partition>::max()) {
+    const auto first = text.find('.');
+    const auto second = text.find('.', first + 1);
+    if (second == std::string_view::npos) return std::nullopt;
+    const auto died = core::parse_decimal<std::int64_t>(text.substr(0, first));
+    const auto partition =
+        core::parse_decimal<core::Partition>(text.substr(first + 1, second - first - 1));
+    const auto offset = core::parse_decimal<core::Offset>(text.substr(second + 1));
+    if (!died || !partition || !offset || *died < 0 || *partition < 0 || *offset < 0) {
         return std::nullopt;
     }
-    return LetterPlace{core::Timestamp{std::chrono::milliseconds{numbers[0]}},
-                       static_cast<core::Partition>(numbers[1]), numbers[2]};
+    return LetterPlace{core::Timestamp{std::chrono::milliseconds{*died}}, *partition, *offset};
 }
 
 bool DeadFilter::admits(const DeadLetter& letter) const {
@@ -163,14 +157,14 @@ void DeadIndex::clear() {
 
 void DeadIndex::note_settled(std::string_view delivery, std::uint32_t hop) {
     if (passed_over_ == 0) return;
-    const std::uint64_t key = Hash{}(delivery);
+    const std::uint64_t key = std::hash<std::string_view>{}(delivery);
     if (settled_->size() >= kSettledMax && !settled_->contains(key)) return;
     auto& highest = (*settled_)[key];
     highest = std::max(highest, hop);
 }
 
 bool DeadIndex::is_settled(std::string_view delivery, std::uint32_t hop) const {
-    const auto found = settled_->find(Hash{}(delivery));
+    const auto found = settled_->find(std::hash<std::string_view>{}(delivery));
     return found != settled_->end() && hop <= found->second;
 }
 

@@ -108,12 +108,6 @@ public:
     void succeed();
 
 private:
-    struct Hash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const {
-            return std::hash<std::string_view>{}(text);
-        }
-    };
     using ByPlace = std::map<LetterPlace, const DeadLetter*>;
     void put(core::Partition partition, const core::RecordView& record, const Delivery& dead);
     /// The settled letters: the hash of the delivery's id, and the highest hop.
@@ -129,7 +123,7 @@ private:
     std::size_t letters_max_;
     OwnerOf owner_of_;
     std::map<LetterPlace, DeadLetter> letters_;
-    std::unordered_map<std::string, LetterPlace, Hash, std::equal_to<>> places_;  ///< by delivery
+    std::map<std::string, LetterPlace, std::less<>> places_;  ///< by delivery
     std::map<std::string, ByPlace> by_owner_;
     std::map<std::string, std::set<LetterPlace>> unknown_;  ///< without an owner, by webhook
     core::LargestHolder<std::string> holders_;

@@ -23,30 +23,36 @@ std::optional<std::string> id_before(std::string_view tail, std::string_view key
 
 void WebhookDirectory::apply(const core::RecordView& record) {
     if (core::is_control_key(record.key)) return;
-    const auto refuse = [&](const core::Error& why) {
-        ++broken_;
-        core::log_sparsely(core::LogLevel::error, "retry", "broken_webhook",
-                           {{"offset", record.offset}, {"why", why.message}});
-    };
     if (const auto id = id_before(kStateTail, record.key)) {
-        if (!record.value) return put_state(*id, std::nullopt);
-        auto state = decode_webhook_state(record);
-        return state ? put_state(*id, std::move(*state)) : refuse(state.error());
+        return put_beside(*id, &Beside::state, record, decode_webhook_state(record));
     }
     if (const auto id = id_before(kFilterTail, record.key)) {
-        if (!record.value) return put_costly(*id, std::nullopt);
-        auto costly = decode_costly_filter(record);
-        return costly ? put_costly(*id, std::move(*costly)) : refuse(costly.error());
+        return put_beside(*id, &Beside::costly, record, decode_costly_filter(record));
     }
     if (!record.value) return erase(std::string{record.key});
     auto webhook = decode_webhook(record, box_);
-    return webhook ? put(std::move(*webhook)) : refuse(webhook.error());
+    webhook ? put(std::move(*webhook)) : refuse(record, webhook.error());
+}
+
+void WebhookDirectory::refuse(const core::RecordView& record, const core::Error& why) {
+    ++broken_;
+    core::log_sparsely(core::LogLevel::error, "retry", "broken_webhook",
+                       {{"offset", record.offset}, {"why", why.message}});
+}
+
+template <class T>
+void WebhookDirectory::put_beside(const std::string& id, std::optional<T> Beside::*member,
+                                  const core::RecordView& record, core::Result<T> value) {
+    if (record.value && !value) return refuse(record, value.error());
+    auto& beside = beside_[id];
+    beside.*member = record.value ? std::optional{std::move(*value)} : std::nullopt;
+    if (!beside.state && !beside.costly) beside_.erase(id);
+    refresh(id);
 }
 
 void WebhookDirectory::clear() {
-    while (!entries_.empty()) erase(entries_.begin()->first);
-    states_.clear();
-    costly_.clear();
+    while (!entries_.empty()) erase(std::string{entries_.begin()->first});
+    beside_.clear();
     without_webhook_.clear();
 }
 
@@ -58,30 +64,26 @@ void WebhookDirectory::put(Webhook webhook) {
     entry.webhook = std::move(webhook);
     entry.webhook.filter.shrink_to_fit();  // as memory_of() counts it
     entry.filter_digest = filter_digest(entry.webhook.filter);
-    const auto state = states_.find(id);
-    entry.state = state == states_.end() ? WebhookState{} : state->second;
-    if (is_disabled_by_failure(entry.state)) ++disabled_;
-    show_costly(id, entry);
     entry.memory_bytes = index(entry);
     if (filters_ == Filters::compiled) entry.webhook.filter = {};
     auto& owner = owners_[entry.webhook.owner];
     owner.usage += {.webhooks = 1, .bytes = entry.memory_bytes};
     owner.webhooks.emplace(entries_.find(id)->first, &entry);
     memory_bytes_ += entry.memory_bytes;
-    without_webhook_.erase(id);
+    refresh(id);
 }
 
 void WebhookDirectory::erase(const std::string& id) {
     const auto found = entries_.find(id);
     if (found == entries_.end()) return;
     no_longer_counted(found->second);
+    if (is_disabled_by_failure(found->second.state)) --disabled_;
     percolator_.remove(id);
     entries_.erase(found);
-    note_whether_left(id);
+    refresh(id);
 }
 
 void WebhookDirectory::no_longer_counted(const Entry& entry) {
-    if (is_disabled_by_failure(entry.state)) --disabled_;
     const auto owner = owners_.find(entry.webhook.owner);
     owner->second.usage -= {.webhooks = 1, .bytes = entry.memory_bytes};
     owner->second.webhooks.erase(entry.webhook.id);
@@ -89,49 +91,25 @@ void WebhookDirectory::no_longer_counted(const Entry& entry) {
     if (owner->second.webhooks.empty()) owners_.erase(owner);
 }
 
-/// Events are not fanned out to a disabled webhook.
-void WebhookDirectory::put_state(const std::string& id, std::optional<WebhookState> state) {
-    if (const auto found = entries_.find(id); found != entries_.end()) {
-        if (is_disabled_by_failure(found->second.state)) --disabled_;
-        found->second.state = state.value_or(WebhookState{});
-        if (is_disabled_by_failure(found->second.state)) ++disabled_;
-        percolator_.enable(id, found->second.state.enabled);
+/// Shows in a webhook what the records beside it say, or notes that there is no such webhook.
+void WebhookDirectory::refresh(const std::string& id) {
+    const auto at = beside_.find(id);
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) {
+        if (at != beside_.end()) without_webhook_.insert(id);
+        if (at == beside_.end()) without_webhook_.erase(id);
+        return;
     }
-    if (state) {
-        states_[id] = std::move(*state);
-    } else {
-        states_.erase(id);
-    }
-    note_whether_left(id);
-}
-
-void WebhookDirectory::put_costly(const std::string& id, std::optional<CostlyFilter> costly) {
-    if (costly) {
-        costly_[id] = std::move(*costly);
-    } else {
-        costly_.erase(id);
-    }
-    if (const auto found = entries_.find(id); found != entries_.end()) {
-        show_costly(id, found->second);
-    }
-    note_whether_left(id);
-}
-
-void WebhookDirectory::note_whether_left(const std::string& id) {
-    const bool left = !entries_.contains(id) && (states_.contains(id) || costly_.contains(id));
-    if (left) {
-        without_webhook_.insert(id);
-    } else {
-        without_webhook_.erase(id);
-    }
-}
-
-/// A report about a former filter of the webhook does not count.
-void WebhookDirectory::show_costly(const std::string& id, Entry& entry) const {
-    entry.costly.reset();
-    const auto found = costly_.find(id);
-    if (found == costly_.end()) return;
-    if (found->second.filter == entry.filter_digest) entry.costly = found->second;
+    without_webhook_.erase(id);
+    auto& entry = found->second;
+    const auto beside = at == beside_.end() ? Beside{} : at->second;
+    if (is_disabled_by_failure(entry.state)) --disabled_;
+    entry.state = beside.state.value_or(WebhookState{});
+    if (is_disabled_by_failure(entry.state)) ++disabled_;
+    percolator_.enable(id, entry.state.enabled);  // events are not fanned out to a disabled one
+    // A report about a former filter of the webhook does not count.
+    const bool of_filter = beside.costly && beside.costly->filter == entry.filter_digest;
+    entry.costly = of_filter ? beside.costly : std::nullopt;
 }
 
 /// Puts a webhook into the index, and returns its bytes.
@@ -144,7 +122,6 @@ std::size_t WebhookDirectory::index(const Entry& entry) {
         percolator_.remove(webhook.id);
         return memory_of(webhook, {});
     }
-    one->enabled = entry.state.enabled;
     const auto bytes = memory_of(webhook, *one);
     percolator_.put(std::move(*one));
     return bytes;

@@ -77,10 +77,16 @@ public:
 private:
     void put(Webhook webhook);
     void erase(const std::string& id);
-    void put_state(const std::string& id, std::optional<WebhookState> state);
-    void put_costly(const std::string& id, std::optional<CostlyFilter> costly);
-    void note_whether_left(const std::string& id);
-    void show_costly(const std::string& id, Entry& entry) const;
+    /// The records about a webhook beside its own: they may come before it, and stay behind it.
+    struct Beside {
+        std::optional<WebhookState> state;
+        std::optional<CostlyFilter> costly;
+    };
+    template <class T>
+    void put_beside(const std::string& id, std::optional<T> Beside::*member,
+                    const core::RecordView& record, core::Result<T> value);
+    void refresh(const std::string& id);
+    void refuse(const core::RecordView& record, const core::Error& why);
     std::size_t index(const Entry& entry);
     void no_longer_counted(const Entry& entry);
 
@@ -92,10 +98,8 @@ private:
     SecretBox box_;
     Filters filters_;
     std::map<std::string, Entry, std::less<>> entries_;
-    std::map<std::string, WebhookState, std::less<>>
-        states_;  ///< those that have a record; also of webhooks that are not there
-    std::map<std::string, CostlyFilter, std::less<>> costly_;  ///< likewise
-    std::set<std::string, std::less<>> without_webhook_;       ///< of both
+    std::map<std::string, Beside, std::less<>> beside_;
+    std::set<std::string, std::less<>> without_webhook_;  ///< ids that `beside_` has
     std::map<std::string, Owner, std::less<>> owners_;
     Percolator percolator_;
     std::size_t memory_bytes_ = 0;

@@ -104,9 +104,8 @@ void sign(HttpRequest& request, const Webhook& webhook, const Delivery& delivery
     if (!sent) return;  // the attempt fails by its URL
     request.target = sent->path;
     request.headers.push_back("Host: " + sent->host);
-    const auto method = webhook.method == Method::put ? "PUT" : "POST";
     for (auto& header : http_signature(*webhook.shared_key,
-                                       {.method = method,
+                                       {.method = to_string(webhook.method),
                                        .target = sent->path,
                                        .host = sent->host,
                                        .body = request.body,

@@ -1,6 +1,7 @@
 #include "retry/webhook/webhook.hpp"
 
 #include "core/base64url.hpp"
+#include "core/enum_names.hpp"
 #include "core/handle.hpp"
 #include "core/ids.hpp"
 #include "core/json_text.hpp"
@@ -28,6 +29,7 @@ constexpr std::string_view kStateType = "beckon.webhook.state.v1";
 constexpr std::string_view kFilterType = "beckon.webhook.filter.v1";
 constexpr std::string_view kPurpose = "beckon/webhook-secret/1";
 constexpr std::size_t kNonceBytes = 12;
+constexpr std::size_t kTextAt = 1 + kNonceBytes;  ///< behind the key's id
 constexpr std::size_t kTagBytes = 16;
 
 using Cipher = core::Handle<EVP_CIPHER_CTX, EVP_CIPHER_CTX_free>;
@@ -37,8 +39,28 @@ const unsigned char* bytes(std::string_view text) {
     return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-void must(int ok) {
-    if (ok != 1) throw std::runtime_error("OpenSSL failed to encrypt a secret");
+enum class Way : int { open, seal };
+
+/// Encrypts the text within `sealed` in place, or decrypts it: AES-256-GCM, bound to the webhook's
+/// id. Around the text are the key's id and a nonce, and a tag. False: OpenSSL refuses it.
+bool encrypt(Way way, std::string& sealed, const core::KeyRing::Key& key,
+             std::string_view webhook) {
+    const bool seals = way == Way::seal;
+    const auto derived = core::KeyRing::derive(key, kPurpose);
+    const auto length = static_cast<int>(sealed.size() - kTextAt - kTagBytes);
+    auto* const text = bytes(sealed) + kTextAt;
+    auto* const tag = text + length;
+    const Cipher cipher{EVP_CIPHER_CTX_new()};
+    auto* const evp = cipher.get();
+    int size = 0;
+    return EVP_CipherInit_ex(evp, EVP_aes_256_gcm(), nullptr, derived.data(), bytes(sealed) + 1,
+                             static_cast<int>(way)) == 1 &&
+           EVP_CipherUpdate(evp, nullptr, &size, bytes(webhook),
+                            static_cast<int>(webhook.size())) == 1 &&
+           EVP_CipherUpdate(evp, text, &size, text, length) == 1 &&
+           (seals || EVP_CIPHER_CTX_ctrl(evp, EVP_CTRL_GCM_SET_TAG, kTagBytes, tag) == 1) &&
+           EVP_CipherFinal_ex(evp, text + size, &size) == 1 &&
+           (!seals || EVP_CIPHER_CTX_ctrl(evp, EVP_CTRL_GCM_GET_TAG, kTagBytes, tag) == 1);
 }
 
 core::Record record_of(std::string key, std::string_view type, std::optional<std::string> value) {
@@ -52,6 +74,17 @@ core::Record record_of(std::string key, std::string_view type, std::optional<std
 std::int64_t ms(core::Timestamp time) { return time.time_since_epoch().count(); }
 core::Timestamp time_of(const Json& value) {
     return core::Timestamp{std::chrono::milliseconds{core::whole_number<std::int64_t>(value)}};
+}
+
+/// What `read` makes of the record's JSON.
+template <class T, class F>
+core::Result<T> decoded(const core::RecordView& record, const char* what, F&& read) {
+    try {
+        return read(core::must_parse_json(record.value.value_or("")));
+    } catch (const Json::exception& fault) {
+        return core::fail(Fault::corrupt,
+                          std::string{what} + " that does not decode: " + fault.what());
+    }
 }
 
 /// Opens each secret of the value; the first that does not open ends it.
@@ -74,23 +107,24 @@ core::Result<void> open_secrets(const Json& value, const SecretBox& box, Webhook
     return {};
 }
 
+/// The first value of the enum where the member is missing.
+template <class Enum>
+Enum enum_of(const Json& value, const char* name) {
+    return core::value_named<Enum>(value.value(name, "")).value_or(Enum{});
+}
+
 Webhook from_json(std::string_view id, const Json& value) {
     return {.id = std::string{id},
             .owner = value.at("owner").get<std::string>(),
             .url = value.at("url").get<std::string>(),
             .method = value.value("method", "POST") == "PUT" ? Method::put : Method::post,
-            .encoding = value.value("encoding", "json") == "multipart" ? Encoding::multipart
-                                                                       : Encoding::json,
-            .mode = value.value("mode", "structured") == "binary" ? ContentMode::binary
-                                                                  : ContentMode::structured,
+            .encoding = enum_of<Encoding>(value, "encoding"),
+            .mode = enum_of<ContentMode>(value, "mode"),
             .form_fields = value.value("form_fields", std::map<std::string, std::string>{}),
             .payload_field = value.value("payload_field", "payload"),
             .types = value.value("types", std::vector<std::string>{}),
             .filter = value.contains("filter") ? core::json_text(value.at("filter")) : "",
             .attachments = value.value("attachments", std::map<std::string, std::string>{}),
-            .headers = {},
-            .secrets = {},
-            .shared_key = std::nullopt,
             .ordered = value.value("ordered", false),
             .at_a_time = core::whole_number(value, "at_a_time", std::size_t{64}),
             .timeout = std::chrono::seconds{core::whole_number(value, "timeout_s", 15)},
@@ -105,56 +139,30 @@ SecretBox::SecretBox(std::shared_ptr<const core::KeyRing> keys) : keys_(std::mov
 
 std::string SecretBox::seal(std::string_view secret, std::string_view webhook) const {
     const auto& key = keys_->sealing();
-    const auto derived = core::KeyRing::derive(key, kPurpose);
-    std::string out(1 + kNonceBytes + secret.size() + kTagBytes, '\0');
+    std::string out(kTextAt + secret.size() + kTagBytes, '\0');
     out[0] = static_cast<char>(key.id);
-    auto* nonce = bytes(out) + 1;
-    auto* text = nonce + kNonceBytes;
-    must(RAND_bytes(nonce, kNonceBytes));
-    const Cipher cipher{EVP_CIPHER_CTX_new()};
-    int size = 0;
-    must(EVP_EncryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, derived.data(), nonce));
-    must(EVP_EncryptUpdate(cipher.get(), nullptr, &size, bytes(webhook),
-                           static_cast<int>(webhook.size())));
-    must(EVP_EncryptUpdate(cipher.get(), text, &size, bytes(secret),
-                           static_cast<int>(secret.size())));
-    must(EVP_EncryptFinal_ex(cipher.get(), text + size, &size));
-    must(EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_GET_TAG, kTagBytes, text + secret.size()));
+    out.replace(kTextAt, secret.size(), secret);
+    if (RAND_bytes(bytes(out) + 1, kNonceBytes) != 1 || !encrypt(Way::seal, out, key, webhook)) {
+        throw std::runtime_error("OpenSSL failed to encrypt a secret");
+    }
     return core::base64url(out);
 }
 
 core::Result<std::string> SecretBox::open(std::string_view sealed, std::string_view webhook) const {
-    const auto refuse = [] {
-        return core::fail(Fault::unauthorized, "a secret that no key of the ring opens");
-    };
     auto in = core::parse_base64url(sealed);
-    if (!in || in->size() < 1 + kNonceBytes + kTagBytes) return refuse();
-    const auto* key = keys_->find(static_cast<std::uint8_t>((*in)[0]));
-    if (!key) return refuse();
-    const auto derived = core::KeyRing::derive(*key, kPurpose);
-    auto* nonce = bytes(*in) + 1;
-    auto* text = nonce + kNonceBytes;
-    std::string secret(in->size() - 1 - kNonceBytes - kTagBytes, '\0');
-    const Cipher cipher{EVP_CIPHER_CTX_new()};
-    int size = 0;
-    const bool opened =
-        EVP_DecryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, derived.data(), nonce) == 1 &&
-        EVP_DecryptUpdate(cipher.get(), nullptr, &size, bytes(webhook),
-                          static_cast<int>(webhook.size())) == 1 &&
-        EVP_DecryptUpdate(cipher.get(), bytes(secret), &size, text,
-                          static_cast<int>(secret.size())) == 1 &&
-        EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_SET_TAG, kTagBytes, text + secret.size()) ==
-            1 &&
-        EVP_DecryptFinal_ex(cipher.get(), bytes(secret) + size, &size) == 1;
-    if (!opened) return refuse();
-    return secret;
+    const bool whole = in && in->size() >= kTextAt + kTagBytes;
+    const auto* key = whole ? keys_->find(static_cast<std::uint8_t>(in->front())) : nullptr;
+    if (!key || !encrypt(Way::open, *in, *key, webhook)) {
+        return core::fail(Fault::unauthorized, "a secret that no key of the ring opens");
+    }
+    return in->substr(kTextAt, in->size() - kTextAt - kTagBytes);
 }
 
 core::Record encode(const Webhook& webhook, const SecretBox& box) {
     Json value{{"owner", webhook.owner},
                {"url", webhook.url},
-               {"method", webhook.method == Method::put ? "PUT" : "POST"},
-               {"encoding", webhook.encoding == Encoding::multipart ? "multipart" : "json"},
+               {"method", to_string(webhook.method)},
+               {"encoding", core::name_of(webhook.encoding)},
                {"types", webhook.types},
                {"secrets", Json::array()},
                {"ordered", webhook.ordered},
@@ -230,47 +238,33 @@ core::Record encode_filter_removed(std::string_view id) {
 }
 
 core::Result<Webhook> decode_webhook(const core::RecordView& record, const SecretBox& box) {
-    try {
-        const auto value = core::must_parse_json(record.value.value_or(""));
+    return decoded<Webhook>(record, "a webhook", [&](const Json& value) -> core::Result<Webhook> {
         auto webhook = from_json(record.key, value);
         if (const auto opened = open_secrets(value, box, webhook); !opened) {
             return core::fail(opened.error());
         }
         return webhook;
-    } catch (const Json::exception& fault) {
-        return core::fail(Fault::corrupt,
-                          "a webhook that does not decode: " + std::string{fault.what()});
-    }
+    });
 }
 
 core::Result<WebhookState> decode_webhook_state(const core::RecordView& record) {
-    try {
-        const auto value = core::must_parse_json(record.value.value_or(""));
+    return decoded<WebhookState>(record, "a webhook's state", [&](const Json& value) {
         WebhookState state{.enabled = value.at("enabled").get<bool>(),
-                           .reason = value.value("reason", ""),
-                           .failing_since = std::nullopt,
-                           .enabled_at = std::nullopt};
+                           .reason = value.value("reason", "")};
         if (value.contains("failing_since")) state.failing_since = time_of(value["failing_since"]);
         if (value.contains("enabled_at")) state.enabled_at = time_of(value["enabled_at"]);
         if (value.value("enabled_now", false)) state.enabled_at = record.time;
         return state;
-    } catch (const Json::exception& fault) {
-        return core::fail(Fault::corrupt,
-                          "a webhook's state that does not decode: " + std::string{fault.what()});
-    }
+    });
 }
 
 core::Result<CostlyFilter> decode_costly_filter(const core::RecordView& record) {
-    try {
-        const auto value = core::must_parse_json(record.value.value_or(""));
+    return decoded<CostlyFilter>(record, "a costly filter", [](const Json& value) {
         return CostlyFilter{.filter = value.at("filter").get<std::string>(),
                             .at = time_of(value.at("at")),
                             .source = value.at("source").get<std::string>(),
                             .event = value.at("event").get<std::string>()};
-    } catch (const Json::exception& fault) {
-        return core::fail(Fault::corrupt,
-                          "a costly filter that does not decode: " + std::string{fault.what()});
-    }
+    });
 }
 
 }  // namespace beckon::retry

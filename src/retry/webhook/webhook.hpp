@@ -41,9 +41,9 @@ struct Webhook {
     std::string filter;              ///< JSON text of the query; empty: everything
     std::map<std::string, std::string> attachments;  ///< name → expression
     /// The owner's own headers, sent with each request; their values are secret.
-    std::map<std::string, std::string> headers;
-    std::vector<std::string> secrets;     ///< raw bytes, the newest first
-    std::optional<SharedKey> shared_key;  ///< HTTP Signatures in place of Standard Webhooks
+    std::map<std::string, std::string> headers{};
+    std::vector<std::string> secrets{};     ///< raw bytes, the newest first
+    std::optional<SharedKey> shared_key{};  ///< HTTP Signatures in place of Standard Webhooks
     bool ordered = false;
     std::size_t at_a_time = 64;  ///< attempts
     std::chrono::seconds timeout{15};

@@ -1,11 +1,10 @@
 #include "retry/webhook/webhooks_changed.hpp"
 
+#include "core/decimal.hpp"
 #include "core/json_text.hpp"
 #include "core/whole_number.hpp"
 #include "records/events.hpp"
 
-#include <charconv>
-#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -19,14 +18,6 @@ namespace {
 
 constexpr std::string_view kChangedType = "beckon.webhooks.changed.v1";
 constexpr std::string_view kChangedPrefix = "!webhooks/";
-
-std::optional<core::Partition> partition_in(std::string_view text) {
-    core::Partition partition = 0;
-    const auto* const end = text.data() + text.size();
-    const auto [at, fault] = std::from_chars(text.data(), end, partition);
-    if (fault != std::errc{} || at != end || partition < 0) return std::nullopt;
-    return partition;
-}
 
 }  // namespace
 
@@ -52,8 +43,9 @@ core::Result<WebhooksChanged> decode_webhooks_changed(const core::RecordView& re
         const auto value = core::must_parse_json(record.value.value_or(""));
         WebhooksChanged changed;
         for (const auto& [name, offset] : value.at("below").items()) {
-            const auto partition = partition_in(name);
-            if (!partition) return core::fail(Fault::corrupt, "no partition: " + name);
+            const auto partition = core::parse_decimal<core::Partition>(name);
+            if (!partition || *partition < 0)
+                return core::fail(Fault::corrupt, "no partition: " + name);
             changed.below[*partition] = core::whole_number<core::Offset>(offset);
         }
         return changed;
