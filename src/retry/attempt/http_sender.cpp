@@ -6,22 +6,19 @@
 #include "core/thread_time.hpp"
 #include "retry/attempt/transfer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <curl/curl.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -38,9 +35,9 @@ constexpr int kEventsMax = 16;
 /// After so long no further event is handled in a turn: steps of TLS handshakes, and answers of
 /// many bytes, take longer than others.
 constexpr core::Duration kTurn = std::chrono::microseconds{125};
-/// After so many readable events and steps of libcurl for one attempt its received bytes are
-/// counted. Most attempts have ended by then, and pay nothing. libcurl 7.88 reads up to 1.6 MB in a
-/// step, if a receiver sends as quickly as it reads.
+/// After so many steps of libcurl for one attempt its received bytes are counted. Most attempts
+/// have ended by then, and pay nothing. libcurl 7.88 reads up to 1.6 MB in a step, if a receiver
+/// sends as quickly as it reads.
 constexpr unsigned kStepsUncounted = 16;
 
 using Multi = core::Handle<CURLM, curl_multi_cleanup>;
@@ -48,37 +45,6 @@ using Multi = core::Handle<CURLM, curl_multi_cleanup>;
 void global_start() {
     static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
     if (started != CURLE_OK) throw std::runtime_error("libcurl does not start");
-}
-
-/// Both ends of a TCP connection: the local port, that of the peer, and its address. libcurl names
-/// the socket of no attempt that is under way.
-using Connection = std::tuple<long, long, std::string>;
-
-/// The one that an attempt has, or had last.
-Connection connection_of(CURL* easy) {
-    long local_port = 0;
-    long port = 0;
-    const char* address = nullptr;
-    curl_easy_getinfo(easy, CURLINFO_LOCAL_PORT, &local_port);
-    curl_easy_getinfo(easy, CURLINFO_PRIMARY_PORT, &port);
-    curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &address);
-    return {local_port, port, address ? address : ""};
-}
-
-Connection connection_of(curl_socket_t socket) {
-    std::array<char, NI_MAXHOST> address{};
-    const auto port_of = [&](auto name_of) {
-        sockaddr_storage end{};
-        socklen_t size = sizeof end;
-        name_of(socket, reinterpret_cast<sockaddr*>(&end), &size);
-        std::array<char, NI_MAXSERV> port{};
-        ::getnameinfo(reinterpret_cast<sockaddr*>(&end), size, address.data(), address.size(),
-                      port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV);
-        return std::strtol(port.data(), nullptr, 10);
-    };
-    const auto local_port = port_of(::getsockname);
-    const auto port = port_of(::getpeername);
-    return {local_port, port, address.data()};
 }
 
 /// The bytes that have come in on the socket since it was connected, whoever has read them, or
@@ -129,13 +95,6 @@ struct HttpSender::Impl {
         std::uint64_t asker = 0;
     };
 
-    /// A socket that libcurl waits for.
-    struct Served {
-        CURL* easy = nullptr;  ///< whose it is; with HTTP/2, one of those
-        unsigned steps = 0;    ///< events too; since an attempt on it has begun or ended
-        std::optional<std::uint64_t> counted_from{};  ///< received_bytes() before those that count
-    };
-
     const std::string unknown_name = curl_easy_strerror(CURLE_COULDNT_RESOLVE_HOST);
     const Options options;
     net::IoLoop& loop;
@@ -147,8 +106,7 @@ struct HttpSender::Impl {
     net::Watch sockets{loop, net::Descriptor{::epoll_create1(EPOLL_CLOEXEC)}};
     Multi multi;
     std::map<CURL*, std::unique_ptr<Transfer>> transfers;
-    std::unordered_map<curl_socket_t, Served> of_socket;
-    std::vector<CURL*> begun;  ///< they start when libcurl's timer runs
+    std::uint64_t ended = 0;   ///< attempts
     core::Duration charged{};  ///< the thread's time that is charged to attempts, or not theirs
     std::map<std::uint64_t, Waiting> waiting;
     std::uint64_t next_waiting = 0;
@@ -161,15 +119,11 @@ struct HttpSender::Impl {
         const int set = self.sockets.descriptor();
         epoll_event event{};
         event.data.fd = socket;
-        if (what == CURL_POLL_REMOVE) {
-            self.of_socket.erase(socket);
-            ::epoll_ctl(set, EPOLL_CTL_DEL, socket, &event);
-            return 0;
-        }
-        auto& served = self.of_socket[socket];
-        if (served.easy != easy) served = {.easy = easy};
         const auto of = self.transfers.find(easy);
-        if (of != self.transfers.end()) of->second->socket = socket;
+        if (of != self.transfers.end()) {
+            of->second->socket = what == CURL_POLL_REMOVE ? CURL_SOCKET_BAD : socket;
+        }
+        if (what == CURL_POLL_REMOVE) return ::epoll_ctl(set, EPOLL_CTL_DEL, socket, &event), 0;
         if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) event.events |= EPOLLIN;
         if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT) event.events |= EPOLLOUT;
         // A closed descriptor has left the set, and its number may be used again.
@@ -197,8 +151,8 @@ struct HttpSender::Impl {
             if (one.events & (EPOLLIN | EPOLLHUP)) flags |= CURL_CSELECT_IN;
             if (one.events & EPOLLOUT) flags |= CURL_CSELECT_OUT;
             if (one.events & EPOLLERR) flags |= CURL_CSELECT_ERR;
-            act(one.data.fd,
-                flags);  // libcurl passes over a socket that it has closed in this round
+            // libcurl passes over a socket that it has closed in this round.
+            act(one.data.fd, flags);
         }
         if (!term.over()) wait();
     }
@@ -230,72 +184,21 @@ struct HttpSender::Impl {
     }
 
     void act(curl_socket_t socket, int events) {
-        const auto found = of_socket.find(socket);
-        const auto easy = found == of_socket.end() ? nullptr : found->second.easy;
-        if (easy && (events & CURL_CSELECT_IN)) ++found->second.steps;
         int running = 0;
         curl_multi_socket_action(multi.get(), socket, events, &running);
-        if (socket == CURL_SOCKET_TIMEOUT) {
-            charge_begun();
-        } else if (const auto of = transfers.find(easy); of != transfers.end()) {
-            of->second->answer.processor += take_time();
-        }
-        const auto term = lifetime.term();
-        const bool has_ended = take_ended();
-        if (term.over()) return;
-        const auto still = of_socket.find(socket);
-        if (still == of_socket.end()) return;
-        if (has_ended) still->second = {.easy = still->second.easy};
-        if (has_too_much(socket)) cut_off(attempts_on(socket));
+        take_ended();
     }
 
-    /// Whether more bytes have come in on the socket than its attempts may have, those too that
-    /// libcurl shows to no callback.
-    bool has_too_much(curl_socket_t socket) {
-        const auto found = of_socket.find(socket);
-        if (found == of_socket.end() || found->second.steps < kStepsUncounted) return false;
-        auto& served = found->second;
-        const auto received = received_bytes(socket);
-        if (!served.counted_from) served.counted_from = received;
-        const auto counted = received - *served.counted_from;
-        if (counted <= kReceivedBytesMax) return false;
-        return counted > kReceivedBytesMax * attempts_on(socket).size();
-    }
-
-    /// Within a call of libcurl.
-    bool has_too_much_after_step(const Transfer& transfer) {
-        const auto found = of_socket.find(transfer.socket);
-        if (found == of_socket.end()) return false;
-        // The number of a socket that the attempt has no longer may be another attempt's.
-        if (!options.http2 && found->second.easy != transfer.easy.get()) return false;
-        ++found->second.steps;
-        return has_too_much(transfer.socket);
-    }
-
-    std::vector<CURL*> attempts_on(curl_socket_t socket) const {
-        if (!options.http2) return {of_socket.at(socket).easy};
-        const auto connection = connection_of(socket);
-        std::vector<CURL*> easies;
-        for (const auto& [easy, transfer] : transfers) {
-            if (connection_of(easy) == connection) easies.push_back(easy);
-        }
-        return easies;
-    }
-
-    /// Ends all attempts of a connection, and with them the connection. Not within a callback of
-    /// libcurl.
-    void cut_off(const std::vector<CURL*>& easies) {
-        const auto term = lifetime.term();
-        for (const auto easy : easies) {
-            const auto found = transfers.find(easy);
-            if (found == transfers.end()) continue;
-            found->second->cut_off = true;
-            // HTTP/2 would only end the stream.
-            curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
-            core::contain("retry", [&] { end(easy, CURLE_WRITE_ERROR); });
-            if (term.over()) return;  // an answer has destroyed the sender
-            charge_from_now();        // what its maker does with an answer is not the sender's
-        }
+    /// Whether more bytes have come in on the attempt's socket than it may have, those too that
+    /// libcurl shows to no callback. Within a call of libcurl, after each step for the attempt.
+    bool has_too_much(Transfer& transfer) {
+        if (transfer.socket == CURL_SOCKET_BAD || ++transfer.steps < kStepsUncounted) return false;
+        const auto received = received_bytes(transfer.socket);
+        auto& before = transfer.received_before;
+        before = std::min(before.value_or(received), received);
+        // With HTTP/2 it has been that of all attempts since this one began.
+        const auto others = transfers.size() - 1 + ended - transfer.ended_before;
+        return received - *before > kReceivedBytesMax * (options.http2 ? 1 + others : 1);
     }
 
     core::Duration take_time() {
@@ -303,38 +206,26 @@ struct HttpSender::Impl {
         return now - std::exchange(charged, now);
     }
 
-    /// They have started together, and are charged alike.
-    void charge_begun() {
-        const auto all = std::exchange(begun, {});
-        if (all.empty()) return;
-        const auto each = take_time() / all.size();
-        for (const auto easy : all) {
-            const auto found = transfers.find(easy);
-            if (found != transfers.end()) found->second->answer.processor += each;
-        }
-    }
-
-    /// Whether an attempt has ended.
-    bool take_ended() {
+    void take_ended() {
         int left = 0;
-        std::vector<std::pair<CURL*, CURLcode>> ended;
+        std::vector<std::pair<CURL*, CURLcode>> all;
         while (const auto* message = curl_multi_info_read(multi.get(), &left)) {
             if (message->msg == CURLMSG_DONE) {
-                ended.emplace_back(message->easy_handle, message->data.result);
+                all.emplace_back(message->easy_handle, message->data.result);
             }
         }
         const auto term = lifetime.term();
-        for (const auto& one : ended) {
+        for (const auto& one : all) {
             core::contain("retry", [&] { end(one.first, one.second); });
-            if (term.over()) break;  // an answer has destroyed the sender
-            charge_from_now();       // what its maker does with an answer is not the sender's
+            if (term.over()) return;  // an answer has destroyed the sender
+            charge_from_now();        // what its maker does with an answer is not the sender's
         }
-        return !ended.empty();
     }
 
     void end(CURL* easy, CURLcode code) {
         auto node = transfers.extract(easy);
         if (node.empty()) return;
+        ++ended;
         auto& transfer = *node.mapped();
         curl_multi_remove_handle(multi.get(), easy);
         auto answer = take_answer(transfer, code, clock);
@@ -395,12 +286,13 @@ struct HttpSender::Impl {
 
     void begin(std::unique_ptr<Transfer> transfer) {
         prepare(*transfer, clock.mono());
-        transfer->has_too_much = [this, of = transfer.get()] {
-            return has_too_much_after_step(*of);
+        transfer->ended_before = ended;
+        transfer->after_step = [this, of = transfer.get()] {
+            of->answer.processor += take_time();
+            return has_too_much(*of);
         };
         CURL* easy = transfer->easy.get();
         transfers.emplace(easy, std::move(transfer));
-        begun.push_back(easy);
         curl_multi_add_handle(multi.get(), easy);  // asks for its timer, so nothing runs yet
     }
 

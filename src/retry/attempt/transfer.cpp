@@ -74,7 +74,7 @@ std::size_t on_header(char* line, std::size_t, std::size_t size, void* user) noe
 /// more bytes come in at once, so that it may not return.
 int on_step(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) noexcept {
     auto& transfer = *static_cast<Transfer*>(user);
-    if (!transfer.cut_off && !transfer.has_too_much()) return 0;
+    if (!transfer.after_step() && !transfer.cut_off) return 0;
     transfer.cut_off = true;
     // HTTP/2 would only end the stream.
     curl_easy_setopt(transfer.easy.get(), CURLOPT_FORBID_REUSE, 1L);

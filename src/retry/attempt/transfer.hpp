@@ -8,7 +8,9 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,10 +27,13 @@ struct Transfer {
     core::Handle<curl_slist, curl_slist_free_all> headers;
     core::Handle<curl_slist, curl_slist_free_all> resolved;
     const HttpSender::Options* options = nullptr;
-    std::function<bool()> has_too_much;  ///< asked after each step of libcurl
+    std::function<bool()> after_step;  ///< of libcurl; true: more has come in than it may have
     curl_socket_t socket = CURL_SOCKET_BAD;
-    std::string_view refused;  ///< why the guard refused an address
-    std::string name;          ///< of the host, to be looked up; empty: it is an address
+    unsigned steps = 0;
+    std::optional<std::uint64_t> received_before{};  ///< on the socket, before bytes are counted
+    std::uint64_t ended_before = 0;                  ///< attempts of the sender
+    std::string_view refused;                        ///< why the guard refused an address
+    std::string name;  ///< of the host, to be looked up; empty: it is an address
     std::string port;
     NameLookups::Addresses addresses;  ///< of the name
     bool inside = false;               ///< the operator has named the host
