@@ -10,7 +10,6 @@ namespace beckon::core {
 
 namespace {
 
-constexpr std::string_view kUnreserved = "-._~";
 constexpr std::string_view kOfPathAndQuery = "-._~!$&'()*+,;=:@/?";
 
 void append_encoded(std::string& out, char c) {
@@ -31,10 +30,10 @@ std::optional<char> octet_at(std::string_view text, std::size_t percent) {
 
 }  // namespace
 
-std::string percent_encoded(std::string_view text) {
+std::string percent_encoded(std::string_view text, std::string_view others) {
     std::string out;
     for (const char c : text) {
-        is_alphanumeric({&c, 1}, kUnreserved) ? out.push_back(c) : append_encoded(out, c);
+        is_alphanumeric({&c, 1}, others) ? out.push_back(c) : append_encoded(out, c);
     }
     return out;
 }

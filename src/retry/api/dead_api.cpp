@@ -9,7 +9,6 @@
 #include "retry/api/problem.hpp"
 
 #include <chrono>
-#include <unordered_map>
 
 #include <nlohmann/json.hpp>
 
@@ -22,35 +21,19 @@ namespace {
 
 constexpr std::size_t kSampleMax = 10;
 
-LetterStanding standing_of(const std::string& webhook, const Caller& caller,
-                           const RetryNode& node) {
+/// The state of a webhook whose letters the caller may see; null: of no other.
+const WebhookState* state_for(const Caller& caller, const std::string& webhook,
+                              const RetryNode& node) {
     const auto* entry = node.webhooks().find(webhook);
-    if (!entry) return LetterStanding::hidden;
-    if (!caller.operates && entry->webhook.owner != caller.owner) return LetterStanding::hidden;
-    return entry->state.enabled ? LetterStanding::enabled : LetterStanding::disabled;
+    const bool shown = entry && (caller.operates || entry->webhook.owner == caller.owner);
+    return shown ? &entry->state : nullptr;
 }
 
-/// For one request: thousands of letters have the same few webhooks.
 LetterRights rights_of(const Caller& caller, const RetryNode& node) {
-    const auto known = std::make_shared<std::unordered_map<std::string, LetterStanding>>();
-    const auto standing = [&node, &caller, known](const DeadLetter& letter) {
-        const auto found = known->find(letter.webhook);
-        if (found != known->end()) return found->second;
-        return known->emplace(letter.webhook, standing_of(letter.webhook, caller, node))
-            .first->second;
-    };
     return {.owner = caller.operates ? std::nullopt : std::optional{caller.owner},
-            .standing = standing};
-}
-
-/// The first letters of a dry run.
-Json sample_of(const std::vector<DeadLetter>& letters) {
-    auto sample = Json::array();
-    for (const auto& letter : letters) {
-        if (sample.size() == kSampleMax) break;
-        sample.push_back(letter_json(letter));
-    }
-    return sample;
+            .state_of = [&](const DeadLetter& letter) {
+                return state_for(caller, letter.webhook, node);
+            }};
 }
 
 /// Logs the act and its owner, for a later audit. Each letter's own record in `retry.dead` has it
@@ -92,7 +75,7 @@ void DeadApi::list(std::string_view target, const Caller& caller, const Reply& r
 
 void DeadApi::show(const std::string& id, const Caller& caller, const Reply& reply) {
     const auto* letter = node_.dead_letters().find(id);
-    if (!letter || standing_of(letter->webhook, caller, node_) == LetterStanding::hidden) {
+    if (!letter || !state_for(caller, letter->webhook, node_)) {
         return reply(problem_reply(Problem::not_found,
                                    "there is no such dead letter of this owner's webhooks"));
     }
@@ -119,7 +102,10 @@ void DeadApi::settle(std::string_view body, Settlement how, const Caller& caller
               {"failed", 0}};
     if (order->dry_run || selection.letters.empty()) {
         page["would_settle"] = selection.letters.size();
-        page["sample"] = sample_of(selection.letters);
+        page["sample"] = Json::array();
+        for (const auto& letter : selection.letters) {
+            if (page["sample"].size() < kSampleMax) page["sample"].push_back(letter_json(letter));
+        }
         // An order with this `before` leaves out letters that come after this reply.
         if (const auto newest = node_.dead_letters().newest()) {
             page["before"] = core::time_text(*newest + std::chrono::milliseconds{1});

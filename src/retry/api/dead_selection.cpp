@@ -7,15 +7,6 @@ namespace beckon::retry {
 
 namespace {
 
-void take(LetterSelection& all, const DeadLetter& letter, std::size_t limit, bool can_be_settled) {
-    ++all.matched;
-    if (!can_be_settled) {
-        ++all.disabled;
-    } else if (all.letters.size() < limit) {
-        all.letters.push_back(letter);
-    }
-}
-
 /// Before all letters that died then.
 LetterPlace place_before(core::Timestamp died) { return {.died = died, .partition = -1}; }
 
@@ -35,9 +26,7 @@ LetterList list_letters(const DeadIndex& index, const DeadPage& page, const Lett
     LetterList list;
     bool more = false;
     each(index, rights, page.filter, page.after, [&](const DeadLetter& letter) {
-        const bool shown =
-            page.filter.admits(letter) && rights.standing(letter) != LetterStanding::hidden;
-        if (!shown) return true;
+        if (!page.filter.admits(letter) || !rights.state_of(letter)) return true;
         more = list.letters.size() == page.limit;
         if (!more) list.letters.push_back(&letter);
         return !more;
@@ -50,10 +39,14 @@ LetterSelection select_letters(const DeadIndex& index, const DeadOrder& order, S
                                const LetterRights& rights) {
     LetterSelection all;
     const auto visit = [&](const DeadLetter& letter) {
-        if (!order.filter.admits(letter)) return true;
-        const auto of = rights.standing(letter);
-        if (of == LetterStanding::hidden) return true;
-        take(all, letter, order.limit, how == Settlement::dropped || of == LetterStanding::enabled);
+        const auto* state = order.filter.admits(letter) ? rights.state_of(letter) : nullptr;
+        if (!state) return true;
+        ++all.matched;
+        if (how == Settlement::redriven && !state->enabled) {
+            ++all.disabled;
+        } else if (all.letters.size() < order.limit) {
+            all.letters.push_back(letter);
+        }
         return true;
     };
     if (order.filter.deliveries.empty()) {

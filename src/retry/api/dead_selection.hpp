@@ -3,9 +3,9 @@
 #include "records/dead_letter.hpp"
 #include "retry/api/dead_query.hpp"
 #include "retry/dead/dead_index.hpp"
+#include "retry/webhook/webhook.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -14,16 +14,11 @@
 /// Selects the dead letters of a list, a redrive or a drop. Pure.
 namespace beckon::retry {
 
-/// The caller's rights to a letter.
-enum class LetterStanding : std::uint8_t {
-    hidden,    ///< it is not the caller's
-    disabled,  ///< its webhook is disabled: redriven, it would die again at once
-    enabled,
-};
 /// The letters that a caller may see.
 struct LetterRights {
     std::optional<std::string> owner;  ///< of this owner alone; nullopt: of all owners
-    std::function<LetterStanding(const DeadLetter&)> standing;
+    /// The state of the letter's webhook; null: the caller may not see the letter.
+    std::function<const WebhookState*(const DeadLetter&)> state_of;
 };
 
 struct LetterList {
@@ -35,7 +30,9 @@ LetterList list_letters(const DeadIndex& index, const DeadPage& page, const Lett
 struct LetterSelection {
     std::vector<DeadLetter> letters;
     std::size_t matched = 0;
-    std::size_t disabled = 0;  ///< of the matched ones: a redrive leaves them alone
+    /// Letters of disabled webhooks among the matched ones: redriven, they would die again at once,
+    /// so a redrive leaves them alone.
+    std::size_t disabled = 0;
 };
 LetterSelection select_letters(const DeadIndex& index, const DeadOrder& order, Settlement how,
                                const LetterRights& rights);

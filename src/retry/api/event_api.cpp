@@ -83,9 +83,9 @@ tl::expected<Event, Refusal> EventApi::admit(const Caller& caller, core::Result<
     }
     const auto most = options_.events_per_owner_per_second;
     if (most > 0 && !posted_.try_take(caller.owner, clock_.mono())) {
-        return refuse(Problem::too_many_requests, "the owner has posted " + std::to_string(most) +
-                                                      " events in this second, which is the most "
-                                                      "(retry.events_per_owner_per_second)");
+        return refuse(Problem::too_many_requests,
+                      "the owner may post " + std::to_string(most) +
+                          " events a second (retry.events_per_owner_per_second)");
     }
     if (event && event->type.starts_with(kOwnTypes)) {
         return refuse(Problem::invalid,

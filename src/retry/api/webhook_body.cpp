@@ -241,13 +241,13 @@ constexpr Field simple(std::string_view name) {
 
 constexpr std::array kFields{
     Field{"url", take_url, nullptr},
-    Field{"secret", take_secret, nullptr},
     Field{"types", take_types, reset<&Webhook::types>},
     Field{"filter", take_filter, reset<&Webhook::filter>},
     Field{"attachments", take_attachments, reset<&Webhook::attachments>},
     Field{"method", take_method, reset<&Webhook::method>},
     Field{"form_fields", take_form_fields, reset<&Webhook::form_fields>},
     Field{"request_origin", take_request_origin, reset<&Webhook::request_origin>},
+    Field{"secret", take_secret, nullptr},
     Field{"shared_key", take_shared_key, reset<&Webhook::shared_key>},
     simple<&Webhook::headers, &Given::headers>("headers"),
     simple<&Webhook::encoding, &Given::one_of<Encoding>>("encoding"),

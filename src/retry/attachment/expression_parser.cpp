@@ -196,7 +196,7 @@ private:
         if (kind() != kNumber && kind() != ':') refuse("a number, a slice or * is expected");
         const auto number = take_number();
         if (kind() == ':') {
-            auto sliced = node::chain(std::move(left), slice(number));
+            auto sliced = node::slice(std::move(left), slice(number));
             return node::projection(Over::list, std::move(sliced), rest(kStar));
         }
         expect(']');
@@ -223,7 +223,7 @@ private:
         refuse("a dot, a bracket or a pipe is expected");
     }
 
-    Pick slice(std::optional<std::int64_t> start) {
+    node::Slice slice(std::optional<std::int64_t> start) {
         node::Slice slice{.start = start, .stop = std::nullopt};
         expect(':');
         slice.stop = take_number();
@@ -234,7 +234,7 @@ private:
             if (slice.step == 0) throw Broken{at, "the step of a slice must not be 0"};
         }
         expect(']');
-        return node::slice(slice);
+        return slice;
     }
 
     Pick multi_select_list() {

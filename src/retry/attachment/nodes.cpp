@@ -40,6 +40,20 @@ Picked::Object in_order(Picked::Object members) {
     return last;
 }
 
+/// What `make` makes of the list, or of the values of the object, that `left` picks.
+template <class F>
+Pick list_from(node::Over over, Pick left, F make) {
+    return [over, left = std::move(left), make = std::move(make)](const Picked& at, Work& work) {
+        spend(work, Work::kValue);
+        const auto from = left(at, work);
+        const auto list = over == node::Over::list ? from.elements(work) : from.values(work);
+        if (!list) return Picked{};
+        Picked::List out;
+        make(*list, out, work);
+        return Picked{std::move(out)};
+    };
+}
+
 }  // namespace
 
 bool Picked::is_null() const {
@@ -151,25 +165,20 @@ Pick index(std::int64_t index) {
     };
 }
 
-Pick slice(const Slice& of) {
-    return [of](const Picked& at, Work& work) {
-        spend(work, Work::kValue);
-        const auto list = at.elements(work);
-        if (!list) return Picked{};
-        const auto size = size_of(*list);
+Pick slice(Pick left, const Slice& of) {
+    return list_from(Over::list, std::move(left), [of](const auto& list, auto& out, Work& work) {
+        const auto size = size_of(list);
         const bool forward = of.step > 0;
         const auto least = forward ? 0 : -1;
         const auto most = forward ? size : size - 1;
         const auto first =
             of.start ? bound_of(*of.start, size, least, most) : (forward ? 0 : size - 1);
         const auto last = of.stop ? bound_of(*of.stop, size, least, most) : (forward ? size : -1);
-        Picked::List out;
         for (auto i = first; forward ? i < last : i > last; i += of.step) {
             spend(work, Work::kValue);
-            out.push_back(element(*list, i));
+            out.push_back(element(list, i));
         }
-        return Picked{std::move(out)};
-    };
+    });
 }
 
 Pick chain(Pick left, Pick right) {
@@ -179,12 +188,8 @@ Pick chain(Pick left, Pick right) {
 }
 
 Pick flatten(Pick left) {
-    return [left = std::move(left)](const Picked& at, Work& work) {
-        spend(work, Work::kValue);
-        const auto list = left(at, work).elements(work);
-        if (!list) return Picked{};
-        Picked::List out;
-        for (const auto& one : *list) {
+    return list_from(Over::list, std::move(left), [](const auto& list, auto& out, Work& work) {
+        for (const auto& one : list) {
             const auto inner = one.elements(work);
             spend(work, Work::kValue * (inner ? inner->size() : 1));
             if (inner) {
@@ -193,23 +198,17 @@ Pick flatten(Pick left) {
                 out.push_back(one);
             }
         }
-        return Picked{std::move(out)};
-    };
+    });
 }
 
 Pick projection(Over over, Pick left, Pick right) {
-    return [over, left = std::move(left), right = std::move(right)](const Picked& at, Work& work) {
-        spend(work, Work::kValue);
-        const auto from = left(at, work);
-        const auto list = over == Over::list ? from.elements(work) : from.values(work);
-        if (!list) return Picked{};
-        Picked::List out;
-        for (const auto& one : *list) {
-            auto picked = right(one, work);
-            if (!picked.is_null()) out.push_back(std::move(picked));
-        }
-        return Picked{std::move(out)};
-    };
+    return list_from(over, std::move(left),
+                     [right = std::move(right)](const auto& list, auto& out, Work& work) {
+                         for (const auto& one : list) {
+                             auto picked = right(one, work);
+                             if (!picked.is_null()) out.push_back(std::move(picked));
+                         }
+                     });
 }
 
 Pick list_of(std::vector<Pick> parts) {

@@ -63,7 +63,7 @@ struct Slice {
     std::optional<std::int64_t> stop;
     std::int64_t step = 1;  ///< never 0
 };
-Pick slice(const Slice& of);
+Pick slice(Pick left, const Slice& of);
 /// `left.right`, `left[…]` and `left | right`.
 Pick chain(Pick left, Pick right);
 /// `left[]`: the lists in a list are flattened, by one level.

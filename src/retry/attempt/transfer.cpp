@@ -170,19 +170,6 @@ std::string why_not(const Transfer& transfer, HttpAnswer::End end, CURLcode code
     return transfer.by_proxy ? what + " (by retry.proxy)" : what;
 }
 
-struct HostAndPort {
-    std::string host;  ///< without the brackets of an IPv6 address
-    std::string port;
-};
-
-/// Both are empty if the text is no URL.
-HostAndPort host_and_port(const std::string& text) {
-    const auto url = fetch::Url::parse(text);
-    if (!url) return {};
-    return {std::string{core::without_brackets(url->host())},
-            url->part(CURLUPART_PORT, CURLU_DEFAULT_PORT).value_or("")};
-}
-
 /// What libcurl is to know of a name, for as long as an address that it has looked up itself.
 std::string resolved_entry(std::string_view name, const Transfer& transfer) {
     std::string entry{"+"};
@@ -289,7 +276,9 @@ bool may_have_addresses(std::string_view name) {
 
 bool find_route(Transfer& transfer) {
     const auto& options = *transfer.options;
-    auto [host, port] = host_and_port(in_ascii(transfer.request.url));
+    const auto url = fetch::Url::parse(in_ascii(transfer.request.url));
+    const std::string host{core::without_brackets(url ? url->host() : "")};
+    transfer.port = url ? url->part(CURLUPART_PORT, CURLU_DEFAULT_PORT).value_or("") : "";
     transfer.inside = options.inside.contains(host);
     transfer.by_proxy = !transfer.inside && !options.proxy.empty();
     transfer.certified =
@@ -298,8 +287,7 @@ bool find_route(Transfer& transfer) {
     // The proxy looks names up and vets their addresses; an address in the URL is vetted here.
     const auto address = parse_address(host);
     if (transfer.by_proxy && address) transfer.refused = options.guard.forbidden(*address);
-    if (!transfer.by_proxy && !address) transfer.name = std::move(host);
-    transfer.port = std::move(port);
+    if (!transfer.by_proxy && !address) transfer.name = host;
     return transfer.refused.empty();
 }
 

@@ -80,9 +80,9 @@ struct AtPath {
 
 /// Without any clause it matches everything, and where one of none is missing nothing.
 struct Bool {
-    std::vector<Query::Node> must{};
-    std::vector<Query::Node> should{};
-    std::vector<Query::Node> must_not{};
+    std::vector<Query::Node> must;
+    std::vector<Query::Node> should;
+    std::vector<Query::Node> must_not;
     std::size_t should_least = 0;
 };
 

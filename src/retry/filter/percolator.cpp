@@ -205,7 +205,7 @@ Percolator::Match Percolator::match(const JsonTree& event, std::string_view owne
     return Impl::evaluate(candidates, event, now, steps, part - std::min(part, taken));
 }
 
-Percolator::Match Percolator::go_on(std::vector<std::string> rest, const JsonTree& event,
+Percolator::Match Percolator::go_on(const std::vector<std::string>& rest, const JsonTree& event,
                                     core::Timestamp now, Steps& steps, std::size_t part) const {
     const auto type = event.text_of("type");
     Impl::Entries candidates;

@@ -55,7 +55,7 @@ public:
                 std::size_t part = kAll) const;
     /// Goes on with the rest of a match. It skips entries that were removed meanwhile, and
     /// evaluates changed ones in their present form.
-    Match go_on(std::vector<std::string> rest, const JsonTree& event, core::Timestamp now,
+    Match go_on(const std::vector<std::string>& rest, const JsonTree& event, core::Timestamp now,
                 Steps& steps, std::size_t part = kAll) const;
     static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 

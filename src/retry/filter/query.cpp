@@ -157,7 +157,7 @@ std::optional<RequiredTerms> required_by_one_of(const std::vector<Node>& nodes) 
     for (const auto& node : nodes) {
         auto one = required_by(node);
         if (!one || (all && all->field != one->field)) return std::nullopt;
-        if (!all) all.emplace(one->field, std::vector<std::string_view>{});
+        if (!all) all = RequiredTerms{.field = one->field, .values = {}};
         all->values.insert(all->values.end(), one->values.begin(), one->values.end());
     }
     if (!all) return all;

@@ -250,7 +250,9 @@ private:
         if (name == "exists") return exists(body);
         if (name == "match_all" || name == "match_none") {
             body.check_members({});
-            return {Bool{.should_least = name == "match_none" ? std::size_t{1} : 0}};
+            Bool all;
+            all.should_least = name == "match_none" ? 1 : 0;
+            return {std::move(all)};
         }
         for (const auto& leaf : kLeaves) {
             if (leaf.name != name) continue;
@@ -272,7 +274,8 @@ private:
 
     Node boolean(const Part& body) {
         body.check_members({"must", "should", "must_not", "filter", "minimum_should_match"});
-        Bool all{.must = clauses(body, "must")};
+        Bool all;
+        all.must = clauses(body, "must");
         for (auto& one : clauses(body, "filter")) all.must.push_back(std::move(one));
         all.should = clauses(body, "should");
         all.must_not = clauses(body, "must_not");

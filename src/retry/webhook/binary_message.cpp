@@ -5,6 +5,7 @@
 #include "core/json_parts.hpp"
 #include "core/json_text.hpp"
 #include "core/media_type.hpp"
+#include "core/percent.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -21,21 +22,9 @@ bool is_printable(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-/// Section 3.1.3.2: blanks, quotes, per cent signs and bytes that are not printable ASCII are
-/// percent-encoded.
-std::string percent_encoded(std::string_view text) {
-    constexpr std::string_view kDigits = "0123456789ABCDEF";
-    std::string out;
-    for (const char c : text) {
-        if (c > ' ' && c <= '~' && c != '"' && c != '%') {
-            out.push_back(c);
-            continue;
-        }
-        const auto byte = static_cast<unsigned char>(c);
-        out.append(1, '%').append(1, kDigits[byte >> 4]).append(1, kDigits[byte & 15]);
-    }
-    return out;
-}
+/// What stays of a header's value beside letters and digits (section 3.1.3.2): all of printable
+/// ASCII but blanks, quotes and per cent signs.
+constexpr std::string_view kOfHeader = "!#$&'()*+,-./:;<=>?@[\\]^_`{|}~";
 
 /// A string without its quotes, or any other value's text.
 std::string plain_text(std::string_view value) {
@@ -69,7 +58,7 @@ struct Parts {
             header_bytes += message.content_type.size();
             return is_printable(message.content_type);
         }
-        auto header = "ce-" + name + ": " + percent_encoded(plain_text(value));
+        auto header = "ce-" + name + ": " + core::percent_encoded(plain_text(value), kOfHeader);
         header_bytes += header.size();
         message.headers.push_back(std::move(header));
         return core::is_lower_alphanumeric(name);

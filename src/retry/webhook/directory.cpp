@@ -157,10 +157,10 @@ Percolator::Match WebhookDirectory::match(const JsonTree& event, std::string_vie
     return percolator_.match(event, owner, now, steps, part);
 }
 
-Percolator::Match WebhookDirectory::go_on(std::vector<std::string> rest, const JsonTree& event,
-                                          core::Timestamp now, Steps& steps,
+Percolator::Match WebhookDirectory::go_on(const std::vector<std::string>& rest,
+                                          const JsonTree& event, core::Timestamp now, Steps& steps,
                                           std::size_t part) const {
-    return percolator_.go_on(std::move(rest), event, now, steps, part);
+    return percolator_.go_on(rest, event, now, steps, part);
 }
 
 }  // namespace beckon::retry

@@ -67,7 +67,7 @@ public:
     Percolator::Match match(const JsonTree& event, std::string_view owner, core::Timestamp now,
                             Steps& steps, std::size_t part = Percolator::kAll) const;
     /// The rest of a match.
-    Percolator::Match go_on(std::vector<std::string> rest, const JsonTree& event,
+    Percolator::Match go_on(const std::vector<std::string>& rest, const JsonTree& event,
                             core::Timestamp now, Steps& steps, std::size_t part) const;
     /// The owners that have webhooks, sorted.
     std::vector<std::string> owners() const { return percolator_.owners(); }

@@ -19,23 +19,6 @@ using std::chrono::seconds;
 
 namespace {
 
-constexpr const char* kStructuredType = "application/cloudevents+json; charset=utf-8";
-
-struct Body {
-    std::string type;  ///< empty: the request has no Content-Type
-    std::string bytes;
-    std::vector<std::string> headers{};  ///< that hold a part of the event
-
-    static Body of(BinaryMessage message) {
-        if (!message.content_type.empty()) {
-            message.headers.push_back("Content-Type: " + message.content_type);
-        }
-        return {.type = std::move(message.content_type),
-                .bytes = std::move(message.body),
-                .headers = std::move(message.headers)};
-    }
-};
-
 /// One that does not stand in any part, of at most 70 characters (RFC 2046, 5.1.1). An owner can
 /// know the delivery's id beforehand and put it into the event. Nobody can know the one that is
 /// made then, so the parts are searched twice at most, and not once for each character of an
@@ -62,35 +45,47 @@ void add_part(std::string& out, const std::string& boundary, const std::string& 
     out.append("\r\n").append(value).append("\r\n");
 }
 
-Body multipart(const Webhook& webhook, const Delivery& delivery, const std::string& payload) {
-    const auto boundary = boundary_for(webhook, delivery, payload);
-    Body body{.type = "multipart/form-data; boundary=" + boundary, .bytes = {}};
+std::string multipart(const Webhook& webhook, const std::string& boundary,
+                      const std::string& payload) {
+    std::string body;
     for (const auto& [name, value] : webhook.form_fields) {
-        add_part(body.bytes, boundary, name, "", value);
+        add_part(body, boundary, name, "", value);
     }
     // Readers of forms know a part as JSON, and nothing of CloudEvents.
-    add_part(body.bytes, boundary, webhook.payload_field, "application/json", payload);
-    body.bytes.append("--").append(boundary).append("--\r\n");
-    return body;
+    add_part(body, boundary, webhook.payload_field, "application/json", payload);
+    return body.append("--").append(boundary).append("--\r\n");
 }
 
-Body body_of(const Webhook& webhook, const Delivery& delivery, const std::string& event) {
-    if (webhook.mode == ContentMode::binary) {
-        // An event that headers cannot express is sent structured: receivers distinguish the modes
-        // by the type.
-        if (auto message = binary_message(event)) return Body::of(std::move(*message));
+/// Sets the body, and the headers that belong to it. Returns how many of them hold a part of the
+/// event; they are the first ones.
+std::size_t set_body(HttpRequest& request, const Webhook& webhook, const Delivery& delivery,
+                     const std::string& event) {
+    auto& headers = request.headers;
+    // An event that headers cannot express is sent structured: receivers distinguish the modes by
+    // the type.
+    auto message = webhook.mode == ContentMode::binary ? binary_message(event) : std::nullopt;
+    if (message) {
+        headers = std::move(message->headers);
+        request.body = std::move(message->body);
+        const bool typed = !message->content_type.empty();
+        // Without a type: libcurl is told to leave the header out.
+        headers.push_back(typed ? "Content-Type: " + message->content_type : "Content-Type:");
+        return headers.size() - (typed ? 0 : 1);
     }
-    auto payload = with_attachments(event, webhook.attachments);
-    switch (webhook.encoding) {
-        case Encoding::json: return {.type = kStructuredType, .bytes = std::move(payload)};
-        case Encoding::multipart: return multipart(webhook, delivery, payload);
+    request.body = with_attachments(event, webhook.attachments);
+    std::string type = "application/cloudevents+json; charset=utf-8";
+    if (webhook.encoding == Encoding::multipart) {
+        const auto boundary = boundary_for(webhook, delivery, request.body);
+        request.body = multipart(webhook, boundary, request.body);
+        type = "multipart/form-data; boundary=" + boundary;
     }
-    return {};
+    headers.push_back("Content-Type: " + type);
+    return 0;
 }
 
-/// `event_headers`: the headers that hold a part of the event.
+/// `of_event`: how many headers hold a part of the event.
 void sign(HttpRequest& request, const Webhook& webhook, const Delivery& delivery,
-          core::Timestamp now, std::span<const std::string> event_headers) {
+          core::Timestamp now, std::size_t of_event) {
     const auto at = duration_cast<seconds>(now.time_since_epoch());
     request.headers.push_back("webhook-id: " + delivery.id);
     request.headers.push_back("webhook-timestamp: " + std::to_string(at.count()));
@@ -109,7 +104,7 @@ void sign(HttpRequest& request, const Webhook& webhook, const Delivery& delivery
                                        .target = sent->path,
                                        .host = sent->host,
                                        .body = request.body,
-                                       .headers = event_headers},
+                                       .headers = std::span{request.headers}.first(of_event)},
                                        now)) {
         request.headers.push_back(std::move(header));
     }
@@ -143,21 +138,17 @@ bool allows_events(const HttpAnswer& answer, const Webhook& webhook) {
 
 HttpRequest build_request(const Webhook& webhook, const Delivery& delivery, core::Timestamp now,
                           const EventText& event) {
-    auto body = body_of(webhook, delivery, event ? *event : delivery.event);
     HttpRequest request{.url = webhook.url,
                         .method = webhook.method,
-                        .headers = body.headers,
-                        .body = std::move(body.bytes),
                         .timeout = webhook.timeout,
                         .owner = webhook.owner};
-    if (body.headers.empty()) request.headers.push_back("Content-Type: " + body.type);
-    if (body.type.empty()) request.headers.push_back("Content-Type:");  // libcurl: leave it out
+    const auto of_event = set_body(request, webhook, delivery, event ? *event : delivery.event);
     add_own_headers(request, webhook);
     if (!webhook.request_origin.empty()) {
         request.headers.push_back("Origin: " + webhook.request_origin);
     }
     request.headers.push_back("Beckon-Attempt: " + std::to_string(delivery.attempts));
-    sign(request, webhook, delivery, now, body.headers);
+    sign(request, webhook, delivery, now, of_event);
     return request;
 }
 

@@ -35,10 +35,10 @@ struct Letters {
         ++offset;
     }
     LetterRights rights(const std::optional<std::string>& owner) {
-        return {.owner = owner, .standing = [this, owner](const DeadLetter& letter) {
+        return {.owner = owner,
+                .state_of = [this, owner](const DeadLetter& letter) -> const WebhookState* {
                     ++judged;
-                    return owner && letter.owner != *owner ? LetterStanding::hidden
-                                                           : LetterStanding::enabled;
+                    return owner && letter.owner != *owner ? nullptr : &enabled;
                 }};
     }
     std::size_t listed(const DeadPage& page, const std::optional<std::string>& owner) {
@@ -54,6 +54,7 @@ struct Letters {
     DeadIndex index{DeadIndex::kLettersMax, [](const std::string& webhook) { return webhook; }};
     core::Offset offset = 0;
     std::size_t judged = 0;
+    const WebhookState enabled{};
 };
 
 }  // namespace
