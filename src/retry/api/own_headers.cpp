@@ -35,28 +35,10 @@ bool is_reserved(std::string_view name) {
                        [&](std::string_view beginning) { return lower.starts_with(beginning); });
 }
 
-core::Result<void> check_name(const std::string& name) {
-    if (name.size() > kHeaderNameBytesMax || !core::is_http_token(name)) {
-        return bad_header(
-            "a name in $.headers must have 1 to 64 letters, digits and symbols of a header's name");
-    }
-    if (is_reserved(name)) {
-        return bad_header(
-            "$.headers." + name +
-            " is set by Beckon or by the connection: it cannot be a header of one's "
-            "own, and nor can one that begins with webhook-, beckon-, ce-, proxy- or content-");
-    }
-    return {};
-}
-
-core::Result<void> check_value(const std::string& name, std::string_view value) {
-    const bool printable =
-        std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; });
-    const bool good = !value.empty() && value.size() <= kHeaderValueBytesMax && printable &&
-                      value.front() != ' ' && value.back() != ' ';
-    if (good) return {};
-    return bad_header("$.headers." + name +
-                      " must have 1 to 1024 printable ASCII characters without blanks around them");
+bool is_value(std::string_view value) {
+    return !value.empty() && value.size() <= kHeaderValueBytesMax && value.front() != ' ' &&
+           value.back() != ' ' &&
+           std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 /// Without its percent-encoding; empty if the URL has no such part. nullopt: it has a control
@@ -81,11 +63,26 @@ core::Result<OwnHeaders> parse_own_headers(const nlohmann::json& value) {
     if (!value.is_object()) return bad_header("$.headers must be an object of names and texts");
     OwnHeaders headers;
     for (const auto& [name, text] : value.items()) {
-        if (auto checked = check_name(name); !checked) return core::fail(checked.error());
-        if (has_own_header(headers, name)) return bad_header("$.headers." + name + " stands twice");
-        if (!text.is_string()) return bad_header("$.headers." + name + " must be a string");
+        if (name.size() > kHeaderNameBytesMax || !core::is_http_token(name)) {
+            return bad_header(
+                "a name in $.headers must have 1 to 64 letters, digits and symbols of a header's "
+                "name");
+        }
+        const auto path = "$.headers." + name;
+        if (is_reserved(name)) {
+            return bad_header(
+                path +
+                " is set by Beckon or by the connection: it cannot be a header of one's own, and "
+                "nor can one that begins with webhook-, beckon-, ce-, proxy- or content-");
+        }
+        if (has_own_header(headers, name)) return bad_header(path + " stands twice");
+        if (!text.is_string()) return bad_header(path + " must be a string");
         auto content = text.get<std::string>();
-        if (auto checked = check_value(name, content); !checked) return core::fail(checked.error());
+        if (!is_value(content)) {
+            return bad_header(path +
+                              " must have 1 to 1024 printable ASCII characters without blanks "
+                              "around them");
+        }
         headers.emplace(name, std::move(content));
     }
     if (auto checked = check_sum(headers); !checked) return core::fail(checked.error());

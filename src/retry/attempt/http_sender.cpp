@@ -89,12 +89,6 @@ struct HttpSender::Impl {
         multi.reset();  // closes its connections, which leave the set with that
     }
 
-    /// A request whose host's name is being looked up.
-    struct Waiting {
-        std::unique_ptr<Transfer> transfer;
-        std::uint64_t asker = 0;
-    };
-
     const std::string unknown_name = curl_easy_strerror(CURLE_COULDNT_RESOLVE_HOST);
     const Options options;
     net::IoLoop& loop;
@@ -108,9 +102,8 @@ struct HttpSender::Impl {
     std::map<CURL*, std::unique_ptr<Transfer>> transfers;
     std::uint64_t ended = 0;   ///< attempts
     core::Duration charged{};  ///< the thread's time that is charged to attempts, or not theirs
-    std::map<std::uint64_t, Waiting> waiting;
-    std::uint64_t next_waiting = 0;
     NameLookups lookups;
+    std::map<std::uint64_t, std::unique_ptr<Transfer>> waiting;  ///< for a lookup, by its asker
 
     void charge_from_now() { charged = core::thread_time(); }
 
@@ -245,24 +238,23 @@ struct HttpSender::Impl {
             return answer_later({.end = HttpAnswer::End::unreachable, .why = unknown_name},
                                 std::move(transfer->done));
         }
-        const auto number = next_waiting++;
         const auto timeout = transfer->request.timeout;
-        const auto asker =
-            lookups.ask(transfer->request.owner, transfer->name,
-                        [this, number](const auto& addresses) { looked_up(number, addresses); });
-        waiting.emplace(number, Waiting{std::move(transfer), asker});
-        loop.post_after(timeout, lifetime.guard([this, number] {
-            not_looked_up(number, HttpAnswer::End::timed_out, "its host's name was not looked up");
+        const auto asker = lookups.ask(
+            transfer->request.owner, transfer->name,
+            [this](auto number, const auto& addresses) { looked_up(number, addresses); });
+        waiting.emplace(asker, std::move(transfer));
+        loop.post_after(timeout, lifetime.guard([this, asker] {
+            not_looked_up(asker, HttpAnswer::End::timed_out, "its host's name was not looked up");
         }));
     }
 
-    void looked_up(std::uint64_t number, const NameLookups::Addresses& addresses) {
+    void looked_up(std::uint64_t asker, const NameLookups::Addresses& addresses) {
         if (addresses.empty()) {
-            return not_looked_up(number, HttpAnswer::End::unreachable, unknown_name);
+            return not_looked_up(asker, HttpAnswer::End::unreachable, unknown_name);
         }
-        auto node = waiting.extract(number);
+        auto node = waiting.extract(asker);
         if (node.empty()) return;
-        auto transfer = std::move(node.mapped().transfer);
+        auto& transfer = node.mapped();
         transfer->addresses = addresses;
         const auto done = transfer->done;
         charge_from_now();
@@ -270,11 +262,11 @@ struct HttpSender::Impl {
         done({.end = HttpAnswer::End::unsendable, .why = "it could not be begun"});
     }
 
-    void not_looked_up(std::uint64_t number, HttpAnswer::End end, std::string_view why) {
-        const auto node = waiting.extract(number);
+    void not_looked_up(std::uint64_t asker, HttpAnswer::End end, std::string_view why) {
+        const auto node = waiting.extract(asker);
         if (node.empty()) return;
-        auto& [transfer, asker] = node.mapped();
         lookups.forget(asker);
+        const auto& transfer = node.mapped();
         transfer->done(
             {.end = end, .why = std::string{why}, .took = clock.mono() - transfer->started});
     }

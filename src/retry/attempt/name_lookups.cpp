@@ -114,7 +114,7 @@ void NameLookups::ended(const Key& key, const Addresses& addresses) {
     const auto term = lifetime_.term();
     for (const auto& [asker, done] : askers) {
         if (term.over()) return;
-        done(addresses);
+        done(asker, addresses);
     }
 }
 

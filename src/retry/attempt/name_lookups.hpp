@@ -31,7 +31,7 @@ public:
     using Addresses = std::vector<std::string>;  ///< as text; none: the name has none
     /// Blocks; any thread; throws nothing.
     using LookUp = std::function<Addresses(const std::string& name)>;
-    using Done = std::function<void(const Addresses&)>;
+    using Done = std::function<void(std::uint64_t asker, const Addresses&)>;
 
     NameLookups(LookUp look_up, core::Executor& executor);
 

@@ -4,6 +4,7 @@
 #include "retry/attempt/attempt_outcome.hpp"
 #include "retry/attempt/request_target.hpp"
 #include "retry/attempt/scripted_server.hpp"
+#include "retry/attempt/sending.hpp"
 #include "support/certificate.hpp"
 #include "support/temp_dir.hpp"
 
@@ -29,36 +30,11 @@ using retry::HttpAnswer;
 using retry::HttpRequest;
 using retry::Outcome;
 using retry::Verdict;
+using test::open_guard;
+using test::send;
+using test::send_in_turn;
 
 namespace {
-
-retry::AddressGuard open_guard() { return *retry::AddressGuard::with_allowed({"127.0.0.1"}); }
-
-/// Sends a request so many times, each time after the answer to the one before.
-std::vector<HttpAnswer> send_in_turn(const HttpRequest& request, std::size_t times,
-                                     retry::HttpSender::Options options = {.guard = open_guard()}) {
-    net::IoLoop loop;
-    retry::HttpSender sender{std::move(options), loop};
-    std::vector<HttpAnswer> answers;
-    const std::function<void()> one = [&] {
-        sender.send(request, [&](HttpAnswer answer) {
-            answers.push_back(std::move(answer));
-            answers.size() < times ? one() : loop.stop();
-        });
-    };
-    loop.post(one);
-    loop.run("retry");
-    CHECK(sender.under_way() == 0);
-    return answers;
-}
-
-HttpAnswer send(const HttpRequest& request, retry::HttpSender::Options options) {
-    return send_in_turn(request, 1, std::move(options)).front();
-}
-
-HttpAnswer send(const HttpRequest& request, retry::AddressGuard guard = open_guard()) {
-    return send(request, {.guard = std::move(guard)});
-}
 
 HttpAnswer send_to(test::ScriptedServer& server, core::Duration timeout = 10s) {
     return send({.url = server.url("/hook"),
@@ -467,7 +443,7 @@ TEST_CASE("an address that leads inside is refused at the connect", "[retry][htt
         CAPTURE(host);
         const auto answer = send(
             {.url = "http://" + std::string{host} + port, .headers = {}, .body = "", .timeout = 5s},
-            retry::AddressGuard{});
+            retry::HttpSender::Options{});
         CHECK(answer.end == End::forbidden);
         CHECK(answer.why.starts_with("leads to an address that is not allowed: "));
     }

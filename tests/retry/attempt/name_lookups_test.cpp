@@ -3,6 +3,7 @@
 #include "net/io_loop.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/attempt/scripted_server.hpp"
+#include "retry/attempt/sending.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -85,7 +86,7 @@ public:
     std::uint64_t ask(const std::string& owner, const std::string& name) {
         std::uint64_t asker = 0;
         thread_.run_there([&] {
-            asker = lookups_->ask(owner, name, [this, name](const auto& addresses) {
+            asker = lookups_->ask(owner, name, [this, name](auto, const auto& addresses) {
                 const std::scoped_lock lock{mutex_};
                 answers_.insert(name + "=" + (addresses.empty() ? "" : addresses.front()));
                 changed_.notify_all();
@@ -118,20 +119,9 @@ private:
     std::unique_ptr<NameLookups> lookups_;  ///< of the thread
 };
 
-HttpAnswer send(const std::string& url, NameServers& servers, core::Duration timeout = 10s) {
-    net::IoLoop loop;
-    retry::HttpSender sender{
-        {.guard = *retry::AddressGuard::with_allowed({"127.0.0.1"}), .look_up = servers.look_up()},
-        loop};
-    HttpAnswer answer;
-    loop.post([&] {
-        sender.send({.url = url, .headers = {}, .body = {}, .timeout = timeout}, [&](HttpAnswer a) {
-            answer = std::move(a);
-            loop.stop();
-        });
-    });
-    loop.run("retry");
-    return answer;
+HttpAnswer send(const std::string& url, NameServers& servers) {
+    return test::send({.url = url, .headers = {}, .body = {}},
+                      {.guard = test::open_guard(), .look_up = servers.look_up()});
 }
 
 }  // namespace
@@ -236,9 +226,7 @@ TEST_CASE("a name that nobody answers for costs its request the time-out, and no
     }};
     NameServers servers;
     net::IoLoop loop;
-    retry::HttpSender sender{
-        {.guard = *retry::AddressGuard::with_allowed({"127.0.0.1"}), .look_up = servers.look_up()},
-        loop};
+    retry::HttpSender sender{{.guard = test::open_guard(), .look_up = servers.look_up()}, loop};
     HttpAnswer hung;
     int answered = 0;
     std::function<void()> again = [&] {
