@@ -25,3 +25,15 @@ TEST_CASE("token buckets know a bounded number of names, and forget those that a
     CHECK(buckets.try_take("late", now + 10s));
     CHECK(buckets.names() == 1);
 }
+
+TEST_CASE("several tokens are taken together, and more than a bucket holds are a full bucket",
+          "[core][bounds]") {
+    core::TokenBuckets<std::string> buckets{{.at_once = 6, .each = 10s}};
+    const core::MonoTime start{1'000s};
+    CHECK_FALSE(buckets.wait("shop", start, 9));
+    buckets.take("shop", start, 9);
+    CHECK(buckets.wait("shop", start, 9) == 60s);
+    CHECK(buckets.wait("shop", start + 20s, 3) == 10s);
+    CHECK_FALSE(buckets.wait("shop", start + 30s, 3));
+    CHECK_FALSE(buckets.wait("other", start, 6));
+}
