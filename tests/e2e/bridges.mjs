@@ -13,6 +13,7 @@ import { Apns, Fcm, makeCertificates } from './bridge-services.mjs';
 
 const log = process.env.LOG ?? 'embedded';
 const KILLS = 5;
+const THREADS = 2; // of deliveries, by default
 const TIERS = '0s,1s,4s';
 // A breaker that has opened lets nobody through for 30 s, and for twice as long after the next failure.
 const PATIENCE_MS = 150000;
@@ -149,15 +150,20 @@ test('brackets in a token, or in a text for APNs, are text: the endpoint works, 
 
 test('one access token serves many messages, and one that is refused is replaced', async () => {
     const clients = await Promise.all(Array.from({ length: 20 }, () => registered('fcm', 'ok')));
+    const toAll = async (times) => {
+        await Promise.all(clients.map((client) => accepted(client)));
+        await Promise.all(clients.map((client) => came(client, times)));
+    };
+    await toAll(1); // each thread of deliveries has a token of its own
     const before = fcm.grants;
-    await Promise.all(clients.map((client) => accepted(client)));
-    await Promise.all(clients.map((client) => came(client)));
+    assert(before <= THREADS, `${before} tokens`);
+    await toAll(2);
     assert.equal(fcm.grants, before);
     fcm.revoke();
     await accepted(clients[0]);
-    await came(clients[0], 3); // once before, refused, and again after a tier
+    await came(clients[0], 4); // twice before, refused, and again after a tier
     assert.equal(fcm.grants, before + 1);
-    assert(apns.sessions.size <= 2, `${apns.sessions.size} connections to APNs`);
+    assert(apns.sessions.size <= 2 * THREADS, `${apns.sessions.size} connections to APNs`);
 });
 
 for (const bridge of ['fcm', 'apns']) {

@@ -63,12 +63,14 @@ private:
 
 struct World {
     World()
-        : node({.partitions = kPartitions, .table = *TierTable::from({0s, 5s}), .node = {"a"}},
+        : node({.deliveries = {.partitions = kPartitions,
+                               .table = *TierTable::from({0s, 5s}),
+                               .node = {"a"}}},
                {.log = *log,
                 .executor = executor,
                 .clock = clock,
                 .keys = keys,
-                .workers = {{&executor, send}},
+                .threads = {{.executor = executor, .send = send}},
                 .ready = [](bool, const std::string&) {}}),
           api({}, node, clock, keys),
           handler(

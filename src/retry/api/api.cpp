@@ -267,22 +267,15 @@ struct Api::Impl {
 
     /// Answers a request that changes a webhook, once the changes before it have been answered: so
     /// it reads what they have left. Meanwhile it keeps its place in the RequestQueue, which its
-    /// reply holds: that bounds how many of an owner's changes wait. Their bodies are bounded by
-    /// ChangeTurns. The RequestQueue does not count the time that a change takes which has waited;
-    /// so the body of a PATCH that must wait takes of the owner's quota, whatever becomes of the
-    /// change.
+    /// reply holds: that bounds how many of an owner's changes wait, and their bodies. The
+    /// RequestQueue does not count the time that a change takes which has waited; so the body of a
+    /// PATCH that must wait takes of the owner's quota, whatever becomes of the change.
     void change_in_turn(const ApiRequest& request, const Path& path, const std::string& owner,
                         const Reply& reply) {
         auto& turns = node.change_turns();
-        const auto bytes = request.body.size();
         const bool patch = request.method == Verb::patch;
-        if (patch && turns.must_wait(path.id) && !may_change(owner, bytes, reply)) return;
-        if (!turns.has_space(path.id, owner, bytes)) {
-            return reply(
-                problem_reply(Problem::too_many_requests,
-                              "too many changes of this owner wait for earlier ones of the "
-                              "same webhooks; try again in a moment"));
-        }
+        if (patch && turns.must_wait(path.id) && !may_change(owner, request.body.size(), reply))
+            return;
         ApiRequest waiting;  // what of_webhook() reads of a request
         waiting.method = request.method;
         waiting.body = request.body;
@@ -301,7 +294,7 @@ struct Api::Impl {
             const auto* entry = find_for(owner, path.id, answer);
             if (entry) of_webhook(waiting, path.route, *entry, answer);
         };
-        turns.take(path.id, owner, bytes, lifetime.guard(std::move(in_turn)));
+        turns.take(path.id, lifetime.guard(std::move(in_turn)));
     }
 
     /// The owner's webhook; null: it is answered.

@@ -52,8 +52,8 @@ core::Error error_of(const HttpAnswer& answer) {
 
 }  // namespace
 
-AccessToken::AccessToken(const FcmCredentials& credentials, const core::Clock& clock, Send send,
-                         std::function<void(bool)> renewed)
+AccessToken::AccessToken(const FcmCredentials& credentials, const core::Clock& clock,
+                         SendRequest send, std::function<void(bool)> renewed)
     : credentials_(credentials),
       clock_(clock),
       send_(std::move(send)),
@@ -86,7 +86,8 @@ void AccessToken::get(Answer answer) {
 
 void AccessToken::renew() {
     if (std::exchange(asking_, true)) return;
-    send_(request(clock_.wall()), [this](const HttpAnswer& answer) { answered(answer); });
+    send_(request(clock_.wall()),
+          lifetime_.guard([this](const HttpAnswer& answer) { answered(answer); }));
 }
 
 /// Reads the token. Its life counts from the request, so it ends here no later than at the server.

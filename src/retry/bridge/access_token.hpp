@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/clock.hpp"
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "retry/attempt/http_request.hpp"
 #include "retry/bridge/credentials.hpp"
@@ -23,10 +24,9 @@ public:
     static constexpr std::chrono::seconds kUnusedBefore{10};
     static constexpr std::chrono::seconds kLifeMost = std::chrono::hours{24};
 
-    using Send = std::function<void(HttpRequest, std::function<void(HttpAnswer)>)>;
     /// `renewed` is called with the outcome of each request. Credentials, clock, and the objects
-    /// that `send` uses outlive it; no answer comes after its end.
-    AccessToken(const FcmCredentials& credentials, const core::Clock& clock, Send send,
+    /// that `send` uses outlive it.
+    AccessToken(const FcmCredentials& credentials, const core::Clock& clock, SendRequest send,
                 std::function<void(bool good)> renewed);
 
     /// Answers at once or when a token is there. Errors: unauthorized (the account is refused),
@@ -46,7 +46,7 @@ private:
 
     const FcmCredentials& credentials_;
     const core::Clock& clock_;
-    const Send send_;
+    const SendRequest send_;
     const std::function<void(bool)> renewed_;
 
     std::string text_;
@@ -54,6 +54,7 @@ private:
     core::MonoTime unused_from_{};
     bool asking_ = false;
     std::vector<Answer> waiting_;  ///< bounded by the attempts at a time
+    core::Lifetime lifetime_;
 };
 
 }  // namespace beckon::retry

@@ -41,11 +41,12 @@ void ApnsApp::send(const Attempt& attempt, Done done) {
     auto request = apns_request(options_, credentials_.topic, attempt);
     request.headers.push_back("authorization: bearer " + token_.at(context_.clock.wall()));
     if (token_.renewals() != before) context_.observer.token_renewed(core::RouterType::apns, true);
-    context_.send(std::move(request), [this, done = std::move(done)](const HttpAnswer& answer) {
-        auto verdict = judge_apns(answer);
-        if (verdict.outcome == BridgeOutcome::unauthorized) token_.refused();
-        done(std::move(verdict), answer.took);
-    });
+    context_.send(std::move(request),
+                  lifetime_.guard([this, done = std::move(done)](const HttpAnswer& answer) {
+                      auto verdict = judge_apns(answer);
+                      if (verdict.outcome == BridgeOutcome::unauthorized) token_.refused();
+                      done(std::move(verdict), answer.took);
+                  }));
 }
 
 bool is_device_token(std::string_view token) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/lifetime.hpp"
 #include "retry/bridge/bridge_app.hpp"
 #include "retry/bridge/provider_token.hpp"
 
@@ -25,6 +26,7 @@ private:
     const Options options_;
     const BridgeAppContext context_;
     ProviderToken token_;
+    core::Lifetime lifetime_;
 };
 
 /// Whether a device token may stand in a URL: letters, digits, `-`, `_` and `:`, at most 200.

@@ -14,7 +14,7 @@ namespace beckon::retry {
 /// when they are well; after it the attempt has failed, and the delivery goes to the next tier.
 inline constexpr std::chrono::seconds kBridgeTimeout{10};
 
-/// Is notified of a bridge's work, to measure it; on the role's thread.
+/// Is notified of a bridge's work, to measure it; on any thread.
 class BridgeObserver {
 public:
     virtual ~BridgeObserver() = default;
@@ -37,11 +37,10 @@ public:
     virtual void send(const Attempt& attempt, Done done) = 0;
 };
 
-/// The dependencies of an app. Clock, observer, and the target of `send` outlive it; `send` does
-/// not answer after its end.
+/// The dependencies of an app. Clock, observer, and the target of `send` outlive it.
 struct BridgeAppContext {
     const core::Clock& clock;
-    std::function<void(HttpRequest, std::function<void(HttpAnswer)>)> send;
+    SendRequest send;
     BridgeObserver& observer;
 };
 

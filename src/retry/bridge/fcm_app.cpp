@@ -43,10 +43,10 @@ void FcmApp::send(const Attempt& attempt, Done done) {
 
 void FcmApp::post(const std::string& token, HttpRequest request, const Done& done) {
     request.headers.push_back("Authorization: Bearer " + token);
-    context_.send(std::move(request), [this, done](const HttpAnswer& answer) {
+    context_.send(std::move(request), lifetime_.guard([this, done](const HttpAnswer& answer) {
         if (answer.end == HttpAnswer::End::answered && answer.status == 401) token_.drop();
         done(judge_fcm(answer), answer.took);
-    });
+    }));
 }
 
 HttpRequest fcm_request(const FcmApp::Options& options, const std::string& project,

@@ -24,6 +24,7 @@ private:
     const Options options_;
     const BridgeAppContext context_;
     AccessToken token_;
+    core::Lifetime lifetime_;
 };
 
 /// The request of one attempt without its `Authorization`. Pure.

@@ -4,6 +4,7 @@
 #include "core/result.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -12,7 +13,7 @@
 namespace beckon::retry {
 
 /// A private key that signs JSON Web Tokens (RFC 7519), so that a bridge's service knows us. The
-/// key itself is never shown. Any thread, one at a time.
+/// key itself is never shown. Copies share it. Any thread.
 class SigningKey {
 public:
     enum class Kind : std::uint8_t {
@@ -32,7 +33,7 @@ private:
     using Key = core::Handle<EVP_PKEY, EVP_PKEY_free>;
     SigningKey(Key key, Kind kind) : key_(std::move(key)), kind_(kind) {}
 
-    Key key_;
+    std::shared_ptr<EVP_PKEY> key_;
     Kind kind_;
 };
 

@@ -34,15 +34,8 @@ bool is_new(const Due& due) { return due.ticket.tier == 0; }
 
 }  // namespace
 
-Dispatcher::Dispatcher(Options options, Context context)
-    : options_(std::move(options)),
-      context_(std::move(context)),
-      scheduler_(options_.schedule),
-      engine_({.executor = context_.executor,
-               .clock = context_.clock,
-               .stop_at = options_.stop_at,
-               .journal = context_.journal},
-              [this] { pump(); }) {}
+Dispatcher::Dispatcher(DeliveryOptions options, Context context)
+    : options_(std::move(options)), context_(std::move(context)) {}
 
 Dispatcher::Receiver& Dispatcher::receiver(const std::string& webhook) {
     if (receivers_.size() >= sweep_at_ && !receivers_.contains(webhook)) forget_deleted();
@@ -65,23 +58,18 @@ void Dispatcher::forget_deleted() {
 }
 
 /// Forgets owners without webhooks, likewise.
-template <class Map>
-void Dispatcher::make_space_for(const std::string& owner, Map& by_owner,
-                                std::size_t& sweep_at) const {
-    if (by_owner.size() < sweep_at || by_owner.contains(owner)) return;
-    std::erase_if(by_owner,
-                  [&](const auto& one) { return context_.webhooks.count_of(one.first) == 0; });
-    sweep_at = std::max(kOwnersMax, 2 * by_owner.size());
-}
-
-Requeues& Dispatcher::requeues_of(const std::string& owner) {
-    make_space_for(owner, requeues_, sweep_requeues_at_);
-    return requeues_.try_emplace(owner, Requeues::kOwnerPerSecond).first->second;
+Dispatcher::Owner& Dispatcher::owner(const std::string& name) {
+    if (owners_.size() >= sweep_owners_at_ && !owners_.contains(name)) {
+        std::erase_if(owners_,
+                      [&](const auto& one) { return context_.webhooks.count_of(one.first) == 0; });
+        sweep_owners_at_ = std::max(kOwnersMax, 2 * owners_.size());
+    }
+    return owners_[name];
 }
 
 /// The receiver counts them no more.
 void Dispatcher::forget_requeues(const Receiver& receiver) {
-    requeues_of(receiver.owner).forget(receiver.requeues);
+    owner(receiver.owner).requeues.forget(receiver.requeues);
 }
 
 /// True if the delivery is not to be attempted, and its outcome is written.
@@ -98,7 +86,7 @@ bool Dispatcher::put_aside(const Due& due, const WebhookDirectory::Entry* entry)
         dead_letter(due, Outcome::expired);
         return true;
     }
-    if (engine_.has_ended_processes(due)) {
+    if (context_.queue.has_ended_processes(due)) {
         dead_letter(due, Outcome::crashed);
         return true;
     }
@@ -108,9 +96,6 @@ bool Dispatcher::put_aside(const Due& due, const WebhookDirectory::Entry* entry)
 /// Nothing is dropped by a view that may be stale: it is dropped when the webhook is not there
 /// after a read barrier that came after it.
 void Dispatcher::not_known(const Due& due) {
-    if (is_new(due) && log_time(due) - due.delivery.accepted < kUnknownFor) {
-        return wait(due, kUnknownWaits, counts_.unknown);
-    }
     const auto id = due.delivery.webhook;
     auto& waiting = unknown_[id];
     waiting.push_back(due);
@@ -127,9 +112,9 @@ void Dispatcher::caught_up(const std::string& webhook, bool all_read) {
         if (known) {
             take(std::move(due));
         } else if (!all_read) {
-            wait(due, kUnknownWaits, counts_.unknown);
+            wait(due, kUnknownWaits, DeliveryEnd::unknown);
         } else {
-            ++counts_.unknown;
+            count(DeliveryEnd::unknown);
             context_.outcomes.finish(due.ticket);
         }
     }
@@ -146,7 +131,7 @@ bool Dispatcher::put_behind(const Due& due, const Webhook& webhook) {
     auto& receiver = this->receiver(webhook.id);
     const bool overtakes = receiver.beyond_line && is_new(due);
     if (is_next(receiver, due.delivery.id) && !overtakes) return false;
-    ++counts_.followed;
+    count(DeliveryEnd::followed);
     promote(due, tier_for_wait(due, {}).value_or(0));
     return true;
 }
@@ -155,7 +140,7 @@ bool Dispatcher::put_behind(const Due& due, const Webhook& webhook) {
 /// record was a copy.
 bool Dispatcher::is_next(Receiver& receiver, const std::string& delivery) const {
     auto& line = receiver.line;
-    const auto given_up = context_.clock.mono() - Requeues::kLate;
+    const auto given_up = context_.home.clock.mono() - Requeues::kLate;
     while (!line.empty() && line.front().due && *line.front().due < given_up) line.pop_front();
     return line.empty() || line.front().delivery == delivery;
 }
@@ -163,16 +148,16 @@ bool Dispatcher::is_next(Receiver& receiver, const std::string& delivery) const 
 bool Dispatcher::wait_for_breaker(const Due& due) {
     const auto found = receivers_.find(due.delivery.webhook);
     if (found == receivers_.end()) return false;
-    const auto left = found->second.breaker.closed_in(context_.clock.mono());
+    const auto left = found->second.breaker.closed_in(context_.home.clock.mono());
     if (left <= Duration::zero()) return false;
-    wait(due, left, counts_.parked);
+    wait(due, left, DeliveryEnd::parked);
     return true;
 }
 
-void Dispatcher::wait(const Due& due, Duration how_long, std::uint64_t& count) {
+void Dispatcher::wait(const Due& due, Duration how_long, DeliveryEnd why) {
     const auto tier = tier_for_wait(due, how_long);
     if (!tier) return dead_letter(due, due.delivery.last.value_or(Outcome::undeliverable));
-    ++count;
+    count(why);
     promote(due, *tier);
 }
 
@@ -180,7 +165,7 @@ void Dispatcher::wait(const Due& due, Duration how_long, std::uint64_t& count) {
 /// of them, which may wait for its next attempt. Once that is here they wait no longer than they
 /// must: a long tier would keep them from a receiver that accepts again.
 std::optional<int> Dispatcher::tier_for_wait(const Due& due, Duration how_long) {
-    const auto now = context_.clock.mono();
+    const auto now = context_.home.clock.mono();
     const auto* entry = context_.webhooks.find(due.delivery.webhook);
     if (!entry) return Requeues{}.tier_for(options_.table, how_long, now);  // it waits once
     auto& receiver = this->receiver(due.delivery.webhook);
@@ -197,9 +182,9 @@ std::optional<int> Dispatcher::tier_for_wait(const Due& due, Duration how_long) 
 /// The shortest tier in which neither its webhook nor its owner has too many: a webhook's bound
 /// keeps its own deliveries apart, and an owner's the log from one that has many webhooks.
 std::optional<int> Dispatcher::tier_by_requeues(const Receiver& receiver, Duration how_long) {
-    const auto now = context_.clock.mono();
+    const auto now = context_.home.clock.mono();
     const auto by_webhook = receiver.requeues.tier_for(options_.table, how_long, now);
-    const auto by_owner = requeues_of(receiver.owner).tier_for(options_.table, how_long, now);
+    const auto by_owner = owner(receiver.owner).requeues.tier_for(options_.table, how_long, now);
     return std::max(by_webhook, by_owner);
 }
 
@@ -207,10 +192,10 @@ void Dispatcher::promote(const Due& due, int tier) {
     const auto found = receivers_.find(due.delivery.webhook);
     if (found != receivers_.end()) {
         auto& receiver = found->second;
-        const auto now = context_.clock.mono();
+        const auto now = context_.home.clock.mono();
         receiver.partition = due.ticket.partition;
         receiver.requeues.put(options_.table, tier, now);
-        requeues_of(receiver.owner).put(options_.table, tier, now);
+        owner(receiver.owner).requeues.put(options_.table, tier, now);
     }
     context_.outcomes.promote(due.ticket, due.delivery, tier);
 }
@@ -219,7 +204,7 @@ void Dispatcher::came_back(const Due& due) {
     const auto found = receivers_.find(due.delivery.webhook);
     if (found == receivers_.end()) return;
     found->second.requeues.came_back(due.ticket.tier);
-    requeues_of(found->second.owner).came_back(due.ticket.tier);
+    owner(found->second.owner).requeues.came_back(due.ticket.tier);
 }
 
 void Dispatcher::dead_letter(const Due& due, Outcome why) {
@@ -229,25 +214,13 @@ void Dispatcher::dead_letter(const Due& due, Outcome why) {
     context_.outcomes.dead_letter(due.ticket, std::move(dead));
 }
 
-void Dispatcher::pump() {
-    const auto until = context_.clock.mono() + kTurn;
-    for (std::size_t taken = 0; !engine_.draining(); ++taken) {
-        const bool over = taken > 0 && context_.clock.mono() >= until;
-        // The thread has others first.
-        if (over || taken >= kStartsPerTurn) return engine_.pump_soon();
-        auto job = scheduler_.next(context_.clock.mono());
-        if (!job) return poll_again();
-        begin(std::move(*job), nullptr);
-    }
-}
-
 /// `event`: of a delivery that names it, once it is read.
 void Dispatcher::begin(Job job, EventText event) {
     const auto& delivery = job.due.delivery;
     const auto* entry = context_.webhooks.find(delivery.webhook);
     if (put_aside(job.due, entry) || put_behind(job.due, entry->webhook) ||
-        engine_.too_late(entry->webhook.timeout)) {
-        return give_back(job);  // too late: the record waits for the next run
+        context_.queue.too_late(entry->webhook.timeout)) {
+        return context_.queue.give_back(job);  // too late: the record waits for the next run
     }
     if (delivery.place && !event) event = context_.events.find(*delivery.place);
     if (delivery.place && !event) return read(std::move(job));
@@ -263,7 +236,6 @@ void Dispatcher::read(Job job) {
                              was_read(attempt, event);
                          }));
     reading_.emplace(attempt, std::move(job));
-    engine_.hold();
 }
 
 void Dispatcher::was_read(std::uint64_t attempt, const core::Result<EventText>& event) {
@@ -271,50 +243,32 @@ void Dispatcher::was_read(std::uint64_t attempt, const core::Result<EventText>& 
     if (node.empty()) return;  // its partition went elsewhere
     auto& job = node.mapped();
     const auto* entry = context_.webhooks.find(job.due.delivery.webhook);
-    if (engine_.draining()) {
-        give_back(job);
-        read_in_drain_.push_back(std::move(job.due));
+    if (context_.queue.draining()) {
+        context_.queue.give_back(job);
+        take(std::move(job.due));  // it waits, in case that the drain is called off
     } else if (event && *event) {
         begin(std::move(job), *event);
     } else {
-        give_back(job);
+        context_.queue.give_back(job);
         if (!put_aside(job.due, entry)) {
             event ? dead_letter(job.due, Outcome::event_gone)
-                  : wait(job.due, kUnreadWaits, counts_.unread);
+                  : wait(job.due, kUnreadWaits, DeliveryEnd::unread);
         }
     }
-    engine_.release();
-    engine_.pump_soon();
-}
-
-/// An owner's share may grow with time alone (Scheduler::kQuick).
-void Dispatcher::poll_again() {
-    if (scheduler_.waiting() == 0 || poll_posted_) return;
-    context_.executor.post_after(kPollAgain, lifetime_.guard([this] {
-        poll_posted_ = false;
-        pump();
-    }));
-    poll_posted_ = true;
-}
-
-/// The job takes no place after all.
-void Dispatcher::give_back(const Job& job) {
-    scheduler_.ended({.attempt = job.attempt, .attempted = false});
+    context_.queue.pump_soon();
 }
 
 void Dispatcher::start(Job started, const WebhookDirectory::Entry& entry, const EventText& event) {
     receiver(entry.webhook.id).breaker.start();
-    const auto at = context_.clock.wall();
+    const auto at = context_.home.clock.wall();
     const auto job = std::make_shared<const Job>(std::move(started));
-    const auto began = context_.clock.mono();
-    engine_.begin<HttpAnswer>(
-        {job, &job->due},
+    context_.queue.begin<HttpAnswer>(
+        job,
         [&](const auto& done) {
             send(build_request(entry.webhook, job->due.delivery, at, event), entry.webhook, done);
         },
         [this, job, at](const HttpAnswer& answer, bool ours) { ended(*job, at, answer, ours); },
         {.end = HttpAnswer::End::unsendable, .why = "making its request threw"});
-    scheduler_.charge(job->attempt, context_.clock.mono() - began);
 }
 
 /// Behind a handshake if the webhook wants one and its receiver was not asked yet: both together
@@ -346,23 +300,18 @@ void Dispatcher::send(HttpRequest request, const Webhook& webhook,
 
 void Dispatcher::ended(const Job& job, core::Timestamp at, const HttpAnswer& answer, bool ours) {
     const auto verdict = verdict_of(answer);
-    ++counts_.attempts[verdict.outcome];
-    scheduler_.charge(job.attempt, answer.processor);
-    scheduler_.ended(
+    ++context_.home.tally.attempts[verdict.outcome];
+    context_.queue.charge(job.attempt, answer.processor);
+    context_.queue.ended(
         {.attempt = job.attempt, .took = answer.took, .overloaded = is_overload(verdict.outcome)});
-    count(job, answer, verdict.outcome);
+    note_usage(job, answer, verdict.outcome);
     remember(job, at, answer, verdict.outcome);
     judge_receiver(job, answer, verdict.outcome);
     if (ours) follow(job, verdict);
 }
 
-OwnerUsage& Dispatcher::usage_by(const std::string& owner) {
-    make_space_for(owner, usage_, sweep_usage_at_);
-    return usage_[owner];
-}
-
-void Dispatcher::count(const Job& job, const HttpAnswer& answer, Outcome outcome) {
-    auto& used = usage_by(job.owner);
+void Dispatcher::note_usage(const Job& job, const HttpAnswer& answer, Outcome outcome) {
+    auto& used = owner(job.owner).usage;
     ++used.attempts;
     used.delivered += outcome == Outcome::delivered ? 1 : 0;
     used.bytes += job.due.delivery.event_bytes();
@@ -420,7 +369,7 @@ void Dispatcher::judge_receiver(const Job& job, const HttpAnswer& answer, Outcom
     auto state = entry->state;
     if (outcome == Outcome::delivered) return receiver_works(job, receiver, state);
     const bool was_open = receiver.breaker.open();
-    receiver.breaker.failed(context_.clock.mono());
+    receiver.breaker.failed(context_.home.clock.mono());
     if (!was_open && receiver.breaker.open()) note_failing(job, answer, outcome);
     if (outcome == Outcome::gone) {
         state.enabled = false;
@@ -492,7 +441,7 @@ void Dispatcher::leave_line(const Delivery& delivery) {
 /// The tier in which it waits: `tier`, but beyond the line one that keeps the order too.
 int Dispatcher::wait_in_line(Receiver& receiver, const Due& due, int tier) {
     if (auto* place = enter_line(receiver, due.delivery.id, is_new(due))) {
-        place->due = context_.clock.mono() + options_.table.delay(tier);
+        place->due = context_.home.clock.mono() + options_.table.delay(tier);
         return tier;
     }
     auto& beyond = *receiver.beyond_line;
@@ -526,17 +475,15 @@ void Dispatcher::take(Due due) {
             .host = entry->host,
             .cap_max = entry->webhook.ordered ? 1 : entry->webhook.at_a_time,
             .failing = entry->state.failing_since.has_value()};
-    if (const auto how_long = scheduler_.add(job)) {
-        ++usage_by(job.owner).requeued;
-        return wait(job.due, *how_long, counts_.spilled);
+    if (const auto how_long = context_.queue.add(job)) {
+        ++owner(job.owner).usage.requeued;
+        return wait(job.due, *how_long, DeliveryEnd::spilled);
     }
-    if (entry->webhook.ordered) {
-        auto& receiver = this->receiver(entry->webhook.id);
-        receiver.partition = partition;
-        auto* place = enter_line(receiver, id, first);
-        if (place) place->due.reset();
-    }
-    engine_.pump_soon();
+    if (!entry->webhook.ordered) return;
+    auto& receiver = this->receiver(entry->webhook.id);
+    receiver.partition = partition;
+    auto* place = enter_line(receiver, id, first);
+    if (place) place->due.reset();
 }
 
 OwnerUsage& OwnerUsage::operator+=(const OwnerUsage& other) {
@@ -556,16 +503,11 @@ void Dispatcher::due(Due due) {
 }
 
 void Dispatcher::forget(core::Partition partition) {
-    scheduler_.forget(partition);
-    engine_.forget(partition);
     std::erase_if(reading_, [&](const auto& one) {
         if (one.second.due.ticket.partition != partition) return false;
-        give_back(one.second);
-        engine_.release();
+        context_.queue.give_back(one.second);
         return true;
     });
-    std::erase_if(read_in_drain_,
-                  [&](const Due& due) { return due.ticket.partition == partition; });
     for (auto& [webhook, waiting] : unknown_) {
         std::erase_if(waiting, [&](const Due& due) { return due.ticket.partition == partition; });
     }
@@ -578,31 +520,14 @@ void Dispatcher::forget(core::Partition partition) {
     }
 }
 
-void Dispatcher::drain(std::function<void()> done) { engine_.drain(std::move(done)); }
-
-void Dispatcher::resume() {
-    engine_.resume();
-    for (auto& due : std::exchange(read_in_drain_, {})) take(std::move(due));
-}
-
-OwnerUsage Dispatcher::usage_of(std::string_view owner) const {
-    const auto found = usage_.find(owner);
-    auto used = found == usage_.end() ? OwnerUsage{} : found->second;
-    used.under_way = scheduler_.in_flight_of(owner);
-    used.waiting = scheduler_.waiting_of(owner);
-    return used;
-}
-
-std::vector<Attempt> Dispatcher::attempts_of(std::string_view webhook) const {
-    return attempts_.of(webhook);
-}
-
-AttemptSummary Dispatcher::summary_of(std::string_view webhook) const {
-    return attempts_.summary_of(webhook);
-}
-
-std::vector<AttemptHour> Dispatcher::hours_of(std::string_view webhook) const {
-    return attempts_.hours_of(webhook);
+std::map<std::string, OwnerUsage, std::less<>> Dispatcher::usage() const {
+    std::map<std::string, OwnerUsage, std::less<>> all;
+    for (const auto& [name, owner] : owners_) {
+        auto& used = all.emplace(name, owner.usage).first->second;
+        used.under_way = context_.queue.scheduler().in_flight_of(name);
+        used.waiting = context_.queue.scheduler().waiting_of(name);
+    }
+    return all;
 }
 
 }  // namespace beckon::retry

@@ -4,23 +4,26 @@
 
 namespace beckon::retry {
 
+namespace {
+
+std::size_t bytes_of(const Attempt& attempt) {
+    return RecentAttempts::kEntryBytes + attempt.why.size() + attempt.answer.size();
+}
+
+}  // namespace
+
 void RecentAttempts::add(const std::string& owner, const std::string& webhook, Attempt attempt) {
     if (attempt.why.size() > limits_.why_bytes) attempt.why.resize(limits_.why_bytes);
     if (attempt.answer.size() > limits_.answer_bytes) attempt.answer.resize(limits_.answer_bytes);
-    const auto bytes = attempt.answer.size();
     auto& entries = by_owner_[owner];
     auto& one = by_webhook_[webhook];
     count(one.hours, attempt);
     if (attempt.outcome == Outcome::delivered) ++one.delivered;
+    holders_.add(owner, bytes_of(attempt));
     one.places.push_back(entries.insert(entries.end(), {owner, webhook, std::move(attempt)}));
-    holders_.add(owner);
-    weigh(webhook, one, one.answer_bytes + bytes);
     if (one.places.size() > limits_.of_each) drop_oldest_of(webhook);
-    if (size() > limits_.of_all) {
+    while (holders_.total() > limits_.bytes) {
         drop_oldest_of(std::string{by_owner_.at(holders_.largest()).front().webhook});
-    }
-    while (answer_bytes_ > limits_.answers_bytes) {
-        drop_oldest_of(std::string{by_weight_.rbegin()->second});
     }
 }
 
@@ -40,21 +43,13 @@ void RecentAttempts::drop_oldest_of(const std::string& webhook) {
     auto& one = found->second;
     const auto place = one.places.front();
     const auto owner = place->owner;
-    weigh(webhook, one, one.answer_bytes - place->attempt.answer.size());
     if (place->attempt.outcome == Outcome::delivered) --one.delivered;
     one.places.pop_front();
     if (one.places.empty()) by_webhook_.erase(found);
+    holders_.remove(owner, bytes_of(place->attempt));
     auto& entries = by_owner_.at(owner);
     entries.erase(place);
     if (entries.empty()) by_owner_.erase(owner);
-    holders_.remove(owner);
-}
-
-void RecentAttempts::weigh(const std::string& webhook, OfOne& one, std::size_t answer_bytes) {
-    by_weight_.erase({one.answer_bytes, webhook});
-    if (answer_bytes > 0) by_weight_.emplace(answer_bytes, webhook);
-    answer_bytes_ += answer_bytes - one.answer_bytes;
-    one.answer_bytes = answer_bytes;
 }
 
 std::vector<Attempt> RecentAttempts::of(std::string_view webhook) const {

@@ -9,10 +9,8 @@
 #include <list>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace beckon::retry {
@@ -51,19 +49,19 @@ struct AttemptSummary {
 };
 
 /// The last attempts of each webhook, in memory, and how many there were in each hour of the last
-/// day (while any of its attempts is kept). Above the limit of all attempts, the oldest of the
-/// owner with the most attempts is dropped; above the limit of all answers, the oldest of the
-/// webhook whose answers take the most bytes. One thread.
+/// day (while any of its attempts is kept). Above the limit of all bytes, the oldest of the owner
+/// whose attempts take most is dropped. One thread.
 class RecentAttempts {
 public:
     struct Limits {
-        std::size_t of_each = 100;                                  ///< webhook
-        std::size_t of_all = 100'000;                               ///< some 30 MiB
-        std::size_t why_bytes = kWhyBytesMax;                       ///< longer reasons are cut
-        std::size_t answer_bytes = HttpAnswer::kBodyKept;           ///< likewise
-        std::size_t answers_bytes = std::size_t{32} * 1024 * 1024;  ///< of all webhooks
+        std::size_t of_each = 100;                         ///< webhook
+        std::size_t bytes = std::size_t{64} << 20;         ///< of all
+        std::size_t why_bytes = kWhyBytesMax;              ///< longer reasons are cut
+        std::size_t answer_bytes = HttpAnswer::kBodyKept;  ///< likewise
     };
     static constexpr std::size_t kHours = 24;
+    /// Of an attempt, beside its reason and its answer.
+    static constexpr std::size_t kEntryBytes = 256;
 
     RecentAttempts() : RecentAttempts(Limits{}) {}
     explicit RecentAttempts(Limits limits) : limits_(limits) {}
@@ -75,7 +73,7 @@ public:
     AttemptSummary summary_of(std::string_view webhook) const;
     /// At most kHours, the newest last.
     std::vector<AttemptHour> hours_of(std::string_view webhook) const;
-    std::size_t size() const { return holders_.total(); }
+    std::size_t bytes() const { return holders_.total(); }
 
 private:
     struct Entry {
@@ -87,19 +85,15 @@ private:
     struct OfOne {
         std::deque<Entries::iterator> places;  ///< the oldest first
         std::size_t delivered = 0;
-        std::size_t answer_bytes = 0;
         std::deque<AttemptHour> hours;  ///< the newest last
     };
     static void count(std::deque<AttemptHour>& hours, const Attempt& attempt);
     void drop_oldest_of(const std::string& webhook);
-    void weigh(const std::string& webhook, OfOne& one, std::size_t answer_bytes);
 
     const Limits limits_;
     std::map<std::string, Entries> by_owner_;  ///< the oldest first
     std::map<std::string, OfOne, std::less<>> by_webhook_;
-    core::LargestHolder<std::string> holders_;
-    std::set<std::pair<std::size_t, std::string>> by_weight_;  ///< webhooks by bytes of answers
-    std::size_t answer_bytes_ = 0;
+    core::LargestHolder<std::string> holders_;  ///< of bytes
 };
 
 }  // namespace beckon::retry

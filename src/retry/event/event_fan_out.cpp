@@ -6,7 +6,6 @@
 #include "records/delivery.hpp"
 #include "records/events.hpp"
 #include "retry/event/event.hpp"
-#include "retry/event/owned_record.hpp"
 #include "retry/event/step_quota.hpp"
 #include "retry/filter/json_tree.hpp"
 #include "retry/tiers/done_tracker.hpp"
@@ -58,13 +57,10 @@ std::optional<core::Error> thrown_by(Work work) {
 struct EventFanOut::Impl {
     Impl(Options o, Context c, Events e)
         : options(o),
-          log(c.log),
-          publisher(c.publisher),
-          executor(c.executor),
+          home(c.home),
           webhooks(c.webhooks),
           turns(c.turns),
           cache(c.cache),
-          journal(c.journal),
           events(std::move(e)),
           tracker({.low = options.from, .above = {}}),
           quota(static_cast<std::size_t>(options.partitions)) {}
@@ -80,12 +76,6 @@ struct EventFanOut::Impl {
         bool cached = false;
     };
     using SourcePtr = std::shared_ptr<Source>;
-    /// An event that becomes a dead letter, with the reason.
-    struct Unreadable {
-        Offset offset = 0;
-        OwnedRecord record;
-        core::Error why;
-    };
     /// One of its deliveries.
     struct Target {
         std::string webhook;
@@ -114,13 +104,10 @@ struct EventFanOut::Impl {
     };
 
     const Options options;
-    log::EventLog& log;
-    log::Publisher& publisher;
-    core::Executor& executor;
+    const HomeContext home;
     const WebhookDirectory& webhooks;
     FanOutTurns& turns;
     EventCache& cache;
-    WorkJournal::Slot* const journal;
     const Events events;
 
     std::unique_ptr<log::PartitionReader> reader;
@@ -128,27 +115,24 @@ struct EventFanOut::Impl {
     RecentDeliveries recent;
     StepQuota quota;
     bool turn_posted = false;
-    std::size_t ahead = 0;         ///< events that are not matched for all owners
     std::size_t ahead_bytes = 0;   ///< of events that are not fanned out
     std::size_t matchings = 0;     ///< of them, for one owner each
-    std::size_t letters = 0;       ///< dead letters of events, on their way
     std::size_t parsed_bytes = 0;  ///< the text of events that are parsed
     /// Each event that is not fanned out yet: its matchings, deliveries and dead letters on their
     /// way.
     struct Open {
         std::size_t matchings = 0;
         std::size_t writes = 0;
-        std::size_t bytes = 0;  ///< of the event, which its deliveries keep
+        std::size_t bytes = 0;  ///< of the event and its dead letter, until all are written
     };
     std::map<Offset, Open> open;
     std::set<std::string, std::less<>> reporting;  ///< webhooks whose CostlyFilter is being written
     Offset announced = 0;
-    Counts counts;
 
     std::optional<WebhooksChanged> changed;  ///< what the directory is to have first
-    core::Lifetime lifetime{executor};       ///< the log may answer when the executor is gone
+    core::Lifetime lifetime{home.executor};  ///< the log may answer when the executor is gone
 
-    log::Until again() const { return {lifetime, executor}; }
+    log::Until again() const { return {lifetime, home.executor}; }
     bool waits_for_webhooks();
     bool may_read_ahead() const;
     void read_on();
@@ -164,7 +148,7 @@ struct EventFanOut::Impl {
     std::optional<EventPlace> place_of(const core::RecordView& record, const Event& event) const;
     void set_aside(const core::RecordView& record, const core::Error& why);
     void keep_dead(const core::RecordView& record, const core::Error& why);
-    void write_dead(const std::shared_ptr<const Unreadable>& what);
+    void write_dead(Offset offset, const std::shared_ptr<const Delivery>& letter);
     void next_turn();
     FanOutTurns::Done next_part(const MatchingPtr& matching);
     bool write_targets(Matching& matching, std::size_t& steps);
@@ -185,8 +169,8 @@ struct EventFanOut::Impl {
 };
 
 bool EventFanOut::Impl::may_read_ahead() const {
-    return ahead < kAheadMax && matchings < kMatchesMax && ahead_bytes < kAheadBytesMax &&
-           letters < kLettersMax && reader->position() < tracker.low() + kReadAheadMax;
+    return matchings < kMatchesMax && ahead_bytes < kAheadBytesMax &&
+           reader->position() < tracker.low() + kReadAheadMax;
 }
 
 void EventFanOut::Impl::read_on() {
@@ -224,7 +208,7 @@ bool EventFanOut::Impl::waits_for_webhooks() {
 /// The thread has others first. At most one turn is posted, however many events end in a part.
 void EventFanOut::Impl::next_turn() {
     if (turn_posted) return;
-    executor.post(lifetime.guard([this] {
+    home.executor.post(lifetime.guard([this] {
         turn_posted = false;
         read_on();
     }));
@@ -238,12 +222,12 @@ void EventFanOut::Impl::read(const core::RecordView& record) {
         if (earlier) return;
         return set_aside(record, {Fault::corrupt, "two processes ended while it was fanned out"});
     }
-    const WorkJournal::Slot::Work work{journal, piece_of(record.offset, record.time)};
+    const WorkJournal::Slot::Work work{home.journal, piece_of(record.offset, record.time)};
     earlier ? remember(record) : take(record);
 }
 
 bool EventFanOut::Impl::has_ended_processes(const core::RecordView& record) const {
-    return journal && journal->has_ended_processes(piece_of(record.offset, record.time));
+    return home.journal && home.journal->has_ended_processes(piece_of(record.offset, record.time));
 }
 
 void EventFanOut::Impl::read_control(const core::RecordView& record) {
@@ -268,7 +252,7 @@ void EventFanOut::Impl::take(const core::RecordView& record) {
         auto event = decode_event(record);
         if (!event) return set_aside(record, event.error());
         if (recent.insert(name_of(*event))) return begin(record, std::move(*event));
-        ++counts.copies;
+        ++home.tally.events[EventEnd::copy];
         tracker.read_up_to(record.offset + 1);
     });
     if (thrown) set_aside(record, *thrown);
@@ -284,7 +268,7 @@ void EventFanOut::Impl::begin(const core::RecordView& record, Event event) {
                                                         .time = record.time,
                                                         .event = std::move(event),
                                                         .place = std::move(place)});
-    ++counts.events;
+    ++home.tally.events[EventEnd::fanned_out];
     auto& one = open[record.offset];
     tracker.open(record.offset);
     if (owners.empty()) return finish_if_done(record.offset);
@@ -296,9 +280,8 @@ void EventFanOut::Impl::begin(const core::RecordView& record, Event event) {
         });
         ++matchings;
         if (++one.matchings > 1) continue;
-        ++ahead;
-        one.bytes = source->event.json.size();
-        ahead_bytes += one.bytes;
+        one.bytes += source->event.json.size();
+        ahead_bytes += source->event.json.size();
     }
 }
 
@@ -320,38 +303,32 @@ void EventFanOut::Impl::set_aside(const core::RecordView& record, const core::Er
 }
 
 void EventFanOut::Impl::keep_dead(const core::RecordView& record, const core::Error& why) {
-    ++counts.broken;
+    ++home.tally.events[EventEnd::broken];
     core::log_sparsely(core::LogLevel::error, "retry", "broken_event",
                        {{"partition", options.partition},
                         {"offset", record.offset},
                         {"why", why.message},
                         {"effect", "it is kept in retry.dead"}});
-    const auto what = std::make_shared<Unreadable>(
-        Unreadable{.offset = record.offset, .record = OwnedRecord{record}, .why = why});
-    ++open[record.offset].writes;
-    ++letters;
-    write_dead(what);
+    const auto letter = std::make_shared<const Delivery>(
+        unreadable(log::Topic::kEvents.name(), options.partition, record, why));
+    auto& one = open[record.offset];
+    ++one.writes;
+    one.bytes += letter->event.size();
+    ahead_bytes += letter->event.size();
+    write_dead(record.offset, letter);
 }
 
 /// Tried again after an exception too.
-void EventFanOut::Impl::write_dead(const std::shared_ptr<const Unreadable>& what) {
-    const auto encoded = [this, what] {
-        core::Record dead;
-        what->record.visit([&](const auto& record) {
-            dead = encode_dead(
-                unreadable(log::Topic::kEvents.name(), options.partition, record, what->why));
-        });
-        return dead;
-    };
+void EventFanOut::Impl::write_dead(Offset offset, const std::shared_ptr<const Delivery>& letter) {
     const auto thrown = thrown_by([&] {
-        log::until_written(again(), publisher, {log::Topic::kRetryDead, options.partition}, encoded,
-                           [this, what](const auto&) {
-                               --letters;
-                               written(what->offset);
-                           });
+        log::until_written(
+            again(), home.publisher, {log::Topic::kRetryDead, options.partition},
+            [letter] { return encode_dead(*letter); },
+            [this, offset](const auto&) { written(offset); });
     });
     if (!thrown) return;
-    executor.post_after(kPublishAgain, lifetime.guard([this, what] { write_dead(what); }));
+    home.executor.post_after(
+        kPublishAgain, lifetime.guard([this, offset, letter] { write_dead(offset, letter); }));
 }
 
 /// Matches a part of the owner's webhooks, and publishes the deliveries of the matching ones. An
@@ -360,7 +337,7 @@ FanOutTurns::Done EventFanOut::Impl::next_part(const MatchingPtr& matching) {
     FanOutTurns::Done done;
     auto& one = *matching;
     auto& source = *one.source;
-    const WorkJournal::Slot::Work work{journal, piece_of(source.offset, source.time)};
+    const WorkJournal::Slot::Work work{home.journal, piece_of(source.offset, source.time)};
     const auto thrown = thrown_by([&] {
         if (one.needs_parsed() && one.targets.empty()) {
             done.steps += parse(source);
@@ -411,12 +388,12 @@ std::size_t EventFanOut::Impl::match(Matching& matching) {
 void EventFanOut::Impl::spend(Matching& matching, std::size_t steps) {
     matching.steps_left -= std::min(steps, matching.steps_left);
     quota.spend(matching.owner, matching.source->time, steps);
-    counts.filter_steps += steps;
+    home.tally.filter_steps += steps;
 }
 
 void EventFanOut::Impl::take_matched(Matching& matching, std::vector<std::string> ids,
                                      const std::vector<std::string>& too_costly) {
-    counts.too_costly += too_costly.size();
+    home.tally.deliveries[DeliveryEnd::filter_too_costly] += too_costly.size();
     for (auto& id : ids) matching.targets.push_back({.webhook = std::move(id)});
     for (const auto& id : too_costly) {
         report_costly(*matching.source, id);
@@ -459,12 +436,13 @@ void EventFanOut::Impl::report_costly(const Source& source, const std::string& w
                    {{"webhook", webhook}, {"owner", entry->webhook.owner}});
     reporting.insert(webhook);
     const auto partition = core::partition_of(webhook, options.partitions);
-    publisher.publish({log::Topic::kWebhooks, partition},
-                      encode(webhook, CostlyFilter{.filter = entry->filter_digest,
-                                                   .at = source.time,
-                                                   .source = source.event.source,
-                                                   .event = source.event.id}),
-                      lifetime.guard([this, webhook](const auto&) { reporting.erase(webhook); }));
+    home.publisher.publish(
+        {log::Topic::kWebhooks, partition},
+        encode(webhook, CostlyFilter{.filter = entry->filter_digest,
+                                     .at = source.time,
+                                     .source = source.event.source,
+                                     .event = source.event.id}),
+        lifetime.guard([this, webhook](const auto&) { reporting.erase(webhook); }));
 }
 
 /// If the filter had no result, the delivery becomes a dead letter: the owner may redrive it.
@@ -490,11 +468,11 @@ void EventFanOut::Impl::publish(const SourcePtr& source, const std::string& owne
     const auto topic = target.dead ? log::Topic::kRetryDead : log::Topic::retry(0);
     // After a failure it may be in the log: its reader then drops the copy.
     log::until_written(
-        again(), publisher, {topic, core::partition_of(target.webhook, options.partitions)},
+        again(), home.publisher, {topic, core::partition_of(target.webhook, options.partitions)},
         [this, source, target] { return record_of(*source, target); },
         [this, source, share = std::move(share)](const auto&) mutable {
             share.reset();
-            ++counts.deliveries;
+            ++home.tally.fan_outs;
             written(source->offset);
         });
     ++open.at(source->offset).writes;
@@ -505,7 +483,6 @@ void EventFanOut::Impl::matched(const Source& source) {
     auto& one = open.at(source.offset);
     --matchings;
     if (--one.matchings > 0) return;
-    --ahead;
     finish_if_done(source.offset);
     next_turn();
 }
@@ -530,16 +507,6 @@ void EventFanOut::Impl::report_progress() {
     if (next != std::exchange(announced, next)) events.fanned_out_up_to(next);
 }
 
-EventFanOut::Counts& EventFanOut::Counts::operator+=(const Counts& more) {
-    events += more.events;
-    copies += more.copies;
-    broken += more.broken;
-    deliveries += more.deliveries;
-    too_costly += more.too_costly;
-    filter_steps += more.filter_steps;
-    return *this;
-}
-
 EventFanOut::EventFanOut(Options options, Context context, Events events)
     : impl_(std::make_unique<Impl>(options, context, std::move(events))) {}
 
@@ -547,13 +514,11 @@ EventFanOut::~EventFanOut() = default;
 
 void EventFanOut::start() {
     const auto from = std::max<Offset>(0, impl_->options.from - kReadBack);
-    impl_->reader = impl_->log.open_reader({log::Topic::kEvents, impl_->options.partition}, from,
-                                           impl_->executor,
-                                           impl_->lifetime.guard([this] { impl_->read_on(); }));
+    impl_->reader = impl_->home.log.open_reader(
+        {log::Topic::kEvents, impl_->options.partition}, from, impl_->home.executor,
+        impl_->lifetime.guard([this] { impl_->read_on(); }));
 }
 
 void EventFanOut::read_on() { impl_->read_on(); }
-
-const EventFanOut::Counts& EventFanOut::counts() const { return impl_->counts; }
 
 }  // namespace beckon::retry

@@ -1,17 +1,15 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/executor.hpp"
 #include "core/partition.hpp"
 #include "core/result.hpp"
-#include "log/event_log.hpp"
 #include "retry/event/event_cache.hpp"
 #include "retry/event/fan_out_turns.hpp"
-#include "retry/tiers/work_journal.hpp"
+#include "retry/tiers/home_context.hpp"
 #include "retry/webhook/directory.hpp"
 #include "retry/webhook/webhooks_changed.hpp"
 
-#include <cstdint>
+#include <cstddef>
 #include <functional>
 #include <memory>
 
@@ -23,7 +21,7 @@ namespace beckon::retry {
 /// may be fanned out again, under the same delivery ids. Copies of an event among the last 8,192
 /// are dropped.
 ///
-/// Events are read ahead, up to kAheadMax, and matched in their owner's turn (FanOutTurns): the
+/// Events are read ahead, up to kReadAheadMax, and matched in their owner's turn (FanOutTurns): the
 /// events of one owner in order, and an event for all owners in the turn of each. The filters of
 /// each owner may take Steps::kMax of one event, and the rate of StepQuota of many. For a webhook
 /// whose filter has no result then, the delivery goes to `retry.dead` (filter_too_costly), and a
@@ -38,21 +36,19 @@ namespace beckon::retry {
 class EventFanOut {
 public:
     static constexpr core::Offset kReadBack = 1'000;
-    /// Events that are read and not yet matched: how many, and for how many owners together.
-    static constexpr std::size_t kAheadMax = 3'072;
+    /// How far events are begun behind the first one that is not fanned out.
+    static constexpr core::Offset kReadAheadMax = 4'096;
+    /// Events that are read and not yet matched, counted for each owner.
     static constexpr std::size_t kMatchesMax = 16'384;
-    /// The bytes of events that are read and not yet fanned out.
+    /// The bytes of events that are read and not yet fanned out, and of their dead letters.
     static constexpr std::size_t kAheadBytesMax = std::size_t{4} << 20;
     /// The text of events that stay parsed between two parts of their matching; beyond that they
     /// are parsed again.
     static constexpr std::size_t kParsedBytesMax = std::size_t{1} << 18;
     static constexpr std::size_t kReadBytesPerTurn = std::size_t{1} << 14;  ///< of the thread
-    static constexpr std::size_t kLettersMax = 64;  ///< dead letters of events, on their way
     /// A CostlyFilter of one webhook is written at most so often.
     static constexpr core::Duration kReportCostlyEvery = std::chrono::minutes{1};
     static constexpr core::Duration kPublishAgain = std::chrono::milliseconds{500};
-    /// How far events are begun behind the first one that is not fanned out.
-    static constexpr core::Offset kReadAheadMax = 4'096;
 
     struct Options {
         core::Partition partition = 0;
@@ -60,13 +56,10 @@ public:
         core::Offset from = 0;
     };
     struct Context {
-        log::EventLog& log;
-        log::Publisher& publisher;
-        core::Executor& executor;
+        HomeContext home;
         const WebhookDirectory& webhooks;
         FanOutTurns& turns;
         EventCache& cache;
-        WorkJournal::Slot* journal = nullptr;  ///< of this thread; may be null
     };
     struct Events {
         /// Everything below `next` is fanned out.
@@ -78,23 +71,12 @@ public:
         /// Whether the directory has these changes; likewise.
         std::function<bool(const WebhooksChanged&)> has_read = [](const auto&) { return true; };
     };
-    struct Counts {
-        std::uint64_t events = 0;
-        std::uint64_t copies = 0;
-        std::uint64_t broken = 0;
-        std::uint64_t deliveries = 0;
-        std::uint64_t too_costly = 0;  ///< dead letters among the deliveries
-        std::uint64_t filter_steps = 0;
-        Counts& operator+=(const Counts& more);
-    };
-
     EventFanOut(Options options, Context context, Events events);
     ~EventFanOut();
 
     void start();
     /// Events may be read again.
     void read_on();
-    const Counts& counts() const;
 
 private:
     struct Impl;

@@ -2,11 +2,12 @@
 
 #include "core/clock.hpp"
 #include "core/executor.hpp"
+#include "core/lifetime.hpp"
 #include "retry/filter/steps.hpp"
+#include "retry/schedule/owner_budget.hpp"
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <string>
 
 namespace beckon::retry {
@@ -39,8 +40,7 @@ public:
     /// Call it once, on the executor's thread; it does nothing when the turns are gone.
     using Release = std::function<void()>;
 
-    explicit FanOutTurns(core::Executor& executor);
-    ~FanOutTurns();
+    explicit FanOutTurns(core::Executor& executor) : executor_(executor), lifetime_(executor) {}
 
     /// While paused no further part begins; queued work keeps its place.
     void set_paused(bool is);
@@ -49,11 +49,25 @@ public:
     /// A delivery of the owner is on its way until it is released.
     [[nodiscard]] Release hold(const std::string& owner);
     /// Whether the owner may have more on its way.
-    bool has_capacity(const std::string& owner) const;
+    bool has_capacity(const std::string& owner) const {
+        return budget_.has_share(owner, kDeliveries);
+    }
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    static constexpr std::size_t kDeliveries = 0;  ///< the resource of the budget
+    /// Turns are counted as time; this is the time of a step.
+    static constexpr core::Duration time_of(std::size_t steps) {
+        return std::chrono::nanoseconds{20} * static_cast<core::Duration::rep>(steps);
+    }
+    void wake();
+    void turn();
+    static Done part_of(const Work& work);
+
+    core::Executor& executor_;
+    OwnerBudget<Work, 1> budget_{time_of(kQuantum), {{{kDeliveriesMax}}}};
+    bool turn_posted_ = false;
+    bool paused_ = false;
+    core::Lifetime lifetime_;
 };
 
 }  // namespace beckon::retry

@@ -6,12 +6,6 @@
 
 namespace beckon::retry {
 
-namespace {
-
-constexpr std::size_t kBytes = 0;  ///< the resource of the budget
-
-}  // namespace
-
 ChangeTurns::Turn::Turn(ChangeTurns& of, std::string webhook)
     : turns_(of),
       remote_(of.lifetime_.remote()),
@@ -32,21 +26,11 @@ void ChangeTurns::Turn::end() {
     under_way_ = false;
 }
 
-bool ChangeTurns::has_space(const std::string& webhook, const std::string& owner,
-                            std::size_t bytes) const {
-    if (bytes == 0 || !must_wait(webhook)) return true;
-    if (bytes > bytes_.free(kBytes)) return false;
-    const auto held = bytes_.holds(owner, kBytes);
-    return held == 0 || held + bytes <= bytes_.share(kBytes);
-}
-
-void ChangeTurns::take(const std::string& webhook, const std::string& owner, std::size_t bytes,
-                       Change change) {
+void ChangeTurns::take(const std::string& webhook, Change change) {
     auto turn = std::make_shared<Turn>(*this, webhook);
     const auto [at, first] = waiting_.try_emplace(webhook);
     if (first) return begin(turn, change);
-    bytes_.hold(owner, kBytes, bytes);
-    at->second.push_back({std::move(turn), owner, bytes, std::move(change)});
+    at->second.push_back({std::move(turn), std::move(change)});
 }
 
 void ChangeTurns::begin(const TurnPtr& turn, const Change& change) {
@@ -67,7 +51,6 @@ void ChangeTurns::next(const std::string& webhook) {
     auto& queue = waiting_.find(webhook)->second;
     const auto one = std::move(queue.front());
     queue.pop_front();
-    bytes_.give_back(one.owner, kBytes, one.bytes);
     begin(one.turn, one.change);
 }
 

@@ -2,7 +2,6 @@
 
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
-#include "retry/schedule/owner_budget.hpp"
 
 #include <cstddef>
 #include <deque>
@@ -19,15 +18,13 @@ namespace beckon::retry {
 /// ended. Changes of different webhooks do not wait for each other.
 ///
 /// Each change that waits belongs to a request, which holds a place in the RequestQueue meanwhile:
-/// that bounds their number, and an owner's share of it. Their bodies have an OwnerBudget of their
-/// own. (The node's own changes are at most one for each webhook.)
+/// that bounds their number and their bytes, and an owner's share of both. (The node's own changes
+/// are at most one for each webhook.)
 ///
 /// Made, used and destroyed on the executor's thread, except for the end of a Turn. Changes that
 /// wait when it is destroyed are never made.
 class ChangeTurns {
 public:
-    static constexpr std::size_t kWaitingBytesMax = std::size_t{32} << 20;
-
     /// Of a change that is under way. Its last copy ends it, whatever has become of the change.
     class Turn {
     public:
@@ -56,20 +53,14 @@ public:
 
     /// Whether a change of the webhook is under way.
     bool must_wait(const std::string& webhook) const { return waiting_.contains(webhook); }
-    /// Whether a change whose memory is so many bytes may wait for its turn, or need not wait.
-    bool has_space(const std::string& webhook, const std::string& owner, std::size_t bytes) const;
-    /// Makes the change: now, or when all earlier ones of its webhook have ended. While it waits,
-    /// its bytes count for the owner.
-    void take(const std::string& webhook, const std::string& owner, std::size_t bytes,
-              Change change);
+    /// Makes the change: now, or when all earlier ones of its webhook have ended.
+    void take(const std::string& webhook, Change change);
     /// The number of webhooks with a change under way.
     std::size_t under_way() const { return waiting_.size(); }
 
 private:
     struct Waiting {
         TurnPtr turn;
-        std::string owner;
-        std::size_t bytes = 0;
         Change change;
     };
     static void begin(const TurnPtr& turn, const Change& change);
@@ -79,7 +70,6 @@ private:
     core::Executor& executor_;
     /// By webhook with a change under way: those that wait for it.
     std::map<std::string, std::deque<Waiting>> waiting_;
-    OwnerBudget<NoWork, 1> bytes_{{{{kWaitingBytesMax}}}};  ///< that wait
     core::Lifetime lifetime_;
 };
 

@@ -63,6 +63,7 @@ public:
     /// Whether webhooks() has all of them, and follows the log.
     bool knows_webhooks() const { return webhooks_state_ && webhooks_state_->current(); }
     DeadIndex& dead_letters() { return dead_; }
+    const DeadIndex& dead_letters() const { return dead_; }
     bool knows_dead_letters() const { return dead_fold_ && dead_fold_->state->current(); }
     /// The posted events that no node has fanned out yet, as far as their owners posted them here.
     WaitingEvents& waiting() { return waiting_; }

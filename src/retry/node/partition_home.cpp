@@ -1,9 +1,6 @@
 #include "retry/node/partition_home.hpp"
 
-#include "core/backoff.hpp"
-#include "core/lifetime.hpp"
 #include "core/logger.hpp"
-#include "fold/topic_state.hpp"
 #include "log/until.hpp"
 #include "records/events.hpp"
 
@@ -21,258 +18,186 @@ constexpr const char* kHomeRole = "retry";
 
 }  // namespace
 
-struct PartitionHome::Impl {
-    Impl(Options o, Context p, Events e)
-        : options(std::move(o)), context(std::move(p)), events(std::move(e)) {}
+PartitionHome::PartitionHome(core::Partition partition, Context context, Events events)
+    : partition_(partition),
+      context_(std::move(context)),
+      events_(std::move(events)),
+      life_(home().executor) {}
 
-    const Options options;
-    const Context context;
-    const Events events;
-
-    std::unique_ptr<cluster::PartitionLease> lease;
-    bool claimed = false;
-    std::optional<DoneRecord> done;
-    std::unique_ptr<PartitionTiers> tiers;
-    std::unique_ptr<EventFanOut> fan_out;  ///< reports to the tiers
-    EventFanOut::Counts fanned_out;        ///< of those before
-    core::MonoTime took{};                 ///< when `tiers` were made
-    core::Epoch epoch = 0;
-    bool served = false;
-    bool stopped = false;
-    std::string fault;
-    core::Backoff again{kStartAgain, kStartAgainMost};
-    core::Lifetime life{context.executor};    ///< renewed by a new start: former steps are void
-    std::unique_ptr<fold::TopicState> state;  ///< of `retry.done`; first to go: it calls us
-
-    log::TopicPartition done_topic() const { return {Topic::kRetryDone, options.partition}; }
-    void start();
-    void end();
-    void start_again(const core::Error& why);
-    void start_again_soon(const core::Error& why);
-    void read_anew();
-    void state_changed();
-    void read(const core::RecordView& record);
-    void claim();
-    void serve(core::Epoch of);
-    void started();
-    void begin_fan_out();
-    void fan_out_from_recorded();
-    void end_fan_out();
-};
-
-void PartitionHome::Impl::start() {
+PartitionHome::~PartitionHome() {
+    stopped_ = true;
+    served_ = false;  // its owner needs no notification
     end();
-    if (stopped) return;
-    lease = std::make_unique<cluster::PartitionLease>(
-        options.partition, options.node, kHomeRole, context.publisher,
+}
+
+void PartitionHome::start() {
+    end();
+    if (stopped_) return;
+    const auto& node = context_.options.node;
+    lease_ = std::make_unique<cluster::PartitionLease>(
+        partition_, node, kHomeRole, home().publisher,
         cluster::PartitionLease::Events{
             // The lease is read from within the reader's call: the effects come after it.
             .serving =
                 [this](core::Epoch of) {
-                    context.executor.post(life.guard([this, of] { serve(of); }));
+                    home().executor.post(life_.guard([this, of] { serve(of); }));
                 },
             .lost = [this](const core::Error& why) { start_again_soon(why); }},
         cluster::PartitionLease::Topics{.claim = Topic::kRetryDone, .confirm = std::nullopt});
-    state = std::make_unique<fold::TopicState>(
+    state_ = std::make_unique<fold::TopicState>(
         fold::TopicState::Options{
-            .folder = "retry", .inputs = {done_topic()}, .node = options.node},
-        fold::TopicState::Context{context.log, &context.publisher, context.executor, context.clock},
+            .folder = "retry", .inputs = {at(Topic::kRetryDone)}, .node = node},
+        fold::TopicState::Context{home().log, &home().publisher, home().executor, home().clock},
         fold::TopicState::Events{.apply = [this](const auto&, const auto& record) { read(record); },
                                  .cleared = [this] { read_anew(); },
-                                 .caught_up = [this] { claim(); },
+                                 .caught_up =
+                                     [this] {
+                                         claimed_ = true;
+                                         lease_->claim(context_.highest_epoch());
+                                     },
                                  .changed = [this] { state_changed(); }});
-    state->start();
+    state_->start();
 }
 
-void PartitionHome::Impl::end() {
-    life.renew();
-    state.reset();
-    lease.reset();
-    end_fan_out();
-    tiers.reset();
-    done.reset();
-    claimed = false;
-    if (std::exchange(served, false)) events.serving(false);
+void PartitionHome::end() {
+    life_.renew();
+    state_.reset();
+    lease_.reset();
+    fan_out_.reset();
+    tiers_.reset();
+    done_.reset();
+    claimed_ = false;
+    if (!std::exchange(served_, false)) return;
+    events_.ended();
+    events_.serving(false, fault_);
 }
 
-void PartitionHome::Impl::start_again(const core::Error& why) {
+void PartitionHome::start_again(const core::Error& why) {
     end();
-    fault = why.message;
-    events.failed(fault);
-    core::log_warn("retry", "home_starts_again",
-                   {{"partition", options.partition}, {"why", why.message}});
-    context.executor.post_after(again.pause(), life.guard([this] { start(); }));
+    fault_ = why.message;
+    events_.serving(false, fault_);
+    core::log_warn("retry", "home_starts_again", {{"partition", partition_}, {"why", why.message}});
+    home().executor.post_after(again_.pause(), life_.guard([this] { start(); }));
 }
 
 /// Starts again from a later turn, since the part that failed is on the stack.
-void PartitionHome::Impl::start_again_soon(const core::Error& why) {
-    context.executor.post(life.guard([this, why] { start_again(why); }));
+void PartitionHome::start_again_soon(const core::Error& why) {
+    home().executor.post(life_.guard([this, why] { start_again(why); }));
 }
 
 /// The log has removed records that this home had not read: its lease and the state of its tiers
 /// are not certain any more.
-void PartitionHome::Impl::read_anew() {
-    done.reset();
-    if (claimed) start_again_soon({Fault::out_of_range, "the log has lost records of retry.done"});
+void PartitionHome::read_anew() {
+    done_.reset();
+    if (claimed_) start_again_soon({Fault::out_of_range, "the log has lost records of retry.done"});
 }
 
 /// While it cannot read whether another node has taken the lease, it hands on nothing; what was
 /// handed on goes on.
-void PartitionHome::Impl::state_changed() {
-    const auto why = state->fault();
-    if (tiers) tiers->set_paused(!why.empty());
-    if (why == fault || (why.empty() && !served)) return;
-    fault = why;
-    why.empty() ? events.serving(true) : events.failed(why);
+void PartitionHome::state_changed() {
+    const auto why = state_->fault();
+    if (tiers_) tiers_->set_paused(!why.empty());
+    if (why == fault_ || (why.empty() && !served_)) return;
+    fault_ = why;
+    events_.serving(why.empty(), why);
 }
 
-void PartitionHome::Impl::read(const core::RecordView& record) {
+void PartitionHome::read(const core::RecordView& record) {
     if (core::is_control_key(record.key)) {
         core::DecodeScratch scratch;
         const auto event = core::decode_notification(record, scratch);
         if (const auto* one = std::get_if<core::Lease>(&event)) {
-            lease->read(Topic::kRetryDone, record.offset, *one);
+            lease_->read(Topic::kRetryDone, record.offset, *one);
         }
         return;
     }
-    if (tiers) return;  // our own, or one that lost by its epoch
+    if (tiers_) return;  // our own, or one that lost by its epoch
     auto one = decode_done(record);
     if (!one) {
         if (one.error().fault == Fault::corrupt) {
             core::log_sparsely(core::LogLevel::error, "retry", "broken_done_record",
-                               {{"partition", options.partition}, {"offset", record.offset}});
+                               {{"partition", partition_}, {"offset", record.offset}});
         }
         return;
     }
-    if (!done || one->epoch >= done->epoch) done = std::move(*one);
+    if (!done_ || one->epoch >= done_->epoch) done_ = std::move(*one);
 }
 
-void PartitionHome::Impl::claim() {
-    claimed = true;
-    lease->claim(context.highest_epoch());
-}
-
-void PartitionHome::Impl::serve(core::Epoch of) {
-    epoch = of;
-    took = context.clock.mono();
-    tiers = std::make_unique<PartitionTiers>(
-        PartitionTiers::Options{.partition = options.partition,
-                                .table = options.table,
-                                .node = options.node,
-                                .epoch = of,
-                                .from = done,
-                                .window_max = options.window_max},
-        context.log, context.publisher, context.executor, context.clock,
+void PartitionHome::serve(core::Epoch epoch) {
+    epoch_ = epoch;
+    took_ = home().clock.mono();
+    tiers_ = std::make_unique<PartitionTiers>(
+        PartitionTiers::Options{.partition = partition_,
+                                .table = context_.options.table,
+                                .node = context_.options.node,
+                                .epoch = epoch,
+                                .from = done_,
+                                .window_max = context_.options.schedule.queued_max},
+        home(),
         PartitionTiers::Events{
-            .due = [this](Due due) { events.due(std::move(due)); },
+            .due = [this](Due due) { events_.due(std::move(due)); },
             .started = [this] { started(); },
             .failed = [this](const core::Error& why) { start_again_soon(why); }});
-    tiers->start();
+    tiers_->start();
 }
 
-void PartitionHome::Impl::started() {
-    fault.clear();
-    again.worked();
-    served = true;
-    events.serving(true);
+void PartitionHome::started() {
+    fault_.clear();
+    again_.worked();
+    served_ = true;
+    events_.serving(true, "");
     state_changed();  // it may have failed since the lease was read
     begin_fan_out();
-    core::log_debug("retry", "serving", {{"partition", options.partition}, {"epoch", epoch}});
+    core::log_debug("retry", "serving", {{"partition", partition_}, {"epoch", epoch_}});
 }
 
-void PartitionHome::Impl::begin_fan_out() {
-    if (!done) return fan_out_from_recorded();
-    const log::TopicPartition where{Topic::kEvents, options.partition};
-    log::until_known({life, context.executor}, context.log, where,
+void PartitionHome::begin_fan_out() {
+    if (!done_) return fan_out_from_recorded();
+    const auto where = at(Topic::kEvents);
+    log::until_known({life_, home().executor}, home().log, where,
                      [this, where](const core::Result<log::Ends>& ends) {
                          if (!ends) return start_again(ends.error());
-                         if (done->events_next > ends->end) {
-                             report_made_anew(where, done->events_next, ends->end);
-                             done->events_next = ends->start;
+                         if (done_->events_next > ends->end) {
+                             report_made_anew(where, done_->events_next, ends->end);
+                             done_->events_next = ends->start;
                          }
                          fan_out_from_recorded();
                      });
 }
 
-void PartitionHome::Impl::fan_out_from_recorded() {
-    if (!served || stopped) return;
-    fan_out = std::make_unique<EventFanOut>(
-        EventFanOut::Options{.partition = options.partition,
-                             .partitions = options.partitions,
-                             .from = done ? done->events_next : 0},
-        EventFanOut::Context{.log = context.log,
-                             .publisher = context.publisher,
-                             .executor = context.executor,
-                             .webhooks = context.webhooks,
-                             .turns = context.turns,
-                             .cache = context.cache,
-                             .journal = context.journal},
-        EventFanOut::Events{
-            .fanned_out_up_to = [this](core::Offset next) { tiers->fanned_out_up_to(next); },
-            .failed = [this](const core::Error& why) { start_again_soon(why); },
-            .may_read = events.may_read,
-            .has_read = events.has_read});
-    fan_out->start();
-}
-
-void PartitionHome::Impl::end_fan_out() {
-    if (fan_out) fanned_out += fan_out->counts();
-    fan_out.reset();
-}
-
-PartitionHome::PartitionHome(Options options, Context context, Events events)
-    : impl_(std::make_unique<Impl>(std::move(options), std::move(context), std::move(events))) {}
-
-PartitionHome::~PartitionHome() {
-    impl_->stopped = true;
-    impl_->served = false;  // its owner needs no notification
-    impl_->end();
-}
-
-void PartitionHome::start() { impl_->start(); }
-
-PartitionTiers* PartitionHome::tiers(core::Epoch epoch) {
-    return impl_->served && impl_->epoch == epoch ? impl_->tiers.get() : nullptr;
+void PartitionHome::fan_out_from_recorded() {
+    if (!served_ || stopped_) return;
+    fan_out_ = std::make_unique<EventFanOut>(
+        EventFanOut::Options{.partition = partition_,
+                             .partitions = context_.options.partitions,
+                             .from = done_ ? done_->events_next : 0},
+        context_.fan_out,
+        EventFanOut::Events{.fanned_out_up_to =
+                                [this](core::Offset next) {
+                                    tiers_->fanned_out_up_to(next);
+                                    events_.fanned_out_up_to(next);
+                                },
+                            .failed = [this](const core::Error& why) { start_again_soon(why); },
+                            .may_read = events_.may_read,
+                            .has_read = events_.has_read});
+    fan_out_->start();
 }
 
 void PartitionHome::read_on() {
-    if (impl_->fan_out) impl_->fan_out->read_on();
-}
-
-bool PartitionHome::serving() const { return impl_->served; }
-const std::string& PartitionHome::fault() const { return impl_->fault; }
-
-std::vector<TierState> PartitionHome::tier_states() const {
-    return impl_->tiers ? impl_->tiers->states() : std::vector<TierState>{};
-}
-
-std::optional<core::Offset> PartitionHome::events_next() const {
-    if (!impl_->served || !impl_->tiers) return std::nullopt;
-    return impl_->tiers->events_next();
+    if (fan_out_) fan_out_->read_on();
 }
 
 std::optional<fold::Restored> PartitionHome::taking_over() const {
-    if (impl_->served || !impl_->tiers) return std::nullopt;
-    const auto [read, left] = impl_->tiers->scanned();
-    return fold::Restored{
-        .folded = read, .left = left, .passed = impl_->context.clock.mono() - impl_->took};
-}
-
-PartitionTiers::Counts PartitionHome::counts() const {
-    return impl_->tiers ? impl_->tiers->counts() : PartitionTiers::Counts{};
-}
-
-EventFanOut::Counts PartitionHome::event_counts() const {
-    auto sum = impl_->fanned_out;
-    if (impl_->fan_out) sum += impl_->fan_out->counts();
-    return sum;
+    if (served_ || !tiers_) return std::nullopt;
+    const auto [read, left] = tiers_->scanned();
+    return fold::Restored{.folded = read, .left = left, .passed = home().clock.mono() - took_};
 }
 
 void PartitionHome::stop(std::function<void()> stopped) {
-    impl_->stopped = true;
-    impl_->end_fan_out();
-    if (!impl_->tiers) return impl_->context.executor.post(std::move(stopped));
-    impl_->tiers->stop(std::move(stopped));
+    stopped_ = true;
+    fan_out_.reset();
+    if (!tiers_) return home().executor.post(std::move(stopped));
+    tiers_->stop(std::move(stopped));
 }
 
 }  // namespace beckon::retry

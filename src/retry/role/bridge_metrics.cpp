@@ -11,8 +11,6 @@ namespace metric = ops::metric;
 namespace {
 
 constexpr std::array kBridges{core::RouterType::fcm, core::RouterType::apns};
-constexpr std::array kBridgeEnds{"expired",          "parked", "spilled", "unconfigured",
-                                 "may_have_expired", "broken", "gone"};
 
 }  // namespace
 
@@ -41,12 +39,11 @@ BridgeMetrics::BridgeMetrics(ops::Metrics& metrics)
                                    "refused, no attempt succeeds, or they are not configured.",
                                    {{"bridge", name}});
     }
-    for (const char* outcome : kBridgeEnds) {
-        messages_[outcome].first =
-            &metrics.counter(metric::kRetryBridgeMessages,
-                             "Messages of bridged clients that end or wait without an "
-                             "attempt, by outcome, and dead tokens.",
-                             {{"outcome", outcome}});
+    for (const auto end : core::kValuesOf<BridgedEnd>) {
+        messages_[end].first = &metrics.counter(metric::kRetryBridgeMessages,
+                                                "Messages of bridged clients that end or wait "
+                                                "without an attempt, by outcome, and dead tokens.",
+                                                {{"outcome", std::string{core::name_of(end)}}});
     }
 }
 
@@ -60,25 +57,17 @@ void BridgeMetrics::token_renewed(core::RouterType bridge, bool good) {
     bridges_.at(bridge).tokens.at(good)->Increment();
 }
 
-void BridgeMetrics::follow(const char* outcome, std::uint64_t now) {
-    auto& [counter, seen] = messages_.at(outcome);
-    counter->Increment(static_cast<double>(now - seen));
-    seen = now;
-}
-
-void BridgeMetrics::measure(const Bridges& bridges) {
-    waiting_.Set(static_cast<double>(bridges.waiting()));
-    under_way_.Set(static_cast<double>(bridges.under_way()));
-    const auto& counts = bridges.counts();
-    follow("expired", counts.expired);
-    follow("parked", counts.parked);
-    follow("spilled", counts.spilled);
-    follow("unconfigured", counts.unconfigured);
-    follow("may_have_expired", counts.may_have_expired);
-    follow("broken", counts.broken);
-    follow("gone", counts.gone);
+void BridgeMetrics::measure(const DeliveryShard::Counts& counts) {
+    waiting_.Set(static_cast<double>(counts.bridged_waiting));
+    under_way_.Set(static_cast<double>(counts.bridged_under_way));
+    for (const auto end : core::kValuesOf<BridgedEnd>) {
+        auto& [counter, seen] = messages_[end];
+        const auto now = counts.tally.bridged[end];
+        counter->Increment(static_cast<double>(now - seen));
+        seen = now;
+    }
     std::map<core::RouterType, int> faulty;
-    for (const auto& [app, why] : bridges.faults()) ++faulty[app.first];
+    for (const auto& [app, why] : counts.bridge_faults) ++faulty[app.first];
     for (const auto& [bridge, of] : bridges_) of.faulty->Set(faulty[bridge]);
 }
 

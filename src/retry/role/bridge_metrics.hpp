@@ -1,15 +1,14 @@
 #pragma once
 
 #include "ops/metrics.hpp"
-#include "retry/bridge/bridges.hpp"
+#include "retry/node/delivery_shard.hpp"
 
 #include <map>
-#include <string>
 #include <utility>
 
 namespace beckon::retry {
 
-/// The metrics of the role's bridges. On the role's thread.
+/// The metrics of the role's bridges. measure() may be called from one thread, the others from any.
 class BridgeMetrics final : public BridgeObserver {
 public:
     explicit BridgeMetrics(ops::Metrics& metrics);
@@ -17,7 +16,7 @@ public:
     void attempted(core::RouterType bridge, BridgeOutcome outcome, core::Duration took) override;
     void token_renewed(core::RouterType bridge, bool good) override;
     /// Adds the counts since the last call.
-    void measure(const Bridges& bridges);
+    void measure(const DeliveryShard::Counts& counts);
 
 private:
     struct OfBridge {
@@ -26,10 +25,8 @@ private:
         prometheus::Histogram* seconds = nullptr;
         prometheus::Gauge* faulty = nullptr;
     };
-    void follow(const char* outcome, std::uint64_t now);
-
     std::map<core::RouterType, OfBridge> bridges_;
-    std::map<std::string, std::pair<prometheus::Counter*, std::uint64_t>> messages_;
+    core::ByEnum<BridgedEnd, std::pair<prometheus::Counter*, std::uint64_t>> messages_;
     prometheus::Gauge& waiting_;
     prometheus::Gauge& under_way_;
 };

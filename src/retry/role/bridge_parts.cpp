@@ -52,48 +52,30 @@ BridgeCredentials load_bridge_credentials(const RoleConfig& config) {
     return all;
 }
 
-BridgeParts::BridgeParts(const RoleConfig& config, BridgeCredentials credentials,
-                         const RetryNode::Options& node, log::EventLog& log, net::IoLoop& loop,
-                         const core::Clock& clock, BridgeObserver& observer,
-                         WorkJournal::Slot& journal)
-    : sender_(std::make_unique<HttpSender>(
-          HttpSender::Options{.guard = any_address(),
-                              .inside = *HostList::of(config.allowed_hosts),
-                              .proxy = config.proxy,
-                              .ca_file = config.ca_file,
-                              .user_agent = "Beckon/" + config.version,
-                              .http2 = true,
-                              .body_kept = kAnswerKept},
-          loop)) {
-    const BridgeAppContext context{
-        .clock = clock,
-        .send =
-            [this](HttpRequest request, std::function<void(HttpAnswer)> done) {
-                if (sender_) sender_->send(std::move(request), std::move(done));
-            },
-        .observer = observer};
+HttpSender::Options bridge_sender_options(const RoleConfig& config) {
+    return {.guard = any_address(),
+            .inside = *HostList::of(config.allowed_hosts),
+            .proxy = config.proxy,
+            .ca_file = config.ca_file,
+            .user_agent = "Beckon/" + config.version,
+            .http2 = true,
+            .body_kept = kAnswerKept};
+}
+
+BridgeApps make_bridge_apps(const RoleConfig& config, const BridgeCredentials& credentials,
+                            const BridgeAppContext& context) {
     BridgeApps apps;
-    for (auto& one : credentials.fcm) {
-        const BridgeAppName name{core::RouterType::fcm, one.app};
+    for (const auto& one : credentials.fcm) {
         FcmApp::Options options;
         if (!config.fcm_url.empty()) options.url = config.fcm_url;
-        apps[name] = std::make_unique<FcmApp>(std::move(one), std::move(options), context);
+        apps[{core::RouterType::fcm, one.app}] =
+            std::make_unique<FcmApp>(one, std::move(options), context);
     }
-    for (auto& one : credentials.apns) {
-        const BridgeAppName name{core::RouterType::apns, one.channel};
-        apps[name] = std::make_unique<ApnsApp>(std::move(one),
-                                               ApnsApp::Options{.url = config.apns_url}, context);
+    for (const auto& one : credentials.apns) {
+        apps[{core::RouterType::apns, one.channel}] =
+            std::make_unique<ApnsApp>(one, ApnsApp::Options{.url = config.apns_url}, context);
     }
-    bridges_ = std::make_unique<Bridges>(
-        Bridges::Options{
-            .table = node.table, .partitions = node.partitions, .stop_at = node.stop_at},
-        Bridges::Context{.executor = loop,
-                         .clock = clock,
-                         .log = log,
-                         .observer = observer,
-                         .milestones = config.milestones,
-                         .journal = &journal},
-        std::move(apps));
+    return apps;
 }
 
 }  // namespace beckon::retry

@@ -30,7 +30,8 @@ struct RequestQueue::State : std::enable_shared_from_this<RequestQueue::State> {
         std::size_t bytes = 0;
         Work work;
     };
-    /// Requests queued and under way; bytes that are queued; bytes of replies that are not written.
+    /// Requests queued and under way; their bytes until they are answered; bytes of replies that
+    /// are not written.
     enum Of : std::size_t { requests, bytes, replies };
     using Budget = OwnerBudget<Queued, 3>;
 
@@ -48,21 +49,24 @@ struct RequestQueue::State : std::enable_shared_from_this<RequestQueue::State> {
     }
     void wake();
     void turn();
-    void replied(const std::string& name, std::size_t of_bytes);
-    void left(const std::string& name, std::size_t reply_bytes);
+    void replied(const Held& one);
+    void left(const Held& one);
 };
 
 struct RequestQueue::Held final : Place {
-    Held(std::shared_ptr<State> s, std::string o) : state(std::move(s)), owner(std::move(o)) {}
-    ~Held() override { state->left(owner, reply_bytes); }
+    Held(std::shared_ptr<State> s, std::string o, std::size_t b)
+        : state(std::move(s)), owner(std::move(o)), bytes(b) {}
+    ~Held() override { state->left(*this); }
     Held(const Held&) = delete;
     Held& operator=(const Held&) = delete;
-    void replies(std::size_t bytes) override {
-        reply_bytes = bytes;
-        state->replied(owner, bytes);
+    void replies(std::size_t of_bytes) override {
+        reply_bytes = of_bytes;
+        state->replied(*this);
+        bytes = 0;
     }
     const std::shared_ptr<State> state;
     const std::string owner;
+    std::size_t bytes = 0;  ///< of the request, while it is not answered
     std::size_t reply_bytes = 0;
 };
 
@@ -86,8 +90,7 @@ void RequestQueue::State::turn() {
         if (!of) return;  // a request comes, or a reply is written
         next = std::move(of->works.front());
         of->works.pop_front();
-        budget.give_back(*of, bytes, next.bytes);
-        place = std::make_shared<Held>(shared_from_this(), of->name());
+        place = std::make_shared<Held>(shared_from_this(), of->name(), next.bytes);
         budget.pay(*of, core::Duration::zero());
         wake();
     }
@@ -98,17 +101,20 @@ void RequestQueue::State::turn() {
     of->credit -= kCostOfRequest + took;  // it is there: `place` counts for it
 }
 
-void RequestQueue::State::replied(const std::string& name, std::size_t of_bytes) {
+void RequestQueue::State::replied(const Held& one) {
     const std::scoped_lock lock{mutex};
-    budget.hold(budget.owner(name), replies, of_bytes);
+    auto& owner = budget.owner(one.owner);
+    budget.give_back(owner, bytes, one.bytes);
+    budget.hold(owner, replies, one.reply_bytes);
 }
 
-void RequestQueue::State::left(const std::string& name, std::size_t reply_bytes) {
+void RequestQueue::State::left(const Held& one) {
     const std::scoped_lock lock{mutex};
-    auto& one = budget.owner(name);
-    budget.give_back(one, requests, 1);
-    budget.give_back(one, replies, reply_bytes);
-    if (reply_bytes > 0) wake();
+    auto& owner = budget.owner(one.owner);
+    budget.give_back(owner, requests, 1);
+    budget.give_back(owner, bytes, one.bytes);
+    budget.give_back(owner, replies, one.reply_bytes);
+    if (one.reply_bytes > 0) wake();
 }
 
 RequestQueue::RequestQueue(core::Executor& to, const core::Clock& clock, Limits limits)

@@ -15,10 +15,11 @@ namespace beckon::retry {
 /// over the time that their requests take on that thread (RoundRobin): however many requests of
 /// others are queued, an owner that needs little waits for the one that is being served.
 ///
-/// Requests under way, the bodies that are queued, and the replies that are not written yet have a
-/// bound each. An owner may hold a share of what is free (OwnerBudget): beyond it its requests are
-/// refused, and while its replies hold their share its queued requests wait. So an owner that does
-/// not read its replies, or whose requests wait for its receivers, leaves space to the others.
+/// Requests under way, their bodies until they are answered, and the replies that are not written
+/// yet have a bound each. An owner may hold a share of what is free (OwnerBudget): beyond it its
+/// requests are refused, and while its replies hold their share its queued requests wait. So an
+/// owner that does not read its replies, or whose requests wait for its receivers, leaves space to
+/// the others.
 ///
 /// Any thread. The executor and the clock outlive it and its places.
 class RequestQueue {

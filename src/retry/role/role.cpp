@@ -88,12 +88,19 @@ std::string turn_of(const core::Result<Caller>& caller) {
     return caller->operates ? "/operator" : caller->owner;
 }
 
+SendRequest sends_with(HttpSender& sender) {
+    return [&sender](HttpRequest request, std::function<void(HttpAnswer)> done) {
+        sender.send(std::move(request), std::move(done));
+    };
+}
+
 /// One of the threads for deliveries.
 struct Deliverer {
     Deliverer(std::size_t number, const core::Clock& clock)
         : thread("retry-" + std::to_string(number), clock) {}
     net::LoopThread thread;
-    std::unique_ptr<HttpSender> sender;  ///< of the thread
+    std::unique_ptr<HttpSender> sender;   ///< of the thread
+    std::unique_ptr<HttpSender> bridges;  ///< likewise, to bridges
 };
 
 }  // namespace
@@ -155,7 +162,7 @@ struct Role::Impl {
     void watch_control();
     std::string why_stalled(const net::LoopThread& thread) const;
     void report_loops(std::string_view part, const std::string& why);
-    void warn_of_bridges();
+    void warn_of_bridges(const std::map<BridgeAppName, std::string>& faults);
     void begin_stop();
 
     void report_ready(bool ready, std::string_view why) {
@@ -177,7 +184,7 @@ struct Role::Impl {
     ops::Health& health;
     RoleMetrics metrics;
     BridgeMetrics bridge_metrics;
-    std::optional<BridgeCredentials> bridge_credentials;  ///< until the bridges are made
+    const BridgeCredentials bridge_credentials;
     // Loops outlive all that post to them.
     std::vector<std::unique_ptr<Deliverer>> deliverers;
     net::LoopThread control{"retry", clock};
@@ -188,7 +195,6 @@ struct Role::Impl {
     std::promise<void> stopped;
 
     // Of the thread `retry`.
-    std::unique_ptr<BridgeParts> bridges;
     std::unique_ptr<RetryNode> node;
     std::unique_ptr<Api> api;
     bool was_ready = false;
@@ -198,20 +204,20 @@ struct Role::Impl {
 };
 
 RetryNode::Options Role::Impl::node_options() const {
-    RetryNode::Options options{.partitions = config.partitions,
+    DeliveryOptions deliveries{.partitions = config.partitions,
                                .table = table,
                                .node = config.node,
-                               .node_name = config.node_name};
-    options.schedule.workers = std::max<std::size_t>(1, config.workers / config.threads);
-    options.schedule.event_bytes =
-        std::max(kEventBytesLeast, kEventBytesOfAttempt * options.schedule.workers);
-    options.event_cache_bytes = kEventCacheOfAttempt * config.workers;
-    options.age_max = config.age_max;
-    options.drain = config.drain;
+                               .age_max = config.age_max};
+    auto& schedule = deliveries.schedule;
+    schedule.workers = std::max<std::size_t>(1, config.workers / config.threads);
+    schedule.event_bytes = std::max(kEventBytesLeast, kEventBytesOfAttempt * schedule.workers);
     if (config.max_runtime > config.max_runtime.zero()) {
-        options.stop_at = clock.mono() + config.max_runtime;
+        deliveries.stop_at = clock.mono() + config.max_runtime;
     }
-    return options;
+    return {.deliveries = std::move(deliveries),
+            .node_name = config.node_name,
+            .event_cache_bytes = kEventCacheOfAttempt * config.workers,
+            .drain = config.drain};
 }
 
 /// Each attempt and each connection is a descriptor.
@@ -240,41 +246,42 @@ void Role::Impl::start_threads() {
                 .client_certificate_hosts = certificate_hosts,
                 .user_agent = "Beckon/" + config.version},
             one.thread.loop());
+        one.bridges =
+            std::make_unique<HttpSender>(bridge_sender_options(config), one.thread.loop());
         one.thread.start([&one] {
             core::run_in_short_slices();
             one.thread.run();
             one.sender.reset();
+            one.bridges.reset();
         });
     }
 }
 
 void Role::Impl::run(std::latch& opened) {
     core::run_in_short_slices();
-    auto options = node_options();
-    bridges = std::make_unique<BridgeParts>(config, std::move(*bridge_credentials), options, log,
-                                            loop, clock, bridge_metrics,
-                                            journal.slot(WorkJournal::kBridgesThread));
-    bridge_credentials.reset();
-    std::vector<RetryNode::Worker> workers;
+    std::vector<DeliveryShard::Thread> threads;
     for (std::size_t i = 0; i < deliverers.size(); ++i) {
         auto& one = *deliverers[i];
-        workers.push_back({.executor = &one.thread.loop(),
-                           .send =
-                               [&one](HttpRequest request, std::function<void(HttpAnswer)> done) {
-                                   one.sender->send(std::move(request), std::move(done));
-                               },
-                           .journal = &journal.slot(i)});
+        threads.push_back({.executor = one.thread.loop(),
+                           .send = sends_with(*one.sender),
+                           .journal = &journal.slot(i),
+                           .bridge_apps = [this, send = sends_with(*one.bridges)] {
+                               return make_bridge_apps(
+                                   config, bridge_credentials,
+                                   {.clock = clock, .send = send, .observer = bridge_metrics});
+                           }});
     }
     node = std::make_unique<RetryNode>(
-        std::move(options),
+        node_options(),
         RetryNode::Context{
             .log = log,
             .executor = loop,
             .clock = clock,
             .keys = keys,
-            .workers = std::move(workers),
+            .threads = std::move(threads),
             .ready = [this](bool ready, const std::string& why) { report_ready(ready, why); },
-            .bridges = &bridges->bridges()});
+            .observer = &bridge_metrics,
+            .milestones = config.milestones});
     const fold::SenderRules senders{"retry", {.log = log, .executor = loop, .clock = clock}};
     api = std::make_unique<Api>(
         Api::Options{.guard = guard,
@@ -293,9 +300,7 @@ void Role::Impl::run(std::latch& opened) {
     opened.count_down();
     control.run();
     api.reset();
-    bridges->end_answers();
     node.reset();
-    bridges.reset();
 }
 
 std::unique_ptr<net::HttpHandler> Role::Impl::make_handler(core::Executor& http) {
@@ -332,10 +337,11 @@ void Role::Impl::tick() {
     // To the group a node is alive while all its loops are: else another takes over.
     if (watch_loops()) node->still_alive();
     node->measure();
-    metrics.measure(*node);
+    const auto counts = node->counts();
+    metrics.measure(*node, counts);
     measure_turns();
-    warn_of_bridges();
-    bridge_metrics.measure(bridges->bridges());
+    warn_of_bridges(counts.bridge_faults);
+    bridge_metrics.measure(counts);
 }
 
 void Role::Impl::measure_turns() {
@@ -379,15 +385,14 @@ void Role::Impl::report_loops(std::string_view part, const std::string& why) {
 }
 
 /// The process stays ready: messages for this app wait in the tiers, and the rest goes on.
-void Role::Impl::warn_of_bridges() {
-    auto faults = bridges->bridges().faults();
+void Role::Impl::warn_of_bridges(const std::map<BridgeAppName, std::string>& faults) {
     if (faults == warned_of) return;
     const auto what = [](const BridgeAppName& app) {
         return "retry: " + std::string{core::to_string(app.first)} + " " + app.second;
     };
     for (const auto& [app, why] : warned_of) health.set_warning(what(app), "");
     for (const auto& [app, why] : faults) health.set_warning(what(app), why);
-    warned_of = std::move(faults);
+    warned_of = faults;
 }
 
 void Role::Impl::begin_stop() {

@@ -45,14 +45,14 @@ RoleMetrics::RoleMetrics(ops::Metrics& metrics)
             &metrics.counter(metric::kRetryAttempts, "Attempts to deliver, by outcome.",
                              {{"outcome", std::string{to_string(outcome)}}});
     }
-    for (const char* outcome : {"due", "promoted", "dead", "copy", "broken", "lost", "parked",
-                                "spilled", "followed", "unknown", "unread", "filter_too_costly"}) {
-        deliveries_[outcome].counter = &metrics.counter(
-            metric::kRetryDeliveries, "Deliveries by outcome.", {{"outcome", outcome}});
+    for (const auto end : core::kValuesOf<DeliveryEnd>) {
+        deliveries_[end].counter =
+            &metrics.counter(metric::kRetryDeliveries, "Deliveries by outcome.",
+                             {{"outcome", std::string{core::name_of(end)}}});
     }
-    for (const char* outcome : {"fanned_out", "copy", "broken"}) {
-        events_[outcome].counter =
-            &metrics.counter(metric::kRetryEvents, "Events by outcome.", {{"outcome", outcome}});
+    for (const auto end : core::kValuesOf<EventEnd>) {
+        events_[end].counter = &metrics.counter(metric::kRetryEvents, "Events by outcome.",
+                                                {{"outcome", std::string{core::name_of(end)}}});
     }
     filter_steps_.counter = &metrics.counter(metric::kRetryFilterSteps,
                                              "Steps that filters took: some 10 to 30 ns each.");
@@ -62,11 +62,6 @@ void RoleMetrics::Follower::follow(std::uint64_t now) {
     const auto more = now >= seen ? now - seen : now;
     seen = now;
     if (more > 0) counter->Increment(unit * static_cast<double>(more));
-}
-
-void RoleMetrics::follow(const char* what, std::map<std::string, Follower>& among,
-                         std::uint64_t now) {
-    among.at(what).follow(now);
 }
 
 RoleMetrics::OfOwner& RoleMetrics::of_owner(const std::string& owner) {
@@ -142,34 +137,22 @@ void RoleMetrics::measure_tiers(const std::map<int, TierWatch::Waiting>& tiers) 
     }
 }
 
-void RoleMetrics::measure(const RetryNode& node) {
+void RoleMetrics::measure(const RetryNode& node, const DeliveryShard::Counts& counts) {
     partitions_.Set(static_cast<double>(node.partitions_served()));
     webhooks_.Set(static_cast<double>(node.webhooks().size()));
     disabled_.Set(static_cast<double>(node.webhooks().disabled()));
     dead_unlisted_.Set(static_cast<double>(node.dead_letters().passed_over()));
-    const auto counts = node.counts();
-    measure_tiers(counts.tiers);
-    const auto& of = counts.deliveries;
-    waiting_.Set(static_cast<double>(of.waiting));
-    under_way_.Set(static_cast<double>(of.under_way));
-    for (const auto& [outcome, count] : of.dispatched.attempts) attempts_.at(outcome).follow(count);
-    follow("due", deliveries_, of.tiers.tiers.due);
-    follow("promoted", deliveries_, of.tiers.promoted);
-    follow("dead", deliveries_, of.tiers.dead_lettered);
-    follow("copy", deliveries_, of.tiers.tiers.copies);
-    follow("broken", deliveries_, of.tiers.tiers.broken);
-    follow("lost", deliveries_, of.tiers.lost);
-    follow("parked", deliveries_, of.dispatched.parked);
-    follow("spilled", deliveries_, of.dispatched.spilled);
-    follow("followed", deliveries_, of.dispatched.followed);
-    follow("unknown", deliveries_, of.dispatched.unknown);
-    follow("unread", deliveries_, of.dispatched.unread);
-    follow("filter_too_costly", deliveries_, counts.deliveries.events.too_costly);
-    filter_steps_.follow(counts.deliveries.events.filter_steps);
-    follow("fanned_out", events_, counts.deliveries.events.events);
-    follow("copy", events_, counts.deliveries.events.copies);
-    follow("broken", events_, counts.deliveries.events.broken);
-    measure_owners(of.usage);
+    measure_tiers(node.tiers());
+    waiting_.Set(static_cast<double>(counts.waiting));
+    under_way_.Set(static_cast<double>(counts.under_way));
+    const auto& tally = counts.tally;
+    for (auto& [outcome, shown] : attempts_) shown.follow(tally.attempts[outcome]);
+    for (const auto end : core::kValuesOf<DeliveryEnd>) {
+        deliveries_[end].follow(tally.deliveries[end]);
+    }
+    for (const auto end : core::kValuesOf<EventEnd>) events_[end].follow(tally.events[end]);
+    filter_steps_.follow(tally.filter_steps);
+    measure_owners(counts.usage);
 }
 
 void RoleMetrics::turned(const std::string& thread, core::Duration longest) {

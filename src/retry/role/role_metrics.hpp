@@ -17,7 +17,7 @@ public:
     explicit RoleMetrics(ops::Metrics& metrics);
 
     /// Adds the node's counts since the last call.
-    void measure(const RetryNode& node);
+    void measure(const RetryNode& node, const DeliveryShard::Counts& counts);
     /// The longest turn of a thread since the last call (IoLoop::take_longest_turn()).
     void turned(const std::string& thread, core::Duration longest);
     void replied(int status);
@@ -35,7 +35,6 @@ private:
         std::uint64_t seen = 0;
         void follow(std::uint64_t now);
     };
-    void follow(const char* what, std::map<std::string, Follower>& among, std::uint64_t now);
 
     prometheus::Gauge& partitions_;
     prometheus::Gauge& webhooks_;
@@ -48,8 +47,8 @@ private:
     std::array<prometheus::Counter*, 4> replies_{};  ///< 2xx to 5xx
     core::ByEnum<net::CloseReason, prometheus::Counter*> closed_;
     std::map<Outcome, Follower> attempts_;
-    std::map<std::string, Follower> deliveries_;
-    std::map<std::string, Follower> events_;
+    core::ByEnum<DeliveryEnd, Follower> deliveries_;
+    core::ByEnum<EventEnd, Follower> events_;
     Follower filter_steps_;
     /// Owners by name as long as there is space, then all others as one.
     struct OfOwner {

@@ -98,6 +98,7 @@ struct Scheduler::Impl {
         Duration cost = kCostLeast;                             ///< of an attempt, moving average
         std::map<int, std::list<Webhook*>::iterator> in_tiers;  ///< its places in their lines
         bool blocked = false;                                   ///< waits at a host
+        bool bridged = false;
     };
     using ByLane = std::array<std::size_t, 3>;
     /// An owner's webhooks of one lane.
@@ -217,6 +218,7 @@ Scheduler::Impl::Webhook& Scheduler::Impl::webhook_of(const Job& job) {
         slot->owner = &owner(job.owner);
         ++slot->owner->webhooks;
         slot->partition = job.due.ticket.partition;
+        slot->bridged = job.bridged;
         if (job.failing) slot->lane = slow;
     }
     return *slot;
@@ -321,6 +323,7 @@ Scheduler::Impl::WebhookTurn Scheduler::Impl::turn_of(Webhook& w) {
 /// True if the host of the next delivery has a place for this owner; if not, the webhook waits
 /// there.
 bool Scheduler::Impl::host_takes(Webhook& w) {
+    if (w.bridged) return true;
     const auto found = hosts.find(w.queues.at(next_tier(w)).front().host);
     if (found == hosts.end()) return true;
     auto& host = found->second;
@@ -350,7 +353,8 @@ std::optional<Job> Scheduler::Impl::first_of_tier(MonoTime now) {
             auto& w = *tier.line.front();
             tier.line.splice(tier.line.end(), tier.line, tier.line.begin());
             const auto host = hosts.find(w.queues.at(number).front().host);
-            const bool full = host != hosts.end() && host->second.in_flight >= host_cap;
+            const bool full =
+                !w.bridged && host != hosts.end() && host->second.in_flight >= host_cap;
             if (w.in_flight >= cap(w) || full) continue;
             return start(w, number, may_start(*w.owner, w.lane) ? w.lane : beyond_share, now);
         }
@@ -433,8 +437,9 @@ void Scheduler::Impl::forget_if_idle(Webhook& w) {
     // An owner without work has paid for the time that its attempts took.
     if (o.under_way() == 0 && o.waiting == 0) o.credit = std::max(o.credit, Duration::zero());
     if (w.in_flight == 0 && w.waiting == 0) w.credit = std::max(w.credit, Duration::zero());
-    if (webhooks.size() <= kIdleMax || w.waiting + w.in_flight > 0) return;
-    if (w.blocked || w.in_line) return;
+    if (w.waiting + w.in_flight > 0 || w.blocked) return;
+    if (w.bridged) o.lanes[w.lane].webhooks.leave(w);
+    if (w.in_line || (webhooks.size() <= kIdleMax && !w.bridged)) return;
     if (--o.webhooks == 0 && !o.in_line) owners.erase(owners.find(o.name));
     webhooks.erase(webhooks.find(w.name));
 }
@@ -446,8 +451,10 @@ std::optional<Duration> Scheduler::add(Job& job) {
     auto& w = impl_->webhook_of(job);
     w.cap_max = job.cap_max;
     if (!impl_->has_capacity(w)) {
-        return w.cost * static_cast<Duration::rep>(w.waiting) /
-               static_cast<Duration::rep>(Impl::cap(w));
+        const auto wait = w.cost * static_cast<Duration::rep>(w.waiting) /
+                          static_cast<Duration::rep>(Impl::cap(w));
+        if (w.bridged) impl_->forget_if_idle(w);
+        return wait;
     }
     const int tier = job.due.ticket.tier;
     impl_->hold(w);

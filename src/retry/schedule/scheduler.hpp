@@ -15,10 +15,13 @@ namespace beckon::retry {
 /// A delivery that waits for a place, or is being attempted.
 struct Job {
     Due due;
-    std::string owner;          ///< of its webhook
-    std::string host;           ///< of its receiver
-    std::size_t cap_max = 64;   ///< attempts at a time that its webhook allows; 1 keeps the order
-    bool failing = false;       ///< its webhook has accepted nothing for a while, by the log
+    std::string owner;         ///< of its webhook
+    std::string host;          ///< of its receiver
+    std::size_t cap_max = 64;  ///< attempts at a time that its webhook allows; 1 keeps the order
+    bool failing = false;      ///< its webhook has accepted nothing for a while, by the log
+    /// For a client of a bridge in place of a webhook: its host has no cap, since all clients have
+    /// the same, and nothing is remembered of an idle one.
+    bool bridged = false;
     std::uint64_t attempt = 0;  ///< given by next(); names the attempt to ended()
 };
 

@@ -27,14 +27,8 @@ std::uint64_t unfinished_in(OffsetRange range, const Finished& finished) {
 
 }  // namespace
 
-PartitionTiers::PartitionTiers(Options options, log::EventLog& log, log::Publisher& publisher,
-                               core::Executor& executor, const core::Clock& clock, Events events)
-    : options_(std::move(options)),
-      log_(log),
-      publisher_(publisher),
-      executor_(executor),
-      clock_(clock),
-      events_(std::move(events)) {}
+PartitionTiers::PartitionTiers(Options options, HomeContext context, Events events)
+    : options_(std::move(options)), context_(context), events_(std::move(events)) {}
 
 std::vector<Topic> PartitionTiers::topics() const {
     std::vector<Topic> all;
@@ -81,8 +75,8 @@ void PartitionTiers::scan(Topic topic) {
                                  },
                              .done = [this, topic](const auto& found) { scan_done(topic, found); }};
     auto& scan = scans_[topic];
-    scan = std::make_unique<TierScan>(at(topic), scan_start(topic), options_.node, log_, publisher_,
-                                      executor_, clock_, std::move(answers));
+    scan = std::make_unique<TierScan>(at(topic), scan_start(topic), options_.node, context_,
+                                      std::move(answers));
     scan->start();
 }
 
@@ -155,7 +149,7 @@ void PartitionTiers::open_tier(int tier) {
     auto opened = std::make_unique<Tier>(
         Tier::Options{options_.partition, options_.epoch, tier, options_.table.delay(tier),
                       std::move(from), barrier.start},
-        log_, executor_, clock_,
+        context_,
         Tier::Events{
             .has_capacity = [this, tier] { return has_capacity(tier); },
             .due = [this](Due one) { due(std::move(one)); },
@@ -176,7 +170,7 @@ void PartitionTiers::open_tier(int tier) {
 void PartitionTiers::count_lost(int tier, OffsetRange range, const Finished& finished) {
     const auto missing = unfinished_in(range, finished);
     if (missing == 0) return;
-    lost_ += missing;
+    context_.tally.deliveries[DeliveryEnd::lost] += missing;
     core::log_error("retry", "deliveries_lost",
                     {{"tier", tier},
                      {"partition", options_.partition},
@@ -187,7 +181,7 @@ void PartitionTiers::count_lost(int tier, OffsetRange range, const Finished& fin
 
 /// Records below the log's start were removed by retention; other gaps hold no records.
 void PartitionTiers::read_gap(int tier, OffsetRange gap, const Finished& finished) {
-    log::until_known(again(), log_, at(Topic::retry(tier)),
+    log::until_known(again(), context_.log, at(Topic::retry(tier)),
                      [this, tier, gap, finished](const core::Result<log::Ends>& ends) {
                          if (!ends) return fail(ends.error());
                          count_lost(tier, {gap.begin, std::min(gap.end, ends->start)}, finished);
@@ -222,12 +216,8 @@ void PartitionTiers::due(Due due) {
 /// Its reader is in the middle of a record, so the effects come after it.
 void PartitionTiers::set_aside(const Due& due) {
     take_into_window(due);
-    executor_.post(lifetime_.guard([this, due] {
-        publish({.topic = Topic::kRetryDead,
-                 .ticket = due.ticket,
-                 .record = encode_dead(due.delivery),
-                 .name = {due.delivery.id, due.delivery.hop},
-                 .count = &dead_lettered_});
+    context_.executor.post(lifetime_.guard([this, due] {
+        publish(Topic::kRetryDead, due.ticket, due.delivery, encode_dead(due.delivery));
     }));
 }
 
@@ -243,7 +233,7 @@ void PartitionTiers::finish(const Ticket& ticket) {
 
 void PartitionTiers::capacity_made() {
     if (capacity_posted_) return;
-    executor_.post(lifetime_.guard([this] {
+    context_.executor.post(lifetime_.guard([this] {
         capacity_posted_ = false;
         const auto term = lifetime_.term();
         for (auto one = tiers_.begin(); !term.over() && one != tiers_.end(); ++one) {
@@ -253,14 +243,19 @@ void PartitionTiers::capacity_made() {
     capacity_posted_ = true;
 }
 
-void PartitionTiers::publish(Promotion promotion) {
-    ++publishing_[promotion.topic];
-    unconfirmed_.insert(promotion.name);
-    const auto one = std::make_shared<Promotion>(std::move(promotion));
+/// `record`: of the delivery, whose id and hop name it to is_unconfirmed.
+void PartitionTiers::publish(Topic topic, const Ticket& ticket, const Delivery& delivery,
+                             core::Record record) {
+    const auto one = std::make_shared<Promotion>(Promotion{.topic = topic,
+                                                           .ticket = ticket,
+                                                           .record = std::move(record),
+                                                           .name = {delivery.id, delivery.hop}});
+    ++publishing_[topic];
+    unconfirmed_.insert(one->name);
     log::until_written(
-        again(), publisher_, at(one->topic),
+        again(), context_.publisher, at(topic),
         [this, one] {
-            one->sent = clock_.mono();
+            one->sent = context_.clock.mono();
             return one->record;
         },
         [this, one](const log::Appended& where) { written(*one, where); },
@@ -273,7 +268,8 @@ void PartitionTiers::publish(Promotion promotion) {
 
 void PartitionTiers::written(const Promotion& promotion, const log::Appended& where) {
     const auto topic = promotion.topic;
-    ++*promotion.count;
+    const bool dead = topic == Topic::kRetryDead;
+    ++context_.tally.deliveries[dead ? DeliveryEnd::dead : DeliveryEnd::promoted];
     --publishing_[topic];
     unconfirmed_.erase(promotion.name);
     if (promotion.in_doubt) --in_doubt_[topic];
@@ -328,7 +324,7 @@ bool PartitionTiers::changed() const {
 }
 
 void PartitionTiers::record_soon() {
-    executor_.post_after(kRecordEvery, lifetime_.guard([this] {
+    context_.executor.post_after(kRecordEvery, lifetime_.guard([this] {
         if (changed() && !recording_) record([] {});
         if (!stopping_) record_soon();
     }));
@@ -341,7 +337,7 @@ void PartitionTiers::record(std::function<void()> then) {
     recording_ = true;
     unrecorded_ = false;
     for (const auto& [tier, opened] : tiers_) opened->clear_changed();
-    publisher_.publish(
+    context_.publisher.publish(
         at(Topic::kRetryDone), encode(done_record()),
         lifetime_.guard([this, then = std::move(then)](const auto& where) {
             recording_ = false;
@@ -362,25 +358,17 @@ void PartitionTiers::fail(const core::Error& why) {
 
 void PartitionTiers::promote(const Ticket& ticket, Delivery delivery, int tier) {
     ++delivery.hop;
-    publish({.topic = Topic::retry(tier),
-             .ticket = ticket,
-             .record = encode(delivery),
-             .name = {delivery.id, delivery.hop},
-             .count = &promoted_});
+    publish(Topic::retry(tier), ticket, delivery, encode(delivery));
 }
 
 void PartitionTiers::dead_letter(const Ticket& ticket, Delivery delivery) {
     ++delivery.hop;
-    publish({.topic = Topic::kRetryDead,
-             .ticket = ticket,
-             .record = encode_dead(delivery),
-             .name = {delivery.id, delivery.hop},
-             .count = &dead_lettered_});
+    publish(Topic::kRetryDead, ticket, delivery, encode_dead(delivery));
 }
 
 void PartitionTiers::stop(std::function<void()> stopped) {
     stopping_ = true;
-    if (tiers_.empty()) return executor_.post(std::move(stopped));
+    if (tiers_.empty()) return context_.executor.post(std::move(stopped));
     record(std::move(stopped));
 }
 
@@ -394,22 +382,10 @@ void PartitionTiers::fanned_out_up_to(Offset next) {
     events_next_ = next;
 }
 
-PartitionTiers::Counts PartitionTiers::counts() const {
-    Counts all{.tiers = {}, .promoted = promoted_, .dead_lettered = dead_lettered_, .lost = lost_};
-    for (const auto& [tier, opened] : tiers_) {
-        all.tiers.due += opened->counts().due;
-        all.tiers.copies += opened->counts().copies;
-        all.tiers.broken += opened->counts().broken;
-    }
-    return all;
-}
-
 std::vector<TierState> PartitionTiers::states() const {
     std::vector<TierState> states;
     for (const auto& [tier, opened] : tiers_) states.push_back(opened->state());
     return states;
 }
-
-Offset PartitionTiers::events_next() const { return events_next_; }
 
 }  // namespace beckon::retry

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
 #include "core/result.hpp"
@@ -9,6 +8,7 @@
 #include "log/until.hpp"
 #include "records/done.hpp"
 #include "retry/tiers/due.hpp"
+#include "retry/tiers/home_context.hpp"
 #include "retry/tiers/tier.hpp"
 #include "retry/tiers/tier_scan.hpp"
 #include "retry/tiers/tier_state.hpp"
@@ -64,8 +64,7 @@ public:
         std::function<void(const core::Error&)> failed;
     };
 
-    PartitionTiers(Options options, log::EventLog& log, log::Publisher& publisher,
-                   core::Executor& executor, const core::Clock& clock, Events events);
+    PartitionTiers(Options options, HomeContext context, Events events);
 
     void start();
 
@@ -87,13 +86,6 @@ public:
     /// failed. Deliveries in the window stay for the next owner.
     void stop(std::function<void()> stopped);
 
-    struct Counts {
-        Tier::Counts tiers;  ///< of all tiers together
-        std::uint64_t promoted = 0;
-        std::uint64_t dead_lettered = 0;
-        std::uint64_t lost = 0;  ///< fell off the log before they were finished
-    };
-    Counts counts() const;
     /// Of the take-over: records that its scans have read, and those that they have yet to read.
     struct Scanned {
         core::Offset read = 0;
@@ -103,12 +95,12 @@ public:
     /// The state of each tier; empty until start() is over.
     std::vector<TierState> states() const;
     /// Events below are fanned out.
-    core::Offset events_next() const;
+    core::Offset events_next() const { return events_next_; }
     std::size_t in_window() const { return window_.size(); }
 
 private:
     log::TopicPartition at(log::Topic topic) const { return {topic, options_.partition}; }
-    log::Until again() const { return {lifetime_, executor_}; }
+    log::Until again() const { return {lifetime_, context_.executor}; }
     std::vector<log::Topic> topics() const;
     std::optional<core::Offset> scan_start(log::Topic topic) const;
     bool is_timed_otherwise(int tier) const;
@@ -133,11 +125,11 @@ private:
         Ticket ticket;
         core::Record record;
         std::pair<std::string, std::uint32_t> name;  ///< id and hop
-        std::uint64_t* count = nullptr;
-        bool in_doubt = false;  ///< the log may have it since an earlier try
-        core::MonoTime sent{};  ///< the last try
+        bool in_doubt = false;                       ///< the log may have it since an earlier try
+        core::MonoTime sent{};                       ///< the last try
     };
-    void publish(Promotion promotion);
+    void publish(log::Topic topic, const Ticket& ticket, const Delivery& delivery,
+                 core::Record record);
     void written(const Promotion& promotion, const log::Appended& where);
 
     bool has_read_sources() const;
@@ -149,12 +141,9 @@ private:
     void fail(const core::Error& why);
 
     const Options options_;
-    log::EventLog& log_;
-    log::Publisher& publisher_;
-    core::Executor& executor_;
-    const core::Clock& clock_;
+    const HomeContext context_;
     const Events events_;
-    core::Lifetime lifetime_{executor_};  ///< answers may come when the executor is gone
+    core::Lifetime lifetime_{context_.executor};  ///< answers may come when the executor is gone
 
     /// Take-over: a scan of each tier and of `retry.dead`; by topic.
     std::map<log::Topic, std::unique_ptr<TierScan>> scans_;
@@ -181,9 +170,6 @@ private:
     bool recording_ = false;  ///< a DoneRecord is on its way
     bool unrecorded_ = true;  ///< none was written yet, or the last one failed
     core::Offset events_next_ = options_.from ? options_.from->events_next : 0;
-    std::uint64_t promoted_ = 0;
-    std::uint64_t dead_lettered_ = 0;
-    std::uint64_t lost_ = 0;
 };
 
 }  // namespace beckon::retry

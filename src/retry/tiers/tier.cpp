@@ -24,27 +24,23 @@ constexpr Duration kSameTime = std::chrono::microseconds{100};
 
 }  // namespace
 
-Tier::Tier(Options options, log::EventLog& log, core::Executor& executor, const core::Clock& clock,
-           Events events)
+Tier::Tier(Options options, HomeContext context, Events events)
     : options_(std::move(options)),
-      log_(log),
-      executor_(executor),
-      mono_(clock),
-      clock_(clock),
+      context_(context),
       events_(std::move(events)),
       maturity_(options_.delay),
       tracker_(options_.from) {}
 
 void Tier::open(Offset from) {
-    reader_ = log_.open_reader({log::Topic::retry(options_.tier), options_.partition}, from,
-                               executor_, lifetime_.guard([this] { turn(); }));
+    reader_ = context_.log.open_reader({log::Topic::retry(options_.tier), options_.partition}, from,
+                                       context_.executor, lifetime_.guard([this] { turn(); }));
 }
 
 void Tier::turn() {
     if (!reader_) return;
     const auto term = lifetime_.term();
-    const auto until = mono_.mono() + kTurn;
-    for (int i = 0; i < kTurnMax && (i == 0 || mono_.mono() < until); ++i) {
+    const auto until = context_.clock.mono() + kTurn;
+    for (int i = 0; i < kTurnMax && (i == 0 || context_.clock.mono() < until); ++i) {
         if (!head_ && !fetch()) return;
         if (!head_) {  // the record that was read needs no attempt
             if (!events_.has_capacity()) return;
@@ -118,7 +114,7 @@ void Tier::read(const core::RecordView& record) {
         return set_aside(record, delivery.error());
     }
     const bool went_on = delivery && (copy || events_.went_on(*delivery));
-    if (went_on) ++counts_.copies;
+    if (went_on) ++context_.tally.deliveries[DeliveryEnd::copy];
     if (!delivery || went_on || tracker_.is_finished(record.offset)) {
         tracker_.read_up_to(record.offset + 1);
         return;
@@ -133,7 +129,7 @@ void Tier::read(const core::RecordView& record) {
 }
 
 void Tier::set_aside(const core::RecordView& record, const core::Error& why) {
-    ++counts_.broken;
+    ++context_.tally.deliveries[DeliveryEnd::broken];
     core::log_sparsely(core::LogLevel::error, "retry", "broken_delivery",
                        {{"tier", options_.tier},
                         {"partition", options_.partition},
@@ -151,11 +147,11 @@ void Tier::set_aside(const core::RecordView& record, const core::Error& why) {
 }
 
 void Tier::hand_on() {
-    ++counts_.due;
+    ++context_.tally.deliveries[DeliveryEnd::due];
     auto due = std::move(*head_);
     head_.reset();
     due.now = due.due - std::chrono::ceil<std::chrono::milliseconds>(*clock_.until(due.due));
-    due.handed_on = mono_.mono();
+    due.handed_on = context_.clock.mono();
     events_.due(std::move(due));
 }
 
@@ -171,11 +167,11 @@ void Tier::wait(Duration until_due) {
 /// A timer that is set for this already stays. Each attempt that ends calls turn() of every tier,
 /// and a loop keeps a stale timer until its time, which may be hours away.
 void Tier::turn_after(Duration delay) {
-    const auto at = mono_.mono() + delay;
+    const auto at = context_.clock.mono() + delay;
     if (timer_at_ && *timer_at_ <= at + kSameTime) return;
     timer_at_ = at;
     timer_.renew();
-    executor_.post_after(delay, timer_.guard([this] {
+    context_.executor.post_after(delay, timer_.guard([this] {
         timer_at_.reset();
         turn();
     }));

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
 #include "retry/tiers/done_tracker.hpp"
 #include "retry/tiers/due.hpp"
 #include "retry/tiers/due_clock.hpp"
+#include "retry/tiers/home_context.hpp"
 #include "retry/tiers/maturity.hpp"
 #include "retry/tiers/recent_deliveries.hpp"
 #include "retry/tiers/tier_state.hpp"
@@ -55,14 +55,7 @@ public:
         /// Reading cannot go on.
         std::function<void(const core::Error&)> failed;
     };
-    struct Counts {
-        std::uint64_t due = 0;     ///< handed on
-        std::uint64_t copies = 0;  ///< recognised and dropped
-        std::uint64_t broken = 0;  ///< records that are no delivery
-    };
-
-    Tier(Options options, log::EventLog& log, core::Executor& executor, const core::Clock& clock,
-         Events events);
+    Tier(Options options, HomeContext context, Events events);
 
     /// The log's time for this partition; the code that appends to it teaches it.
     DueClock& clock() { return clock_; }
@@ -82,7 +75,6 @@ public:
     /// Whether every record that was due at the start has been read: the reader has come to the
     /// end, or to a record that was not due, since then.
     bool caught_up() const { return caught_up_; }
-    const Counts& counts() const { return counts_; }
     TierState state() const;
 
 private:
@@ -98,25 +90,22 @@ private:
     void turn_after(core::Duration delay);
 
     const Options options_;
-    log::EventLog& log_;
-    core::Executor& executor_;
-    const core::Clock& mono_;
-    DueClock clock_;
+    const HomeContext context_;
+    DueClock clock_{context_.clock};
     const Events events_;
 
     Maturity maturity_;
     DoneTracker tracker_;
     RecentDeliveries recent_;
-    Counts counts_;
     std::unique_ptr<log::PartitionReader> reader_;
     std::optional<Due> head_;
     std::map<core::Offset, core::Timestamp> due_of_;  ///< of records that are read and not finished
     core::Offset expected_ = 0;  ///< the offset of the next record, if there is no gap
     bool paused_ = false;
     bool caught_up_ = false;  ///< it has come to the end, or to a record that is not due, once
-    core::Lifetime lifetime_{executor_};
-    std::optional<core::MonoTime> timer_at_;  ///< when the timer fires that is set
-    core::Lifetime timer_{executor_};         ///< renewed when one is set: those before are stale
+    core::Lifetime lifetime_{context_.executor};
+    std::optional<core::MonoTime> timer_at_;   ///< when the timer fires that is set
+    core::Lifetime timer_{context_.executor};  ///< renewed when one is set: those before are stale
 };
 
 }  // namespace beckon::retry

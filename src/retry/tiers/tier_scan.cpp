@@ -10,19 +10,15 @@ namespace beckon::retry {
 using core::Offset;
 
 TierScan::TierScan(log::TopicPartition where, std::optional<Offset> from, const core::NodeId& node,
-                   log::EventLog& log, log::Publisher& publisher, core::Executor& executor,
-                   const core::Clock& clock, Events events)
+                   HomeContext context, Events events)
     : where_(where),
       from_(from),
       node_(std::move(node)),
-      log_(log),
-      publisher_(publisher),
-      executor_(executor),
-      clock_(clock),
+      context_(context),
       events_(std::move(events)) {}
 
 void TierScan::start() {
-    log::until_known({lifetime_, executor_}, log_, where_,
+    log::until_known({lifetime_, context_.executor}, context_.log, where_,
                      [this](const core::Result<log::Ends>& ends) {
                          if (!ends) return end(core::fail(ends.error()));
                          found_.start = ends->start;
@@ -37,15 +33,15 @@ void TierScan::start() {
 
 void TierScan::publish_barrier() {
     log::until_written(
-        {lifetime_, executor_}, publisher_, where_,
+        {lifetime_, context_.executor}, context_.publisher, where_,
         [this] {
-            found_.sent = clock_.mono();
+            found_.sent = context_.clock.mono();
             return core::encode(core::BarrierRecord{node_.text});
         },
         [this](const log::Appended& barrier) {
             found_.end = barrier.offset + 1;
             found_.time = barrier.time;
-            found_.seen = clock_.mono();
+            found_.seen = context_.clock.mono();
             read();
         });
 }
@@ -53,7 +49,7 @@ void TierScan::publish_barrier() {
 void TierScan::read() {
     position_ = *from_;
     scan_ = std::make_unique<log::RangeScan>(
-        log_, where_, log::Range{position_, found_.end}, executor_,
+        context_.log, where_, log::Range{position_, found_.end}, context_.executor,
         [this](const core::RecordView& record) {
             position_ = record.offset + 1;
             if (const auto delivery = decode_delivery(record)) {

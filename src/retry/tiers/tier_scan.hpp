@@ -1,13 +1,13 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "core/executor.hpp"
 #include "core/ids.hpp"
 #include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "log/event_log.hpp"
 #include "log/range_scan.hpp"
 #include "records/delivery.hpp"
+#include "retry/tiers/home_context.hpp"
 
 #include <functional>
 #include <memory>
@@ -38,8 +38,7 @@ public:
 
     /// Without `from` it reads nothing but its own read barrier.
     TierScan(log::TopicPartition where, std::optional<core::Offset> from, const core::NodeId& node,
-             log::EventLog& log, log::Publisher& publisher, core::Executor& executor,
-             const core::Clock& clock, Events events);
+             HomeContext context, Events events);
 
     void start();
     /// Records behind it, and before it; of nothing before the read barrier is written.
@@ -54,16 +53,13 @@ private:
     log::TopicPartition where_;
     std::optional<core::Offset> from_;
     core::NodeId node_;
-    log::EventLog& log_;
-    log::Publisher& publisher_;
-    core::Executor& executor_;
-    const core::Clock& clock_;
+    const HomeContext context_;
     Events events_;
 
     Found found_;
     core::Offset position_ = 0;
     std::unique_ptr<log::RangeScan> scan_;
-    core::Lifetime lifetime_{executor_};  ///< answers may come when the executor is gone
+    core::Lifetime lifetime_{context_.executor};  ///< answers may come when the executor is gone
 };
 
 }  // namespace beckon::retry

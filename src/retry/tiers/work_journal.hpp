@@ -41,9 +41,8 @@ class WorkJournal {
     static_assert(sizeof(Entry) == 64);
 
 public:
-    /// The threads of homes (retry.threads), and that of the bridges.
-    static constexpr std::size_t kThreadsMax = 64 + 1;
-    static constexpr std::size_t kBridgesThread = 64;
+    /// The threads of homes (retry.threads).
+    static constexpr std::size_t kThreadsMax = 64;
     /// The newest pieces of work during which a process ended are remembered.
     static constexpr std::size_t kSuspectsMax = 256;
     static constexpr int kEndsMax = 2;

@@ -58,10 +58,20 @@ public:
         on_loop([this, schedule] {
             sender_ = std::make_unique<HttpSender>(
                 HttpSender::Options{.guard = *AddressGuard::with_allowed({"127.0.0.1"})}, loop_);
+            const DeliveryOptions options{.table = *TierTable::from({0s, 5s, 60s}),
+                                          .schedule = schedule};
+            publisher_ = log_->open_publisher(loop_);
+            const HomeContext home{.log = *log_,
+                                   .publisher = *publisher_,
+                                   .executor = loop_,
+                                   .clock = clock_,
+                                   .tally = tally_};
+            queue_ = std::make_unique<AttemptQueue>(
+                options, home, [this](Job job) { dispatcher_->begin(std::move(job)); });
             dispatcher_ = std::make_unique<Dispatcher>(
-                Dispatcher::Options{.table = *TierTable::from({0s, 5s, 60s}), .schedule = schedule},
-                Dispatcher::Context{.executor = loop_,
-                                    .clock = clock_,
+                options,
+                Dispatcher::Context{.home = home,
+                                    .queue = *queue_,
                                     .webhooks = webhooks_,
                                     .events = events_,
                                     .outcomes = *this,
@@ -77,6 +87,8 @@ public:
         on_loop([this] {
             sender_.reset();
             dispatcher_.reset();
+            queue_.reset();
+            publisher_.reset();
         });
         loop_.stop();
         thread_.join();
@@ -121,21 +133,17 @@ public:
     /// Deliveries that the scheduler's window has not taken.
     std::size_t waiting() {
         std::size_t count = 0;
-        on_loop([&] { count = dispatcher_->waiting(); });
+        on_loop([&] { count = queue_->scheduler().waiting(); });
         return count;
     }
     std::size_t under_way() {
         std::size_t count = 0;
-        on_loop([&] { count = dispatcher_->under_way(); });
+        on_loop([&] { count = queue_->scheduler().in_flight(); });
         return count;
     }
     std::uint64_t delivered() {
         std::uint64_t count = 0;
-        on_loop([&] {
-            const auto& all = dispatcher_->counts().attempts;
-            const auto found = all.find(Outcome::delivered);
-            count = found == all.end() ? 0 : found->second;
-        });
+        on_loop([&] { count = tally_.attempts[Outcome::delivered]; });
         return count;
     }
 
@@ -148,6 +156,9 @@ private:
     std::unique_ptr<log::MemoryLog> log_ = log::make_memory_log({.clock = &clock_});
     EventCache cache_;
     EventReader events_{*log_, loop_, cache_};
+    Tally tally_;
+    std::unique_ptr<log::Publisher> publisher_;
+    std::unique_ptr<AttemptQueue> queue_;
     std::unique_ptr<HttpSender> sender_;
     std::unique_ptr<Dispatcher> dispatcher_;
     core::Offset made_ = 0;

@@ -181,7 +181,11 @@ private:
                                     .node = {"bench"},
                                     .epoch = epoch_,
                                     .from = tap_->done(p)},
-            log_, *tap_, loop_, clock_,
+            HomeContext{.log = log_,
+                        .publisher = *tap_,
+                        .executor = loop_,
+                        .clock = clock_,
+                        .tally = tally_},
             PartitionTiers::Events{.due = [this, p](const Due& due) { sink(p, due); },
                                    .started = [this] { ++started_; },
                                    .failed =
@@ -224,6 +228,7 @@ private:
     const core::SystemClock clock_;
     net::IoLoop loop_;
     std::unique_ptr<Tap> tap_;
+    Tally tally_;
     std::map<core::Partition, std::unique_ptr<PartitionTiers>> tiers_;
     Figures figures_;
     core::Epoch epoch_ = 0;

@@ -82,19 +82,20 @@ public:
         });
         control_.run([&] {
             node_ = std::make_unique<RetryNode>(
-                RetryNode::Options{.partitions = kRolePartitions,
-                                   .table = *TierTable::from({0s, 5s, 60s}),
-                                   .node = {"bench"}},
+                RetryNode::Options{.deliveries = {.partitions = kRolePartitions,
+                                                  .table = *TierTable::from({0s, 5s, 60s}),
+                                                  .node = {"bench"}}},
                 RetryNode::Context{
                     .log = log,
                     .executor = control_.loop(),
                     .clock = clock_,
                     .keys = std::make_shared<core::KeyRing>(core::KeyRing::generate()),
-                    .workers = {{&deliveries_.loop(),
-                                 [this, &waits](HttpRequest request, auto done) {
-                                     note_attempt(waits, request);
-                                     sender_->send(std::move(request), std::move(done));
-                                 }}},
+                    .threads = {{.executor = deliveries_.loop(),
+                                 .send =
+                                     [this, &waits](HttpRequest request, auto done) {
+                                         note_attempt(waits, request);
+                                         sender_->send(std::move(request), std::move(done));
+                                     }}},
                     .ready = [](bool, const std::string&) {}});
             node_->start();
             beat();
@@ -146,8 +147,8 @@ public:
             }));
     }
     /// As of now.
-    RetryNode::Counts counts() {
-        RetryNode::Counts counts;
+    DeliveryShard::Counts counts() {
+        DeliveryShard::Counts counts;
         control_.run([&] { node_->measure(); });
         std::this_thread::sleep_for(100ms);  // for the answers of the other threads
         control_.run([&] { counts = node_->counts(); });
@@ -357,11 +358,11 @@ private:
         double steps;
     };
     At now() {
-        const auto events = role_.counts().deliveries.events;
+        const auto tally = role_.counts().tally;
         return {.idle = idle_seconds(),
                 .cpu = cpu_seconds(),
-                .deliveries = static_cast<double>(events.deliveries),
-                .steps = static_cast<double>(events.filter_steps)};
+                .deliveries = static_cast<double>(tally.fan_outs),
+                .steps = static_cast<double>(tally.filter_steps)};
     }
     RoleAtWork& role_;
     const At before_;

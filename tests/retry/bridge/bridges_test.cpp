@@ -48,24 +48,33 @@ struct Client {
 
 /// Bridges whose decisions are written down.
 struct World final : DeliveryOutcomes, BridgeObserver, core::MilestoneSink {
-    explicit World(Bridges::Options options = default_options(),
-                   WorkJournal::Slot* journal = nullptr) {
+    explicit World(DeliveryOptions options = default_options(),
+                   WorkJournal::Slot* journal = nullptr)
+        : home{.log = *memory,
+               .publisher = *publisher,
+               .executor = executor,
+               .clock = clock,
+               .tally = tally,
+               .journal = journal},
+          queue(options, home, [this](Job job) { bridges->begin(std::move(job)); }) {
         BridgeApps apps;
         auto fake = std::make_unique<FakeApp>();
         app = fake.get();
         apps[{core::RouterType::fcm, "my-app"}] = std::move(fake);
         bridges = std::make_unique<Bridges>(std::move(options),
-                                            Bridges::Context{.executor = executor,
-                                                             .clock = clock,
-                                                             .log = *memory,
-                                                             .observer = *this,
-                                                             .milestones = this,
-                                                             .journal = journal},
+                                            Bridges::Context{.home = home,
+                                                             .queue = queue,
+                                                             .outcomes = *this,
+                                                             .proven = proven,
+                                                             .observer = this,
+                                                             .milestones = this},
                                             std::move(apps));
-        bridges->serve(*this);
     }
-    static Bridges::Options default_options() {
-        return {.table = *TierTable::from({0s, 5s, 60s, 600s}), .at_a_time = 2, .waiting_max = 3};
+    /// An app has two attempts at a time, and three more messages that wait.
+    static DeliveryOptions default_options() {
+        return {.partitions = 1,
+                .table = *TierTable::from({0s, 5s, 60s, 600s}),
+                .schedule = {.workers = 12, .queued_max = 30}};
     }
 
     void finish(const Ticket& t) override { written.push_back("finish " + text(t)); }
@@ -143,6 +152,11 @@ struct World final : DeliveryOutcomes, BridgeObserver, core::MilestoneSink {
     Log outcomes;
     std::optional<Delivery> last;
     FakeApp* app = nullptr;
+    std::unique_ptr<log::Publisher> publisher = memory->open_publisher(executor);
+    Tally tally;
+    ProvenApps proven;
+    HomeContext home;
+    AttemptQueue queue;
     std::unique_ptr<Bridges> bridges;
 };
 
@@ -194,7 +208,7 @@ TEST_CASE("what may have expired while the host was down waits in a tier, withou
     world.due(old(1));
     CHECK(world.under_way().empty());
     CHECK(world.written == Log{"tier 2 1 attempts 0"});
-    CHECK(world.bridges->counts().may_have_expired == 1);
+    CHECK(world.tally.bridged[BridgedEnd::may_have_expired] == 1);
     world.due(world.made(2, 3'600));  // of after that
     CHECK(world.app->sent[0].left == 3'600s);
     world.answer(accepted);
@@ -204,7 +218,7 @@ TEST_CASE("what may have expired while the host was down waits in a tier, withou
     world.due(old(3));
     REQUIRE(world.under_way() == Log{"token-3"});
     CHECK(world.app->sent[0].left == 3'600s - 600s - 20min);
-    CHECK(world.bridges->counts().expired == 0);
+    CHECK(world.tally.bridged[BridgedEnd::expired] == 0);
 }
 
 TEST_CASE("after the last tier a message stays in it while its TTL lasts", "[bridge]") {
@@ -230,7 +244,7 @@ TEST_CASE("near its end a message waits in the longest tier that its TTL has spa
     world.due(world.made(3, 50));
     world.answer(throttled, 55s);
     CHECK(world.written.back() == "finish 3");
-    CHECK(world.bridges->counts().expired == 2);
+    CHECK(world.tally.bridged[BridgedEnd::expired] == 2);
 }
 
 TEST_CASE("an expired message is not attempted, and one of TTL 0 is once", "[bridge]") {
@@ -259,7 +273,7 @@ TEST_CASE("a message that waited here is judged by the time that has passed", "[
     world.clock.advance(60s);
     world.answer(accepted);
     CHECK(world.written == Log{"finish 1", "finish 2"});
-    CHECK(world.bridges->counts().expired == 1);
+    CHECK(world.tally.bridged[BridgedEnd::expired] == 1);
 }
 
 TEST_CASE("a client has one attempt at a time, in the order of its messages", "[bridge]") {
@@ -282,7 +296,7 @@ TEST_CASE("attempts at a time are bounded, and messages without a place wait in 
     CHECK(world.bridges->under_way() == 2);
     CHECK(world.bridges->waiting() == 3);
     CHECK(world.written == Log{"tier 1 6 attempts 0"});
-    CHECK(world.bridges->counts().spilled == 1);
+    CHECK(world.tally.bridged[BridgedEnd::spilled] == 1);
 }
 
 TEST_CASE("a dead token ends its client in the log before the message is finished", "[bridge]") {
@@ -313,7 +327,7 @@ TEST_CASE("a bridge that fails for all is left alone for a while", "[bridge]") {
     world.due(world.made(11, 10'000));
     CHECK(world.under_way().empty());
     CHECK(world.written == Log{"tier 2 11 attempts 0"});
-    CHECK(world.bridges->counts().parked == 1);
+    CHECK(world.tally.bridged[BridgedEnd::parked] == 1);
     world.clock.advance(31s);
     world.due(world.made(12, 10'000));
     CHECK(world.under_way() == Log{"token-12"});
@@ -342,7 +356,7 @@ TEST_CASE("messages for an app without configuration wait", "[bridge]") {
     World world;
     world.due(world.made(1, 10'000, {.app = "other"}));
     CHECK(world.written == Log{"tier 2 1 attempts 0"});
-    CHECK(world.bridges->counts().unconfigured == 1);
+    CHECK(world.tally.bridged[BridgedEnd::unconfigured] == 1);
     CHECK(world.bridges->faults() == std::map<BridgeAppName, std::string>{
                                          {{core::RouterType::fcm, "other"}, "not configured"}});
 }
@@ -353,14 +367,14 @@ TEST_CASE("a record that is no message is dead-lettered", "[bridge]") {
     due.delivery.event = "{}";
     world.due(std::move(due));
     CHECK(world.written == Log{"dead-letter 1 undeliverable"});
-    CHECK(world.bridges->counts().broken == 1);
+    CHECK(world.tally.bridged[BridgedEnd::broken] == 1);
 }
 
 TEST_CASE("a partition that is not ours any more leaves nothing behind", "[bridge]") {
     World world;
     world.due(world.made(1, 100, {.digit = '1'}));
     world.due(world.made(2, 100, {.digit = '1'}));
-    world.bridges->forget(0);
+    world.queue.forget(0);
     CHECK(world.bridges->waiting() == 0);
     world.answer(accepted);  // its ticket is void elsewhere
     CHECK(world.under_way().empty());
@@ -373,12 +387,12 @@ TEST_CASE("the outcome of an attempt whose partition went elsewhere is for the n
     World world;
     world.tracked = true;
     world.due(world.made(1));
-    world.bridges->forget(0);
+    world.queue.forget(0);
     world.answer(accepted);
     CHECK(world.written.empty());
 }
 
-// Verified to fail when AttemptEngine::begin() does not contain send(): the exception leaves the
+// Verified to fail when AttemptQueue::begin() does not contain send(): the exception leaves the
 // pump.
 TEST_CASE("a message whose attempt throws goes to a tier, and its client's next one is attempted",
           "[bridge]") {
@@ -392,7 +406,7 @@ TEST_CASE("a message whose attempt throws goes to a tier, and its client's next 
     world.answer(accepted);
     CHECK(world.written == Log{"tier 1 1 attempts 1", "finish 2"});
     bool drained = false;
-    world.bridges->drain([&] { drained = true; });
+    world.queue.drain([&] { drained = true; });
     world.executor.run();
     CHECK(drained);
 }
@@ -404,7 +418,7 @@ TEST_CASE("a bridged message whose attempt ended two processes is a dead letter"
     const auto run = [&] {
         if (std::filesystem::exists(left)) std::filesystem::rename(left, file);
         WorkJournal journal{file};
-        World world{World::default_options(), &journal.slot(WorkJournal::kBridgesThread)};
+        World world{World::default_options(), &journal.slot(0)};
         world.app->sending = [&] { std::filesystem::copy_file(file, left); };
         world.due(world.made(7));
         if (!world.app->sent.empty()) world.answer(accepted);
@@ -420,7 +434,7 @@ TEST_CASE("a drain starts nothing and ends with what is under way", "[bridge]") 
     world.due(world.made(1, 100, {.digit = '1'}));
     world.due(world.made(2, 100, {.digit = '1'}));
     bool drained = false;
-    world.bridges->drain([&] { drained = true; });
+    world.queue.drain([&] { drained = true; });
     world.executor.run();
     CHECK_FALSE(drained);
     world.answer(accepted);
@@ -445,13 +459,13 @@ TEST_CASE("a foreign token ends its client once the app has accepted a message",
     world.due(world.made(1));
     world.answer(foreign);
     CHECK(world.written == Log{"dead-letter 1 refused"});
-    CHECK(world.bridges->counts().gone == 0);
+    CHECK(world.tally.bridged[BridgedEnd::gone] == 0);
     world.due(world.made(2));
     world.answer(accepted);
     world.due(world.made(3));
     world.answer(foreign);
     CHECK(world.written == Log{"dead-letter 1 refused", "finish 2", "finish 3"});
-    CHECK(world.bridges->counts().gone == 1);
+    CHECK(world.tally.bridged[BridgedEnd::gone] == 1);
 }
 
 TEST_CASE("an app whose every token is foreign has wrong credentials, and no client ends",
@@ -461,7 +475,7 @@ TEST_CASE("an app whose every token is foreign has wrong credentials, and no cli
         world.due(world.made(offset));
         world.answer(foreign);
     }
-    CHECK(world.bridges->counts().gone == 0);
+    CHECK(world.tally.bridged[BridgedEnd::gone] == 0);
     const auto faults = world.bridges->faults();
     REQUIRE(faults.size() == 1);
     CHECK(faults.begin()->second == "why");

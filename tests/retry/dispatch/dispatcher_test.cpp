@@ -48,11 +48,18 @@ Delivery accepted_at(core::Timestamp time) {
 
 /// A dispatcher whose requests are answered by the test, and whose decisions are written down.
 struct World : DeliveryOutcomes {
-    explicit World(Dispatcher::Options options = {.table = *TierTable::from({0s, 5s, 60s, 600s})},
+    explicit World(DeliveryOptions options = {.table = *TierTable::from({0s, 5s, 60s, 600s})},
                    WorkJournal::Slot* journal = nullptr)
-        : dispatcher(std::move(options),
-                     {.executor = executor,
-                      .clock = clock,
+        : home{.log = *log,
+               .publisher = *publisher,
+               .executor = executor,
+               .clock = clock,
+               .tally = tally,
+               .journal = journal},
+          queue(options, home, [this](Job job) { dispatcher.begin(std::move(job)); }),
+          dispatcher(std::move(options),
+                     {.home = home,
+                      .queue = queue,
                       .webhooks = webhooks,
                       .events = event_reader,
                       .outcomes = *this,
@@ -72,8 +79,7 @@ struct World : DeliveryOutcomes {
                           [this](const std::string&, std::function<void(bool)> done) {
                               ++barriers;
                               executor.post([this, done = std::move(done)] { done(log_is_read); });
-                          },
-                      .journal = journal}) {}
+                          }}) {}
 
     void finish(const Ticket& t) override { outcomes.push_back("finish " + text(t)); }
     void promote(const Ticket& t, Delivery d, int tier) override {
@@ -99,6 +105,10 @@ struct World : DeliveryOutcomes {
         auto webhook = webhooks.find(id)->webhook;
         webhook.request_origin = origin;
         webhooks.apply(*test::ReadBack{encode(webhook, webhooks.box())});
+    }
+    void forget(core::Partition partition) {
+        dispatcher.forget(partition);
+        queue.forget(partition);
     }
     void remove_webhook(const std::string& id) {
         webhooks.apply(*test::ReadBack{encode_removed(id)});
@@ -136,6 +146,7 @@ struct World : DeliveryOutcomes {
     test::SimExecutor executor{clock};
     std::unique_ptr<log::MemoryLog> log =
         log::make_memory_log({.partitions = 1, .clock = &clock, .read_delay_max = 50ms});
+    std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
     EventCache cache;
     EventReader event_reader{*log, executor, cache};
     bool log_is_read = true;
@@ -147,6 +158,9 @@ struct World : DeliveryOutcomes {
     std::optional<Delivery> last;
     std::vector<HttpRequest> requests;
     std::deque<std::function<void(HttpAnswer)>> waiting;
+    Tally tally;
+    HomeContext home;
+    AttemptQueue queue;
     Dispatcher dispatcher;
 };
 
@@ -159,7 +173,7 @@ TEST_CASE("an accepted delivery is finished", "[retry][dispatch]") {
     world.answer(204);
     CHECK(world.outcomes == Log{"finish 1"});
     CHECK(world.requests[0].url == "http://w.example/");
-    const auto attempts = world.dispatcher.attempts_of("w");
+    const auto attempts = world.dispatcher.attempts().of("w");
     REQUIRE(attempts.size() == 1);
     CHECK(attempts[0].status == 204);
 }
@@ -174,14 +188,14 @@ TEST_CASE("a turn begins a few attempts, and the next turns the others", "[retry
         for (int i = 0; i < 8; ++i) world.hand_on(++offset, webhook);
     }
     world.executor.step();
-    CHECK(world.requests.size() == Dispatcher::kStartsPerTurn);
+    CHECK(world.requests.size() == AttemptQueue::kStartsPerTurn);
     world.executor.run();
     CHECK(world.requests.size() == 40);
 }
 
 TEST_CASE("a turn whose attempts take long to begin begins no more of them", "[retry][dispatch]") {
     World world;
-    world.sending = [&] { world.clock.advance(Dispatcher::kTurn); };
+    world.sending = [&] { world.clock.advance(AttemptQueue::kTurn); };
     for (const auto* webhook : {"a", "b", "c"}) {
         world.add_webhook(webhook);
         world.hand_on(1, webhook);
@@ -219,8 +233,8 @@ TEST_CASE("whatever a host does instead of an answer, its delivery goes on to th
     world.answer({.end = end, .why = "as it was", .took = 10ms});
     CHECK(world.outcomes == Log{"tier 1 1 attempts 1"});
     CHECK(world.last->last == outcome);
-    CHECK(world.dispatcher.attempts_of("w").front().outcome == outcome);
-    CHECK(world.dispatcher.attempts_of("w").front().why == "as it was");
+    CHECK(world.dispatcher.attempts().of("w").front().outcome == outcome);
+    CHECK(world.dispatcher.attempts().of("w").front().why == "as it was");
 }
 
 TEST_CASE("a receiver that throttles gets the tier that fits", "[retry][dispatch]") {
@@ -288,16 +302,6 @@ TEST_CASE("nothing is dropped by a view that may be stale", "[retry][dispatch]")
     CHECK(world.requests.size() == 1);
 }
 
-TEST_CASE("a webhook that is not known yet is waited for, and then given up", "[retry][dispatch]") {
-    World world;
-    world.due(1, "new");
-    CHECK(world.outcomes == Log{"tier 1 1 attempts 0"});
-    world.due(2, "new", accepted_at(world.log_time() - 3min));
-    CHECK(world.outcomes.back() == "finish 2");
-}
-
-// Fails where deliveries of an unknown webhook wait in the shortest tier until they are two minutes
-// old: deleting webhooks with many of them would not end the writes.
 TEST_CASE("what waits for a webhook that was deleted is dropped when it comes back",
           "[retry][dispatch]") {
     World world;
@@ -469,7 +473,7 @@ TEST_CASE(
     world.add_webhook("w", true);
     world.due(1);
     world.answer(500);
-    world.dispatcher.forget(0);  // another node delivers it
+    world.forget(0);  // another node delivers it
     world.due(2);
     REQUIRE(world.waiting.size() == 1);
     world.answer(200);
@@ -551,7 +555,7 @@ TEST_CASE("an ordered webhook waits for none that was here when its partition wa
     };
     due_in(3, "a");
     due_in(3, "b");
-    world.dispatcher.forget(3);
+    world.forget(3);
     world.answer(200);  // of the first, which the next home attempts again
     due_in(3, "c");
     REQUIRE(world.waiting.size() == 1);
@@ -583,7 +587,7 @@ TEST_CASE("an attempt that ends after its partition was forgotten joins no line"
     World world;
     world.add_webhook("w", true);
     world.due(1);
-    world.dispatcher.forget(0);
+    world.forget(0);
     world.answer(500);
     CHECK(world.outcomes == Log{});
     world.due(2);
@@ -634,8 +638,8 @@ TEST_CASE("one webhook with too much waiting is requeued into a tier", "[retry][
     World world{{.table = *TierTable::from({0s, 5s}), .schedule = {.queued_max = 80}}};
     world.add_webhook("w");
     for (int i = 0; i < 30; ++i) world.due(i);
-    CHECK(world.dispatcher.counts().spilled > 0);
-    CHECK(world.dispatcher.waiting() <= 10);
+    CHECK(world.tally.deliveries[DeliveryEnd::spilled] > 0);
+    CHECK(world.queue.scheduler().waiting() <= 10);
     CHECK(world.outcomes.back() == "tier 1 29 attempts 0");
 }
 
@@ -677,7 +681,7 @@ TEST_CASE("a drain ends when the last attempt has", "[retry][dispatch]") {
     world.add_webhook("w");
     world.due(1);
     bool drained = false;
-    world.dispatcher.drain([&] { drained = true; });
+    world.queue.drain([&] { drained = true; });
     world.executor.run();
     CHECK_FALSE(drained);
     world.answer(200);
@@ -770,11 +774,10 @@ namespace {
 
 /// A world whose log has one event, which its deliveries name.
 struct NamedWorld : World {
-    explicit NamedWorld(Dispatcher::Options options = {.table = *TierTable::from({0s, 5s, 60s})})
+    explicit NamedWorld(DeliveryOptions options = {.table = *TierTable::from({0s, 5s, 60s})})
         : World(std::move(options)) {
         const auto event = *parse_structured(
             R"({"specversion":"1.0","id":"e1","source":"/shop","type":"t","data":"large"})");
-        const auto publisher = log->open_publisher(executor);
         publisher->publish({log::Topic::kEvents, 0}, encode(event), [](const auto&) {});
         executor.run_for(1s);
         json = event.json;
@@ -805,7 +808,7 @@ TEST_CASE("an event that its delivery names is read before the attempt, and once
     world.hand_on(2, "v", NamedWorld::named());
     world.executor.run();
     CHECK(world.requests.empty());
-    CHECK(world.dispatcher.under_way() == 2);
+    CHECK(world.queue.scheduler().in_flight() == 2);
     world.hold(false);
     world.executor.run_for(1s);
     REQUIRE(world.requests.size() == 2);
@@ -829,8 +832,8 @@ TEST_CASE("a delivery whose event the log has no more is a dead letter", "[retry
     world.executor.run_for(1s);
     CHECK(world.outcomes == Log{"dead-letter 1 event_gone"});
     CHECK(world.requests.empty());
-    CHECK(world.dispatcher.under_way() == 0);
-    CHECK(world.dispatcher.attempts_of("w").empty());
+    CHECK(world.queue.scheduler().in_flight() == 0);
+    CHECK(world.dispatcher.attempts().of("w").empty());
 }
 
 TEST_CASE("a delivery whose event cannot be read waits in a tier, without an attempt",
@@ -840,8 +843,8 @@ TEST_CASE("a delivery whose event cannot be read waits in a tier, without an att
     world.due(1, "w", NamedWorld::named());
     world.executor.run_for(log::RangeScan::kTimeout + 1s);
     CHECK(world.outcomes == Log{"tier 1 1 attempts 0"});
-    CHECK(world.dispatcher.counts().unread == 1);
-    CHECK(world.dispatcher.under_way() == 0);
+    CHECK(world.tally.deliveries[DeliveryEnd::unread] == 1);
+    CHECK(world.queue.scheduler().in_flight() == 0);
 }
 
 TEST_CASE("while the event of an ordered webhook is read, nothing overtakes it",
@@ -870,11 +873,11 @@ TEST_CASE("an attempt whose event was read is not begun if it is not to be any m
     NamedWorld world;
     world.hold(true);
     world.due(1, "w", NamedWorld::named());
-    REQUIRE(world.dispatcher.under_way() == 1);
+    REQUIRE(world.queue.scheduler().in_flight() == 1);
     bool drained = false;
     SECTION("its partition went elsewhere") {
-        world.dispatcher.forget(0);
-        CHECK(world.dispatcher.under_way() == 0);
+        world.forget(0);
+        CHECK(world.queue.scheduler().in_flight() == 0);
         world.hold(false);
         world.executor.run_for(1s);
         CHECK(world.outcomes.empty());
@@ -887,7 +890,7 @@ TEST_CASE("an attempt whose event was read is not begun if it is not to be any m
         CHECK(world.outcomes == Log{"dead-letter 1 webhook_disabled"});
     }
     SECTION("the process stops, or goes on after all") {
-        world.dispatcher.drain([&] { drained = true; });
+        world.queue.drain([&] { drained = true; });
         world.executor.run();
         CHECK_FALSE(drained);
         world.hold(false);
@@ -895,7 +898,7 @@ TEST_CASE("an attempt whose event was read is not begun if it is not to be any m
         CHECK(drained);
         CHECK(world.outcomes.empty());
         CHECK(world.requests.empty());
-        world.dispatcher.resume();
+        world.queue.resume();
         world.executor.run_for(1s);
         REQUIRE(world.requests.size() == 1);
         world.answer(204);
@@ -903,7 +906,7 @@ TEST_CASE("an attempt whose event was read is not begun if it is not to be any m
         world.requests.clear();
     }
     CHECK(world.requests.empty());
-    CHECK(world.dispatcher.under_way() == 0);
+    CHECK(world.queue.scheduler().in_flight() == 0);
 }
 
 TEST_CASE("a receiver that is to allow events gets none before it has", "[retry][dispatch]") {

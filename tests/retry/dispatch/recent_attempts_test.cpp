@@ -15,18 +15,18 @@ std::vector<std::uint32_t> numbers_of(const RecentAttempts& attempts, std::strin
 }  // namespace
 
 TEST_CASE("the last attempts of each webhook are there, the newest first", "[retry][dispatch]") {
-    RecentAttempts attempts{{.of_each = 3, .of_all = 100}};
+    RecentAttempts attempts{{.of_each = 3}};
     for (std::uint32_t i = 0; i < 5; ++i)
         attempts.add("o", "a", {.delivery = "d", .number = i, .why = ""});
     attempts.add("o", "b", {.delivery = "d", .number = 9, .why = ""});
     CHECK(numbers_of(attempts, "a") == std::vector<std::uint32_t>{4, 3, 2});
     CHECK(numbers_of(attempts, "b") == std::vector<std::uint32_t>{9});
     CHECK(numbers_of(attempts, "c").empty());
-    CHECK(attempts.size() == 4);
+    CHECK(attempts.bytes() == 4 * RecentAttempts::kEntryBytes);
 }
 
 TEST_CASE("of all webhooks together the oldest go first", "[retry][dispatch]") {
-    RecentAttempts attempts{{.of_each = 3, .of_all = 4}};
+    RecentAttempts attempts{{.of_each = 3, .bytes = 4 * RecentAttempts::kEntryBytes}};
     attempts.add("o", "quiet", {.delivery = "d", .number = 1, .why = ""});
     for (std::uint32_t i = 0; i < 100; ++i)
         attempts.add("o", "busy", {.delivery = "d", .number = i, .why = ""});
@@ -36,47 +36,34 @@ TEST_CASE("of all webhooks together the oldest go first", "[retry][dispatch]") {
     }
     CHECK(numbers_of(attempts, "quiet").empty());
     CHECK(numbers_of(attempts, "busy") == std::vector<std::uint32_t>{99});
-    CHECK(attempts.size() == 4);
+    CHECK(attempts.bytes() == 4 * RecentAttempts::kEntryBytes);
     for (std::uint32_t i = 0; i < 1'000; ++i) {
         attempts.add("o", "x" + std::to_string(i), {.delivery = "d", .why = ""});
-        REQUIRE(attempts.size() == 4);
+        REQUIRE(attempts.bytes() == 4 * RecentAttempts::kEntryBytes);
     }
 }
 
-TEST_CASE("answers are cut, and those of all webhooks together take bounded memory",
-          "[retry][dispatch]") {
-    RecentAttempts attempts{
-        {.of_each = 100, .of_all = 1'000, .answer_bytes = 10, .answers_bytes = 100}};
-    attempts.add("o", "quiet", {.delivery = "d", .number = 1, .why = "", .answer = "no"});
-    attempts.add("o", "silent", {.delivery = "d", .number = 2, .why = ""});
+TEST_CASE("answers are cut, and count with their bytes", "[retry][dispatch]") {
+    RecentAttempts attempts{{.bytes = 10 * RecentAttempts::kEntryBytes, .answer_bytes = 256}};
+    attempts.add("quiet", "q", {.delivery = "d", .number = 1, .why = "", .answer = "no"});
     for (std::uint32_t i = 0; i < 50; ++i) {
-        attempts.add("o", "loud",
-                     {.delivery = "d", .number = i, .why = "", .answer = std::string(50, 'x')});
+        attempts.add("loud", "w" + std::to_string(i % 7),
+                     {.delivery = "d", .number = i, .why = "", .answer = std::string(500, 'x')});
+        REQUIRE(attempts.bytes() <= 10 * RecentAttempts::kEntryBytes);
     }
-    CHECK(attempts.of("loud").size() == 9);  // with two bytes of the quiet one's
-    CHECK(attempts.of("loud").front().number == 49);
-    CHECK(attempts.of("loud").front().answer == "xxxxxxxxxx");
-    CHECK(attempts.of("quiet").front().answer == "no");
-    CHECK(numbers_of(attempts, "silent") == std::vector<std::uint32_t>{2});
-    for (std::uint32_t i = 0; i < 300; ++i) {
-        attempts.add("o", "w" + std::to_string(i % 30),
-                     {.delivery = "d", .why = "", .answer = "12345"});
-        std::size_t bytes = 0;
-        for (int w = 0; w < 30; ++w) {
-            for (const auto& one : attempts.of("w" + std::to_string(w))) bytes += one.answer.size();
-        }
-        REQUIRE(bytes <= 100);
-    }
+    CHECK(attempts.bytes() > 8 * RecentAttempts::kEntryBytes);
+    CHECK(attempts.of("w0").front().answer == std::string(256, 'x'));
+    CHECK(attempts.of("q").front().answer == "no");
 }
 
 // Fails where the oldest of all go first.
 TEST_CASE("one owner's attempts push out nobody else's", "[retry][dispatch]") {
-    RecentAttempts attempts{{.of_each = 3, .of_all = 20}};
+    RecentAttempts attempts{{.of_each = 3, .bytes = 20 * RecentAttempts::kEntryBytes}};
     attempts.add("quiet", "q", {.delivery = "d", .number = 1, .why = ""});
     for (std::uint32_t i = 0; i < 1'000; ++i) {
         attempts.add("busy", "b" + std::to_string(i), {.delivery = "d", .number = i, .why = ""});
     }
-    CHECK(attempts.size() == 20);
+    CHECK(attempts.bytes() == 20 * RecentAttempts::kEntryBytes);
     CHECK(numbers_of(attempts, "q") == std::vector<std::uint32_t>{1});
     CHECK(numbers_of(attempts, "b999") == std::vector<std::uint32_t>{999});
 }
@@ -89,7 +76,7 @@ TEST_CASE("a long reason is cut", "[retry][dispatch]") {
 
 TEST_CASE("the attempts of a webhook are counted by the hour, for a day", "[retry][dispatch]") {
     using namespace std::chrono_literals;
-    RecentAttempts attempts{{.of_each = 2, .of_all = 100}};
+    RecentAttempts attempts{{.of_each = 2}};
     const beckon::core::Timestamp midnight{24h * 20'000};
     const auto at = [&](beckon::core::Duration after, Outcome outcome) {
         attempts.add("o", "a",
@@ -111,7 +98,7 @@ TEST_CASE("the attempts of a webhook are counted by the hour, for a day", "[retr
 }
 
 TEST_CASE("a summary counts the attempts that are there, and has the newest", "[retry][dispatch]") {
-    RecentAttempts attempts{{.of_each = 3, .of_all = 100}};
+    RecentAttempts attempts{{.of_each = 3}};
     CHECK(attempts.summary_of("a").attempts == 0);
     CHECK_FALSE(attempts.summary_of("a").last);
     for (std::uint32_t i = 0; i < 5; ++i) {

@@ -102,7 +102,20 @@ struct World {
     core::Offset fanned_out = 0;
     FanOutTurns turns{executor};
     EventCache cache;
-    EventFanOut event_fan_out{{}, {*log, *publisher, executor, webhooks, turns, cache}, progress()};
+    Tally tally;
+    EventFanOut event_fan_out{{}, context(*publisher), progress()};
+
+    EventFanOut::Context context(log::Publisher& to, WorkJournal::Slot* journal = nullptr) {
+        return {.home = {.log = *log,
+                         .publisher = to,
+                         .executor = executor,
+                         .clock = clock,
+                         .tally = tally,
+                         .journal = journal},
+                .webhooks = webhooks,
+                .turns = turns,
+                .cache = cache};
+    }
 };
 
 }  // namespace
@@ -127,7 +140,7 @@ TEST_CASE("deliveries under way are bounded, and all are written in the end",
         CHECK(world.fanned_out == round * kEvents);
         CHECK(world.publisher->unanswered() == 0);
         CHECK(world.deliveries() == static_cast<std::size_t>(round * kEvents * kWebhooks));
-        CHECK(world.event_fan_out.counts().copies == 0);
+        CHECK(world.tally.events[EventEnd::copy] == 0);
     }
 }
 
@@ -175,8 +188,8 @@ TEST_CASE(
     CHECK(letter.accepted == world.log->records({log::Topic::kEvents, 0}).front().time);
     CHECK(letter.id == delivery_id("/shop", "e1", "costly"));
     CHECK(letter.event == due.at("all").front().event);
-    CHECK(world.event_fan_out.counts().too_costly == 1);
-    CHECK(world.event_fan_out.counts().filter_steps > 0);
+    CHECK(world.tally.deliveries[DeliveryEnd::filter_too_costly] == 1);
+    CHECK(world.tally.filter_steps > 0);
 
     world.fold_webhooks();
     const auto costly = world.webhooks.find("costly")->costly;
@@ -205,7 +218,7 @@ TEST_CASE("an owner pays for the cost of its own filters", "[retry][event][bound
     world.event_fan_out.start();
     world.post(event_of(4'000, "o"), "e1");
     world.executor.run_for(10s);
-    CHECK(world.event_fan_out.counts().filter_steps < 3 * 4'000);
+    CHECK(world.tally.filter_steps < 3 * 4'000);
     CHECK(world.written(log::Topic::kRetryDead).empty());
 
     // The foreign owner posts as fast as it can: in the long run it has what the quota has.
@@ -214,7 +227,7 @@ TEST_CASE("an owner pays for the cost of its own filters", "[retry][event][bound
     for (int i = 0; i < 1'000 && world.fanned_out < 121; ++i) world.executor.run_for(1s);
     CHECK(world.fanned_out == 121);
     // Appended within four seconds.
-    CHECK(world.event_fan_out.counts().filter_steps <
+    CHECK(world.tally.filter_steps <
           StepQuota::kInAdvance + 4 * StepQuota::kPerSecond + 21 * 3 * 4'000);
     CHECK_FALSE(world.written(log::Topic::kRetryDead).contains("mine"));
 }
@@ -269,32 +282,6 @@ TEST_CASE("a large event stays in the log, and its deliveries name it", "[retry]
     }
 }
 
-TEST_CASE("the deliveries of all owners on their way have bounds together",
-          "[retry][event][bounds]") {
-    constexpr int kOwners = 30;
-    constexpr int kWebhooks = 20;
-    World world{0};
-    for (int o = 0; o < kOwners; ++o) {
-        const auto owner = "o" + std::to_string(o);
-        for (int i = 0; i < kWebhooks; ++i) world.add(owner + "." + std::to_string(i), owner);
-        for (int i = 0; i < 20; ++i) {
-            world.post({{"beckonowner", owner}}, owner + "." + std::to_string(i));
-        }
-    }
-    constexpr int events = 20 * kOwners;
-    world.event_fan_out.start();
-    std::size_t most = 0;
-    for (int i = 0; i < 20'000 && world.fanned_out < events; ++i) {
-        world.executor.run_for(10ms);
-        most = std::max(most, world.publisher->unanswered());
-    }
-    constexpr auto bound = FanOutTurns::kDeliveriesMax;
-    CHECK(most <= bound + bound / 20);  // one delivery goes beyond a share
-    CHECK(most >= bound * 3 / 4);
-    CHECK(world.fanned_out == events);
-    CHECK(world.deliveries() == static_cast<std::size_t>(events) * kWebhooks);
-}
-
 namespace {
 
 /// No memory is left for one event's deliveries.
@@ -328,7 +315,7 @@ TEST_CASE("a failure while an event is fanned out ends that event, with its reas
     int failed = 0;
     EventFanOut event_fan_out{
         {},
-        {*world.log, publisher, world.executor, world.webhooks, world.turns, world.cache},
+        world.context(publisher),
         {.fanned_out_up_to = [&](core::Offset next) { world.fanned_out = next; },
          .failed = [&](const auto&) { ++failed; }}};
     event_fan_out.start();
@@ -339,7 +326,7 @@ TEST_CASE("a failure while an event is fanned out ends that event, with its reas
     CHECK(world.fanned_out == 5);
     CHECK(failed == 0);
     CHECK(world.deliveries() == 4 * 3);
-    CHECK(event_fan_out.counts().broken == 1);
+    CHECK(world.tally.events[EventEnd::broken] == 1);
     const auto letters = world.written(log::Topic::kRetryDead);
     REQUIRE(letters.size() == 1);
     REQUIRE(letters.at(std::string{kNoWebhook}).size() == 1);
@@ -390,14 +377,12 @@ TEST_CASE("an event during whose matching two processes ended is a dead letter",
     for (int process = 1; process <= 4; ++process) {
         ends.next_process();
         WorkJournal journal{file};
-        EventFanOut fan_out{{},
-                            {*world.log, ends, world.executor, world.webhooks, world.turns,
-                             world.cache, &journal.slot(0)},
-                            world.progress()};
+        world.tally = {};
+        EventFanOut fan_out{{}, world.context(ends, &journal.slot(0)), world.progress()};
         fan_out.start();
         world.executor.run_for(60s);
         CHECK(world.fanned_out == 7);
-        CHECK(fan_out.counts().broken == (process <= 2 ? 0 : 1));
+        CHECK(world.tally.events[EventEnd::broken] == (process <= 2 ? 0 : 1));
     }
     CHECK(ends.ends == 2);
     const auto letters = world.written(log::Topic::kRetryDead);
@@ -444,27 +429,10 @@ struct HeldWorld : World {
         CHECK(fanned_out == next);
     }
     HoldsBack holds;
-    EventFanOut held{{}, {*log, holds, executor, webhooks, turns, cache}, progress()};
+    EventFanOut held{{}, context(holds), progress()};
 };
 
 }  // namespace
-
-TEST_CASE("events that are read ahead are bounded, and all are written in the end",
-          "[retry][event][bounds]") {
-    constexpr int kEvents = 6'000;
-    HeldWorld world{"order.created"};
-    constexpr int kWebhooks = 4;
-    for (int i = 0; i < kWebhooks; ++i) world.add("w" + std::to_string(i));
-    world.post(0, kEvents);
-    world.executor.run_for(60s);
-    const auto matched = world.holds.held() / kWebhooks;
-    CHECK(world.held.counts().events >= matched - 1 + EventFanOut::kAheadMax);
-    CHECK(world.held.counts().events <= matched + EventFanOut::kAheadMax);
-    CHECK(world.fanned_out == 0);
-    world.holds.release();
-    world.run_until_fanned_out(kEvents);
-    CHECK(world.deliveries() == kEvents * kWebhooks);
-}
 
 // Fails where fewer events are read ahead than two processes may post for one owner.
 TEST_CASE("an event behind all that others may have waiting is fanned out in its owner's turn",
@@ -501,8 +469,8 @@ TEST_CASE("of large events fewer are read ahead, and all are written in the end"
     large["data"] = std::string(kBytes, 'x');
     for (int i = 0; i < kEvents; ++i) world.post(large, std::to_string(i));
     world.executor.run_for(60s);
-    CHECK(world.held.counts().events > EventFanOut::kAheadBytesMax / (2 * kBytes));
-    CHECK(world.held.counts().events <= EventFanOut::kAheadBytesMax / kBytes + 1);
+    CHECK(world.tally.events[EventEnd::fanned_out] > EventFanOut::kAheadBytesMax / (2 * kBytes));
+    CHECK(world.tally.events[EventEnd::fanned_out] <= EventFanOut::kAheadBytesMax / kBytes + 1);
     world.holds.release();
     world.run_until_fanned_out(kEvents);
     CHECK(world.deliveries() == kEvents);
@@ -519,10 +487,10 @@ TEST_CASE("of events for everybody fewer are read ahead, and all are written in 
     world.post(0, kEvents);
     world.executor.run_for(60s);
     const auto matched = world.holds.held();
-    const auto read = world.held.counts().events * kOwners;
+    const auto read = world.tally.events[EventEnd::fanned_out] * kOwners;
     CHECK(read > matched);
     CHECK(read <= matched + EventFanOut::kMatchesMax + 2 * kOwners * kOwners);
-    CHECK(world.held.counts().events < kEvents);
+    CHECK(world.tally.events[EventEnd::fanned_out] < kEvents);
     world.holds.release();
     world.run_until_fanned_out(kEvents);
     CHECK(world.deliveries() == static_cast<std::size_t>(kEvents * kOwners));
@@ -537,7 +505,7 @@ TEST_CASE("events are read only so far behind one that is not written", "[retry]
     for (int i = 1; i < kEvents; ++i) world.post(event_of(0, "o"), std::to_string(i));
     world.executor.run_for(60s);
     CHECK(world.fanned_out == 0);
-    CHECK(world.held.counts().events == EventFanOut::kReadAheadMax);
+    CHECK(world.tally.events[EventEnd::fanned_out] == EventFanOut::kReadAheadMax);
     CHECK(world.deliveries() == EventFanOut::kReadAheadMax - 1);
     world.holds.release();
     world.run_until_fanned_out(kEvents);
@@ -566,16 +534,19 @@ TEST_CASE("events behind a long gap of offsets are fanned out", "[retry][event]"
 TEST_CASE("events that cannot be read wait for the dead letters of those before",
           "[retry][event][bounds]") {
     constexpr int kEvents = 500;
+    constexpr std::size_t kBytes = 30'000;
     HeldWorld world{"\"why\""};
     world.add("w");
     for (int i = 0; i < kEvents; ++i) {
         core::Record broken;
         broken.key = std::to_string(i);
-        broken.value = "no event";
+        broken.value = std::string(kBytes, 'x');
         world.sender->publish({log::Topic::kEvents, 0}, broken, [](const auto&) {});
     }
     world.executor.run_for(60s);
-    CHECK(world.held.counts().broken == EventFanOut::kLettersMax);
+    const auto broken = world.tally.events[EventEnd::broken];
+    CHECK(broken > EventFanOut::kAheadBytesMax / (2 * kBytes));
+    CHECK(broken <= EventFanOut::kAheadBytesMax / kBytes + 1);
     CHECK(world.fanned_out == 0);
     world.holds.release();
     world.run_until_fanned_out(kEvents);

@@ -139,7 +139,7 @@ TEST_CASE("an owner whose deliveries take its share waits, and nobody else does"
     for (int i = 0; i < 100; ++i) {
         const auto name = std::to_string(i);
         CHECK(world.turns.has_capacity(name));
-        for (int j = 0; j < 40 && world.turns.has_capacity(name); ++j) {
+        for (int j = 0; j < 400 && world.turns.has_capacity(name); ++j) {
             held.push_back(world.turns.hold(name));
         }
     }

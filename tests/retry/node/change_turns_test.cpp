@@ -23,9 +23,8 @@ struct TurnsWorld {
     std::vector<std::string> begun;
     std::vector<ChangeTurns::TurnPtr> held;
 
-    void take(const std::string& webhook, const std::string& name, std::size_t bytes = 0,
-              const std::string& owner = "shop") {
-        turns->take(webhook, owner, bytes, [this, name](const auto& turn) {
+    void take(const std::string& webhook, const std::string& name) {
+        turns->take(webhook, [this, name](const auto& turn) {
             begun.push_back(name);
             held.push_back(turn);
         });
@@ -66,9 +65,8 @@ TEST_CASE("a change that ends without an answer, or throws, lets the next one go
           "[retry][node]") {
     TurnsWorld world;
     world.take("w", "dropped");
-    world.turns->take("w", "shop", 0,
-                      [](const auto&) { throw std::runtime_error("it throws in its turn"); });
-    world.turns->take("w", "shop", 0, [](const auto&) {});
+    world.turns->take("w", [](const auto&) { throw std::runtime_error("it throws in its turn"); });
+    world.turns->take("w", [](const auto&) {});
     world.take("w", "last");
     world.held.clear();
     world.run();
@@ -76,8 +74,7 @@ TEST_CASE("a change that ends without an answer, or throws, lets the next one go
     world.held.clear();
     world.run();
     CHECK(world.turns->under_way() == 0);
-    world.turns->take("w", "shop", 0,
-                      [](const auto&) { throw std::runtime_error("it throws at once"); });
+    world.turns->take("w", [](const auto&) { throw std::runtime_error("it throws at once"); });
     world.run();
     CHECK(world.turns->under_way() == 0);
 }
@@ -87,8 +84,7 @@ TEST_CASE("changes that wait when the node ends are not made, and leave nothing 
     TurnsWorld world;
     const auto waits = std::make_shared<int>(0);
     world.take("w", "first");
-    world.turns->take("w", "shop", 0,
-                      [&, waits](const auto&) { world.begun.emplace_back("too late"); });
+    world.turns->take("w", [&, waits](const auto&) { world.begun.emplace_back("too late"); });
     world.take("x", "of another");
     world.take("x", "is about to begin");
     world.held[1]->end();
@@ -98,32 +94,4 @@ TEST_CASE("changes that wait when the node ends are not made, and leave nothing 
     world.held.clear();
     world.run();
     CHECK(world.begun == std::vector<std::string>{"first", "of another"});
-}
-
-TEST_CASE("the bodies of changes that wait are bounded, and each owner has a share of that",
-          "[retry][node][bounds]") {
-    constexpr auto kMany = ChangeTurns::kWaitingBytesMax / 64;
-    TurnsWorld world;
-    CHECK(world.turns->has_space("w", "shop", ChangeTurns::kWaitingBytesMax + 1));  // need not wait
-    world.take("w", "first");
-    int taken = 0;
-    for (; taken < 100 && world.turns->has_space("w", "shop", kMany); ++taken) {
-        world.take("w", "more", kMany);
-    }
-    CHECK(taken > 10);
-    CHECK(taken < 64);
-    CHECK(world.turns->has_space("w", "shop", 0));
-    world.take("v", "of the other", 0, "other");
-    CHECK(world.turns->has_space("v", "other", kMany));
-    CHECK_FALSE(world.turns->has_space("v", "other", ChangeTurns::kWaitingBytesMax));
-    for (std::size_t i = 0; i < world.held.size(); ++i) {
-        world.held[i]->end();
-        world.run();
-    }
-    CHECK(world.turns->under_way() == 0);
-    world.take("w", "again");
-    for (int i = 0; i < taken; ++i) {
-        CHECK(world.turns->has_space("w", "shop", kMany));
-        world.take("w", "more", kMany);
-    }
 }

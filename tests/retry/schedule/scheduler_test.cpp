@@ -513,6 +513,34 @@ TEST_CASE("webhooks without deliveries are forgotten under steady load", "[retry
     CHECK(scheduler.webhooks() <= Scheduler::kIdleMax + 1);
 }
 
+TEST_CASE("of idle clients of bridges nothing is remembered", "[retry][schedule][bounds]") {
+    Scheduler scheduler{{.workers = 16, .queued_max = 64}};
+    const auto message = [](int client, core::Partition partition = 0) {
+        auto one = job("client-" + std::to_string(client), 0, client, "app", "app");
+        one.due.ticket.partition = partition;
+        one.cap_max = 1;
+        one.bridged = true;
+        return one;
+    };
+    std::size_t refused = 0;
+    for (int i = 0; i < 1'000; ++i) {
+        auto one = message(i);
+        if (scheduler.add(one)) ++refused;
+        if (i % 3 != 0) continue;
+        while (auto next = scheduler.next(at(0s))) end(scheduler, *next);
+    }
+    while (auto next = scheduler.next(at(0s))) end(scheduler, *next);
+    CHECK(refused == 0);
+    CHECK(scheduler.webhooks() == 0);
+    for (int i = 0; i < 100; ++i) {
+        auto one = message(i, 1);
+        if (scheduler.add(one)) ++refused;
+    }
+    CHECK(refused > 50);  // beyond the app's share of the window
+    CHECK(scheduler.forget(1) == 100 - refused);
+    CHECK(scheduler.webhooks() == 0);
+}
+
 TEST_CASE("of a partition that went elsewhere no delivery waits", "[retry][schedule]") {
     Scheduler scheduler{{.workers = 1, .queued_max = 1'000'000}};
     for (std::size_t i = 0; i < Scheduler::kIdleMax + 1'000; ++i) {

@@ -332,7 +332,7 @@ TEST_CASE("row 7: a promotion whose report was lost is written twice and attempt
     world.run_for(30s);
     CHECK(world.standing(Topic::retry(1)) == Ids{"a/1", "a/1"});
     CHECK(owner.ids() == Ids{"a", "a"});
-    CHECK(owner.tiers.counts().tiers.copies == 1);
+    CHECK(owner.tally.deliveries[retry::DeliveryEnd::copy] == 1);
 }
 
 TEST_CASE("row 8: a promotion that the log refuses is written once it takes it", "[retry][crash]") {
@@ -505,7 +505,7 @@ TEST_CASE("row 18: unfinished deliveries that fell off the log are counted exact
     TiersOwner next{world, 2};
     world.run_for(1s);
     CHECK(next.ids() == Ids{"d"});
-    CHECK(next.tiers.counts().lost == 2);
+    CHECK(next.tally.deliveries[retry::DeliveryEnd::lost] == 2);
 }
 
 TEST_CASE("a tier whose topic was made anew is taken from its start", "[retry][crash]") {
@@ -522,7 +522,7 @@ TEST_CASE("a tier whose topic was made anew is taken from its start", "[retry][c
     next.answer = [&](const auto& due) { next.succeed(due); };
     world.run_for(1s);
     CHECK(next.ids() == Ids{"a", "b"});
-    CHECK(next.tiers.counts().lost == 0);
+    CHECK(next.tally.deliveries[retry::DeliveryEnd::lost] == 0);
     world.put("c");
     world.run_for(1s);
     CHECK(next.ids() == Ids{"a", "b", "c"});
@@ -540,13 +540,13 @@ TEST_CASE("row 18: deliveries that fall off the log while their home waits are c
     world.log->truncate_before({Topic::retry(1), kP}, 4);  // read barrier a b c | d e
     world.run_for(10s);
     CHECK(owner.ids() == Ids{"a", "d", "e"});  // the head was in its hands
-    CHECK(owner.tiers.counts().lost == 2);
+    CHECK(owner.tally.deliveries[retry::DeliveryEnd::lost] == 2);
     for (const auto* id : {"f", "g", "h"}) world.put(id, 1);
     world.run_for(1s);
     world.log->truncate_before({Topic::retry(1), kP}, 9);  // f g h, and nothing stands there
     world.run_for(10s);
     CHECK(owner.ids().back() == "f");
-    CHECK(owner.tiers.counts().lost == 4);
+    CHECK(owner.tally.deliveries[retry::DeliveryEnd::lost] == 4);
 }
 
 TEST_CASE("a clean stop leaves nothing to repeat", "[retry][crash]") {

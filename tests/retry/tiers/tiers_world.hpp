@@ -91,7 +91,11 @@ struct TiersOwner {
                  .epoch = epoch,
                  .from = w.done(),
                  .window_max = window_max},
-                *w.log, *publisher, w.executor, w.clock,
+                {.log = *w.log,
+                 .publisher = *publisher,
+                 .executor = w.executor,
+                 .clock = w.clock,
+                 .tally = tally},
                 {.due =
                      [this](retry::Due due) {
                          seen.push_back(
@@ -127,6 +131,7 @@ struct TiersOwner {
     std::vector<Seen> seen;
     bool started = false;
     std::optional<core::Error> failure;
+    retry::Tally tally;
     retry::PartitionTiers tiers;
 };
 

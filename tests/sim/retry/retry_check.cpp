@@ -68,8 +68,8 @@ void RetryWorld::note_deliveries(std::size_t index) {
 }
 
 void RetryWorld::note_homes() {
-    for (core::Partition p = 0; p < node_options_.partitions; ++p) {
-        const auto name = in_partition(p, node_options_.partitions);
+    for (core::Partition p = 0; p < node_options_.deliveries.partitions; ++p) {
+        const auto name = in_partition(p, node_options_.deliveries.partitions);
         for (const auto& slot : slots_) {
             if (!slot.process || slot.process->id().text == ledger_.holder(p)) continue;
             if (!slot.process->node().serves(name)) continue;
@@ -370,7 +370,7 @@ std::vector<std::string> RetryWorld::not_ended() const {
 }
 
 bool RetryWorld::all_quiet() const {
-    for (core::Partition p = 0; p < node_options_.partitions; ++p) {
+    for (core::Partition p = 0; p < node_options_.deliveries.partitions; ++p) {
         if (!ledger_.all_finished(p)) return false;
     }
     return true;
@@ -391,7 +391,7 @@ void RetryWorld::wait_until_ended(const std::string& when) {
     for (std::size_t i = 0; i < std::min(left.size(), kNamedMost); ++i) {
         fail("a delivery is lost: " + left[i] + ", when " + when);
     }
-    for (core::Partition p = 0; p < node_options_.partitions; ++p) {
+    for (core::Partition p = 0; p < node_options_.deliveries.partitions; ++p) {
         const auto waits = ledger_.unfinished(p);
         if (!waits.empty()) fail("partition " + std::to_string(p) + " never ends:" + waits);
     }

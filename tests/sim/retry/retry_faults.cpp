@@ -43,7 +43,8 @@ void RetryWorld::happen(const RetryStep& step) {
         case RetryAct::log_away:
         case RetryAct::hold_reader: return fault_of_log(step.act);
         case RetryAct::compact:
-            return compact(*log_, {Topic::kWebhooks, Topic::kRetryDone}, node_options_.partitions);
+            return compact(*log_, {Topic::kWebhooks, Topic::kRetryDone},
+                           node_options_.deliveries.partitions);
         case RetryAct::step_clock: return step_some_clock();
         case RetryAct::silence: return executor_.run_for(up_to(kSilenceMost));
     }
@@ -109,7 +110,7 @@ void RetryWorld::fault_of_log(RetryAct act) {
             const auto topic = dice < kHeld.size()
                                    ? kHeld[dice]
                                    : Topic::retry(table_.tiers()[dice - kHeld.size()]);
-            const auto partitions = static_cast<std::uint64_t>(node_options_.partitions);
+            const auto partitions = static_cast<std::uint64_t>(node_options_.deliveries.partitions);
             const auto p = topic == Topic::kOwnership
                                ? core::Partition{0}
                                : static_cast<core::Partition>(below(partitions));
@@ -144,8 +145,8 @@ void RetryWorld::step_some_clock() {
     const auto tiers = table_.tiers();
     const auto dice = below(tiers.size() + 1);
     const auto topic = dice < tiers.size() ? Topic::retry(tiers[dice]) : Topic::kEvents;
-    const auto p =
-        static_cast<core::Partition>(below(static_cast<std::uint64_t>(node_options_.partitions)));
+    const auto p = static_cast<core::Partition>(
+        below(static_cast<std::uint64_t>(node_options_.deliveries.partitions)));
     report("  of " + topic.name() + " " + std::to_string(p) + " by " + std::to_string(by.count()) +
            " ms");
     stepped_back_ += std::max<core::Duration>(-by, {});

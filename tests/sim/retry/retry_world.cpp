@@ -78,17 +78,17 @@ RetryWorld::RetryWorld(std::uint64_t seed, Clocks clocks, bool prints)
                        }
                        note_order(delivery);
                    }}),
-      node_options_{.partitions = kRetryPartitions, .table = table_, .node = {}},
+      node_options_{.deliveries = {.partitions = kRetryPartitions, .table = table_}},
       threads_(1 + below(2)),
       two_homes_until_(kRetryPartitions) {
     seed_openssl_random(seed);
     // In every fourth world shares are small enough to be met, and what is beyond waits in tiers;
     // in every fourth one there are more webhooks that may hang than places for attempts.
-    node_options_.schedule.workers = narrow_ || crowded_ ? 16 : 64;
-    node_options_.schedule.queued_max = narrow_ ? 64 : 1'024;
+    node_options_.deliveries.schedule.workers = narrow_ || crowded_ ? 16 : 64;
+    node_options_.deliveries.schedule.queued_max = narrow_ ? 64 : 1'024;
     // Clocks of two partitions' leaders may be days apart, and small shares take long: nothing is
     // old there.
-    if (!hostile_ && !narrow_ && chance(50)) node_options_.age_max = 5min;
+    if (!hostile_ && !narrow_ && chance(50)) node_options_.deliveries.age_max = 5min;
     slots_.resize(kRetryMachines);
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         slots_[i].name = "retry-" + std::to_string(i);
@@ -120,9 +120,9 @@ void RetryWorld::start(Slot& slot) {
             static_cast<int>(below(401)) - 200);
     }
     auto options = node_options_;
-    options.node = core::NodeId{"node-" + std::to_string(++next_node_)};
+    options.deliveries.node = core::NodeId{"node-" + std::to_string(++next_node_)};
     options.node_name = slot.name;
-    report(slot.name + " starts as " + options.node.text);
+    report(slot.name + " starts as " + options.deliveries.node.text);
     disturbed({});
     slot.process = std::make_unique<SimRetry>(
         SimRetry::Surroundings{.log = *slot.log,

@@ -15,19 +15,19 @@ constexpr core::Duration kRetryTick = 1s;
 
 SimRetry::SimRetry(const Surroundings& around, Options options)
     : around_(around),
-      id_(options.node.node),
+      id_(options.node.deliveries.node),
       life_(around_.executor),
       control_("retry", life_, around_.true_time, around_.seed, options.late_by_max) {
-    std::vector<retry::RetryNode::Worker> workers;
+    std::vector<retry::DeliveryShard::Thread> threads;
     for (std::size_t i = 0; i < options.threads; ++i) {
         deliverers_.push_back(std::make_unique<LateLoop>("retry-" + std::to_string(i), life_,
                                                          around_.true_time, around_.seed + 1 + i,
                                                          options.late_by_max));
-        workers.push_back(
-            {deliverers_.back().get(),
-             [this, i](retry::HttpRequest request, std::function<void(retry::HttpAnswer)> done) {
-                 send(i, std::move(request), std::move(done));
-             }});
+        threads.push_back({.executor = *deliverers_.back(),
+                           .send = [this, i](retry::HttpRequest request,
+                                             std::function<void(retry::HttpAnswer)> done) {
+                               send(i, std::move(request), std::move(done));
+                           }});
     }
     node_ = std::make_unique<retry::RetryNode>(
         std::move(options.node),
@@ -35,7 +35,7 @@ SimRetry::SimRetry(const Surroundings& around, Options options)
                                   .executor = control_,
                                   .clock = around_.clock,
                                   .keys = around_.keys,
-                                  .workers = std::move(workers),
+                                  .threads = std::move(threads),
                                   .ready =
                                       [this](bool ready, const std::string& why) {
                                           ready_ = ready;
