@@ -274,8 +274,10 @@ int main(int argc, char** argv) {
                                       .partitions = kPartitions,
                                       .clock = &clock});
     } else {
-        log = log::open_kafka_log(
-            {.bootstrap_servers = arguments.kafka, .client_id = "tools-bench", .librdkafka = {}});
+        log::KafkaConfig kafka;
+        kafka.bootstrap_servers = arguments.kafka;
+        kafka.client_id = "tools-bench";
+        log = log::open_kafka_log(kafka);
     }
     bool all_good = true;
     const auto out = measured(arguments, *log, all_good);
