@@ -27,11 +27,12 @@ constexpr core::Duration kSuspectAgainMost = std::chrono::minutes{5};
 
 void Cluster::replay(fold::InputIndex, const core::RecordView& record) {
     has_read_ = true;
-    in_flight_.erase(std::string{record.key});
+    // Where a stale write is read first, this node's own record follows it, and is the repair.
+    const bool own_follows = in_flight_.erase(std::string{record.key}) > 0;
     moves_.erase(std::string{record.key});
     auto effect = ownership_.apply(record);
     if (effect.placed) placed_now_.push_back(*effect.placed);
-    if (effect.repair) repairs_.push_back(std::move(*effect.repair));
+    if (effect.repair && !own_follows) repairs_.push_back(std::move(*effect.repair));
     nodes_changed_ |= effect.node_changed;
     if (!effect.new_controller) return;
     claiming_ = 0;

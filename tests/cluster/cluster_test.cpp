@@ -104,7 +104,7 @@ void kill(World& world, std::unique_ptr<Node>& node) {
 
 /// Three nodes that are ready for everything and linked.
 struct Three {
-    Three() {
+    explicit Three(std::uint64_t seed = 3) : world(seed) {
         for (auto* node : {&a, &b, &c}) {
             world.executor.run_for(2s);
             const std::string id{"abc"[started++]};
@@ -306,6 +306,34 @@ TEST_CASE("a late placement of a lower controller epoch is ignored and written o
     world.executor.run_for(1s);
     REQUIRE(c.cluster->knows_all());
     CHECK(c.cluster->placement(5)->home.text == "b");
+}
+
+// A controller that leaves goes on placing until it has read its successor's claim.
+TEST_CASE("late placements of a controller that leaves undo none of its successor's",
+          "[cluster][failover]") {
+    const auto seed = GENERATE(range(1, 16));
+    CAPTURE(seed);
+    Three three{static_cast<std::uint64_t>(seed)};
+    const auto publisher = three.world.log->open_publisher(three.world.executor);
+    std::set<core::Partition> left;
+    std::set<core::Partition> came_back;
+    three.b->changed = [&](core::Partition p, const Placement& placement) {
+        if (placement.home.text != "a") {
+            left.insert(p);
+        } else if (left.contains(p)) {
+            came_back.insert(p);
+        }
+    };
+    REQUIRE(three.a->cluster->leave());
+    for (int i = 0; i < 100; ++i) {
+        const cluster::PlacementRecord late{"edge", i % kPartitions, {"c"}, {}, 1};
+        publisher->publish(kOwnership, encode(late), [](const auto&) {});
+        three.world.executor.run_for(2ms);
+    }
+    three.world.executor.run_for(5s);
+    CHECK(left.size() > 1);
+    CHECK(came_back.empty());
+    CHECK(three.homes_of("a").empty());
 }
 
 TEST_CASE("ownership shows the highest announced epoch of a partition, also after compaction",

@@ -197,16 +197,18 @@ export class Faults {
 
     /** Notes what stands in `ownership`, from now on. */
     watchPlacement() {
+        let epoch = 0; // the highest that a controller has claimed: placements of a lower one are ignored (docs/formats/ownership.md)
         const child = (this.watcher = this.cluster.background(['replay', 'follow', '--topic', 'ownership', '--values', ...this.cluster.kafkaOptions()]));
         createInterface({ input: child.process.stdout }).on('line', (line) => {
             if (!line.startsWith('{')) return;
             const { key, value, time } = JSON.parse(line);
             const [role, kind, node] = key.split('/');
+            if (role === 'controller' && kind === 'edge') epoch = Math.max(epoch, Number(node));
             if (role !== 'edge' || !value) return;
             const record = JSON.parse(Buffer.from(value, 'base64url').toString());
             const written = time - performance.timeOrigin; // on the clock of performance.now()
             if (kind === 'node') this.note('joined', { node, name: record.name, joining: record.joining === true, written });
-            else if (node === undefined) this.note('placed', { partition: Number(kind), home: record.home, written });
+            else if (node === undefined && record.epoch >= epoch) this.note('placed', { partition: Number(kind), home: record.home, written });
         });
     }
 
