@@ -141,7 +141,8 @@ void RetryNode::pass_on(core::Partition partition, const core::RecordView& recor
 /// That the webhook is not known proves nothing by itself: compaction may have kept a later record
 /// of it. So it must still be missing when a read barrier has passed that was written after the
 /// record was read. Nothing is removed by a process that could not decode a record: it may be the
-/// webhook's. The home does it, so that one node does, but for a moment of a take-over.
+/// webhook's. The home does it, so that one node does, but for a moment of a take-over. A write
+/// that fails is tried again when the next such record is read, or a home begins to serve.
 void RetryNode::remove_left(core::Partition partition) {
     if (known_.webhooks().without_webhook().empty() || !known_.knows_webhooks()) return;
     if (!serves(partition) || !removing_.insert(partition).second) return;
@@ -149,10 +150,17 @@ void RetryNode::remove_left(core::Partition partition) {
         removing_.erase(partition);
         const auto& webhooks = known_.webhooks();
         if (!passed || webhooks.broken() > 0 || !serves(partition)) return;
+        const log::TopicPartition where{Topic::kWebhooks, partition};
+        std::size_t removed = 0;
         for (const auto& id : webhooks.without_webhook()) {
             if (core::partition_of(id, partitions()) != partition) continue;
-            publish_webhook(id, encode_state_removed(id), [](const auto&) {});
-            publish_webhook(id, encode_filter_removed(id), [](const auto&) {});
+            const bool last = ++removed == kLeftAtOnceMost;
+            publish(where, encode_state_removed(id), [](const auto&) {});
+            publish(where, encode_filter_removed(id),
+                    lifetime_.guard([this, partition, last](const auto& written) {
+                        if (written && last) remove_left(partition);
+                    }));
+            if (last) return;
         }
     }));
 }

@@ -40,6 +40,10 @@ namespace beckon::retry {
 /// have it.
 class RetryNode {
 public:
+    /// Deleted webhooks of one partition whose left records are removed at once, before a further
+    /// read barrier.
+    static constexpr std::size_t kLeftAtOnceMost = 64;
+
     struct Options {
         DeliveryOptions deliveries;
         std::string node_name{};  ///< placement goes by it; empty: by the node's id

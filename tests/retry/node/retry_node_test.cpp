@@ -331,6 +331,31 @@ TEST_CASE("records that are left of deleted webhooks are removed from the log, e
     CHECK(other.node.webhooks().without_webhook().empty());
 }
 
+TEST_CASE("more records are left than one round removes: all of them are removed in the end",
+          "[retry][node][bounds]") {
+    constexpr std::size_t kEach = 2 * RetryNode::kLeftAtOnceMost + 1;
+    World world;
+    const auto publisher = world.log->open_publisher(world.executor);
+    std::map<core::Partition, std::size_t> left;
+    for (std::size_t i = 0; i < kPartitions * kEach; ++i) {
+        const auto id = "old" + std::to_string(i);
+        publisher->publish(webhooks_of(id), encode(id, gone_state()), [](const auto&) {});
+        ++left[webhooks_of(id).partition];
+    }
+    world.run_for(1s);
+    REQUIRE(left.at(0) > RetryNode::kLeftAtOnceMost);
+    Process process{world, "a"};
+    world.run_for(30s);
+    CHECK(process.node.webhooks().without_webhook().empty());
+    for (const auto& [partition, count] : left) {
+        const auto& all = world.log->records({log::Topic::kWebhooks, partition});
+        const auto tombstones = std::count_if(all.begin(), all.end(), [](const auto& stored) {
+            return !stored.record.value && stored.record.key.starts_with("old");
+        });
+        CHECK(static_cast<std::size_t>(tombstones) == 2 * count);  // each once
+    }
+}
+
 TEST_CASE("a state whose webhook comes later in the compacted log is not removed",
           "[retry][node]") {
     World world;
