@@ -61,7 +61,8 @@ def options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=int, default=20, help="of each load (%(default)s)")
     parser.add_argument("--clients", type=int, default=200, help="with a channel each (%(default)s)")
     parser.add_argument("--idle", type=int, default=2000, help="clients that do nothing, whose memory is measured (%(default)s)")
-    parser.add_argument("--redis-sync", choices=("always", "everysec"), default="always", help="appendfsync of autopush's Redis (%(default)s)")
+    parser.add_argument("--redis-sync", choices=("always", "everysec", "none"), default="always",
+                        help="appendfsync of autopush's Redis; none: it keeps nothing on the disk (%(default)s)")
     parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
     return parser.parse_args()
 
@@ -157,19 +158,20 @@ def start_beckon(directory: pathlib.Path, given: argparse.Namespace, _programs) 
 def start_autopush(directory: pathlib.Path, given: argparse.Namespace, programs: dict[str, pathlib.Path]) -> Server:
     server = Server(directory)
     redis, connect, router, endpoint = ports(4)
-    server.start("redis", "redis-server", "--port", redis, "--bind", "127.0.0.1", "--dir", directory, "--save", "", "--appendonly", "yes", "--appendfsync", given.redis_sync)
+    server.start("redis", "redis-server", "--port", redis, "--bind", "127.0.0.1", "--dir", directory, "--save", "",
+                 *(["--appendonly", "no"] if given.redis_sync == "none" else ["--appendonly", "yes", "--appendfsync", given.redis_sync]))
     server.await_answer("redis", redis)
     keys = f"[{base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()}]"
-    common = {"DB_DSN": f"redis://127.0.0.1:{redis}", "CRYPTO_KEYS": keys, "HUMAN_LOGS": "false"}
+    common = {"DB_DSN": f"redis://127.0.0.1:{redis}", "HUMAN_LOGS": "false"}
 
     def settings(prefix: str, **own) -> dict:
         return {f"{prefix}__{name}": str(value) for name, value in (common | own).items()} | {"RUST_LOG": "error"}
 
     server.start("autoconnect", programs["autoconnect"], env=settings(
-        "AUTOCONNECT", PORT=connect, ROUTER_PORT=router, ROUTER_HOSTNAME="127.0.0.1", HOSTNAME="127.0.0.1", ENDPOINT_SCHEME="http",
+        "AUTOCONNECT", CRYPTO_KEY=keys, PORT=connect, ROUTER_PORT=router, ROUTER_HOSTNAME="127.0.0.1", HOSTNAME="127.0.0.1", ENDPOINT_SCHEME="http",
         ENDPOINT_HOSTNAME="127.0.0.1", ENDPOINT_PORT=endpoint, DISABLE_SENTRY="true"))
     server.start("autoendpoint", programs["autoendpoint"], env=settings(
-        "AUTOEND", HOST="127.0.0.1", PORT=endpoint, ENDPOINT_URL=f"http://127.0.0.1:{endpoint}"))
+        "AUTOEND", HOST="127.0.0.1", PORT=endpoint, ENDPOINT_URL=f"http://127.0.0.1:{endpoint}", CRYPTO_KEYS=keys, AUTH_KEYS=keys))
     server.await_answer("autoconnect", connect, "/__lbheartbeat__")
     server.await_answer("autoendpoint", endpoint, "/__lbheartbeat__")
     server.websocket = f"ws://127.0.0.1:{connect}/"
@@ -186,6 +188,7 @@ def loads(given: argparse.Namespace) -> dict[str, list]:
         "200 messages a second": [*common, "--profiles", "latency", "--rate", 200, "--senders", 64],
         "1,000 messages a second": [*common, "--profiles", "latency", "--rate", 1000, "--senders", 64],
         "64 senders that each wait for their 201": [*common, "--profiles", "saturation", "--ahead", 5, "--senders", 64],
+        "256 senders that each wait for their 201": [*common, "--profiles", "saturation", "--ahead", 5, "--senders", 256],
     }
 
 
@@ -194,7 +197,10 @@ def measure(server: Server, given: argparse.Namespace, load: list, file: pathlib
     done = subprocess.run([str(word) for word in (given.binary.parent / "beckon-bench", server.websocket, *load, *pids, "--json-file", file)], check=False)
     if not file.exists():
         raise Refused(f"beckon-bench: exit {done.returncode}")
-    return json.loads(file.read_text())
+    report = json.loads(file.read_text())
+    if "idle" not in report and (report.get("latency") or report["saturation"])["messages_per_s"] == 0:
+        raise Refused(f"not one message arrived: {file}")
+    return report
 
 
 def numbers(report: dict) -> dict[str, float]:
@@ -259,7 +265,8 @@ def report(given: argparse.Namespace, what: str, found: dict) -> str:
     beckon = must(given.binary, "--version")
     redis = re.search(r"v=(\S+)", must("redis-server", "--version")).group(1)
     return "\n".join([
-        f"{datetime.date.today():%Y-%m-%d}, on {machine()}; all processes and the load on the same machine.",
+        f"{datetime.date.today():%Y-%m-%d}, on {machine()}; all processes and the",
+        "load on the same machine.",
         f"{beckon[0].upper()}{beckon[1:]}; autopush-rs, {what}, on Redis {redis} (`appendfsync {given.redis_sync}`).",
         f"Medians of {given.rounds} rounds of {given.seconds} s, {given.clients} clients, bodies of 300 bytes.", "", *table(found)])
 
