@@ -12,7 +12,7 @@ struct MediaType {
 
     /// `…/json` or `…+json`.
     bool is_json() const;
-    /// True if its charset admits UTF-8: none, `utf-8` or `us-ascii`.
+    /// True if its charset admits UTF-8: none, `utf-8`, `utf8` or `us-ascii`.
     bool is_utf8() const;
 };
 

@@ -12,7 +12,8 @@
 
 namespace beckon::core {
 
-/// A header's name is always one of the constants of records/headers.hpp (static storage).
+/// `name` has static storage: a constant of records/headers.hpp, records/receipt.hpp or
+/// core/client_code.hpp.
 struct Header {
     std::string_view name;
     std::string value;

@@ -10,8 +10,8 @@
 /// The one test of whether something is over, for all code that destroys data.
 namespace beckon::core {
 
-/// How much older records of a log may be than its times say: nobody counted what passed while the
-/// host was down. Who delivers asks it, and lets wait what may be over. Who destroys does not: it
+/// By how much records of a log may be older than its times say, since nobody counted the time that
+/// the host was down. Delivery calls this, and holds back messages that may have expired. Deletion
 /// goes by the log's time alone.
 struct MissingTime {
     /// More than any message lives.

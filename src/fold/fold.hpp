@@ -36,8 +36,8 @@ struct Options {
     std::string_view folder = "fold";
     std::vector<log::TopicPartition> inputs;
     core::NodeId node;
-    /// Under which positions are reported to the log, for lag tools; without prefix.
-    /// Empty: not at all.
+    /// The group under which the fold reports positions to the log, for lag tools; without prefix.
+    /// Empty: none.
     std::string group;
     /// It delivers what it reads: log::PartitionReader::applies_backpressure().
     bool applies_backpressure = false;

@@ -60,7 +60,7 @@ public:
     void received_identity(bool made_anew) { made_anew_ = made_anew; }
     /// The partition is not the one of which the checkpoint was read.
     bool made_anew() const { return made_anew_; }
-    /// Everything below `next` was folded before; `caught_up`: when that was the end, if known.
+    /// Begins at a checkpoint; `barrier` serves the queries of this life.
     void begin_at(const core::Checkpoint& checkpoint, std::unique_ptr<ReadBarrier> barrier);
     void read_with(std::unique_ptr<log::PartitionReader> reader) { reader_ = std::move(reader); }
     bool reading() const { return reader_ != nullptr; }

@@ -38,8 +38,7 @@ inline constexpr std::size_t kRecordBytesMax = 1'000'000;
 
 /// A publish is answered by then: while Kafka elects a leader, a sender rather tries again.
 inline constexpr std::chrono::milliseconds kPublishTimeout{5'000};
-/// Publishes of one publisher that wait for the log: two seconds of the highest rate that was
-/// measured. More are `full`.
+/// Publishes of one publisher that wait for the log. More are `full`.
 inline constexpr std::size_t kWaitingMax = 10'000;
 
 /// The size that kRecordBytesMax bounds.
@@ -59,7 +58,8 @@ inline bool is_disk_full(const core::Error& error) {
 
 /// Called exactly once unless the Publisher is destroyed first. Errors: `unavailable` (certainly or
 /// possibly not in the log: the outcome is unknown), `full` (too many unanswered, or the disk),
-/// `too_large`, `not_found` (no such partition).
+/// `too_large`, `not_found` (no such partition), `unauthorized` (a right is missing), `invalid`
+/// (CheckedPublisher: readers could not read the record).
 using AppendDone = std::function<void(const core::Result<Appended>&)>;
 
 /// Appends records. Records of one publisher and partition stand in the log in the order of

@@ -4,7 +4,7 @@
 
 namespace beckon::core {
 
-/// Header names, all that Beckon writes or reads.
+/// Names of headers that several records have.
 namespace header {
 inline constexpr std::string_view kId = "ce_id";
 inline constexpr std::string_view kType = "ce_type";

@@ -19,9 +19,10 @@
 
 namespace beckon::store {
 
-/// One partition's part of the store: three folds and their tables, which commit together and whose
-/// users see no RocksDB. Changes collect in memory, where reads see them at once, and
-/// commit() writes the net changes together with the offsets. Owner's thread only.
+/// One partition's part of the store: two folds with their tables, and the tables of stale writes
+/// and receipts. They commit together, and their users see no RocksDB. Changes collect in memory,
+/// where reads see them at once, and commit() writes the net changes together with the offsets.
+/// Owner's thread only.
 ///
 /// Commit seldom. A message that is put and finished between two commits is never written at all,
 /// and with a second between commits most messages are; after a crash the records since the last

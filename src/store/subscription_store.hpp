@@ -60,8 +60,8 @@ public:
     /// called again. If a read failed in a fold, the batch is dropped and checkpoint() goes back,
     /// for all partitions that were in it: fold again from there.
     core::Result<void> commit();
-    /// Commits, then deletes the partition's whole range and its checkpoint in one batch. It is not
-    /// damaged after that.
+    /// Commits, or after a failed read drops the batch of all partitions. Then it deletes the
+    /// partition's whole range and its checkpoint in one batch, which ends the partition's damage.
     core::Result<void> clear(core::Partition partition);
 
     // --- any thread

@@ -4,7 +4,7 @@
 
 namespace beckon::app {
 
-/// "0.1.0 (commit)".
+/// "1.0.0 (commit)".
 std::string version_text();
 /// The commit of the build alone; "unknown" where it was built outside of a checkout.
 std::string commit_text();

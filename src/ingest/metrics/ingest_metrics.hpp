@@ -46,8 +46,8 @@ public:
     prometheus::Histogram& barrier_seconds;
 
 private:
-    static constexpr std::array<int, 18> kStatuses{200, 201, 204, 400, 401, 403, 404, 405, 408,
-                                                   410, 413, 418, 429, 431, 500, 502, 503, 0};
+    static constexpr std::array<int, 19> kStatuses{200, 201, 202, 204, 400, 401, 403, 404, 405, 408,
+                                                   409, 410, 413, 418, 429, 431, 500, 503, 0};
     ops::Metrics& metrics_;
     /// Made at first use: most pairs of route and status never occur.
     core::ByEnum<RouteName, std::array<std::atomic<prometheus::Counter*>, kStatuses.size()>>

@@ -54,7 +54,8 @@ private:
     std::string reliability_id(const HttpRequest& request, const Addressed& to) const;
 
     ServiceShared& shared_;
-    std::chrono::milliseconds log_ahead_{};  ///< its clock, of the host's
+    /// The log's clock minus the host's, at the last report.
+    std::chrono::milliseconds log_ahead_{};
     Responder& responder_;
     core::Tokens& tokens_;
     log::Publisher& publisher_;

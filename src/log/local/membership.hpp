@@ -14,7 +14,8 @@ namespace beckon::log {
 
 /// Membership of groups whose members all live in this process (memory and embedded log): a table
 /// of heartbeats on a Clock. A member without a heartbeat for its session time-out is dead; its
-/// next heartbeat makes it join anew, as the newest. `first` is the longest member.
+/// next heartbeat makes it join anew, as the newest. `first` is the living member that joined
+/// first.
 ///
 /// Thread-safe. Outlives its members.
 class LocalMembership {

@@ -127,8 +127,8 @@ bool Connection::introduce_step() {
     const auto header = introduction_->read(socket_.descriptor());
     if (header && *header) return introduced(**header);
     if (header) return wait(Watch::Event::readable);
-    core::log_debug("net", "proxy_header_refused",
-                    {{"proxy", to_string(peer_.address)}, {"why", to_string(header.error())}});
+    core::log_sparsely(core::LogLevel::warn, "net", "proxy_header_refused",
+                       {{"proxy", to_string(peer_.address)}, {"why", to_string(header.error())}});
     close(CloseReason::proxy_header);
     return false;
 }

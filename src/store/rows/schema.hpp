@@ -12,8 +12,6 @@
 #include <string>
 #include <string_view>
 
-/// Months, or days, by which messages are kept together so that they can be dropped together.
-
 /// The bytes of every value of the stores; row_key.hpp has the keys. No RocksDB here: plain
 /// functions, any thread.
 ///
@@ -21,7 +19,8 @@
 /// milliseconds: when the row may be dropped (0: never). Numbers are big endian.
 namespace beckon::store {
 
-/// Years times twelve plus month: months in a row have numbers in a row.
+/// A month, by which messages are kept together so that they are dropped together: years times
+/// twelve plus month, so months in a row have numbers in a row.
 using Month = int;
 /// The one family of a store without rotation.
 inline constexpr Month kEveryMonth = 0;

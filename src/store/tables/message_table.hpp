@@ -62,8 +62,8 @@ private:
     class Cursor;
     class Merge;
 
-    /// nullptr: there is none (never made, or dropped).
     Month month_of(core::Timestamp expiry) const;
+    /// nullptr: there is none (never made, or dropped).
     rocksdb::ColumnFamilyHandle* family_of(Month month);
     const std::shared_ptr<const MonthList>& months_now();
 
