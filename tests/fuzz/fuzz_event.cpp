@@ -2,7 +2,7 @@
 // headers `ce-…`; after an empty line comes the body. In both modes the event is refused with a
 // reason, or its record can be read again with the same content, and a request can be made of it.
 #include "fuzz/require.hpp"
-#include "retry/attachment/attachments.hpp"
+#include "retry/event/attachment/attachments.hpp"
 #include "retry/event/event.hpp"
 #include "support/record_view.hpp"
 

@@ -3,8 +3,8 @@
 // time.
 #include "core/json_parts.hpp"
 #include "fuzz/require.hpp"
-#include "retry/attachment/attachments.hpp"
-#include "retry/attachment/expression.hpp"
+#include "retry/event/attachment/attachments.hpp"
+#include "retry/event/attachment/expression.hpp"
 
 #include <cstddef>
 #include <cstdint>

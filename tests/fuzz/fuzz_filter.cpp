@@ -3,9 +3,9 @@
 // the same result as an evaluation.
 #include "core/json_parts.hpp"
 #include "fuzz/require.hpp"
-#include "retry/filter/json_tree.hpp"
-#include "retry/filter/percolator.hpp"
-#include "retry/filter/query.hpp"
+#include "retry/event/filter/json_tree.hpp"
+#include "retry/event/filter/percolator.hpp"
+#include "retry/event/filter/query.hpp"
 
 #include <algorithm>
 #include <cstddef>

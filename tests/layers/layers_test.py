@@ -68,7 +68,7 @@ LAYERS = {
     "edge/switchboard": ({"core"}, set()),
     "edge/ws": ({"core", "net", "ops"}, {"lws", "ev", "openssl", "prometheus"}),
     "retry": ({"core", "records", "fetch", "bridge", "log", "fold", "cluster", "store", "ops", "net"}, {"curl", "openssl", "json", "prometheus"}),
-    "retry/filter": ({"core"}, {"json", "simdjson"}),
+    "retry/event/filter": ({"core"}, {"json", "simdjson"}),
     "inspect": ({"core", "records", "rocks", "log", "fold", "store", "ops", "edge", "reliability"}, {"json"}),
     "console": ({"core", "records", "log", "fold", "cluster", "ops", "net", "client", "inspect", "reliability",
                  "retry/api/owner_token.hpp", "retry/api/problem.hpp", "retry/webhook/webhook.hpp"}, {"json"}),

@@ -24,7 +24,7 @@ LOG_LINE = re.compile(r'\blog_(?:sparsely\(\s*core::LogLevel::)?(warn|error)[(,]
 # Functions of one file that log a line whose event they are given, and all calls of log_… whose event is no literal.
 LOG_HELPER = {
     "log/kafka/reader_clients.cpp": ("error", re.compile(r'\blog_error\("(\w+)", \*?reading')),
-    "retry/bridge/bridges.cpp": ("error", re.compile(r'\bset_fault\(app, job, "(\w+)"')),
+    "retry/home/bridges.cpp": ("error", re.compile(r'\bset_fault\(app, job, "(\w+)"')),
     "app/installation/control_watch.cpp": ("warn", re.compile(r'\bwarn\("(\w+)"')),
 }
 LOG_LINE_COMPUTED = re.compile(r'\bcore::log_(?:warn|error)\(\s*(?:"\w+"|[\w.]+),\s*[^"\s]')

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "retry/filter/json_tree.hpp"
+#include "retry/event/filter/json_tree.hpp"
 
 #include <nlohmann/json.hpp>
 

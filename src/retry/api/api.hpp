@@ -4,7 +4,7 @@
 #include "core/key_ring.hpp"
 #include "retry/api/api_request.hpp"
 #include "retry/attempt/address_guard.hpp"
-#include "retry/node/retry_node.hpp"
+#include "retry/role/retry_node.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "retry/dispatch/first_attempts.hpp"
+#include "retry/home/first_attempts.hpp"
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 #include "retry/api/api_request.hpp"
 #include "retry/api/owner_token.hpp"
 #include "retry/api/route.hpp"
-#include "retry/node/retry_node.hpp"
+#include "retry/role/retry_node.hpp"
 
 #include <memory>
 #include <set>

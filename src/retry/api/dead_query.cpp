@@ -5,7 +5,7 @@
 #include "core/json_text.hpp"
 #include "core/time_text.hpp"
 #include "retry/api/list_query.hpp"
-#include "retry/filter/date.hpp"
+#include "retry/event/filter/date.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/result.hpp"
-#include "retry/dead/dead_index.hpp"
+#include "retry/home/dead_index.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -2,7 +2,7 @@
 
 #include "records/dead_letter.hpp"
 #include "retry/api/dead_query.hpp"
-#include "retry/dead/dead_index.hpp"
+#include "retry/home/dead_index.hpp"
 #include "retry/webhook/webhook.hpp"
 
 #include <cstddef>

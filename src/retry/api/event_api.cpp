@@ -6,7 +6,7 @@
 #include "net/http/http_message.hpp"
 #include "retry/api/attempt_pages.hpp"
 #include "retry/api/problem.hpp"
-#include "retry/filter/json_tree.hpp"
+#include "retry/event/filter/json_tree.hpp"
 
 #include <algorithm>
 #include <utility>

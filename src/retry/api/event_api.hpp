@@ -9,7 +9,7 @@
 #include "retry/api/posted_events.hpp"
 #include "retry/api/problem.hpp"
 #include "retry/event/event.hpp"
-#include "retry/node/retry_node.hpp"
+#include "retry/role/retry_node.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -8,9 +8,9 @@
 #include "core/time_text.hpp"
 #include "fetch/url.hpp"
 #include "retry/api/own_headers.hpp"
-#include "retry/attachment/attachments.hpp"
+#include "retry/event/attachment/attachments.hpp"
 #include "retry/event/event.hpp"
-#include "retry/filter/query.hpp"
+#include "retry/event/filter/query.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 
 #include "core/result.hpp"
 #include "retry/attempt/address_guard.hpp"
-#include "retry/dispatch/dispatcher.hpp"
+#include "retry/home/dispatcher.hpp"
 #include "retry/webhook/directory.hpp"
 #include "retry/webhook/webhook.hpp"
 

@@ -3,7 +3,7 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
-#include "retry/schedule/owner_budget.hpp"
+#include "retry/owner_budget.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include "core/terminal_text.hpp"
 #include "records/events.hpp"
 #include "records/own_event.hpp"
-#include "retry/filter/date.hpp"
+#include "retry/event/filter/date.hpp"
 
 #include <algorithm>
 #include <array>

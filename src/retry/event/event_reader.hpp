@@ -9,7 +9,7 @@
 #include "log/range_scan.hpp"
 #include "records/delivery.hpp"
 #include "retry/event/event_cache.hpp"
-#include "retry/schedule/owner_budget.hpp"
+#include "retry/owner_budget.hpp"
 
 #include <functional>
 #include <map>

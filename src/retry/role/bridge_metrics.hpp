@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ops/metrics.hpp"
-#include "retry/node/delivery_shard.hpp"
+#include "retry/home/delivery_shard.hpp"
 
 #include <map>
 #include <utility>

@@ -1,8 +1,8 @@
 #include "retry/role/bridge_parts.hpp"
 
 #include "core/logger.hpp"
-#include "retry/bridge/apns_app.hpp"
-#include "retry/bridge/fcm_app.hpp"
+#include "retry/attempt/apns_app.hpp"
+#include "retry/attempt/fcm_app.hpp"
 
 #include <set>
 #include <stdexcept>

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "retry/attempt/credentials.hpp"
 #include "retry/attempt/http_sender.hpp"
-#include "retry/bridge/bridges.hpp"
-#include "retry/bridge/credentials.hpp"
+#include "retry/home/bridges.hpp"
 #include "retry/role/role.hpp"
 
 #include <vector>

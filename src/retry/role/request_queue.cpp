@@ -1,6 +1,6 @@
 #include "retry/role/request_queue.hpp"
 
-#include "retry/schedule/owner_budget.hpp"
+#include "retry/owner_budget.hpp"
 
 #include <mutex>
 #include <utility>

@@ -14,12 +14,12 @@
 #include "retry/api/owner_token.hpp"
 #include "retry/api/problem.hpp"
 #include "retry/attempt/http_sender.hpp"
-#include "retry/node/retry_node.hpp"
+#include "retry/home/tiers/work_journal.hpp"
 #include "retry/role/bridge_metrics.hpp"
 #include "retry/role/bridge_parts.hpp"
 #include "retry/role/request_queue.hpp"
+#include "retry/role/retry_node.hpp"
 #include "retry/role/role_metrics.hpp"
-#include "retry/tiers/work_journal.hpp"
 
 #include <algorithm>
 #include <future>

@@ -2,7 +2,7 @@
 
 #include "net/http/http_server.hpp"
 #include "ops/metrics.hpp"
-#include "retry/node/retry_node.hpp"
+#include "retry/role/retry_node.hpp"
 
 #include <array>
 #include <map>

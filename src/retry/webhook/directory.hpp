@@ -2,7 +2,7 @@
 
 #include "core/clock.hpp"
 #include "core/record.hpp"
-#include "retry/filter/percolator.hpp"
+#include "retry/event/filter/percolator.hpp"
 #include "retry/webhook/memory.hpp"
 #include "retry/webhook/webhook.hpp"
 

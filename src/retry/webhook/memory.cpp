@@ -1,6 +1,6 @@
 #include "retry/webhook/memory.hpp"
 
-#include "retry/filter/heap.hpp"
+#include "retry/event/filter/heap.hpp"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/result.hpp"
-#include "retry/filter/percolator.hpp"
+#include "retry/event/filter/percolator.hpp"
 #include "retry/webhook/webhook.hpp"
 
 #include <cstddef>

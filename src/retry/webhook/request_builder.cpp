@@ -3,9 +3,9 @@
 #include "core/ascii.hpp"
 #include "core/ids.hpp"
 #include "fetch/url.hpp"
-#include "retry/attachment/attachments.hpp"
 #include "retry/attempt/request_target.hpp"
 #include "retry/attempt/signature.hpp"
+#include "retry/event/attachment/attachments.hpp"
 #include "retry/webhook/binary_message.hpp"
 
 #include <span>

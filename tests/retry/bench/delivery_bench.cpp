@@ -5,8 +5,8 @@
 #include "retry/attempt/http_sender.hpp"
 #include "retry/bench/receiver.hpp"
 #include "retry/bench/run_on.hpp"
-#include "retry/dispatch/dispatcher.hpp"
-#include "retry/filter/percolator.hpp"
+#include "retry/event/filter/percolator.hpp"
+#include "retry/home/dispatcher.hpp"
 #include "support/memory_log.hpp"
 #include "support/record_view.hpp"
 

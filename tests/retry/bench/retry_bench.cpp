@@ -12,7 +12,7 @@
 #include "retry/bench/delivery_bench.hpp"
 #include "retry/bench/role_bench.hpp"
 #include "retry/bench/run_on.hpp"
-#include "retry/tiers/partition_tiers.hpp"
+#include "retry/home/tiers/partition_tiers.hpp"
 
 #include <algorithm>
 #include <atomic>

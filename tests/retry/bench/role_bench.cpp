@@ -11,8 +11,8 @@
 #include "retry/bench/run_on.hpp"
 #include "retry/bench/waits.hpp"
 #include "retry/event/event.hpp"
-#include "retry/node/retry_node.hpp"
 #include "retry/role/request_queue.hpp"
+#include "retry/role/retry_node.hpp"
 
 #include <array>
 #include <atomic>

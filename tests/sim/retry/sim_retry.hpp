@@ -2,7 +2,7 @@
 
 #include "core/key_ring.hpp"
 #include "log/event_log.hpp"
-#include "retry/node/retry_node.hpp"
+#include "retry/role/retry_node.hpp"
 #include "sim/process_life.hpp"
 #include "sim/retry/sim_receivers.hpp"
 

@@ -1,0 +1,52 @@
+#include "retry/home/webhook_progress.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace beckon::retry {
+
+WebhookProgress::WebhookProgress(core::Partition partitions, core::Executor& executor,
+                                 Events events)
+    : executor_(executor),
+      events_(std::move(events)),
+      next_(static_cast<std::size_t>(partitions)),
+      lifetime_(executor) {}
+
+void WebhookProgress::has_read(core::Partition partition, core::Offset next) {
+    auto& here = next_[static_cast<std::size_t>(partition)];
+    here = std::max(here, next);
+    const auto found = missing_.find(partition);
+    if (found == missing_.end() || here < found->second) return;
+    missing_.erase(found);
+    if (missing_.empty()) events_.has_all();
+}
+
+void WebhookProgress::clear() { next_.assign(next_.size(), 0); }
+
+/// A partition that this installation does not have is never read, and not waited for.
+bool WebhookProgress::has(const WebhooksChanged& changed) {
+    bool all = true;
+    for (const auto& [partition, below] : changed.below) {
+        const auto at = static_cast<std::size_t>(partition);
+        if (at >= next_.size() || next_[at] >= below) continue;
+        all = false;
+        auto& missing = missing_[partition];
+        missing = std::max(missing, below);
+    }
+    if (!all) catch_up_soon();
+    return all;
+}
+
+/// Compaction may have removed the record that is waited for: a read barrier then proves that
+/// nothing is missing.
+void WebhookProgress::catch_up_soon() {
+    if (std::exchange(catches_up_, true)) return;
+    executor_.post_after(kCatchUpEvery, lifetime_.guard([this] {
+        catches_up_ = false;
+        for (const auto& [partition, below] : missing_) events_.catch_up(partition, below);
+        if (!missing_.empty()) catch_up_soon();
+    }));
+}
+
+}  // namespace beckon::retry
