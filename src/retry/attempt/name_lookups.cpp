@@ -76,12 +76,9 @@ void NameLookups::forget(std::uint64_t asker) {
 
 /// Those whose owners have a share left, an owner after the other.
 void NameLookups::begin_waiting() {
-    const auto may_begin = [this](const auto& one) { return budget_.has_share(one, kThreads); };
-    while (auto* next = budget_.next(may_begin)) {
-        const Key key{next->name(), std::move(next->works.front())};
-        next->works.pop_front();
-        budget_.hold(*next, kThreads, 1);
-        budget_.pay(*next, kCost);
+    while (auto* next = budget_.next(kThreads)) {
+        const Key key{next->name, budget_.take(*next, kCost)};
+        budget_.hold(key.first, kThreads, 1);
         begin(key);
     }
 }
@@ -106,7 +103,7 @@ void NameLookups::begin(const Key& key) {
 
 void NameLookups::ended(const Key& key, const Addresses& addresses) {
     const auto lookup = lookups_.extract(key);
-    budget_.give_back(budget_.owner(key.first), kThreads, 1);
+    budget_.give_back(key.first, kThreads, 1);
     if (!addresses.empty()) remember(key.second, addresses);
     const auto& askers = lookup.mapped().askers;
     for (const auto& [asker, done] : askers) askers_.erase(asker);

@@ -39,13 +39,11 @@ void EventReader::read(const EventPlace& place, const std::string& owner, Done d
 void EventReader::begin_next(core::Partition partition) {
     auto& of = partitions_.at(partition);
     while (!of.scan) {
-        auto* const owner = of.line.next([](const auto&) { return true; });
+        auto* const owner = of.line.next();
         if (!owner) return;
-        const auto key = std::move(owner->works.front());
-        owner->works.pop_front();
-        const auto found = of.wanted.find(key);
+        const auto found = of.wanted.find(owner->works.front());
         const bool waits = found != of.wanted.end() && !found->second.begun;
-        of.line.pay(*owner, waits ? cost_of(found->second.place) : core::Duration{});
+        of.line.take(*owner, waits ? cost_of(found->second.place) : core::Duration{});
         if (waits) begin(partition, of, found->second.place.offset);
     }
 }

@@ -13,23 +13,11 @@
 
 namespace beckon::retry {
 
-/// The places in the lines of all ordered webhooks, of which an owner may hold a share of what is
-/// free (OwnerBudget). One thread.
-class LinePlaces {
-public:
+/// The places in the lines of all ordered webhooks, of which an owner may hold a share. One thread.
+struct LinePlaces : OwnerBudget<NoWork, 1> {
     static constexpr std::size_t kPlacesMax = 200'000;  ///< some 200 bytes each
-
-    explicit LinePlaces(std::size_t capacity = kPlacesMax) : places_{{{{capacity, 2}}}} {}
-
-    bool has_capacity(std::string_view owner) const { return places_.has_share(owner, 0); }
-    void take(const std::string& owner) { places_.hold(owner, 0, 1); }
-    void give_back(const std::string& owner, std::size_t count) {
-        places_.give_back(owner, 0, count);
-    }
-    std::size_t taken() const { return places_.used(0); }
-
-private:
-    OwnerBudget<NoWork, 1> places_;
+    explicit LinePlaces(std::size_t capacity = kPlacesMax)
+        : OwnerBudget<NoWork, 1>{{{{capacity, 2}}}} {}
 };
 
 /// The deliveries of an ordered webhook, in their order, each found by its id. One thread.
@@ -56,14 +44,14 @@ public:
     std::size_t size() const { return line_.size(); }
     bool has_capacity() const {
         return line_.size() < kAlways ||
-               (line_.size() < kDeliveriesMax && places_.has_capacity(owner_));
+               (line_.size() < kDeliveriesMax && places_.has_share(owner_, 0));
     }
     const Place& front() const { return line_.begin()->second; }
     void pop_front() {
         const auto first = line_.begin();
         numbers_.erase(first->second.delivery);
         line_.erase(first);
-        places_.give_back(owner_, 1);
+        places_.give_back(owner_, 0, 1);
     }
     /// nullptr: it is not in the line.
     Place* find(std::string_view delivery) {
@@ -72,7 +60,7 @@ public:
     }
     /// One that is not in the line.
     Place& push_back(const std::string& delivery) {
-        places_.take(owner_);
+        places_.hold(owner_, 0, 1);
         numbers_.emplace(delivery, next_);
         return line_.emplace(next_++, Place{.delivery = delivery}).first->second;
     }
@@ -81,10 +69,10 @@ public:
         if (number == numbers_.end()) return;
         line_.erase(number->second);
         numbers_.erase(number);
-        places_.give_back(owner_, 1);
+        places_.give_back(owner_, 0, 1);
     }
     void clear() {
-        places_.give_back(owner_, line_.size());
+        places_.give_back(owner_, 0, line_.size());
         line_.clear();
         numbers_.clear();
     }

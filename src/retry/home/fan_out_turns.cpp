@@ -25,8 +25,7 @@ void FanOutTurns::wake() {
 void FanOutTurns::turn() {
     for (std::size_t steps = 0; steps < kPart;) {
         if (paused_) return;
-        auto* const next =
-            budget_.next([this](const auto& one) { return budget_.has_share(one, kDeliveries); });
+        auto* const next = budget_.next(kDeliveries);
         if (!next) return;  // an owner comes, or a delivery is written
         const auto done = part_of(next->works.front());
         if (done.over) next->works.pop_front();

@@ -1,8 +1,7 @@
 #include "retry/home/scheduler.hpp"
 
 #include "core/assert.hpp"
-#include "retry/fair_share.hpp"
-#include "retry/round_robin.hpp"
+#include "retry/owner_budget.hpp"
 
 #include <algorithm>
 #include <array>
@@ -327,10 +326,9 @@ bool Scheduler::Impl::host_takes(Webhook& w) {
     const auto found = hosts.find(w.queues.at(next_tier(w)).front().host);
     if (found == hosts.end()) return true;
     auto& host = found->second;
-    FairShare of_host{host_cap};
-    of_host.take(host.in_flight);
     const auto held = host.held.find(w.owner);
-    if ((held == host.held.end() ? 0 : held->second) < of_host.share(kHostFraction)) return true;
+    const auto share = FairShare{host_cap, host.in_flight}.share(kHostFraction);
+    if ((held == host.held.end() ? 0 : held->second) < share) return true;
     w.blocked = true;
     host.blocked[w.owner].push_back(&w);
     return false;

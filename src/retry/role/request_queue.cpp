@@ -43,9 +43,10 @@ struct RequestQueue::State : std::enable_shared_from_this<RequestQueue::State> {
     bool turn_posted = false;
     bool ended = false;
 
-    bool may_put(const Budget::Owner& one, std::size_t more) const {
-        return budget.has_share(one, requests) && budget.free(bytes) >= more &&
-               (one.holds(bytes) == 0 || one.holds(bytes) + more <= budget.share(bytes));
+    bool may_put(const std::string& owner, std::size_t more) const {
+        const auto held = budget.holds(owner, bytes);
+        return budget.has_share(owner, requests) && budget.free(bytes) >= more &&
+               (held == 0 || held + more <= budget.share(bytes));
     }
     void wake();
     void turn();
@@ -86,12 +87,10 @@ void RequestQueue::State::turn() {
         const std::scoped_lock lock{mutex};
         turn_posted = false;
         if (ended) return;
-        of = budget.next([this](const auto& one) { return budget.has_share(one, replies); });
+        of = budget.next(replies);
         if (!of) return;  // a request comes, or a reply is written
-        next = std::move(of->works.front());
-        of->works.pop_front();
-        place = std::make_shared<Held>(shared_from_this(), of->name(), next.bytes);
-        budget.pay(*of, core::Duration::zero());
+        next = budget.take(*of, core::Duration::zero());
+        place = std::make_shared<Held>(shared_from_this(), of->name, next.bytes);
         wake();
     }
     const auto began = clock.mono();
@@ -103,17 +102,15 @@ void RequestQueue::State::turn() {
 
 void RequestQueue::State::replied(const Held& one) {
     const std::scoped_lock lock{mutex};
-    auto& owner = budget.owner(one.owner);
-    budget.give_back(owner, bytes, one.bytes);
-    budget.hold(owner, replies, one.reply_bytes);
+    budget.give_back(one.owner, bytes, one.bytes);
+    budget.hold(one.owner, replies, one.reply_bytes);
 }
 
 void RequestQueue::State::left(const Held& one) {
     const std::scoped_lock lock{mutex};
-    auto& owner = budget.owner(one.owner);
-    budget.give_back(owner, requests, 1);
-    budget.give_back(owner, bytes, one.bytes);
-    budget.give_back(owner, replies, one.reply_bytes);
+    budget.give_back(one.owner, requests, 1);
+    budget.give_back(one.owner, bytes, one.bytes);
+    budget.give_back(one.owner, replies, one.reply_bytes);
     if (one.reply_bytes > 0) wake();
 }
 
@@ -130,10 +127,9 @@ RequestQueue::~RequestQueue() {
 bool RequestQueue::put(const std::string& owner, std::size_t bytes, Work work) {
     const std::scoped_lock lock{state_->mutex};
     auto& budget = state_->budget;
-    auto& one = budget.owner(owner);
-    if (!state_->may_put(one, bytes)) return false;
-    budget.hold(one, State::requests, 1);
-    budget.hold(one, State::bytes, bytes);
+    if (!state_->may_put(owner, bytes)) return false;
+    budget.hold(owner, State::requests, 1);
+    budget.hold(owner, State::bytes, bytes);
     budget.add(owner, {bytes, std::move(work)});
     state_->wake();
     return true;

@@ -26,11 +26,11 @@ TEST_CASE("deliveries stand in the order in which they came, and are found by th
     CHECK(line.front().delivery == "b");
     line.push_back("c");  // comes back behind
     CHECK(line.front().delivery == "b");
-    CHECK(places.taken() == 2);
+    CHECK(places.used(0) == 2);
     line.clear();
     CHECK(line.empty());
     CHECK(line.find("c") == nullptr);
-    CHECK(places.taken() == 0);
+    CHECK(places.used(0) == 0);
 }
 
 TEST_CASE("the lines of one owner leave places to those of others, and each has a few",
@@ -47,9 +47,9 @@ TEST_CASE("the lines of one owner leave places to those of others, and each has 
     CHECK(first < 3'000);
     for (int i = 0; i < 100; ++i) CHECK(fill("hostile") == DeliveryLine::kAlways);
     CHECK(fill("shop") > 500);
-    CHECK(places.taken() < 7'000);
+    CHECK(places.used(0) < 7'000);
     lines.clear();
-    CHECK(places.taken() == 0);
+    CHECK(places.used(0) == 0);
 }
 
 TEST_CASE("one line is bounded however much is free", "[retry][dispatch][bounds]") {
