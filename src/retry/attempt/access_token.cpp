@@ -12,7 +12,6 @@
 
 namespace beckon::retry {
 
-using core::Fault;
 using Json = nlohmann::json;
 using std::chrono::duration_cast;
 using std::chrono::seconds;
@@ -25,29 +24,24 @@ constexpr const char* kForm =
     "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=";
 constexpr seconds kAssertionLife{3'600};
 
-/// `error` of RFC 6749 §5.2, as far as it is a plain word.
-std::string error_word(const std::string& body) {
-    const auto word = core::text_member(core::parse_json(body), "error");
-    if (word.empty()) return "";
-    const bool plain = std::all_of(word.begin(), word.end(),
-                                   [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
-    return plain && word.size() <= 64 ? " " + word : "";
-}
-
-core::Error error_of(const HttpAnswer& answer) {
+/// The verdict of an attempt that has no token, since the token server gave this answer.
+BridgeVerdict without_token(const HttpAnswer& answer) {
     const std::string who = "the token server ";
     switch (answer.end) {
-        case HttpAnswer::End::timed_out: return {Fault::timed_out, who + "did not answer"};
+        case HttpAnswer::End::timed_out:
+            return {BridgeOutcome::timed_out, {}, who + "did not answer"};
         case HttpAnswer::End::unreachable:
         case HttpAnswer::End::forbidden:
         case HttpAnswer::End::not_allowed:
-        case HttpAnswer::End::too_large: return {Fault::unavailable, who + answer.why};
-        case HttpAnswer::End::unsendable: return {Fault::unauthorized, answer.why};
+        case HttpAnswer::End::too_large: return {BridgeOutcome::unreachable, {}, who + answer.why};
+        case HttpAnswer::End::unsendable: return {BridgeOutcome::unauthorized, {}, answer.why};
         case HttpAnswer::End::answered: break;
     }
+    const auto word = word_in(core::parse_json(answer.body), "error");  // RFC 6749 §5.2
     const bool refused = answer.status >= 400 && answer.status < 500 && answer.status != 429;
-    return {refused ? Fault::unauthorized : Fault::unavailable,
-            who + "answered " + std::to_string(answer.status) + error_word(answer.body)};
+    return {refused ? BridgeOutcome::unauthorized : BridgeOutcome::unreachable,
+            {},
+            who + "answered " + std::to_string(answer.status) + (word.empty() ? "" : " " + word)};
 }
 
 }  // namespace
@@ -90,10 +84,11 @@ void AccessToken::renew() {
           lifetime_.guard([this](const HttpAnswer& answer) { answered(answer); }));
 }
 
-/// Reads the token. Its life counts from the request, so it ends here no later than at the server.
-core::Result<void> AccessToken::learn(const HttpAnswer& answer) {
+/// Reads the token, or says why there is none. Its life counts from the request, so it ends here no
+/// later than at the server.
+std::optional<BridgeVerdict> AccessToken::learn(const HttpAnswer& answer) {
     if (answer.end != HttpAnswer::End::answered || answer.status != 200) {
-        return core::fail(error_of(answer));
+        return without_token(answer);
     }
     const auto object = core::parse_json(answer.body);
     const auto* life_s = core::find_member(object, "expires_in");
@@ -102,7 +97,8 @@ core::Result<void> AccessToken::learn(const HttpAnswer& answer) {
     const bool printable =
         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
     if (text.empty() || !printable) {
-        return core::fail(Fault::unavailable, "the token server answered without a token");
+        return BridgeVerdict{
+            BridgeOutcome::unreachable, {}, "the token server answered without a token"};
     }
     const auto most = static_cast<std::uint64_t>(kLifeMost.count());
     const seconds life{std::min(*expires_in, most)};
@@ -110,16 +106,16 @@ core::Result<void> AccessToken::learn(const HttpAnswer& answer) {
     text_ = text;
     renew_at_ = now + std::max<core::Duration>(life - kRenewAhead, 3 * life / 4);
     unused_from_ = now + std::max<core::Duration>(life - kUnusedBefore, life / 2);
-    return {};
+    return std::nullopt;
 }
 
 void AccessToken::answered(const HttpAnswer& answer) {
     asking_ = false;
-    const auto learned = learn(answer);
-    renewed_(learned.has_value());
+    const auto fault = learn(answer);
+    renewed_(!fault);
     // A failed renewal is no news while the former token is valid.
     for (const auto& waiting : std::exchange(waiting_, {})) {
-        learned ? waiting(text_) : waiting(core::fail(learned.error()));
+        fault ? waiting(tl::unexpected(*fault)) : waiting(text_);
     }
 }
 

@@ -3,11 +3,13 @@
 #include "core/clock.hpp"
 #include "core/lifetime.hpp"
 #include "core/result.hpp"
+#include "retry/attempt/bridge_verdict.hpp"
 #include "retry/attempt/credentials.hpp"
 #include "retry/attempt/http_request.hpp"
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,9 +31,9 @@ public:
     AccessToken(const FcmCredentials& credentials, const core::Clock& clock, SendRequest send,
                 std::function<void(bool good)> renewed);
 
-    /// Answers at once or when a token is there. Errors: unauthorized (the account is refused),
-    /// timed_out, unavailable; the message has the server's answer.
-    using Answer = std::function<void(const core::Result<std::string>&)>;
+    /// Answers at once or when a token is there; or with the verdict of the attempts that have
+    /// none: unauthorized (the account is refused), timed_out, unreachable.
+    using Answer = std::function<void(const tl::expected<std::string, BridgeVerdict>&)>;
     void get(Answer answer);
     /// FCM refused it: the next one is new.
     void drop() { text_.clear(); }
@@ -42,7 +44,7 @@ public:
 private:
     void renew();
     void answered(const HttpAnswer& answer);
-    core::Result<void> learn(const HttpAnswer& answer);
+    std::optional<BridgeVerdict> learn(const HttpAnswer& answer);
 
     const FcmCredentials& credentials_;
     const core::Clock& clock_;

@@ -14,22 +14,21 @@ namespace beckon::retry {
 using Json = nlohmann::json;
 using std::chrono::seconds;
 
-namespace {
-
-constexpr std::size_t kWordMax = 64;
-/// FCM's message about a text that is no token, where its details name no field
-/// (docs/facts/bridges.md#fcm).
-constexpr std::string_view kNoFcmToken =
-    "The registration token is not a valid FCM registration token";
-
-/// A bridge's code for a fault, if it is a plain word; any other text is left out.
 std::string word_in(const Json& object, const char* name) {
+    constexpr std::size_t kWordMax = 64;
     const auto word = core::text_member(object, name);
     const bool plain = std::all_of(word.begin(), word.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
     });
     return plain && word.size() <= kWordMax ? word : std::string{};
 }
+
+namespace {
+
+/// FCM's message about a text that is no token, where its details name no field
+/// (docs/facts/bridges.md#fcm).
+constexpr std::string_view kNoFcmToken =
+    "The registration token is not a valid FCM registration token";
 
 /// FCM's error: the code of FCM itself, else the status of Google's APIs.
 struct FcmError {
@@ -152,7 +151,7 @@ BridgeVerdict judge_apns(const HttpAnswer& answer) {
     }
 }
 
-bool is_final(BridgeOutcome outcome) {
+bool is_healthy(BridgeOutcome outcome) {
     switch (outcome) {
         case BridgeOutcome::accepted:
         case BridgeOutcome::gone:
@@ -167,10 +166,8 @@ bool is_final(BridgeOutcome outcome) {
     return false;
 }
 
-bool is_healthy(BridgeOutcome outcome) { return is_final(outcome); }
-
 bool is_faulty(BridgeOutcome outcome) {
-    return !is_final(outcome) && outcome != BridgeOutcome::throttled;
+    return !is_healthy(outcome) && outcome != BridgeOutcome::throttled;
 }
 
 }  // namespace beckon::retry

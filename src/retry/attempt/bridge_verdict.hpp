@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace beckon::retry {
 
 /// How an attempt at a bridge ended; stands in logs and metric labels.
@@ -36,12 +38,14 @@ struct BridgeVerdict {
 /// The least wait where a bridge throttles without naming a time.
 inline constexpr std::chrono::seconds kBridgeWaitLeast{60};
 
+/// A bridge's code for a fault, this member of its answer, if it is a plain word; any other text is
+/// left out.
+std::string word_in(const nlohmann::json& object, const char* name);
 BridgeVerdict judge_fcm(const HttpAnswer& answer);
 BridgeVerdict judge_apns(const HttpAnswer& answer);
 
-/// True if this outcome finishes the message.
-bool is_final(BridgeOutcome outcome);
-/// True if this answer shows that the bridge works; a throttled one shows nothing.
+/// True if this answer shows that the bridge works, and finishes the message; a throttled one shows
+/// nothing.
 bool is_healthy(BridgeOutcome outcome);
 bool is_faulty(BridgeOutcome outcome);
 

@@ -77,7 +77,7 @@ private:
     const Json& object_;
 };
 
-core::Result<FcmCredentials> fcm_from(const std::string& app, const Json& object) {
+core::Result<FcmCredentials> fcm_from(const Entry& entry, const Json& object) {
     const auto type = member(object, "type");
     if (!type || *type != "service_account") {
         return core::fail(Fault::invalid, "is no service account (`type` is not service_account)");
@@ -91,7 +91,7 @@ core::Result<FcmCredentials> fcm_from(const std::string& app, const Json& object
     if (text.error) return core::fail(*text.error);
     auto key = SigningKey::from_pem(pem, SigningKey::Kind::rs256);
     if (!key) return core::fail(Fault::invalid, "`private_key` " + key.error().message);
-    return FcmCredentials{app, project, email, key_id, token_uri, std::move(*key)};
+    return FcmCredentials{entry.app, project, email, key_id, token_uri, std::move(*key)};
 }
 
 core::Result<ApnsCredentials> apns_from(const Entry& entry, const Json& object) {
@@ -112,6 +112,18 @@ core::Result<ApnsCredentials> apns_from(const Entry& entry, const Json& object) 
                            sandbox.get<bool>(), std::move(*key)};
 }
 
+/// The credentials that `make` makes of the entry's file.
+template <class Credentials, class Make>
+core::Result<Credentials> load(const std::string& text, Make make) {
+    const auto entry = split(text);
+    if (!entry) return core::fail(entry.error());
+    const auto object = read_object(entry->file);
+    if (!object) return core::fail(in_file(entry->file, object.error()));
+    auto made = make(*entry, *object);
+    if (!made) return core::fail(in_file(entry->file, made.error()));
+    return made;
+}
+
 }  // namespace
 
 std::string app_of(const std::string& entry) {
@@ -120,23 +132,11 @@ std::string app_of(const std::string& entry) {
 }
 
 core::Result<FcmCredentials> load_fcm_credentials(const std::string& text) {
-    const auto entry = split(text);
-    if (!entry) return core::fail(entry.error());
-    const auto object = read_object(entry->file);
-    if (!object) return core::fail(in_file(entry->file, object.error()));
-    auto made = fcm_from(entry->app, *object);
-    if (!made) return core::fail(in_file(entry->file, made.error()));
-    return made;
+    return load<FcmCredentials>(text, fcm_from);
 }
 
 core::Result<ApnsCredentials> load_apns_credentials(const std::string& text) {
-    const auto entry = split(text);
-    if (!entry) return core::fail(entry.error());
-    const auto object = read_object(entry->file);
-    if (!object) return core::fail(in_file(entry->file, object.error()));
-    auto made = apns_from(*entry, *object);
-    if (!made) return core::fail(in_file(entry->file, made.error()));
-    return made;
+    return load<ApnsCredentials>(text, apns_from);
 }
 
 }  // namespace beckon::retry

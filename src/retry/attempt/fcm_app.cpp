@@ -6,26 +6,6 @@
 
 namespace beckon::retry {
 
-namespace {
-
-BridgeVerdict without_token(const core::Error& error) {
-    switch (error.fault) {
-        case core::Fault::unauthorized: return {BridgeOutcome::unauthorized, {}, error.message};
-        case core::Fault::timed_out: return {BridgeOutcome::timed_out, {}, error.message};
-        case core::Fault::invalid:
-        case core::Fault::not_found:
-        case core::Fault::too_large:
-        case core::Fault::conflict:
-        case core::Fault::out_of_range:
-        case core::Fault::full:
-        case core::Fault::unavailable:
-        case core::Fault::corrupt: break;
-    }
-    return {BridgeOutcome::unreachable, {}, error.message};
-}
-
-}  // namespace
-
 FcmApp::FcmApp(FcmCredentials credentials, Options options, BridgeAppContext context)
     : credentials_(std::move(credentials)),
       options_(std::move(options)),
@@ -35,8 +15,8 @@ FcmApp::FcmApp(FcmCredentials credentials, Options options, BridgeAppContext con
 
 void FcmApp::send(const Attempt& attempt, Done done) {
     token_.get([this, request = fcm_request(options_, credentials_.project, attempt),
-                done = std::move(done)](const core::Result<std::string>& token) {
-        if (!token) return done(without_token(token.error()), {});
+                done = std::move(done)](const auto& token) {
+        if (!token) return done(token.error(), {});
         post(*token, request, done);
     });
 }

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -104,21 +105,22 @@ core::Result<Event> event_of(const Attributes& attributes, std::string json) {
     if (version == attributes.end() || version->second != "1.0") {
         return invalid("specversion", "must be \"1.0\"");
     }
-    auto id = required(attributes, "id");
-    if (!id) return core::fail(id.error());
-    auto source = required(attributes, "source");
-    if (!source) return core::fail(source.error());
-    auto type = required(attributes, "type");
-    if (!type) return core::fail(type.error());
-    Event event{.source = std::move(*source),
-                .id = std::move(*id),
-                .type = std::move(*type),
-                .json = std::move(json)};
-    if (attributes.contains(kOwnerAttribute)) {
-        auto owner = required(attributes, kOwnerAttribute);
-        if (!owner) return core::fail(owner.error());
-        event.owner = std::move(*owner);
-    }
+    std::optional<core::Error> fault;  // the first one
+    const auto text = [&](const char* name) {
+        auto given = required(attributes, name);
+        if (!given && !fault) fault = given.error();
+        return given.value_or("");
+    };
+    auto id = text("id");
+    auto source = text("source");
+    auto type = text("type");
+    auto owner = attributes.contains(kOwnerAttribute) ? text(kOwnerAttribute) : "";
+    if (fault) return core::fail(*fault);
+    Event event{.source = std::move(source),
+                .id = std::move(id),
+                .type = std::move(type),
+                .json = std::move(json),
+                .owner = std::move(owner)};
     const auto partition_key = attributes.find(kPartitionKeyAttribute);
     if (partition_key != attributes.end() && partition_key->second.is_string()) {
         event.partition_key = partition_key->second.get<std::string>();

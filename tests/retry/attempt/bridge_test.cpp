@@ -264,10 +264,9 @@ struct TokenWorld {
                       [this](bool good) { renewed.push_back(good); }};
 
     void get() {
-        token.get([this](const core::Result<std::string>& one) {
-            got.push_back(one ? *one
-                              : std::string{core::to_string(one.error().fault)} + ": " +
-                                    one.error().message);
+        token.get([this](const auto& one) {
+            got.push_back(
+                one ? *one : std::string{to_string(one.error().outcome)} + ": " + one.error().why);
         });
     }
     void reply(HttpAnswer one) {
@@ -402,15 +401,15 @@ TEST_CASE("an error of the token server goes to all waiting deliveries", "[bridg
           "unauthorized: the token server answered 400 invalid_grant");
     CHECK(fault(answer(401, R"({"error":"<script>"})")) ==
           "unauthorized: the token server answered 401");
-    CHECK(fault(answer(429)) == "unavailable: the token server answered 429");
-    CHECK(fault(answer(500)) == "unavailable: the token server answered 500");
+    CHECK(fault(answer(429)) == "unreachable: the token server answered 429");
+    CHECK(fault(answer(500)) == "unreachable: the token server answered 500");
     CHECK(fault(ended(End::timed_out, "slow")) == "timed_out: the token server did not answer");
-    CHECK(fault(ended(End::unreachable, "reset")) == "unavailable: the token server reset");
+    CHECK(fault(ended(End::unreachable, "reset")) == "unreachable: the token server reset");
     for (const auto* body :
          {"", "[]", "{}", R"({"access_token":"x"})", R"({"access_token":"","expires_in":1})",
           R"({"access_token":"x","expires_in":1.5})", R"({"access_token":"x","expires_in":-1})",
           R"({"access_token":"a\r\nb: c","expires_in":1})"}) {
-        CHECK(fault(answer(200, body)) == "unavailable: the token server answered without a token");
+        CHECK(fault(answer(200, body)) == "unreachable: the token server answered without a token");
     }
 }
 
