@@ -5,7 +5,6 @@
 #include "core/time_text.hpp"
 #include "net/http/http_message.hpp"
 #include "retry/api/dead_query.hpp"
-#include "retry/api/dead_selection.hpp"
 #include "retry/api/problem.hpp"
 
 #include <chrono>

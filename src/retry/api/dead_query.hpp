@@ -1,16 +1,20 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "records/dead_letter.hpp"
 #include "retry/home/dead_index.hpp"
+#include "retry/webhook/webhook.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
-/// The requests of callers about dead letters, and the replies. Pure.
+/// The requests of callers about dead letters, which letters they select, and the replies. Pure.
 namespace beckon::retry {
 
 /// A page of the list.
@@ -32,6 +36,29 @@ struct DeadOrder {
 };
 /// Parses a body. Errors: invalid, with the JSON path of the fault.
 core::Result<DeadOrder> parse_dead_order(std::string_view body);
+
+/// The letters that a caller may see.
+struct LetterRights {
+    std::optional<std::string> owner;  ///< of this owner alone; nullopt: of all owners
+    /// The state of the letter's webhook; null: the caller may not see the letter.
+    std::function<const WebhookState*(const DeadLetter&)> state_of;
+};
+
+struct LetterList {
+    std::vector<const DeadLetter*> letters;
+    std::optional<LetterPlace> next;  ///< behind the last one, if there are more
+};
+LetterList list_letters(const DeadIndex& index, const DeadPage& page, const LetterRights& rights);
+
+struct LetterSelection {
+    std::vector<DeadLetter> letters;
+    std::size_t matched = 0;
+    /// Letters of disabled webhooks among the matched ones: redriven, they would die again at once,
+    /// so a redrive leaves them alone.
+    std::size_t disabled = 0;
+};
+LetterSelection select_letters(const DeadIndex& index, const DeadOrder& order, Settlement how,
+                               const LetterRights& rights);
 
 /// One letter as the list has it.
 nlohmann::json letter_json(const DeadLetter& letter);

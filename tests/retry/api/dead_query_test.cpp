@@ -1,4 +1,4 @@
-#include "retry/api/dead_selection.hpp"
+#include "retry/api/dead_query.hpp"
 
 #include "support/record_view.hpp"
 
