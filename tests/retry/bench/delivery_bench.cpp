@@ -4,7 +4,6 @@
 #include "net/io_loop.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/bench/receiver.hpp"
-#include "retry/bench/run_on.hpp"
 #include "retry/event/filter/percolator.hpp"
 #include "retry/home/dispatcher.hpp"
 #include "support/memory_log.hpp"
@@ -13,7 +12,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -54,7 +52,8 @@ double ms_between(steady_clock::time_point from, steady_clock::time_point to) {
 /// promoted delivery counts as ended.
 class Deliverer final : public DeliveryOutcomes {
 public:
-    explicit Deliverer(Scheduler::Options schedule = {}) : thread_([this] { loop_.run("bench"); }) {
+    explicit Deliverer(Scheduler::Options schedule = {}) {
+        thread_.start();
         on_loop([this, schedule] {
             sender_ = std::make_unique<HttpSender>(
                 HttpSender::Options{.guard = *AddressGuard::with_allowed({"127.0.0.1"})}, loop_);
@@ -90,8 +89,7 @@ public:
             queue_.reset();
             publisher_.reset();
         });
-        loop_.stop();
-        thread_.join();
+        thread_.stop();
     }
 
     void finish(const Ticket&) override { ++ended_; }
@@ -128,28 +126,29 @@ public:
                           .handed_on = clock_.mono()});
         return id;
     }
-    void on_loop(const std::function<void()>& what) { run_on(loop_, what); }
+    void on_loop(const std::function<void()>& what) { thread_.run_there(what); }
+    template <class F>
+    auto read(F f) {
+        decltype(f()) value{};
+        on_loop([&] { value = f(); });
+        return value;
+    }
     std::size_t ended() const { return ended_; }
-    /// Deliveries that the scheduler's window has not taken.
+    /// Deliveries that wait in the scheduler's window.
     std::size_t waiting() {
-        std::size_t count = 0;
-        on_loop([&] { count = queue_->scheduler().waiting(); });
-        return count;
+        return read([this] { return queue_->scheduler().waiting(); });
     }
     std::size_t under_way() {
-        std::size_t count = 0;
-        on_loop([&] { count = queue_->scheduler().in_flight(); });
-        return count;
+        return read([this] { return queue_->scheduler().in_flight(); });
     }
     std::uint64_t delivered() {
-        std::uint64_t count = 0;
-        on_loop([&] { count = tally_.attempts[Outcome::delivered]; });
-        return count;
+        return read([this] { return tally_.attempts[Outcome::delivered]; });
     }
 
 private:
     core::SystemClock clock_;
-    net::IoLoop loop_;
+    net::LoopThread thread_{"bench", clock_};
+    net::IoLoop& loop_ = thread_.loop();
     WebhookDirectory webhooks_{
         SecretBox{std::make_shared<core::KeyRing>(core::KeyRing::generate())}};
     /// Its deliveries carry their events.
@@ -163,7 +162,6 @@ private:
     std::unique_ptr<Dispatcher> dispatcher_;
     core::Offset made_ = 0;
     std::atomic<std::size_t> ended_ = 0;
-    std::thread thread_;
 };
 
 // ------------------------------------------------------------------------------ what is measured
@@ -335,14 +333,6 @@ private:
     int port_ = 0;
     pid_t child_ = -1;
 };
-
-double resident_kib() {
-    std::ifstream statm{"/proc/self/statm"};
-    double pages = 0;
-    double resident = 0;
-    statm >> pages >> resident;
-    return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1'024;
-}
 
 /// So many attempts of events of a kilobyte, all of which wait for an answer.
 void attempts_in_flight(Report& report, std::size_t count) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 namespace beckon::test {
 
 /// The bound of a figure: at most, or at least.
@@ -39,6 +41,15 @@ public:
 private:
     std::string json_;
 };
+
+/// The memory of this process.
+inline double resident_kib() {
+    std::ifstream statm{"/proc/self/statm"};
+    double pages = 0;
+    double resident = 0;
+    statm >> pages >> resident;
+    return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1'024;
+}
 
 inline double percentile(std::vector<double>& values, double part) {
     if (values.empty()) return 0;

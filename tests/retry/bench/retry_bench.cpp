@@ -11,7 +11,6 @@
 #include "net/io_loop.hpp"
 #include "retry/bench/delivery_bench.hpp"
 #include "retry/bench/role_bench.hpp"
-#include "retry/bench/run_on.hpp"
 #include "retry/home/tiers/partition_tiers.hpp"
 
 #include <algorithm>
@@ -103,7 +102,8 @@ std::size_t bytes_of(const core::Record& record) {
 /// The log, a thread with the tiers, and their results.
 class World {
 public:
-    explicit World(log::EventLog& log) : log_(log), thread_([this] { loop_.run("bench"); }) {
+    explicit World(log::EventLog& log) : log_(log) {
+        thread_.start();
         on_loop([this] { tap_ = std::make_unique<Tap>(log_.open_publisher(loop_)); });
     }
     ~World() {
@@ -111,8 +111,6 @@ public:
             tiers_.clear();
             tap_.reset();
         });
-        loop_.stop();
-        thread_.join();
     }
 
     void open() {
@@ -173,7 +171,7 @@ public:
     }
 
 private:
-    void on_loop(const std::function<void()>& what) { test::run_on(loop_, what); }
+    void on_loop(const std::function<void()>& what) { thread_.run_there(what); }
     void open(core::Partition p) {
         tiers_[p] = std::make_unique<PartitionTiers>(
             PartitionTiers::Options{.partition = p,
@@ -226,7 +224,8 @@ private:
 
     log::EventLog& log_;
     const core::SystemClock clock_;
-    net::IoLoop loop_;
+    net::LoopThread thread_{"bench", clock_};
+    net::IoLoop& loop_ = thread_.loop();
     std::unique_ptr<Tap> tap_;
     Tally tally_;
     std::map<core::Partition, std::unique_ptr<PartitionTiers>> tiers_;
@@ -236,16 +235,7 @@ private:
     std::atomic<std::size_t> acked_ = 0;
     std::atomic<core::Partition> started_ = 0;
     std::atomic<core::Partition> stopped_ = 0;
-    std::thread thread_;
 };
-
-double resident_mib() {
-    std::ifstream statm{"/proc/self/statm"};
-    double pages = 0;
-    double resident = 0;
-    statm >> pages >> resident;
-    return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
-}
 
 /// Bytes that this process has received over the TCP connections that it has.
 double received_bytes() {
@@ -311,13 +301,13 @@ void throughput(World& world, Report& report, std::size_t count, bool kafka) {
 
 void waiting(World& world, Report& report, std::size_t count) {
     world.close();
-    const auto before = resident_mib();
+    const auto before = test::resident_kib() / 1'024;
     world.publish(kLong, count, 0);
     world.open();
     std::this_thread::sleep_for(5s);
     const auto name = std::to_string(count) + " waiting, ";
-    report.add(name + "memory of the process", resident_mib(), "MiB", at_most(256));
-    report.add(name + "of it since before them", resident_mib() - before, "MiB");
+    report.add(name + "memory of the process", test::resident_kib() / 1'024, "MiB", at_most(256));
+    report.add(name + "of it since before them", test::resident_kib() / 1'024 - before, "MiB");
     expect("due", world.due(), 0);
 }
 
@@ -384,8 +374,10 @@ int main(int argc, char** argv) {
     const auto arguments = parse(argc, argv);
     core::configure_logging(core::LogLevel::error, core::LogFormat::text);
     if (!arguments.kafka.empty()) {
-        const auto log = log::open_kafka_log(
-            {.bootstrap_servers = arguments.kafka, .client_id = "retry-bench", .librdkafka = {}});
+        const auto log = log::open_kafka_log({.bootstrap_servers = arguments.kafka,
+                                              .client_id = "retry-bench",
+                                              .librdkafka = {},
+                                              .librdkafka_files = {}});
         measure(*log, arguments);
         return sound ? 0 : 1;
     }

@@ -6,9 +6,7 @@
 #include "net/io_loop.hpp"
 #include "records/delivery.hpp"
 #include "retry/attempt/http_sender.hpp"
-#include "retry/bench/observed_log.hpp"
 #include "retry/bench/receiver.hpp"
-#include "retry/bench/run_on.hpp"
 #include "retry/bench/waits.hpp"
 #include "retry/event/event.hpp"
 #include "retry/role/request_queue.hpp"
@@ -47,40 +45,30 @@ using Clock = std::chrono::steady_clock;
 
 constexpr core::Partition kRolePartitions = 8;
 
-/// A loop with its thread.
-class Thread {
-public:
-    explicit Thread(const char* name)
-        : thread_([this, name] {
-              core::run_in_short_slices();  // as the role's
-              loop_.measure_turns();
-              loop_.run(name);
-          }) {}
-    ~Thread() {
-        loop_.stop();
-        thread_.join();
+/// A loop with its thread, as the role has them.
+struct Thread : net::LoopThread {
+    Thread(const char* name, const core::Clock& clock) : LoopThread(name, clock) {
+        loop().measure_turns();
+        start([this] {
+            core::run_in_short_slices();
+            run();
+        });
     }
-    net::IoLoop& loop() { return loop_; }
-    void run(const std::function<void()>& what) { run_on(loop_, what); }
     double longest_turn_ms() {
-        return std::chrono::duration<double, std::milli>{loop_.take_longest_turn()}.count();
+        return std::chrono::duration<double, std::milli>{loop().take_longest_turn()}.count();
     }
-
-private:
-    net::IoLoop loop_;
-    std::thread thread_;
 };
 
 /// The role, as a process has it: a control thread, and one for homes.
 class RoleAtWork {
 public:
-    RoleAtWork(log::EventLog& log, Waits& waits) {
-        deliveries_.run([this] {
+    RoleAtWork(log::EventLog& log, Waits& waits) : waits_(waits) {
+        deliveries_.run_there([this] {
             sender_ = std::make_unique<HttpSender>(
                 HttpSender::Options{.guard = *AddressGuard::with_allowed({"127.0.0.1"})},
                 deliveries_.loop());
         });
-        control_.run([&] {
+        control_.run_there([&] {
             node_ = std::make_unique<RetryNode>(
                 RetryNode::Options{.deliveries = {.partitions = kRolePartitions,
                                                   .table = *TierTable::from({0s, 5s, 60s}),
@@ -92,8 +80,8 @@ public:
                     .keys = std::make_shared<core::KeyRing>(core::KeyRing::generate()),
                     .threads = {{.executor = deliveries_.loop(),
                                  .send =
-                                     [this, &waits](HttpRequest request, auto done) {
-                                         note_attempt(waits, request);
+                                     [this](HttpRequest request, auto done) {
+                                         note_attempt(request);
                                          sender_->send(std::move(request), std::move(done));
                                      }}},
                     .ready = [](bool, const std::string&) {}});
@@ -102,7 +90,7 @@ public:
         });
         while (true) {
             std::size_t served = 0;
-            control_.run([&] { served = node_->partitions_served(); });
+            control_.run_there([&] { served = node_->partitions_served(); });
             if (served == kRolePartitions) break;
             std::this_thread::sleep_for(10ms);
         }
@@ -111,8 +99,8 @@ public:
         std::promise<void> stopped;
         control_.loop().post([&] { node_->stop([&] { stopped.set_value(); }); });
         stopped.get_future().wait();
-        control_.run([this] { node_.reset(); });
-        deliveries_.run([this] { sender_.reset(); });
+        control_.run_there([this] { node_.reset(); });
+        deliveries_.run_there([this] { sender_.reset(); });
     }
 
     void add_webhook(const std::string& id, const std::string& owner, const std::string& url,
@@ -143,15 +131,17 @@ public:
         static_cast<void>(requests_.put(
             owner, bytes, [this, event = std::move(event)](const RequestQueue::PlacePtr& place) {
                 if (!node_->may_post(event, event.owner)) return;
-                node_->post_event(event, event.owner, [place](const auto&) {});
+                node_->post_event(event, event.owner, [this, place, id = event.id](const auto&) {
+                    waits_.note(Step::stored, id);
+                });
             }));
     }
     /// As of now.
     DeliveryShard::Counts counts() {
         DeliveryShard::Counts counts;
-        control_.run([&] { node_->measure(); });
+        control_.run_there([&] { node_->measure(); });
         std::this_thread::sleep_for(100ms);  // for the answers of the other threads
-        control_.run([&] { counts = node_->counts(); });
+        control_.run_there([&] { counts = node_->counts(); });
         return counts;
     }
 
@@ -161,11 +151,11 @@ public:
     }
 
 private:
-    static void note_attempt(Waits& waits, const HttpRequest& request) {
+    void note_attempt(const HttpRequest& request) {
         constexpr std::string_view kName = "webhook-id: ";
         for (const auto& header : request.headers) {
             if (header.starts_with(kName)) {
-                waits.note(Step::attempted, header.substr(kName.size()));
+                waits_.note(Step::attempted, header.substr(kName.size()));
             }
         }
     }
@@ -178,9 +168,10 @@ private:
         });
     }
 
+    Waits& waits_;
     core::SystemClock clock_;
-    Thread control_{"retry"};
-    Thread deliveries_{"retry-0"};
+    Thread control_{"retry", clock_};
+    Thread deliveries_{"retry-0", clock_};
     RequestQueue requests_{control_.loop(), clock_, {}};
     std::unique_ptr<HttpSender> sender_;  ///< of the deliveries' thread
     std::unique_ptr<RetryNode> node_;     ///< of the control thread
@@ -220,7 +211,6 @@ void measure_healthy(RoleAtWork& role, Receiver& receiver, Waits& waits, std::si
         std::this_thread::sleep_for(1ms);
     }
     sound = sound && waits.reached(Step::received) == count;
-    waits.print();
 }
 
 // -------------------------------------------------------------------------- the hostile ones
@@ -376,8 +366,7 @@ bool measure(log::EventLog& log, Report& report, bool quick) {
     Receiver receiver;
     Receiver hanging;
     Receiver others;  // those of one host share its cap
-    ObservedLog observed{log, waits};
-    RoleAtWork role{observed, waits};
+    RoleAtWork role{log, waits};
     const auto p99 = [&](Step to) {
         auto ms = waits.between(Step::posted, to);
         return percentile(ms, 0.99);

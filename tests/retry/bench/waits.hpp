@@ -1,13 +1,10 @@
 #pragma once
 
-#include "retry/bench/report.hpp"
-
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,18 +15,12 @@ namespace beckon::test {
 
 /// The steps of an event with one webhook until its receiver has it, in order.
 enum class Step : std::uint8_t {
-    posted,         ///< handed to the role
-    published,      ///< given to the log
-    stored,         ///< the log has it
-    read,           ///< by the fan-out
-    fanned_out,     ///< its delivery is given to the log
-    delivery_read,  ///< by the partition's home
-    attempted,      ///< the request of the first attempt is made
-    received,       ///< the receiver's first line of code
+    posted,     ///< handed to the role
+    stored,     ///< the log has it
+    attempted,  ///< the request of the first attempt is made
+    received,   ///< the receiver's first line of code
 };
-inline constexpr std::array kStepNames{"posted",     "published",     "stored",    "read",
-                                       "fanned out", "delivery read", "attempted", "received"};
-inline constexpr std::size_t kSteps = kStepNames.size();
+inline constexpr std::size_t kSteps = 4;
 
 /// The times at which the observed events reached each step. Any thread; notes take no lock, since
 /// a thread that holds one and loses its processor would hold up all others that are measured.
@@ -71,14 +62,6 @@ public:
                 std::chrono::duration<double, std::milli>{Clock::duration{end - begin}}.count());
         }
         return ms;
-    }
-    /// Where the events waited.
-    void print() const {
-        for (std::size_t step = 1; step < kSteps; ++step) {
-            auto ms = between(static_cast<Step>(step - 1), static_cast<Step>(step));
-            std::printf("    %-14s after %8.3f ms (p50) %9.3f ms (p99)\n", kStepNames.at(step),
-                        percentile(ms, 0.5), percentile(ms, 0.99));
-        }
     }
 
 private:
