@@ -182,7 +182,8 @@ std::set<std::string> EventApi::deliveries_of(const Event& event, const Caller& 
     if (!event.owner.empty() && event.owner != caller.owner) return ids;
     const auto now = node_.now();  // of `now` in filters, about as the fan-out will have it
     Steps steps{Steps::kMaxOfFilter};
-    const auto match = node_.webhooks().match(JsonTree{event.json}, caller.owner, now, steps);
+    const auto match =
+        node_.webhooks().filters().match(JsonTree{event.json}, caller.owner, now, steps);
     for (const auto& id : match.ids) ids.insert(delivery_id(scope_of(event), event.id, id));
     return ids;
 }

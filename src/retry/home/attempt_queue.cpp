@@ -28,15 +28,6 @@ std::optional<core::Duration> AttemptQueue::add(Job& job) {
     return wait;
 }
 
-void AttemptQueue::pump_soon() {
-    if (pump_posted_) return;
-    context_.executor.post(lifetime_.guard([this] {
-        pump_posted_ = false;
-        pump();
-    }));
-    pump_posted_ = true;
-}
-
 void AttemptQueue::pump() {
     const auto until = context_.clock.mono() + kTurn;
     for (std::size_t taken = 0; !draining_; ++taken) {
@@ -44,19 +35,13 @@ void AttemptQueue::pump() {
         // The thread has others first.
         if (over || taken >= kStartsPerTurn) return pump_soon();
         auto job = scheduler_.next(context_.clock.mono());
-        if (!job) return poll_again();
+        if (!job) {
+            // An owner's share may grow with time alone (Scheduler::kQuick).
+            if (scheduler_.waiting() > 0) poll_.ask(kPollAgain);
+            return;
+        }
         next_(std::move(*job));
     }
-}
-
-/// An owner's share may grow with time alone (Scheduler::kQuick).
-void AttemptQueue::poll_again() {
-    if (scheduler_.waiting() == 0 || poll_posted_) return;
-    context_.executor.post_after(kPollAgain, lifetime_.guard([this] {
-        poll_posted_ = false;
-        pump();
-    }));
-    poll_posted_ = true;
 }
 
 bool AttemptQueue::too_late(core::Duration timeout) const {

@@ -8,6 +8,7 @@
 #include "retry/home/scheduler.hpp"
 #include "retry/home/tiers/due.hpp"
 #include "retry/home/tiers/home_context.hpp"
+#include "retry/later_turn.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -89,7 +90,7 @@ public:
     /// The job is not attempted after all.
     void give_back(const Job& job);
     /// Looks for the next attempts in a later turn, unless a drain is under way.
-    void pump_soon();
+    void pump_soon() { pump_.ask(); }
 
     /// The partition is not this node's any more: its waiting deliveries are dropped.
     void forget(core::Partition partition);
@@ -107,7 +108,6 @@ public:
 
 private:
     void pump();
-    void poll_again();
     bool finish_drain();
 
     const std::optional<core::MonoTime> stop_at_;
@@ -117,8 +117,8 @@ private:
     /// The partition of each attempt; nullopt: it was forgotten.
     std::map<std::uint64_t, std::optional<core::Partition>> under_way_;
     std::size_t holds_ = 0;
-    bool pump_posted_ = false;
-    bool poll_posted_ = false;
+    LaterTurn pump_{context_.executor, [this] { pump(); }};
+    LaterTurn poll_{context_.executor, [this] { pump(); }};
     bool draining_ = false;
     std::function<void()> drained_;
     core::Lifetime lifetime_;

@@ -78,19 +78,17 @@ bool Dispatcher::put_aside(const Due& due, const WebhookDirectory::Entry* entry)
         not_known(due);
         return true;
     }
+    std::optional<Outcome> why;
     if (!entry->state.enabled) {
-        dead_letter(due, Outcome::webhook_disabled);
-        return true;
+        why = Outcome::webhook_disabled;
+    } else if (log_time(due) - due.delivery.accepted > options_.age_max) {
+        why = Outcome::expired;
+    } else if (context_.queue.has_ended_processes(due)) {
+        why = Outcome::crashed;
     }
-    if (log_time(due) - due.delivery.accepted > options_.age_max) {
-        dead_letter(due, Outcome::expired);
-        return true;
-    }
-    if (context_.queue.has_ended_processes(due)) {
-        dead_letter(due, Outcome::crashed);
-        return true;
-    }
-    return wait_for_breaker(due);
+    if (!why) return wait_for_breaker(due);
+    dead_letter(due, *why);
+    return true;
 }
 
 /// Nothing is dropped by a view that may be stale: it is dropped when the webhook is not there

@@ -14,12 +14,7 @@ constexpr std::size_t kStepsOfPart = 32;
 }  // namespace
 
 void FanOutTurns::wake() {
-    if (paused_ || !budget_.has_work() || turn_posted_) return;
-    executor_.post(lifetime_.guard([this] {
-        turn_posted_ = false;
-        turn();
-    }));
-    turn_posted_ = true;
+    if (!paused_ && budget_.has_work()) next_turn_.ask();
 }
 
 void FanOutTurns::turn() {
@@ -52,12 +47,12 @@ void FanOutTurns::add(const std::string& owner, Work work) {
     wake();
 }
 
-FanOutTurns::Release FanOutTurns::hold(const std::string& owner) {
+FanOutTurns::Held FanOutTurns::hold(const std::string& owner) {
     budget_.hold(owner, kDeliveries, 1);
-    return lifetime_.guard([this, owner] {
-        budget_.give_back(owner, kDeliveries, 1);
-        wake();
-    });
+    return {nullptr, lifetime_.guard([this, owner](const void* /*none*/) {
+                budget_.give_back(owner, kDeliveries, 1);
+                wake();
+            })};
 }
 
 }  // namespace beckon::retry

@@ -4,10 +4,12 @@
 #include "core/executor.hpp"
 #include "core/lifetime.hpp"
 #include "retry/event/filter/steps.hpp"
+#include "retry/later_turn.hpp"
 #include "retry/owner_budget.hpp"
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace beckon::retry {
@@ -37,17 +39,18 @@ public:
     /// Does a part of some work. An exception is counted (core/contain.hpp), and the work is called
     /// again in its owner's next turn.
     using Work = std::function<Done()>;
-    /// Call it once, on the executor's thread; it does nothing when the turns are gone.
-    using Release = std::function<void()>;
+    /// A delivery that is on its way, until the last copy goes, on the executor's thread; that may
+    /// be when the turns are gone.
+    using Held = std::shared_ptr<const void>;
 
-    explicit FanOutTurns(core::Executor& executor) : executor_(executor), lifetime_(executor) {}
+    explicit FanOutTurns(core::Executor& executor)
+        : next_turn_(executor, [this] { turn(); }), lifetime_(executor) {}
 
     /// While paused no further part begins; queued work keeps its place.
     void set_paused(bool is);
     /// Appends to this owner's work.
     void add(const std::string& owner, Work work);
-    /// A delivery of the owner is on its way until it is released.
-    [[nodiscard]] Release hold(const std::string& owner);
+    [[nodiscard]] Held hold(const std::string& owner);
     /// Whether the owner may have more on its way.
     bool has_capacity(const std::string& owner) const {
         return budget_.has_share(owner, kDeliveries);
@@ -63,9 +66,8 @@ private:
     void turn();
     static Done part_of(const Work& work);
 
-    core::Executor& executor_;
     OwnerBudget<Work, 1> budget_{time_of(kQuantum), {{{kDeliveriesMax}}}};
-    bool turn_posted_ = false;
+    LaterTurn next_turn_;
     bool paused_ = false;
     core::Lifetime lifetime_;
 };

@@ -170,277 +170,253 @@ struct Scheduler::Impl {
         const auto found = among.find(name);
         return found == among.end() ? nullptr : found->second.get();
     }
-    Webhook& webhook_of(const Job& job);
-    Owner& owner(const std::string& name);
-    FairShare& window(core::Partition partition);
     static std::size_t cap(const Webhook& w) {
         return std::max<std::size_t>(1, std::min(static_cast<std::size_t>(w.cap), w.cap_max));
     }
 
-    bool has_capacity(const Webhook& w);
-    void hold(Webhook& w);
-    void release(Webhook& w, std::size_t count = 1);
-    void move_to(Webhook& w, Lane lane);
+    Owner& owner(const std::string& name) {
+        auto& slot = owners[name];
+        if (!slot) {
+            slot = std::make_unique<Owner>();
+            slot->name = name;
+        }
+        return *slot;
+    }
 
-    void enter(Webhook& w);
-    static void pay(Webhook& w, Lane lane, Duration cost);
-    void note_late(MonoTime now);
-    bool may_start(const Owner& o, Lane lane) const;
-    WebhookTurn turn_of(Webhook& w);
-    LaneTurn turn_of(const Owner& o, const LaneLine& lane) const;
-    OwnerTurn turn_of(const Owner& o) const;
-    bool host_takes(Webhook& w);
-    std::optional<Job> first_of_tier(MonoTime now);
-    Webhook* next_of(Owner& o);
-    static int next_tier(Webhook& w);
-    void leave_tier(Webhook& w, int tier);
-    Job start(Webhook& w, int tier, Lane lane, MonoTime now);
-    void wake(const std::string& host_name, Host& host);
-    void end_at_host(const Flight& flight);
-    void forget_if_idle(Webhook& w);
+    Webhook& webhook_of(const Job& job) {
+        auto& slot = webhooks[job.due.delivery.webhook];
+        if (!slot) {
+            slot = std::make_unique<Webhook>();
+            slot->name = job.due.delivery.webhook;
+            slot->owner = &owner(job.owner);
+            ++slot->owner->webhooks;
+            slot->partition = job.due.ticket.partition;
+            slot->bridged = job.bridged;
+            if (job.failing) slot->lane = slow;
+        }
+        return *slot;
+    }
+
+    FairShare& window(core::Partition partition) {
+        return windows.try_emplace(partition, options.queued_max).first->second;
+    }
+
+    /// An owner that holds nothing of the window may always add a delivery.
+    bool has_capacity(const Webhook& w) {
+        const auto& of = window(w.partition);
+        const auto found = w.owner->windows.find(w.partition);
+        if (found == w.owner->windows.end()) return true;
+        return w.window() < of.share(kWebhookFraction) && fits(of, found->second, w.lane);
+    }
+
+    void hold(Webhook& w) {
+        window(w.partition).take(1);
+        ++w.owner->windows[w.partition][w.lane];
+    }
+
+    void release(Webhook& w, std::size_t count = 1) {
+        window(w.partition).give_back(count);
+        const auto held = w.owner->windows.find(w.partition);
+        held->second[w.lane] -= count;
+        if (held->second == ByLane{}) w.owner->windows.erase(held);
+    }
+
+    /// The webhook's part of the window moves along; attempts in flight count in the lane in which
+    /// they started, until note_late() moves them.
+    void move_to(Webhook& w, Lane lane) {
+        if (w.lane == lane) return;
+        w.owner->lanes[w.lane].webhooks.leave(w);
+        const auto held = w.owner->windows.find(w.partition);
+        if (held != w.owner->windows.end()) {
+            held->second[w.lane] -= w.window();
+            held->second[lane] += w.window();
+        }
+        w.lane = lane;
+        enter(w);
+    }
+
+    void enter(Webhook& w) {
+        if (w.waiting == 0 || w.in_flight >= cap(w) || w.blocked) return;
+        auto& lane = w.owner->lanes[w.lane];
+        lane.webhooks.enter(w);
+        w.owner->line.enter(lane);
+        line.enter(*w.owner);
+    }
+
+    static void pay(Webhook& w, Lane lane, Duration cost) {
+        w.credit -= cost;
+        w.owner->lanes[lane].credit -= cost;
+        w.owner->credit -= cost;
+    }
+
+    /// An attempt that takes long counts as slow while it is under way, and its receiver with it.
+    void note_late(MonoTime now) {
+        while (!started.empty() && now - started.front().first >= kQuick) {
+            const auto found = flights.find(started.front().second);
+            started.pop_front();
+            if (found == flights.end()) continue;
+            auto& flight = found->second;
+            flight.late = true;
+            if (flight.lane != beyond_share) {
+                auto& owner = *flight.webhook->owner;
+                --owner.in_flight[flight.lane];
+                ++owner.in_flight[slow];
+                flight.lane = slow;
+            }
+            ++flight.webhook->late;
+            move_to(*flight.webhook, slow);
+        }
+    }
+
+    bool may_start(const Owner& o, Lane lane) const {
+        return o.event_bytes < event_bytes.share(kBytesFraction) &&
+               fits(places, {o.in_flight[slow], o.in_flight[unknown], o.in_flight[quick]}, lane);
+    }
+
+    OwnerTurn turn_of(const Owner& o) const {
+        bool waits = false;
+        for (const auto& lane : o.lanes) {
+            const auto turn = turn_of(o, lane);
+            if (turn == LaneTurn::take) return OwnerTurn::take;
+            waits |= turn == LaneTurn::wait;
+        }
+        return waits ? OwnerTurn::wait : OwnerTurn::leave;
+    }
+
+    LaneTurn turn_of(const Owner& o, const LaneLine& lane) const {
+        if (lane.webhooks.empty()) return LaneTurn::leave;
+        return may_start(o, lane.lane) ? LaneTurn::take : LaneTurn::wait;
+    }
+
+    WebhookTurn turn_of(Webhook& w) {
+        if (w.waiting == 0 || w.in_flight >= cap(w)) return WebhookTurn::leave;
+        return host_takes(w) ? WebhookTurn::take : WebhookTurn::leave;
+    }
+
+    /// True if the host of the next delivery has a place for this owner; if not, the webhook waits
+    /// there.
+    bool host_takes(Webhook& w) {
+        if (w.bridged) return true;
+        const auto found = hosts.find(w.queues.at(next_tier(w)).front().host);
+        if (found == hosts.end()) return true;
+        auto& host = found->second;
+        const auto held = host.held.find(w.owner);
+        const auto share = FairShare{host_cap, host.in_flight}.share(kHostFraction);
+        if ((held == host.held.end() ? 0 : held->second) < share) return true;
+        w.blocked = true;
+        host.blocked[w.owner].push_back(&w);
+        return false;
+    }
+
+    /// Each tier in turn: new work delays no retries, nor they it.
+    static int next_tier(Webhook& w) {
+        const auto next = w.queues.upper_bound(w.last_tier);
+        return next == w.queues.end() ? w.queues.begin()->first : next->first;
+    }
+
+    /// A place for each tier that has none, even if its owner holds its share.
+    std::optional<Job> first_of_tier(MonoTime now) {
+        if (options.workers < tiers.size()) return std::nullopt;
+        for (std::size_t i = 0; i < tiers.size(); ++i) {
+            auto& tier = tiers[i];
+            if (tier.in_flight > 0 || tier.waiting == 0) continue;
+            const auto number = static_cast<int>(i);
+            for (auto tries = std::min(tier.line.size(), kTierTries); tries > 0; --tries) {
+                auto& w = *tier.line.front();
+                tier.line.splice(tier.line.end(), tier.line, tier.line.begin());
+                const auto host = hosts.find(w.queues.at(number).front().host);
+                const bool full =
+                    !w.bridged && host != hosts.end() && host->second.in_flight >= host_cap;
+                if (w.in_flight >= cap(w) || full) continue;
+                return start(w, number, may_start(*w.owner, w.lane) ? w.lane : beyond_share, now);
+            }
+        }
+        return std::nullopt;
+    }
+
+    /// Its last delivery of that tier has left the queue.
+    void leave_tier(Webhook& w, int tier) {
+        w.queues.erase(tier);
+        const auto place = w.in_tiers.extract(tier);
+        tier_at(tier).line.erase(place.mapped());
+    }
+
+    Webhook* next_of(Owner& o) {
+        while (auto* lane = o.line.next([&](const auto& one) { return turn_of(o, one); })) {
+            if (auto* w = lane->webhooks.next([&](auto& one) { return turn_of(one); })) return w;
+        }
+        return nullptr;
+    }
+
+    /// The attempt counts to `lane`.
+    Job start(Webhook& w, int tier, Lane lane, MonoTime now) {
+        auto& queue = w.queues.at(tier);
+        auto job = std::move(queue.front());
+        queue.pop_front();
+        if (queue.empty()) leave_tier(w, tier);
+        w.last_tier = tier;
+        auto& of_tier = tier_at(tier);
+        --of_tier.waiting;
+        ++of_tier.in_flight;
+        --w.waiting;
+        --w.owner->waiting;
+        --waiting;
+        ++w.in_flight;
+        ++w.owner->in_flight[lane];
+        places.take(1);
+        auto& host = hosts[job.host];
+        ++host.in_flight;
+        ++host.held[w.owner];
+        const auto bytes = job.due.delivery.event_bytes();
+        w.owner->event_bytes += bytes;
+        event_bytes.take(bytes);
+        const auto charged = cost_of(w.cost, bytes);
+        pay(w, w.lane, charged);
+        job.attempt = next_attempt++;
+        flights.emplace(job.attempt,
+                        Flight{&w, job.host, tier, lane, w.lane, false, bytes, charged});
+        started.emplace_back(now, job.attempt);
+        return job;
+    }
+
+    /// The next webhook of each owner that waits for the host; all of them, when no attempt is left
+    /// that would wake them.
+    void wake(const std::string& host_name, Host& host) {
+        for (auto one = host.blocked.begin(); one != host.blocked.end();) {
+            auto& blocked = one->second;
+            while (!blocked.empty()) {
+                auto& w = *blocked.front();
+                blocked.pop_front();
+                w.blocked = false;
+                enter(w);
+                if (w.in_line && host.in_flight > 0) break;
+            }
+            one = blocked.empty() ? host.blocked.erase(one) : std::next(one);
+        }
+        if (host.in_flight == 0 && host.blocked.empty()) hosts.erase(host_name);
+    }
+
+    void end_at_host(const Flight& flight) {
+        auto& host = hosts[flight.host];
+        --host.in_flight;
+        const auto held = host.held.find(flight.webhook->owner);
+        if (--held->second == 0) host.held.erase(held);
+        wake(flight.host, host);
+    }
+
+    /// Forgets an idle webhook's cap, cost and lane, which are cheap to learn again.
+    void forget_if_idle(Webhook& w) {
+        auto& o = *w.owner;
+        // An owner without work has paid for the time that its attempts took.
+        if (o.under_way() == 0 && o.waiting == 0) o.credit = std::max(o.credit, Duration::zero());
+        if (w.in_flight == 0 && w.waiting == 0) w.credit = std::max(w.credit, Duration::zero());
+        if (w.waiting + w.in_flight > 0 || w.blocked) return;
+        if (w.bridged) o.lanes[w.lane].webhooks.leave(w);
+        if (w.in_line || (webhooks.size() <= kIdleMax && !w.bridged)) return;
+        if (--o.webhooks == 0 && !o.in_line) owners.erase(owners.find(o.name));
+        webhooks.erase(webhooks.find(w.name));
+    }
 };
-
-Scheduler::Impl::Owner& Scheduler::Impl::owner(const std::string& name) {
-    auto& slot = owners[name];
-    if (!slot) {
-        slot = std::make_unique<Owner>();
-        slot->name = name;
-    }
-    return *slot;
-}
-
-Scheduler::Impl::Webhook& Scheduler::Impl::webhook_of(const Job& job) {
-    auto& slot = webhooks[job.due.delivery.webhook];
-    if (!slot) {
-        slot = std::make_unique<Webhook>();
-        slot->name = job.due.delivery.webhook;
-        slot->owner = &owner(job.owner);
-        ++slot->owner->webhooks;
-        slot->partition = job.due.ticket.partition;
-        slot->bridged = job.bridged;
-        if (job.failing) slot->lane = slow;
-    }
-    return *slot;
-}
-
-FairShare& Scheduler::Impl::window(core::Partition partition) {
-    return windows.try_emplace(partition, options.queued_max).first->second;
-}
-
-/// An owner that holds nothing of the window may always add a delivery.
-bool Scheduler::Impl::has_capacity(const Webhook& w) {
-    const auto& of = window(w.partition);
-    const auto found = w.owner->windows.find(w.partition);
-    if (found == w.owner->windows.end()) return true;
-    return w.window() < of.share(kWebhookFraction) && fits(of, found->second, w.lane);
-}
-
-void Scheduler::Impl::hold(Webhook& w) {
-    window(w.partition).take(1);
-    ++w.owner->windows[w.partition][w.lane];
-}
-
-void Scheduler::Impl::release(Webhook& w, std::size_t count) {
-    window(w.partition).give_back(count);
-    const auto held = w.owner->windows.find(w.partition);
-    held->second[w.lane] -= count;
-    if (held->second == ByLane{}) w.owner->windows.erase(held);
-}
-
-/// The webhook's part of the window moves along; attempts in flight count in the lane in which they
-/// started, until note_late() moves them.
-void Scheduler::Impl::move_to(Webhook& w, Lane lane) {
-    if (w.lane == lane) return;
-    w.owner->lanes[w.lane].webhooks.leave(w);
-    const auto held = w.owner->windows.find(w.partition);
-    if (held != w.owner->windows.end()) {
-        held->second[w.lane] -= w.window();
-        held->second[lane] += w.window();
-    }
-    w.lane = lane;
-    enter(w);
-}
-
-void Scheduler::Impl::enter(Webhook& w) {
-    if (w.waiting == 0 || w.in_flight >= cap(w) || w.blocked) return;
-    auto& lane = w.owner->lanes[w.lane];
-    lane.webhooks.enter(w);
-    w.owner->line.enter(lane);
-    line.enter(*w.owner);
-}
-
-void Scheduler::Impl::pay(Webhook& w, Lane lane, Duration cost) {
-    w.credit -= cost;
-    w.owner->lanes[lane].credit -= cost;
-    w.owner->credit -= cost;
-}
-
-/// An attempt that takes long counts as slow while it is under way, and its receiver with it.
-void Scheduler::Impl::note_late(MonoTime now) {
-    while (!started.empty() && now - started.front().first >= kQuick) {
-        const auto found = flights.find(started.front().second);
-        started.pop_front();
-        if (found == flights.end()) continue;
-        auto& flight = found->second;
-        flight.late = true;
-        if (flight.lane != beyond_share) {
-            auto& owner = *flight.webhook->owner;
-            --owner.in_flight[flight.lane];
-            ++owner.in_flight[slow];
-            flight.lane = slow;
-        }
-        ++flight.webhook->late;
-        move_to(*flight.webhook, slow);
-    }
-}
-
-bool Scheduler::Impl::may_start(const Owner& o, Lane lane) const {
-    return o.event_bytes < event_bytes.share(kBytesFraction) &&
-           fits(places, {o.in_flight[slow], o.in_flight[unknown], o.in_flight[quick]}, lane);
-}
-
-Scheduler::Impl::OwnerTurn Scheduler::Impl::turn_of(const Owner& o) const {
-    bool waits = false;
-    for (const auto& lane : o.lanes) {
-        const auto turn = turn_of(o, lane);
-        if (turn == LaneTurn::take) return OwnerTurn::take;
-        waits |= turn == LaneTurn::wait;
-    }
-    return waits ? OwnerTurn::wait : OwnerTurn::leave;
-}
-
-Scheduler::Impl::LaneTurn Scheduler::Impl::turn_of(const Owner& o, const LaneLine& lane) const {
-    if (lane.webhooks.empty()) return LaneTurn::leave;
-    return may_start(o, lane.lane) ? LaneTurn::take : LaneTurn::wait;
-}
-
-Scheduler::Impl::WebhookTurn Scheduler::Impl::turn_of(Webhook& w) {
-    if (w.waiting == 0 || w.in_flight >= cap(w)) return WebhookTurn::leave;
-    return host_takes(w) ? WebhookTurn::take : WebhookTurn::leave;
-}
-
-/// True if the host of the next delivery has a place for this owner; if not, the webhook waits
-/// there.
-bool Scheduler::Impl::host_takes(Webhook& w) {
-    if (w.bridged) return true;
-    const auto found = hosts.find(w.queues.at(next_tier(w)).front().host);
-    if (found == hosts.end()) return true;
-    auto& host = found->second;
-    const auto held = host.held.find(w.owner);
-    const auto share = FairShare{host_cap, host.in_flight}.share(kHostFraction);
-    if ((held == host.held.end() ? 0 : held->second) < share) return true;
-    w.blocked = true;
-    host.blocked[w.owner].push_back(&w);
-    return false;
-}
-
-/// Each tier in turn: new work delays no retries, nor they it.
-int Scheduler::Impl::next_tier(Webhook& w) {
-    const auto next = w.queues.upper_bound(w.last_tier);
-    return next == w.queues.end() ? w.queues.begin()->first : next->first;
-}
-
-/// A place for each tier that has none, even if its owner holds its share.
-std::optional<Job> Scheduler::Impl::first_of_tier(MonoTime now) {
-    if (options.workers < tiers.size()) return std::nullopt;
-    for (std::size_t i = 0; i < tiers.size(); ++i) {
-        auto& tier = tiers[i];
-        if (tier.in_flight > 0 || tier.waiting == 0) continue;
-        const auto number = static_cast<int>(i);
-        for (auto tries = std::min(tier.line.size(), kTierTries); tries > 0; --tries) {
-            auto& w = *tier.line.front();
-            tier.line.splice(tier.line.end(), tier.line, tier.line.begin());
-            const auto host = hosts.find(w.queues.at(number).front().host);
-            const bool full =
-                !w.bridged && host != hosts.end() && host->second.in_flight >= host_cap;
-            if (w.in_flight >= cap(w) || full) continue;
-            return start(w, number, may_start(*w.owner, w.lane) ? w.lane : beyond_share, now);
-        }
-    }
-    return std::nullopt;
-}
-
-/// Its last delivery of that tier has left the queue.
-void Scheduler::Impl::leave_tier(Webhook& w, int tier) {
-    w.queues.erase(tier);
-    const auto place = w.in_tiers.extract(tier);
-    tier_at(tier).line.erase(place.mapped());
-}
-
-Scheduler::Impl::Webhook* Scheduler::Impl::next_of(Owner& o) {
-    while (auto* lane = o.line.next([&](const auto& one) { return turn_of(o, one); })) {
-        if (auto* w = lane->webhooks.next([&](auto& one) { return turn_of(one); })) return w;
-    }
-    return nullptr;
-}
-
-/// The attempt counts to `lane`.
-Job Scheduler::Impl::start(Webhook& w, int tier, Lane lane, MonoTime now) {
-    auto& queue = w.queues.at(tier);
-    auto job = std::move(queue.front());
-    queue.pop_front();
-    if (queue.empty()) leave_tier(w, tier);
-    w.last_tier = tier;
-    auto& of_tier = tier_at(tier);
-    --of_tier.waiting;
-    ++of_tier.in_flight;
-    --w.waiting;
-    --w.owner->waiting;
-    --waiting;
-    ++w.in_flight;
-    ++w.owner->in_flight[lane];
-    places.take(1);
-    auto& host = hosts[job.host];
-    ++host.in_flight;
-    ++host.held[w.owner];
-    const auto bytes = job.due.delivery.event_bytes();
-    w.owner->event_bytes += bytes;
-    event_bytes.take(bytes);
-    const auto charged = cost_of(w.cost, bytes);
-    pay(w, w.lane, charged);
-    job.attempt = next_attempt++;
-    flights.emplace(job.attempt, Flight{&w, job.host, tier, lane, w.lane, false, bytes, charged});
-    started.emplace_back(now, job.attempt);
-    return job;
-}
-
-/// The next webhook of each owner that waits for the host; all of them, when no attempt is left
-/// that would wake them.
-void Scheduler::Impl::wake(const std::string& host_name, Host& host) {
-    for (auto one = host.blocked.begin(); one != host.blocked.end();) {
-        auto& blocked = one->second;
-        while (!blocked.empty()) {
-            auto& w = *blocked.front();
-            blocked.pop_front();
-            w.blocked = false;
-            enter(w);
-            if (w.in_line && host.in_flight > 0) break;
-        }
-        one = blocked.empty() ? host.blocked.erase(one) : std::next(one);
-    }
-    if (host.in_flight == 0 && host.blocked.empty()) hosts.erase(host_name);
-}
-
-void Scheduler::Impl::end_at_host(const Flight& flight) {
-    auto& host = hosts[flight.host];
-    --host.in_flight;
-    const auto held = host.held.find(flight.webhook->owner);
-    if (--held->second == 0) host.held.erase(held);
-    wake(flight.host, host);
-}
-
-/// Forgets an idle webhook's cap, cost and lane, which are cheap to learn again.
-void Scheduler::Impl::forget_if_idle(Webhook& w) {
-    auto& o = *w.owner;
-    // An owner without work has paid for the time that its attempts took.
-    if (o.under_way() == 0 && o.waiting == 0) o.credit = std::max(o.credit, Duration::zero());
-    if (w.in_flight == 0 && w.waiting == 0) w.credit = std::max(w.credit, Duration::zero());
-    if (w.waiting + w.in_flight > 0 || w.blocked) return;
-    if (w.bridged) o.lanes[w.lane].webhooks.leave(w);
-    if (w.in_line || (webhooks.size() <= kIdleMax && !w.bridged)) return;
-    if (--o.webhooks == 0 && !o.in_line) owners.erase(owners.find(o.name));
-    webhooks.erase(webhooks.find(w.name));
-}
 
 Scheduler::Scheduler(Options options) : impl_(std::make_unique<Impl>(options)) {}
 Scheduler::~Scheduler() = default;
@@ -544,11 +520,6 @@ std::size_t Scheduler::forget(core::Partition partition) {
 std::size_t Scheduler::in_flight() const { return impl_->flights.size(); }
 std::size_t Scheduler::waiting() const { return impl_->waiting; }
 std::size_t Scheduler::webhooks() const { return impl_->webhooks.size(); }
-
-std::size_t Scheduler::in_flight(std::string_view webhook) const {
-    const auto* w = Impl::find_in(impl_->webhooks, webhook);
-    return w ? w->in_flight : 0;
-}
 
 std::size_t Scheduler::in_flight_of(std::string_view owner) const {
     const auto* o = Impl::find_in(impl_->owners, owner);

@@ -97,7 +97,6 @@ public:
 
     std::size_t in_flight() const;
     std::size_t waiting() const;
-    std::size_t in_flight(std::string_view webhook) const;
     std::size_t waiting_of(std::string_view owner) const;
     std::size_t in_flight_of(std::string_view owner) const;
     /// Webhooks with deliveries, and idle ones that are remembered.

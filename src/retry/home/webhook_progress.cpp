@@ -8,10 +8,9 @@ namespace beckon::retry {
 
 WebhookProgress::WebhookProgress(core::Partition partitions, core::Executor& executor,
                                  Events events)
-    : executor_(executor),
-      events_(std::move(events)),
+    : events_(std::move(events)),
       next_(static_cast<std::size_t>(partitions)),
-      lifetime_(executor) {}
+      catch_up_(executor, [this] { catch_up(); }) {}
 
 void WebhookProgress::has_read(core::Partition partition, core::Offset next) {
     auto& here = next_[static_cast<std::size_t>(partition)];
@@ -34,19 +33,15 @@ bool WebhookProgress::has(const WebhooksChanged& changed) {
         auto& missing = missing_[partition];
         missing = std::max(missing, below);
     }
-    if (!all) catch_up_soon();
+    if (!all) catch_up_.ask(kCatchUpEvery);
     return all;
 }
 
 /// Compaction may have removed the record that is waited for: a read barrier then proves that
 /// nothing is missing.
-void WebhookProgress::catch_up_soon() {
-    if (std::exchange(catches_up_, true)) return;
-    executor_.post_after(kCatchUpEvery, lifetime_.guard([this] {
-        catches_up_ = false;
-        for (const auto& [partition, below] : missing_) events_.catch_up(partition, below);
-        if (!missing_.empty()) catch_up_soon();
-    }));
+void WebhookProgress::catch_up() {
+    for (const auto& [partition, below] : missing_) events_.catch_up(partition, below);
+    if (!missing_.empty()) catch_up_.ask(kCatchUpEvery);
 }
 
 }  // namespace beckon::retry

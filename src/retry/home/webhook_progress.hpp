@@ -2,8 +2,8 @@
 
 #include "core/executor.hpp"
 #include "core/ids.hpp"
-#include "core/lifetime.hpp"
 #include "core/partition.hpp"
+#include "retry/later_turn.hpp"
 #include "retry/webhook/webhooks_changed.hpp"
 
 #include <functional>
@@ -37,14 +37,12 @@ public:
     bool has(const WebhooksChanged& changed);
 
 private:
-    void catch_up_soon();
+    void catch_up();
 
-    core::Executor& executor_;
     const Events events_;
     std::vector<core::Offset> next_;  ///< of each partition
     std::map<core::Partition, core::Offset> missing_;
-    bool catches_up_ = false;
-    core::Lifetime lifetime_;
+    LaterTurn catch_up_;
 };
 
 }  // namespace beckon::retry

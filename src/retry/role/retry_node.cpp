@@ -4,20 +4,82 @@
 #include "fold/restored.hpp"
 #include "log/checked_publisher.hpp"
 #include "log/until.hpp"
-#include "retry/role/owned_record.hpp"
-#include "retry/role/written_check.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace beckon::retry {
 
+using core::Fault;
 using log::Topic;
 
 namespace {
 
 constexpr const char* kRole = "retry";
 constexpr core::Duration kLeaveAgain = std::chrono::seconds{1};
+
+/// Decodes the record of an owner's request again before the log takes it: what is accepted can be
+/// read later. Errors: too_large (an event), invalid (why it cannot be read).
+core::Result<void> check_written(const log::TopicPartition& where, const core::RecordView& record,
+                                 const SecretBox& box) {
+    const auto readable = [](const auto& decoded) -> core::Result<void> {
+        if (decoded) return {};
+        return core::fail(Fault::invalid,
+                          "its record could not be read again: " + decoded.error().message);
+    };
+    if (!record.value) return {};
+    if (where.topic == Topic::kEvents) {
+        if (!is_event(record)) return readable(decode_webhooks_changed(record));
+        if (record.value->size() <= kEventBytesMax) return readable(decode_event(record));
+        return core::fail(Fault::too_large,
+                          "an event may have 262144 bytes, with beckonowner and data as they are "
+                          "kept");
+    }
+    if (where.topic != Topic::kWebhooks) return {};
+    if (record.key.ends_with("/state")) return readable(decode_webhook_state(record));
+    const bool webhook = record.key.find('/') == std::string_view::npos;
+    return webhook ? readable(decode_webhook(record, box)) : core::Result<void>{};
+}
+
+/// A record that was read, with memory of its own, so that it can go to another thread.
+class OwnedRecord {
+public:
+    explicit OwnedRecord(const core::RecordView& view)
+        : offset_(view.offset), time_(view.time), key_(view.key) {
+        if (view.value) value_.emplace(*view.value);
+        for (const auto& [name, value] : view.headers) {
+            headers_.push_back({std::string{name}, std::string{value}});
+        }
+    }
+
+    /// Calls `f` with a view of it.
+    template <class F>
+    void visit(F f) const {
+        std::vector<core::HeaderView> headers;
+        headers.reserve(headers_.size());
+        for (const auto& [name, value] : headers_) headers.push_back({name, value});
+        core::RecordView view;
+        view.offset = offset_;
+        view.time = time_;
+        view.key = key_;
+        if (value_) view.value = *value_;
+        view.headers = headers;
+        f(view);
+    }
+
+private:
+    struct Header {
+        std::string name;
+        std::string value;
+    };
+    core::Offset offset_;
+    core::Timestamp time_;
+    std::string key_;
+    std::optional<std::string> value_;
+    std::vector<Header> headers_;
+};
 
 }  // namespace
 
@@ -393,24 +455,19 @@ void RetryNode::attempts_of(const std::string& webhook, std::function<void(Webho
 
 void RetryNode::summaries_of(const std::vector<std::string>& webhooks,
                              std::function<void(std::map<std::string, AttemptSummary>)> done) {
-    using Summaries = std::map<std::string, AttemptSummary>;
-    std::vector<std::vector<std::string>> of_shard(shards_.size());
-    for (const auto& id : webhooks) {
-        if (!serves(id)) continue;
-        of_shard[index_of(core::partition_of(id, partitions()))].push_back(id);
-    }
-    const auto all = std::make_shared<Summaries>();
-    const auto one =
-        after(of_shard.size(), [all, done = std::move(done)] { done(std::move(*all)); });
-    for (std::size_t i = 0; i < of_shard.size(); ++i) {
-        const auto report = here([all, one](const Summaries& some) {
-            all->insert(some.begin(), some.end());
-            one();
-        });
-        shards_[i].use([ids = std::move(of_shard[i]), report](auto& shard) {
-            Summaries some;
-            for (const auto& id : ids) some.emplace(id, shard.attempts().summary_of(id));
-            report(std::move(some));
+    std::vector<std::string> served;
+    std::copy_if(webhooks.begin(), webhooks.end(), std::back_inserter(served),
+                 [this](const auto& id) { return serves(id); });
+    if (served.empty()) return done({});
+    const auto all = std::make_shared<std::map<std::string, AttemptSummary>>();
+    const auto report = here([all, count = served.size(), done = std::move(done)](
+                                 const std::string& id, const AttemptSummary& summary) {
+        all->emplace(id, summary);
+        if (all->size() == count) done(std::move(*all));
+    });
+    for (const auto& id : served) {
+        shard_of(core::partition_of(id, partitions())).use([id, report](auto& shard) {
+            report(id, shard.attempts().summary_of(id));
         });
     }
 }

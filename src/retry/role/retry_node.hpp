@@ -82,7 +82,7 @@ public:
     const WebhookDirectory& webhooks() const { return known_.webhooks(); }
     /// The last attempts of a webhook; none if this node does not serve it.
     void attempts_of(const std::string& webhook, std::function<void(WebhookAttempts)> done);
-    /// Those of the named webhooks that this node serves, in short.
+    /// Those of the named webhooks, each named once, that this node serves, in short.
     void summaries_of(const std::vector<std::string>& webhooks,
                       std::function<void(std::map<std::string, AttemptSummary>)> done);
     /// The resources of this process that an owner's webhooks have used, as of the last measure().
@@ -170,11 +170,8 @@ private:
     Shared& shared(core::Partition partition) const {
         return (*shared_)[static_cast<std::size_t>(partition)];
     }
-    std::size_t index_of(core::Partition partition) const {
-        return static_cast<std::size_t>(partition) % shards_.size();
-    }
     const Hosted<DeliveryShard>& shard_of(core::Partition partition) const {
-        return shards_[index_of(partition)];
+        return shards_[static_cast<std::size_t>(partition) % shards_.size()];
     }
     /// `f` on this thread, from any other; dropped once the node has ended.
     template <class F>

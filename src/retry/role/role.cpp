@@ -15,7 +15,6 @@
 #include "retry/api/problem.hpp"
 #include "retry/attempt/http_sender.hpp"
 #include "retry/home/tiers/work_journal.hpp"
-#include "retry/role/bridge_metrics.hpp"
 #include "retry/role/bridge_parts.hpp"
 #include "retry/role/request_queue.hpp"
 #include "retry/role/retry_node.hpp"
@@ -120,7 +119,6 @@ struct Role::Impl {
           clock(clk),
           health(h),
           metrics(m),
-          bridge_metrics(m),
           bridge_credentials(load_bridge_credentials(config)),
           server(server_options(config), metrics) {
         report_ready(false, "starting");
@@ -146,25 +144,10 @@ struct Role::Impl {
         for (auto& one : deliverers) one->thread.stop();
     }
 
-    void raise_descriptors() const;
-    void start_threads();
-    void run(std::latch& opened);
-    std::unique_ptr<net::HttpHandler> make_handler(core::Executor& http);
-    void ask(ApiRequest request, const Api::Reply& reply);
-    RetryNode::Options node_options() const;
-    void tick();
-    void measure_turns();
     void watch(const net::LoopThread& thread) {
         watched.emplace_back(health, kPart, thread.name(),
                              [&thread] { return thread.since_last_turn(); });
     }
-    bool watch_loops();
-    void watch_control();
-    std::string why_stalled(const net::LoopThread& thread) const;
-    void report_loops(std::string_view part, const std::string& why);
-    void warn_of_bridges(const std::map<BridgeAppName, std::string>& faults);
-    void begin_stop();
-
     void report_ready(bool ready, std::string_view why) {
         if (config.decides_readiness) health.set_ready(kPart, ready, why);
         if (std::exchange(was_ready, ready) == ready) return;
@@ -183,7 +166,6 @@ struct Role::Impl {
     WorkJournal journal{config.directory / "retry-attempts"};
     ops::Health& health;
     RoleMetrics metrics;
-    BridgeMetrics bridge_metrics;
     const BridgeCredentials bridge_credentials;
     // Loops outlive all that post to them.
     std::vector<std::unique_ptr<Deliverer>> deliverers;
@@ -201,208 +183,208 @@ struct Role::Impl {
     std::map<BridgeAppName, std::string> warned_of;  ///< apps of bridges, and why
 
     std::list<ops::WatchedLoop> watched;  ///< first to go
-};
 
-RetryNode::Options Role::Impl::node_options() const {
-    DeliveryOptions deliveries{.partitions = config.partitions,
-                               .table = table,
-                               .node = config.node,
-                               .age_max = config.age_max};
-    auto& schedule = deliveries.schedule;
-    schedule.workers = std::max<std::size_t>(1, config.workers / config.threads);
-    schedule.event_bytes = std::max(kEventBytesLeast, kEventBytesOfAttempt * schedule.workers);
-    if (config.max_runtime > config.max_runtime.zero()) {
-        deliveries.stop_at = clock.mono() + config.max_runtime;
+    RetryNode::Options node_options() const {
+        DeliveryOptions deliveries{.partitions = config.partitions,
+                                   .table = table,
+                                   .node = config.node,
+                                   .age_max = config.age_max};
+        auto& schedule = deliveries.schedule;
+        schedule.workers = std::max<std::size_t>(1, config.workers / config.threads);
+        schedule.event_bytes = std::max(kEventBytesLeast, kEventBytesOfAttempt * schedule.workers);
+        if (config.max_runtime > config.max_runtime.zero()) {
+            deliveries.stop_at = clock.mono() + config.max_runtime;
+        }
+        return {.deliveries = std::move(deliveries),
+                .node_name = config.node_name,
+                .event_cache_bytes = kEventCacheOfAttempt * config.workers,
+                .drain = config.drain};
     }
-    return {.deliveries = std::move(deliveries),
-            .node_name = config.node_name,
-            .event_cache_bytes = kEventCacheOfAttempt * config.workers,
-            .drain = config.drain};
-}
 
-/// Each attempt and each connection is a descriptor.
-void Role::Impl::raise_descriptors() const {
-    const auto sockets = config.workers + kConnectionsMax;
-    const auto limit = core::raise_descriptor_limit(net::descriptors_for(sockets));
-    if (limit >= sockets) return;
-    core::log_warn(
-        "retry", "file_descriptors_few",
-        {{"workers", config.workers}, {"connections_max", kConnectionsMax}, {"limit", limit}});
-}
-
-void Role::Impl::start_threads() {
-    control.loop().measure_turns();
-    for (std::size_t i = 0; i < config.threads; ++i) {
-        auto& one = *deliverers.emplace_back(std::make_unique<Deliverer>(i, clock));
-        one.thread.loop().measure_turns();
-        one.sender = std::make_unique<HttpSender>(
-            HttpSender::Options{
-                .guard = guard,
-                .inside = inside,
-                .proxy = config.proxy,
-                .ca_file = config.ca_file,
-                .client_certificate = config.client_certificate.value_or("").string(),
-                .client_key = config.client_key.value_or("").string(),
-                .client_certificate_hosts = certificate_hosts,
-                .user_agent = "Beckon/" + config.version},
-            one.thread.loop());
-        one.bridges =
-            std::make_unique<HttpSender>(bridge_sender_options(config), one.thread.loop());
-        one.thread.start([&one] {
-            core::run_in_short_slices();
-            one.thread.run();
-            one.sender.reset();
-            one.bridges.reset();
-        });
+    /// Each attempt and each connection is a descriptor.
+    void raise_descriptors() const {
+        const auto sockets = config.workers + kConnectionsMax;
+        const auto limit = core::raise_descriptor_limit(net::descriptors_for(sockets));
+        if (limit >= sockets) return;
+        core::log_warn(
+            "retry", "file_descriptors_few",
+            {{"workers", config.workers}, {"connections_max", kConnectionsMax}, {"limit", limit}});
     }
-}
 
-void Role::Impl::run(std::latch& opened) {
-    core::run_in_short_slices();
-    std::vector<DeliveryShard::Thread> threads;
-    for (std::size_t i = 0; i < deliverers.size(); ++i) {
-        auto& one = *deliverers[i];
-        threads.push_back({.executor = one.thread.loop(),
-                           .send = sends_with(*one.sender),
-                           .journal = &journal.slot(i),
-                           .bridge_apps = [this, send = sends_with(*one.bridges)] {
-                               return make_bridge_apps(
-                                   config, bridge_credentials,
-                                   {.clock = clock, .send = send, .observer = bridge_metrics});
-                           }});
-    }
-    node = std::make_unique<RetryNode>(
-        node_options(),
-        RetryNode::Context{
-            .log = log,
-            .executor = loop,
-            .clock = clock,
-            .keys = keys,
-            .threads = std::move(threads),
-            .ready = [this](bool ready, const std::string& why) { report_ready(ready, why); },
-            .observer = &bridge_metrics,
-            .milestones = config.milestones});
-    const fold::SenderRules senders{"retry", {.log = log, .executor = loop, .clock = clock}};
-    api = std::make_unique<Api>(
-        Api::Options{.guard = guard,
-                     .memory = {.per_owner = config.webhook_memory_per_owner_max,
-                                .in_all = kWebhookMemoryMax},
-                     .events_per_owner_per_second = config.events_per_owner_per_second,
-                     .is_blocked =
-                         [&senders](const std::string& owner) {
-                             return senders.any() && senders.blocks(core::SenderKind::owner, owner);
-                         },
-                     .key_missing = config.key_missing},
-        *node, clock, keys);
-    node->start();
-    tick();
-    watch_control();
-    opened.count_down();
-    control.run();
-    api.reset();
-    node.reset();
-}
-
-std::unique_ptr<net::HttpHandler> Role::Impl::make_handler(core::Executor& http) {
-    core::run_in_short_slices();
-    return std::make_unique<ApiHandler>(
-        http,
-        [this](ApiRequest request, const Api::Reply& reply) { ask(std::move(request), reply); },
-        [this](int status) { metrics.replied(status); });
-}
-
-/// On a thread of the port. Refuses the request if the owner holds its share of the queue.
-void Role::Impl::ask(ApiRequest request, const Api::Reply& reply) {
-    const auto owner = turn_of(caller_of(*keys, request.authorization));
-    const auto bytes = request.body.size() + request.target.size();
-    const bool taken = requests.put(
-        owner, bytes,
-        [this, request = std::move(request), reply](const RequestQueue::PlacePtr& place) {
-            api->handle(request, [reply, place](net::HttpReply answer) {
-                place->replies(answer.body.size());
-                answer.held = place;
-                reply(std::move(answer));
+    void start_threads() {
+        control.loop().measure_turns();
+        for (std::size_t i = 0; i < config.threads; ++i) {
+            auto& one = *deliverers.emplace_back(std::make_unique<Deliverer>(i, clock));
+            one.thread.loop().measure_turns();
+            one.sender = std::make_unique<HttpSender>(
+                HttpSender::Options{
+                    .guard = guard,
+                    .inside = inside,
+                    .proxy = config.proxy,
+                    .ca_file = config.ca_file,
+                    .client_certificate = config.client_certificate.value_or("").string(),
+                    .client_key = config.client_key.value_or("").string(),
+                    .client_certificate_hosts = certificate_hosts,
+                    .user_agent = "Beckon/" + config.version},
+                one.thread.loop());
+            one.bridges =
+                std::make_unique<HttpSender>(bridge_sender_options(config), one.thread.loop());
+            one.thread.start([&one] {
+                core::run_in_short_slices();
+                one.thread.run();
+                one.sender.reset();
+                one.bridges.reset();
             });
-        });
-    if (taken) return;
-    auto refused =
-        problem_reply(Problem::too_many_requests,
-                      "too many requests of this owner are under way; try again in a moment");
-    refused.add("Connection", "close");  // the next requests on it keep no connection busy
-    reply(std::move(refused));
-}
-
-void Role::Impl::tick() {
-    loop.post_after(kTick, [this] { tick(); });  // first: an exception below ends no later tick
-    // To the group a node is alive while all its loops are: else another takes over.
-    if (watch_loops()) node->still_alive();
-    node->measure();
-    const auto counts = node->counts();
-    metrics.measure(*node, counts);
-    measure_turns();
-    warn_of_bridges(counts.bridge_faults);
-    bridge_metrics.measure(counts);
-}
-
-void Role::Impl::measure_turns() {
-    const auto measure = [this](net::LoopThread& thread) {
-        metrics.turned(thread.name(), thread.loop().take_longest_turn());
-    };
-    measure(control);
-    for (auto& one : deliverers) measure(one->thread);
-}
-
-/// Whether all loops but this one turn.
-bool Role::Impl::watch_loops() {
-    std::string why;
-    for (const auto& one : deliverers) {
-        if (auto stalled = why_stalled(one->thread); !stalled.empty()) why = std::move(stalled);
+        }
     }
-    report_loops("retry: loops", why);
-    return why.empty();
-}
 
-std::string Role::Impl::why_stalled(const net::LoopThread& thread) const {
-    return ops::why_stalled(thread.name(), thread.since_last_turn(), kStalledAfter);
-}
-
-/// Only another loop sees that the control thread is stalled; all of them are at once only where
-/// the machine is.
-void Role::Impl::watch_control() {
-    deliverers.front()->thread.loop().post_after(kTick, [this] {
-        report_loops("retry: loop retry", why_stalled(control));
+    void run(std::latch& opened) {
+        core::run_in_short_slices();
+        std::vector<DeliveryShard::Thread> threads;
+        for (std::size_t i = 0; i < deliverers.size(); ++i) {
+            auto& one = *deliverers[i];
+            threads.push_back({.executor = one.thread.loop(),
+                               .send = sends_with(*one.sender),
+                               .journal = &journal.slot(i),
+                               .bridge_apps = [this, send = sends_with(*one.bridges)] {
+                                   return make_bridge_apps(
+                                       config, bridge_credentials,
+                                       {.clock = clock, .send = send, .observer = metrics});
+                               }});
+        }
+        node = std::make_unique<RetryNode>(
+            node_options(),
+            RetryNode::Context{
+                .log = log,
+                .executor = loop,
+                .clock = clock,
+                .keys = keys,
+                .threads = std::move(threads),
+                .ready = [this](bool ready, const std::string& why) { report_ready(ready, why); },
+                .observer = &metrics,
+                .milestones = config.milestones});
+        const fold::SenderRules senders{"retry", {.log = log, .executor = loop, .clock = clock}};
+        api = std::make_unique<Api>(
+            Api::Options{.guard = guard,
+                         .memory = {.per_owner = config.webhook_memory_per_owner_max,
+                                    .in_all = kWebhookMemoryMax},
+                         .events_per_owner_per_second = config.events_per_owner_per_second,
+                         .is_blocked =
+                             [&senders](const std::string& owner) {
+                                 return senders.any() &&
+                                        senders.blocks(core::SenderKind::owner, owner);
+                             },
+                         .key_missing = config.key_missing},
+            *node, clock, keys);
+        node->start();
+        tick();
         watch_control();
-    });
-}
-
-/// Beside the roles that deliver pushes it is a warning, as it holds none of them up.
-void Role::Impl::report_loops(std::string_view part, const std::string& why) {
-    if (config.decides_readiness) {
-        health.set_ready(part, why.empty(), why);
-    } else {
-        health.set_warning(part, why);
+        opened.count_down();
+        control.run();
+        api.reset();
+        node.reset();
     }
-}
 
-/// The process stays ready: messages for this app wait in the tiers, and the rest goes on.
-void Role::Impl::warn_of_bridges(const std::map<BridgeAppName, std::string>& faults) {
-    if (faults == warned_of) return;
-    const auto what = [](const BridgeAppName& app) {
-        return "retry: " + std::string{core::to_string(app.first)} + " " + app.second;
-    };
-    for (const auto& [app, why] : warned_of) health.set_warning(what(app), "");
-    for (const auto& [app, why] : faults) health.set_warning(what(app), why);
-    warned_of = faults;
-}
+    std::unique_ptr<net::HttpHandler> make_handler(core::Executor& http) {
+        core::run_in_short_slices();
+        return std::make_unique<ApiHandler>(
+            http,
+            [this](ApiRequest request, const Api::Reply& reply) { ask(std::move(request), reply); },
+            [this](int status) { metrics.replied(status); });
+    }
 
-void Role::Impl::begin_stop() {
-    if (std::exchange(stopping, true)) return;
-    server.begin_stop();
-    loop.post([this] {
-        report_ready(false, "stopping");
-        node->stop([this] { stopped.set_value(); });
-    });
-}
+    /// On a thread of the port. Refuses the request if the owner holds its share of the queue.
+    void ask(ApiRequest request, const Api::Reply& reply) {
+        const auto owner = turn_of(caller_of(*keys, request.authorization));
+        const auto bytes = request.body.size() + request.target.size();
+        const bool taken = requests.put(
+            owner, bytes,
+            [this, request = std::move(request), reply](const RequestQueue::PlacePtr& place) {
+                api->handle(request, [reply, place](net::HttpReply answer) {
+                    place->replies(answer.body.size());
+                    answer.held = place;
+                    reply(std::move(answer));
+                });
+            });
+        if (taken) return;
+        auto refused =
+            problem_reply(Problem::too_many_requests,
+                          "too many requests of this owner are under way; try again in a moment");
+        refused.add("Connection", "close");  // the next requests on it keep no connection busy
+        reply(std::move(refused));
+    }
+
+    void tick() {
+        loop.post_after(kTick, [this] { tick(); });  // first: an exception below ends no later tick
+        // To the group a node is alive while all its loops are: else another takes over.
+        if (watch_loops()) node->still_alive();
+        node->measure();
+        const auto counts = node->counts();
+        metrics.measure(*node, counts);
+        measure_turns();
+        warn_of_bridges(counts.bridge_faults);
+    }
+
+    void measure_turns() {
+        const auto measure = [this](net::LoopThread& thread) {
+            metrics.turned(thread.name(), thread.loop().take_longest_turn());
+        };
+        measure(control);
+        for (auto& one : deliverers) measure(one->thread);
+    }
+
+    /// Whether all loops but this one turn.
+    bool watch_loops() {
+        std::string why;
+        for (const auto& one : deliverers) {
+            if (auto stalled = why_stalled(one->thread); !stalled.empty()) why = std::move(stalled);
+        }
+        report_loops("retry: loops", why);
+        return why.empty();
+    }
+
+    std::string why_stalled(const net::LoopThread& thread) const {
+        return ops::why_stalled(thread.name(), thread.since_last_turn(), kStalledAfter);
+    }
+
+    /// Only another loop sees that the control thread is stalled; all of them are at once only
+    /// where the machine is.
+    void watch_control() {
+        deliverers.front()->thread.loop().post_after(kTick, [this] {
+            report_loops("retry: loop retry", why_stalled(control));
+            watch_control();
+        });
+    }
+
+    /// Beside the roles that deliver pushes it is a warning, as it holds none of them up.
+    void report_loops(std::string_view part, const std::string& why) {
+        if (config.decides_readiness) {
+            health.set_ready(part, why.empty(), why);
+        } else {
+            health.set_warning(part, why);
+        }
+    }
+
+    /// The process stays ready: messages for this app wait in the tiers, and the rest goes on.
+    void warn_of_bridges(const std::map<BridgeAppName, std::string>& faults) {
+        if (faults == warned_of) return;
+        const auto what = [](const BridgeAppName& app) {
+            return "retry: " + std::string{core::to_string(app.first)} + " " + app.second;
+        };
+        for (const auto& [app, why] : warned_of) health.set_warning(what(app), "");
+        for (const auto& [app, why] : faults) health.set_warning(what(app), why);
+        warned_of = faults;
+    }
+
+    void begin_stop() {
+        if (std::exchange(stopping, true)) return;
+        server.begin_stop();
+        loop.post([this] {
+            report_ready(false, "stopping");
+            node->stop([this] { stopped.set_value(); });
+        });
+    }
+};
 
 Role::Role(RoleConfig config, log::EventLog& log, std::shared_ptr<const core::KeyRing> keys,
            const core::Clock& clock, ops::Metrics& metrics, ops::Health& health)

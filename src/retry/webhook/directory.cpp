@@ -151,16 +151,4 @@ Usage WebhookDirectory::usage_of(std::string_view owner) const {
     return found == owners_.end() ? Usage{} : found->second.usage;
 }
 
-Percolator::Match WebhookDirectory::match(const JsonTree& event, std::string_view owner,
-                                          core::Timestamp now, Steps& steps,
-                                          std::size_t part) const {
-    return percolator_.match(event, owner, now, steps, part);
-}
-
-Percolator::Match WebhookDirectory::go_on(const std::vector<std::string>& rest,
-                                          const JsonTree& event, core::Timestamp now, Steps& steps,
-                                          std::size_t part) const {
-    return percolator_.go_on(rest, event, now, steps, part);
-}
-
 }  // namespace beckon::retry

@@ -62,15 +62,9 @@ public:
     /// owner.
     std::size_t disabled() const { return disabled_; }
 
-    /// The enabled webhooks of one owner that match this event. The caller has checked that the
+    /// Matches an event with the enabled webhooks of one owner. The caller has checked that the
     /// event may reach that owner.
-    Percolator::Match match(const JsonTree& event, std::string_view owner, core::Timestamp now,
-                            Steps& steps, std::size_t part = Percolator::kAll) const;
-    /// The rest of a match.
-    Percolator::Match go_on(const std::vector<std::string>& rest, const JsonTree& event,
-                            core::Timestamp now, Steps& steps, std::size_t part) const;
-    /// The owners that have webhooks, sorted.
-    std::vector<std::string> owners() const { return percolator_.owners(); }
+    const Percolator& filters() const { return percolator_; }
 
     const SecretBox& box() const { return box_; }
 

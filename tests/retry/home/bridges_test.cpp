@@ -1,15 +1,11 @@
 #include "retry/home/bridges.hpp"
 
 #include "records/client_gone.hpp"
+#include "retry/home/attempts_world.hpp"
 #include "retry/home/breaker.hpp"
-#include "support/manual_clock.hpp"
-#include "support/memory_log.hpp"
 #include "support/record_view.hpp"
-#include "support/temp_dir.hpp"
-#include "support/test_executor.hpp"
 
 #include <deque>
-#include <filesystem>
 #include <functional>
 #include <stdexcept>
 
@@ -46,17 +42,11 @@ struct Client {
     std::string app = "my-app";
 };
 
-/// Bridges whose decisions are written down.
-struct World final : DeliveryOutcomes, BridgeObserver, core::MilestoneSink {
+/// Bridges with one app.
+struct World final : AttemptsWorld, BridgeObserver, core::MilestoneSink {
     explicit World(DeliveryOptions options = default_options(),
                    WorkJournal::Slot* journal = nullptr)
-        : home{.log = *memory,
-               .publisher = *publisher,
-               .executor = executor,
-               .clock = clock,
-               .tally = tally,
-               .journal = journal},
-          queue(options, home, [this](Job job) { bridges->begin(std::move(job)); }) {
+        : AttemptsWorld(options, journal, [this](Job job) { bridges->begin(std::move(job)); }) {
         BridgeApps apps;
         auto fake = std::make_unique<FakeApp>();
         app = fake.get();
@@ -77,29 +67,18 @@ struct World final : DeliveryOutcomes, BridgeObserver, core::MilestoneSink {
                 .schedule = {.workers = 12, .queued_max = 30}};
     }
 
-    void finish(const Ticket& t) override { written.push_back("finish " + text(t)); }
-    void promote(const Ticket& t, Delivery d, int tier) override {
-        written.push_back("tier " + std::to_string(tier) + " " + text(t) + " attempts " +
-                          std::to_string(d.attempts));
-        last = std::move(d);
-    }
-    void dead_letter(const Ticket& t, Delivery d) override {
-        written.push_back("dead-letter " + text(t) + " " + std::string{to_string(*d.last)});
-    }
     void attempted(core::RouterType, BridgeOutcome outcome, core::Duration) override {
-        outcomes.emplace_back(to_string(outcome));
+        attempts.emplace_back(to_string(outcome));
     }
     void token_renewed(core::RouterType, bool) override {}
     void reached(std::string_view id, core::Timestamp, core::Milestone milestone,
                  core::Timestamp) noexcept override {
-        written.push_back(std::string{id} + " " + std::string{to_string(milestone)});
+        outcomes.push_back(std::string{id} + " " + std::string{to_string(milestone)});
     }
     void reached(std::string_view id, core::Timestamp expires,
                  core::Milestone milestone) noexcept override {
         reached(id, expires, milestone, {});
     }
-    static std::string text(const Ticket& t) { return std::to_string(t.offset); }
-
     /// A message that the endpoint wrote `ago` before now, and that the tier passes on now.
     Due made(core::Offset offset, std::uint32_t ttl_s = 100, Client client = {},
              core::Duration ago = 0s) {
@@ -143,20 +122,10 @@ struct World final : DeliveryOutcomes, BridgeObserver, core::MilestoneSink {
         return tokens;
     }
 
-    ManualClock clock;
-    SimExecutor executor{clock};
-    std::unique_ptr<log::MemoryLog> memory =
-        log::make_memory_log({.seed = 1, .partitions = 1, .clock = &clock});
     bool tracked = false;
-    Log written;
-    Log outcomes;
-    std::optional<Delivery> last;
+    Log attempts;  ///< their outcomes
     FakeApp* app = nullptr;
-    std::unique_ptr<log::Publisher> publisher = memory->open_publisher(executor);
-    Tally tally;
     ProvenApps proven;
-    HomeContext home;
-    AttemptQueue queue;
     std::unique_ptr<Bridges> bridges;
 };
 
@@ -167,10 +136,10 @@ TEST_CASE("a message that the bridge takes is finished", "[bridge]") {
     world.due(world.made(1, 100));
     CHECK(world.under_way() == Log{"token-1"});
     CHECK(world.app->sent[0].left == 100s);
-    CHECK(world.written.empty());
+    CHECK(world.outcomes.empty());
     world.answer(accepted);
-    CHECK(world.written == Log{"finish 1"});
-    CHECK(world.outcomes == Log{"accepted"});
+    CHECK(world.outcomes == Log{"finish 1"});
+    CHECK(world.attempts == Log{"accepted"});
 }
 
 TEST_CASE("the milestone of a tracked message is reported before it is finished", "[bridge]") {
@@ -181,8 +150,8 @@ TEST_CASE("the milestone of a tracked message is reported before it is finished"
     world.due(world.made(2, 100, {}, 100s));
     world.due(world.made(3));
     world.answer(refused);
-    CHECK(world.written == Log{"rid bridge_transmitted", "finish 1", "rid expired", "finish 2",
-                               "rid errored", "dead-letter 3 refused"});
+    CHECK(world.outcomes == Log{"rid bridge_transmitted", "finish 1", "rid expired", "finish 2",
+                                "rid errored", "dead-letter 3 refused"});
 }
 
 TEST_CASE("a failed message goes to the next tier, and is due no sooner than the bridge asks for",
@@ -194,7 +163,7 @@ TEST_CASE("a failed message goes to the next tier, and is due no sooner than the
     world.answer(throttled, 30s);
     world.due(world.made(3, 10'000));
     world.answer(throttled, 5'000s);
-    CHECK(world.written ==
+    CHECK(world.outcomes ==
           Log{"tier 1 1 attempts 1", "tier 2 2 attempts 1", "tier 3 3 attempts 1"});
     CHECK(world.last->step == 3);
     CHECK(world.last->last == Outcome::throttled);
@@ -204,17 +173,17 @@ TEST_CASE("what may have expired while the host was down waits in a tier, withou
           "[bridge]") {
     World world;
     const auto old = [&](core::Offset offset) { return world.made(offset, 3'600, {}, 600s); };
-    world.memory->set_missing_time({.parts = {{.until = old(1).delivery.accepted, .most = 5h}}});
+    world.log->set_missing_time({.parts = {{.until = old(1).delivery.accepted, .most = 5h}}});
     world.due(old(1));
     CHECK(world.under_way().empty());
-    CHECK(world.written == Log{"tier 2 1 attempts 0"});
+    CHECK(world.outcomes == Log{"tier 2 1 attempts 0"});
     CHECK(world.tally.bridged[BridgedEnd::may_have_expired] == 1);
     world.due(world.made(2, 3'600));  // of after that
     CHECK(world.app->sent[0].left == 3'600s);
     world.answer(accepted);
 
     // It is not so old after all: but the bridge keeps it no longer than its TTL may last.
-    world.memory->set_missing_time({.parts = {{.until = old(1).delivery.accepted, .most = 20min}}});
+    world.log->set_missing_time({.parts = {{.until = old(1).delivery.accepted, .most = 20min}}});
     world.due(old(3));
     REQUIRE(world.under_way() == Log{"token-3"});
     CHECK(world.app->sent[0].left == 3'600s - 600s - 20min);
@@ -227,7 +196,7 @@ TEST_CASE("after the last tier a message stays in it while its TTL lasts", "[bri
     due.delivery.step = 3;
     world.due(std::move(due));
     world.answer(timed_out);
-    CHECK(world.written == Log{"tier 3 1 attempts 1"});
+    CHECK(world.outcomes == Log{"tier 3 1 attempts 1"});
 }
 
 TEST_CASE("near its end a message waits in the longest tier that its TTL has space for",
@@ -237,13 +206,13 @@ TEST_CASE("near its end a message waits in the longest tier that its TTL has spa
     due.delivery.step = 1;
     world.due(std::move(due));
     world.answer(unreachable);
-    CHECK(world.written == Log{"tier 1 1 attempts 1"});
+    CHECK(world.outcomes == Log{"tier 1 1 attempts 1"});
     world.due(world.made(2, 4));
     world.answer(unreachable);
-    CHECK(world.written.back() == "finish 2");
+    CHECK(world.outcomes.back() == "finish 2");
     world.due(world.made(3, 50));
     world.answer(throttled, 55s);
-    CHECK(world.written.back() == "finish 3");
+    CHECK(world.outcomes.back() == "finish 3");
     CHECK(world.tally.bridged[BridgedEnd::expired] == 2);
 }
 
@@ -252,11 +221,11 @@ TEST_CASE("an expired message is not attempted, and one of TTL 0 is once", "[bri
     world.due(world.made(1, 100, {}, 100s));
     world.due(world.made(2, 0, {}, 5s));
     CHECK(world.under_way().empty());
-    CHECK(world.written == Log{"finish 1", "finish 2"});
+    CHECK(world.outcomes == Log{"finish 1", "finish 2"});
     world.due(world.made(3, 0, {}, 4s));
     CHECK(world.under_way() == Log{"token-3"});
     world.answer(failed);
-    CHECK(world.written.back() == "finish 3");
+    CHECK(world.outcomes.back() == "finish 3");
 }
 
 TEST_CASE("a host's clock that is wrong ends no message", "[bridge]") {
@@ -272,7 +241,7 @@ TEST_CASE("a message that waited here is judged by the time that has passed", "[
     world.due(world.made(2, 60, {.digit = '1'}));
     world.clock.advance(60s);
     world.answer(accepted);
-    CHECK(world.written == Log{"finish 1", "finish 2"});
+    CHECK(world.outcomes == Log{"finish 1", "finish 2"});
     CHECK(world.tally.bridged[BridgedEnd::expired] == 1);
 }
 
@@ -295,22 +264,22 @@ TEST_CASE("attempts at a time are bounded, and messages without a place wait in 
     }
     CHECK(world.bridges->under_way() == 2);
     CHECK(world.bridges->waiting() == 3);
-    CHECK(world.written == Log{"tier 1 6 attempts 0"});
+    CHECK(world.outcomes == Log{"tier 1 6 attempts 0"});
     CHECK(world.tally.bridged[BridgedEnd::spilled] == 1);
 }
 
 TEST_CASE("a dead token ends its client in the log before the message is finished", "[bridge]") {
     World world;
     world.tracked = true;
-    world.memory->set_away(true);
+    world.log->set_away(true);
     world.due(world.made(1));
     world.answer(gone);
     world.executor.run_for(2s);
-    CHECK(world.written.empty());
-    world.memory->set_away(false);
+    CHECK(world.outcomes.empty());
+    world.log->set_away(false);
     world.executor.run_for(2s);
-    CHECK(world.written == Log{"rid errored", "finish 1"});
-    const auto& written = world.memory->records({log::Topic::kSubscriptions, 0});
+    CHECK(world.outcomes == Log{"rid errored", "finish 1"});
+    const auto& written = world.log->records({log::Topic::kSubscriptions, 0});
     REQUIRE_FALSE(written.empty());
     const core::ClientGone wanted{.uaid = core::Uaid{*core::parse_hex16(std::string(32, '1'))},
                                   .token_hash = core::hash_of_token("token-1")};
@@ -319,19 +288,24 @@ TEST_CASE("a dead token ends its client in the log before the message is finishe
 
 TEST_CASE("a bridge that fails for all is left alone for a while", "[bridge]") {
     World world;
-    for (core::Offset i = 1; i <= 10; ++i) {
+    for (core::Offset i = 1; i <= Breaker::kFailures; ++i) {
+        CHECK(world.bridges->faults().empty());
         world.due(world.made(i, 10'000));
         world.answer(unreachable);
     }
-    world.written.clear();
+    const BridgeAppName name{core::RouterType::fcm, "my-app"};
+    CHECK(world.bridges->faults() ==
+          std::map<BridgeAppName, std::string>{{name, "no attempt succeeds: why"}});
+    world.outcomes.clear();
     world.due(world.made(11, 10'000));
     CHECK(world.under_way().empty());
-    CHECK(world.written == Log{"tier 2 11 attempts 0"});
+    CHECK(world.outcomes == Log{"tier 2 11 attempts 0"});
     CHECK(world.tally.bridged[BridgedEnd::parked] == 1);
     world.clock.advance(31s);
     world.due(world.made(12, 10'000));
     CHECK(world.under_way() == Log{"token-12"});
     world.answer(gone);  // it answers as it should: it works
+    CHECK(world.bridges->faults().empty());
     world.due(world.made(13, 10'000));
     CHECK(world.under_way() == Log{"token-13"});
 }
@@ -355,7 +329,7 @@ TEST_CASE("credentials that are refused again and again are a fault until someth
 TEST_CASE("messages for an app without configuration wait", "[bridge]") {
     World world;
     world.due(world.made(1, 10'000, {.app = "other"}));
-    CHECK(world.written == Log{"tier 2 1 attempts 0"});
+    CHECK(world.outcomes == Log{"tier 2 1 attempts 0"});
     CHECK(world.tally.bridged[BridgedEnd::unconfigured] == 1);
     CHECK(world.bridges->faults() == std::map<BridgeAppName, std::string>{
                                          {{core::RouterType::fcm, "other"}, "not configured"}});
@@ -366,7 +340,7 @@ TEST_CASE("a record that is no message is dead-lettered", "[bridge]") {
     auto due = world.made(1);
     due.delivery.event = "{}";
     world.due(std::move(due));
-    CHECK(world.written == Log{"dead-letter 1 undeliverable"});
+    CHECK(world.outcomes == Log{"dead-letter 1 undeliverable"});
     CHECK(world.tally.bridged[BridgedEnd::broken] == 1);
 }
 
@@ -389,7 +363,7 @@ TEST_CASE("the outcome of an attempt whose partition went elsewhere is for the n
     world.due(world.made(1));
     world.queue.forget(0);
     world.answer(accepted);
-    CHECK(world.written.empty());
+    CHECK(world.outcomes.empty());
 }
 
 // Verified to fail when AttemptQueue::begin() does not contain send(): the exception leaves the
@@ -399,12 +373,12 @@ TEST_CASE("a message whose attempt throws goes to a tier, and its client's next 
     World world;
     world.app->throws = true;
     world.due(world.made(1, 10'000));
-    CHECK(world.written == Log{"tier 1 1 attempts 1"});
+    CHECK(world.outcomes == Log{"tier 1 1 attempts 1"});
     CHECK(world.bridges->under_way() == 0);
     world.app->throws = false;
     world.due(world.made(2, 10'000));
     world.answer(accepted);
-    CHECK(world.written == Log{"tier 1 1 attempts 1", "finish 2"});
+    CHECK(world.outcomes == Log{"tier 1 1 attempts 1", "finish 2"});
     bool drained = false;
     world.queue.drain([&] { drained = true; });
     world.executor.run();
@@ -412,35 +386,19 @@ TEST_CASE("a message whose attempt throws goes to a tier, and its client's next 
 }
 
 TEST_CASE("a bridged message whose attempt ended two processes is a dead letter", "[bridge]") {
-    const test::TempDir directory;
-    const auto file = directory.path() / "attempts";
-    const auto left = directory.path() / "left";
+    const Processes processes;
     const auto run = [&] {
-        if (std::filesystem::exists(left)) std::filesystem::rename(left, file);
-        WorkJournal journal{file};
-        World world{World::default_options(), &journal.slot(0)};
-        world.app->sending = [&] { std::filesystem::copy_file(file, left); };
-        world.due(world.made(7));
-        if (!world.app->sent.empty()) world.answer(accepted);
-        return world.written;
+        return processes.run([&](auto* journal) {
+            World world{World::default_options(), journal};
+            world.app->sending = [&] { processes.end_process(); };
+            world.due(world.made(7));
+            if (!world.app->sent.empty()) world.answer(accepted);
+            return world.outcomes;
+        });
     };
     CHECK(run() == Log{"finish 7"});
     CHECK(run() == Log{"finish 7"});
     CHECK(run() == Log{"dead-letter 7 crashed"});
-}
-
-TEST_CASE("a drain starts nothing and ends with what is under way", "[bridge]") {
-    World world;
-    world.due(world.made(1, 100, {.digit = '1'}));
-    world.due(world.made(2, 100, {.digit = '1'}));
-    bool drained = false;
-    world.queue.drain([&] { drained = true; });
-    world.executor.run();
-    CHECK_FALSE(drained);
-    world.answer(accepted);
-    CHECK(drained);
-    CHECK(world.under_way().empty());
-    CHECK(world.written == Log{"finish 1"});
 }
 
 TEST_CASE("no attempt starts that could outlive the role", "[bridge]") {
@@ -449,7 +407,7 @@ TEST_CASE("no attempt starts that could outlive the role", "[bridge]") {
     World world{std::move(options)};
     world.due(world.made(1));
     CHECK(world.under_way().empty());
-    CHECK(world.written.empty());  // its record stays unfinished, for the next run
+    CHECK(world.outcomes.empty());  // its record stays unfinished, for the next run
 }
 
 // --- tokens that are not of our credentials
@@ -458,13 +416,13 @@ TEST_CASE("a foreign token ends its client once the app has accepted a message",
     World world;
     world.due(world.made(1));
     world.answer(foreign);
-    CHECK(world.written == Log{"dead-letter 1 refused"});
+    CHECK(world.outcomes == Log{"dead-letter 1 refused"});
     CHECK(world.tally.bridged[BridgedEnd::gone] == 0);
     world.due(world.made(2));
     world.answer(accepted);
     world.due(world.made(3));
     world.answer(foreign);
-    CHECK(world.written == Log{"dead-letter 1 refused", "finish 2", "finish 3"});
+    CHECK(world.outcomes == Log{"dead-letter 1 refused", "finish 2", "finish 3"});
     CHECK(world.tally.bridged[BridgedEnd::gone] == 1);
 }
 
@@ -479,21 +437,4 @@ TEST_CASE("an app whose every token is foreign has wrong credentials, and no cli
     const auto faults = world.bridges->faults();
     REQUIRE(faults.size() == 1);
     CHECK(faults.begin()->second == "why");
-}
-
-TEST_CASE("an open breaker is a fault until the bridge works again", "[bridge]") {
-    World world;
-    for (core::Offset offset = 1; offset <= Breaker::kFailures; ++offset) {
-        CHECK(world.bridges->faults().empty());
-        world.due(world.made(offset, 10'000));
-        world.answer(unreachable);
-    }
-    const auto faults = world.bridges->faults();
-    REQUIRE(faults.size() == 1);
-    CHECK(faults.begin()->first == BridgeAppName{core::RouterType::fcm, "my-app"});
-    CHECK(faults.begin()->second == "no attempt succeeds: why");
-    world.clock.advance(Breaker::kOpenLeast);
-    world.due(world.made(100, 10'000));
-    world.answer(accepted);
-    CHECK(world.bridges->faults().empty());
 }

@@ -2,14 +2,11 @@
 
 #include "core/logger.hpp"
 #include "retry/event/event.hpp"
+#include "retry/home/attempts_world.hpp"
 #include "retry/home/delivery_line.hpp"
 #include "retry/home/requeues.hpp"
 #include "support/captured_output.hpp"
-#include "support/manual_clock.hpp"
-#include "support/memory_log.hpp"
 #include "support/record_view.hpp"
-#include "support/temp_dir.hpp"
-#include "support/test_executor.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -46,17 +43,11 @@ Delivery accepted_at(core::Timestamp time) {
     return delivery;
 }
 
-/// A dispatcher whose requests are answered by the test, and whose decisions are written down.
-struct World : DeliveryOutcomes {
+/// A dispatcher whose requests are answered by the test.
+struct World : test::AttemptsWorld {
     explicit World(DeliveryOptions options = {.table = *TierTable::from({0s, 5s, 60s, 600s})},
                    WorkJournal::Slot* journal = nullptr)
-        : home{.log = *log,
-               .publisher = *publisher,
-               .executor = executor,
-               .clock = clock,
-               .tally = tally,
-               .journal = journal},
-          queue(options, home, [this](Job job) { dispatcher.begin(std::move(job)); }),
+        : AttemptsWorld(options, journal, [this](Job job) { dispatcher.begin(std::move(job)); }),
           dispatcher(std::move(options),
                      {.home = home,
                       .queue = queue,
@@ -80,18 +71,6 @@ struct World : DeliveryOutcomes {
                               ++barriers;
                               executor.post([this, done = std::move(done)] { done(log_is_read); });
                           }}) {}
-
-    void finish(const Ticket& t) override { outcomes.push_back("finish " + text(t)); }
-    void promote(const Ticket& t, Delivery d, int tier) override {
-        if (promoting) promoting();
-        outcomes.push_back("tier " + std::to_string(tier) + " " + text(t) + " attempts " +
-                           std::to_string(d.attempts));
-        last = std::move(d);
-    }
-    void dead_letter(const Ticket& t, Delivery d) override {
-        outcomes.push_back("dead-letter " + text(t) + " " + std::string{to_string(*d.last)});
-    }
-    static std::string text(const Ticket& t) { return std::to_string(t.offset); }
 
     void add_webhook(const std::string& id, bool ordered = false) {
         Webhook webhook;
@@ -141,26 +120,15 @@ struct World : DeliveryOutcomes {
     /// The log's; the host's clock may be ahead of it.
     core::Timestamp log_time() const { return clock.wall() - host_ahead; }
 
-    test::ManualClock clock;
     std::chrono::milliseconds host_ahead{};
-    test::SimExecutor executor{clock};
-    std::unique_ptr<log::MemoryLog> log =
-        log::make_memory_log({.partitions = 1, .clock = &clock, .read_delay_max = 50ms});
-    std::unique_ptr<log::Publisher> publisher = log->open_publisher(executor);
     EventCache cache;
     EventReader event_reader{*log, executor, cache};
     bool log_is_read = true;
     int barriers = 0;
     WebhookDirectory webhooks{
         SecretBox{std::make_shared<core::KeyRing>(core::KeyRing::generate())}};
-    Log outcomes;
-    std::function<void()> sending, promoting;  ///< within the attempt, and within its end
-    std::optional<Delivery> last;
     std::vector<HttpRequest> requests;
     std::deque<std::function<void(HttpAnswer)>> waiting;
-    Tally tally;
-    HomeContext home;
-    AttemptQueue queue;
     Dispatcher dispatcher;
 };
 
@@ -643,19 +611,6 @@ TEST_CASE("one webhook with too much waiting is requeued into a tier", "[retry][
     CHECK(world.outcomes.back() == "tier 1 29 attempts 0");
 }
 
-TEST_CASE("the more waits of one webhook, the longer its deliveries wait", "[retry][dispatch]") {
-    World world{{.table = *TierTable::from({0s, 5s, 60s, 300s, 1800s, 7200s}),
-                 .schedule = {.queued_max = 80}}};
-    world.add_webhook("w");
-    for (int i = 0; i < 30'000; ++i) world.due(i);
-    std::map<std::string, std::size_t> by_tier;
-    for (const auto& outcome : world.outcomes) ++by_tier[outcome.substr(0, outcome.find(' ', 5))];
-    CHECK(by_tier.at("tier 1") == 3'000);
-    CHECK(by_tier.at("tier 2") == 12'000);
-    CHECK(by_tier.at("tier 3") > 12'000);
-    CHECK_FALSE(by_tier.contains("tier 5"));
-}
-
 TEST_CASE("of webhooks that were deleted nothing is remembered for long", "[retry][dispatch]") {
     World world;
     world.add_webhook("stays");
@@ -692,81 +647,67 @@ TEST_CASE("a drain ends when the last attempt has", "[retry][dispatch]") {
 
 namespace {
 
-/// Processes one after the other, each with a journal in the file that its predecessor left.
-struct Processes {
-    test::TempDir directory;
-    std::filesystem::path file = directory.path() / "attempts";
-    std::filesystem::path left = directory.path() / "left";
-
-    /// The next process finds the file as it is now.
-    void end_process() {
-        std::filesystem::copy_file(file, left, std::filesystem::copy_options::overwrite_existing);
-    }
-    void next() {
-        if (std::filesystem::exists(left)) std::filesystem::rename(left, file);
-    }
-    /// Runs a process that attempts this delivery and gets the answer `status`. Returns its
-    /// outcomes.
-    Log run(core::Offset offset, int status, const std::function<void(World&)>& prepare) {
-        next();
-        WorkJournal journal{file};
-        World world{{.table = *TierTable::from({0s, 5s})}, &journal.slot(1)};
+/// Runs a process that attempts this delivery and gets the answer `status`. Returns its outcomes.
+Log run(const test::Processes& processes, core::Offset offset, int status,
+        const std::function<void(World&)>& prepare) {
+    return processes.run([&](auto* journal) {
+        World world{{.table = *TierTable::from({0s, 5s})}, journal};
         world.add_webhook("w");
         prepare(world);
         world.due(offset);
         if (!world.waiting.empty()) world.answer(status);
         return world.outcomes;
-    }
-};
+    });
+}
 
 }  // namespace
 
 // Fails if no file names the delivery that a thread was working on: then it ends each process.
 TEST_CASE("a delivery whose attempt ended two processes is a dead letter", "[retry][dispatch]") {
-    Processes processes;
+    test::Processes processes;
     const bool at_its_start = GENERATE(true, false);
     const auto ends = [&](World& world) {
         (at_its_start ? world.sending : world.promoting) = [&] { processes.end_process(); };
     };
     for (int times = 0; times < 2; ++times) {
-        CHECK(processes.run(7, 500, ends) == Log{"tier 1 7 attempts 1"});
+        CHECK(run(processes, 7, 500, ends) == Log{"tier 1 7 attempts 1"});
     }
-    CHECK(processes.run(8, 204, [](World&) {}) == Log{"finish 8"});
-    CHECK(processes.run(7, 500, ends) == Log{"dead-letter 7 crashed"});
-    CHECK(processes.run(7, 500, ends) == Log{"dead-letter 7 crashed"});
+    CHECK(run(processes, 8, 204, [](World&) {}) == Log{"finish 8"});
+    CHECK(run(processes, 7, 500, ends) == Log{"dead-letter 7 crashed"});
+    CHECK(run(processes, 7, 500, ends) == Log{"dead-letter 7 crashed"});
 }
 
 TEST_CASE(
     "a delivery during which one process ended, or that waited for its answer, is attempted again",
     "[retry][dispatch]") {
-    Processes processes;
+    test::Processes processes;
     for (core::Offset offset = 0; offset < 1'000; ++offset) {
-        CHECK(processes.run(offset, 204, [&](World& world) {
-            world.sending = [&] { processes.end_process(); };
-        }) == Log{"finish " + std::to_string(offset)});
+        CHECK(run(processes, offset, 204, [&](World& world) {
+                  world.sending = [&] { processes.end_process(); };
+              }) == Log{"finish " + std::to_string(offset)});
     }
     for (int times = 0; times < 3; ++times) {
         // The process ends after the attempt has begun, while it waits for the answer.
-        CHECK(processes.run(0, 204, [&](World& world) {
-            world.executor.post_after(0ms, [&] { processes.end_process(); });
-        }) == Log{"finish 0"});
+        CHECK(run(processes, 0, 204, [&](World& world) {
+                  world.executor.post_after(0ms, [&] { processes.end_process(); });
+              }) == Log{"finish 0"});
     }
     // At another offset it counts as another delivery: it was redriven.
     for (const core::Offset offset : {3'000, 3'000, 3'001}) {
-        CHECK(processes.run(offset, 204, [&](World& world) {
-            world.sending = [&] { processes.end_process(); };
-        }) == Log{"finish " + std::to_string(offset)});
+        CHECK(run(processes, offset, 204, [&](World& world) {
+                  world.sending = [&] { processes.end_process(); };
+              }) == Log{"finish " + std::to_string(offset)});
     }
 }
 
 TEST_CASE("a journal that cannot be written, or holds nonsense, prevents no attempt",
           "[retry][dispatch]") {
-    Processes processes;
+    test::Processes processes;
     SECTION("its directory is not there") { processes.file = processes.directory.path() / "a/b"; }
     SECTION("it is not ours") { std::ofstream{processes.file} << std::string(50'000, 'x'); }
     SECTION("it ends in the middle of an entry") { std::ofstream{processes.file} << "dlv_"; }
     for (int times = 0; times < 3; ++times) {
-        CHECK(processes.run(1, 204, [](World&) {}) == Log{"finish 1"});
+        CHECK(run(processes, 1, 204, [](World&) {}) == Log{"finish 1"});
     }
 }
 

@@ -540,14 +540,3 @@ TEST_CASE("of idle clients of bridges nothing is remembered", "[retry][schedule]
     CHECK(scheduler.forget(1) == 100 - refused);
     CHECK(scheduler.webhooks() == 0);
 }
-
-TEST_CASE("of a partition that went elsewhere no delivery waits", "[retry][schedule]") {
-    Scheduler scheduler{{.workers = 1, .queued_max = 1'000'000}};
-    for (std::size_t i = 0; i < Scheduler::kIdleMax + 1'000; ++i) {
-        add(scheduler, job("w" + std::to_string(i), 0, 0, "", "o" + std::to_string(i)));
-    }
-    CHECK(scheduler.webhooks() == Scheduler::kIdleMax + 1'000);
-    CHECK(scheduler.forget(0) == Scheduler::kIdleMax + 1'000);
-    CHECK(scheduler.waiting() == 0);
-    CHECK_FALSE(scheduler.next(at(0s)));
-}

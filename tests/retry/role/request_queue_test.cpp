@@ -50,19 +50,6 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("a request waits for the one being served, however many of another owner are queued",
-          "[retry][role][fairness]") {
-    World world;
-    for (int i = 0; i < 100; ++i) REQUIRE(world.put("flood", 20ms));
-    world.executor.step();
-    world.executor.step();
-    REQUIRE(world.put("quiet"));
-    world.executor.step();
-    CHECK(world.served.back() == "quiet");
-    world.executor.run();
-    CHECK(world.count("flood") == 100);
-}
-
 TEST_CASE("owners that have enough to do get as much time, whatever one request costs",
           "[retry][role][fairness]") {
     World world;

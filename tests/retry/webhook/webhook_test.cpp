@@ -304,7 +304,7 @@ TEST_CASE("the directory follows from the records, in any number of readings", "
     const JsonTree event{R"({"type":"order.created","data":{"paid":true}})"};
     const auto match = [&] {
         Steps steps;
-        return directory.match(event, "shop", {}, steps).ids;
+        return directory.filters().match(event, "shop", {}, steps).ids;
     };
     const auto apply = [&](const core::Record& record) {
         directory.apply(*ReadBack{record});
@@ -341,7 +341,7 @@ TEST_CASE("the directory follows from the records, in any number of readings", "
     CHECK(directory.find("0190aa") == nullptr);
     CHECK(directory.count_of("shop") == 0);
     CHECK(directory.memory_bytes() == 0);
-    CHECK(directory.owners().empty());
+    CHECK(directory.filters().owners().empty());
 }
 
 TEST_CASE("the directory knows the records that are left without a webhook", "[retry][webhook]") {
@@ -460,8 +460,8 @@ TEST_CASE("a directory without the texts of filters matches as one that has them
     CHECK(slim.memory_bytes() == all.memory_bytes());
     const JsonTree event{R"({"type":"order.created","data":{"id":"x"}})"};
     Steps steps;
-    CHECK(slim.match(event, webhook.owner, {}, steps).ids ==
-          all.match(event, webhook.owner, {}, steps).ids);
+    CHECK(slim.filters().match(event, webhook.owner, {}, steps).ids ==
+          all.filters().match(event, webhook.owner, {}, steps).ids);
     slim.apply(*ReadBack{encode_removed("a")});
     CHECK(slim.size() == 0);
 }
@@ -507,6 +507,7 @@ TEST_CASE("a filter that an earlier version accepted goes on matching", "[retry]
     CHECK_FALSE(filter_entry(webhook, Query::From::owner));
     directory.apply(*ReadBack{encode(webhook, box)});
     Steps steps;
-    CHECK(directory.match(JsonTree{R"({"type":"order.created"})"}, "shop", {}, steps).ids.size() ==
-          1);
+    CHECK(directory.filters()
+              .match(JsonTree{R"({"type":"order.created"})"}, "shop", {}, steps)
+              .ids.size() == 1);
 }

@@ -49,7 +49,6 @@ public:
         if (set_back || least > *offset_) believe(least, proof, now);
     }
 
-    bool learned() const { return offset_.has_value(); }
     /// How long until `due`; zero or less: now. nullopt: not known yet.
     std::optional<core::Duration> until(core::Timestamp due) const {
         if (!offset_) return std::nullopt;

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace beckon::retry {
 
@@ -27,7 +28,9 @@ enum class DeliveryEnd : std::uint8_t {
     unread,             ///< requeued: the log did not give its event
     filter_too_costly,  ///< to `retry.dead` without a result of the filter
 };
+inline std::string_view to_string(DeliveryEnd end) { return core::name_of(end); }
 enum class EventEnd : std::uint8_t { fanned_out, copy, broken };
+inline std::string_view to_string(EventEnd end) { return core::name_of(end); }
 /// The same of messages for bridges, and dead tokens.
 enum class BridgedEnd : std::uint8_t {
     expired,
@@ -38,6 +41,7 @@ enum class BridgedEnd : std::uint8_t {
     broken,            ///< no message
     gone,              ///< its token is dead
 };
+inline std::string_view to_string(BridgedEnd end) { return core::name_of(end); }
 
 /// The counts of one thread's homes, those that it has given up included.
 struct Tally {

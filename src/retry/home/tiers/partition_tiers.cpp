@@ -30,17 +30,15 @@ std::uint64_t unfinished_in(OffsetRange range, const Finished& finished) {
 PartitionTiers::PartitionTiers(Options options, HomeContext context, Events events)
     : options_(std::move(options)), context_(context), events_(std::move(events)) {}
 
-std::vector<Topic> PartitionTiers::topics() const {
-    std::vector<Topic> all;
-    for (const int tier : options_.table.tiers()) all.push_back(Topic::retry(tier));
-    if (options_.from) {
-        for (const auto& [tier, state] : options_.from->tiers) {
-            const auto topic = Topic::retry(tier);
-            if (std::find(all.begin(), all.end(), topic) == all.end()) all.push_back(topic);
-        }
-    }
-    all.push_back(Topic::kRetryDead);
-    return all;
+log::TopicPartition PartitionTiers::at(int place) const {
+    return {place == kDead ? Topic::kRetryDead : Topic::retry(place), options_.partition};
+}
+
+/// What the last DoneRecord says of the tier; null: nothing.
+const DoneRecord::Tier* PartitionTiers::recorded(int tier) const {
+    if (!options_.from) return nullptr;
+    const auto found = options_.from->tiers.find(tier);
+    return found == options_.from->tiers.end() ? nullptr : &found->second;
 }
 
 /// True if the deliveries in this tier wait by another delay than the present table has.
@@ -51,63 +49,68 @@ bool PartitionTiers::is_timed_otherwise(int tier) const {
     return tier >= options_.table.steps() || options_.table.delay(tier) != before[step];
 }
 
-std::optional<Offset> PartitionTiers::scan_start(Topic topic) const {
-    if (!options_.from) return std::nullopt;
-    if (topic == Topic::kRetryDead) return options_.from->dead_scan;
-    for (const auto& [tier, state] : options_.from->tiers) {
-        if (Topic::retry(tier) != topic) continue;
-        return is_timed_otherwise(tier) ? std::min(state.scan, state.finished.low) : state.scan;
-    }
-    return std::nullopt;
+std::optional<Offset> PartitionTiers::scan_start(int place) const {
+    if (options_.from && place == kDead) return options_.from->dead_scan;
+    const auto* before = recorded(place);
+    if (!before) return std::nullopt;
+    return is_timed_otherwise(place) ? std::min(before->scan, before->finished.low) : before->scan;
 }
 
 void PartitionTiers::start() {
-    for (const auto topic : topics()) scan(topic);
+    places_[kDead];
+    for (const int tier : options_.table.tiers()) places_[tier];
+    if (options_.from) {
+        for (const auto& [tier, state] : options_.from->tiers) places_[tier];
+    }
+    scans_left_ = places_.size();
+    for (const auto& [place, ignored] : places_) scan(place);
 }
 
-void PartitionTiers::scan(Topic topic) {
-    TierScan::Events answers{.seen =
-                                 [this, topic](Offset offset, const Delivery& delivery) {
-                                     note_waiting(topic, offset);
-                                     if (delivery.hop == 0) return;  // not promoted yet
-                                     auto& highest = seen_[delivery.id];
-                                     highest = std::max(highest, delivery.hop);
-                                 },
-                             .done = [this, topic](const auto& found) { scan_done(topic, found); }};
-    auto& scan = scans_[topic];
-    scan = std::make_unique<TierScan>(at(topic), scan_start(topic), options_.node, context_,
-                                      std::move(answers));
+void PartitionTiers::scan(int place) {
+    auto& scan = places_.at(place).scan;
+    scan = std::make_unique<TierScan>(
+        at(place), scan_start(place), options_.node, context_,
+        TierScan::Events{.seen =
+                             [this, place](Offset offset, const Delivery& delivery) {
+                                 note_waiting(place, offset);
+                                 if (delivery.hop == 0) return;  // not promoted yet
+                                 auto& highest = seen_[delivery.id];
+                                 highest = std::max(highest, delivery.hop);
+                             },
+                         .done = [this, place](const auto& found) { scan_done(place, found); }});
     scan->start();
 }
 
 PartitionTiers::Scanned PartitionTiers::scanned() const {
     Scanned sum;
-    for (const auto& [topic, scan] : scans_) {
-        sum.read += scan->scanned();
-        sum.left += scan->left();
+    for (const auto& [place, one] : places_) {
+        if (!one.scan) continue;
+        sum.read += one.scan->scanned();
+        sum.left += one.scan->left();
     }
     return sum;
 }
 
-void PartitionTiers::scan_done(Topic topic, const core::Result<TierScan::Found>& found) {
+void PartitionTiers::scan_done(int place, const core::Result<TierScan::Found>& found) {
     if (!found) return fail(found.error());
-    scanned_[topic] = *found;
-    scan_from_[topic] = found->end;
-    scan_began_[topic] = scan_start(topic).value_or(found->end);
-    if (scanned_.size() < scans_.size()) return;
-    scans_.clear();
+    auto& scanned = places_.at(place);
+    scanned.found = *found;
+    scanned.scan_from = found->end;
+    scanned.scan_began = scan_start(place).value_or(found->end);
+    if (--scans_left_ > 0) return;
+    for (auto& [other, one] : places_) one.scan.reset();
     if (refuse_other_table()) return;
-    open_tiers();
+    for (const int tier : options_.table.tiers()) open_tier(tier);
+    for (const int tier : options_.table.tiers()) places_.at(tier).tier->start();
+    opened_ = true;
     record_soon();
     events_.started();
 }
 
-void PartitionTiers::note_waiting(Topic topic, Offset offset) {
-    if (!options_.from || waiting_otherwise_) return;
-    for (const auto& [tier, state] : options_.from->tiers) {
-        if (Topic::retry(tier) != topic || !is_timed_otherwise(tier)) continue;
-        if (!DoneTracker{state.finished}.is_finished(offset)) waiting_otherwise_ = topic;
-    }
+void PartitionTiers::note_waiting(int place, Offset offset) {
+    const auto* before = recorded(place);
+    if (!before || waiting_otherwise_ || !is_timed_otherwise(place)) return;
+    if (!DoneTracker{before->finished}.is_finished(offset)) waiting_otherwise_ = place;
 }
 
 /// Deliveries wait in a tier by another delay: then nothing is touched.
@@ -115,16 +118,11 @@ bool PartitionTiers::refuse_other_table() {
     if (!waiting_otherwise_) return false;
     const auto before = TierTable::from(options_.from->delays);
     fail({Fault::conflict, "partition " + std::to_string(options_.partition) + ": " +
-                               waiting_otherwise_->name() +
+                               at(*waiting_otherwise_).topic.name() +
                                " holds deliveries that wait by the tier table `" +
                                (before ? before->text() : std::string{"(broken)"}) +
                                "`, `control` has `" + options_.table.text() + "`"});
     return true;
-}
-
-void PartitionTiers::open_tiers() {
-    for (const int tier : options_.table.tiers()) open_tier(tier);
-    for (const auto& [tier, opened] : tiers_) opened->start();
 }
 
 void report_made_anew(log::TopicPartition where, Offset position, Offset end) {
@@ -136,23 +134,28 @@ void report_made_anew(log::TopicPartition where, Offset position, Offset end) {
 }
 
 void PartitionTiers::open_tier(int tier) {
-    const auto& barrier = scanned_.at(Topic::retry(tier));
+    auto& place = places_.at(tier);
+    const auto& barrier = place.found;
     Finished from;
-    if (options_.from && options_.from->tiers.contains(tier)) {
-        from = options_.from->tiers.at(tier).finished;
+    if (const auto* before = recorded(tier)) {
+        from = before->finished;
         if (barrier.made_anew || from.low > barrier.end) {
-            report_made_anew(at(Topic::retry(tier)), from.low, barrier.end);
+            report_made_anew(at(tier), from.low, barrier.end);
             from = {};
         }
         count_lost(tier, {from.low, barrier.start}, from);
     }
-    auto opened = std::make_unique<Tier>(
+    place.tier = std::make_unique<Tier>(
         Tier::Options{options_.partition, options_.epoch, tier, options_.table.delay(tier),
                       std::move(from), barrier.start},
         context_,
         Tier::Events{
             .has_capacity = [this, tier] { return has_capacity(tier); },
-            .due = [this](Due one) { due(std::move(one)); },
+            .due =
+                [this](Due one) {
+                    take_into_window(one);
+                    events_.due(std::move(one));
+                },
             .unreadable = [this](const Due& one) { set_aside(one); },
             .went_on = [this](const Delivery& d) { return went_on(d); },
             .is_unconfirmed =
@@ -162,9 +165,8 @@ void PartitionTiers::open_tier(int tier) {
             .gap = [this, tier](OffsetRange gap,
                                 const Finished& finished) { read_gap(tier, gap, finished); },
             .failed = [this](const core::Error& why) { fail(why); }});
-    opened->clock().appended({.offset = barrier.end - 1, .time = barrier.time}, barrier.sent,
-                             barrier.seen);
-    tiers_[tier] = std::move(opened);
+    place.tier->clock().appended({.offset = barrier.end - 1, .time = barrier.time}, barrier.sent,
+                                 barrier.seen);
 }
 
 void PartitionTiers::count_lost(int tier, OffsetRange range, const Finished& finished) {
@@ -181,7 +183,7 @@ void PartitionTiers::count_lost(int tier, OffsetRange range, const Finished& fin
 
 /// Records below the log's start were removed by retention; other gaps hold no records.
 void PartitionTiers::read_gap(int tier, OffsetRange gap, const Finished& finished) {
-    log::until_known(again(), context_.log, at(Topic::retry(tier)),
+    log::until_known(again(), context_.log, at(tier),
                      [this, tier, gap, finished](const core::Result<log::Ends>& ends) {
                          if (!ends) return fail(ends.error());
                          count_lost(tier, {gap.begin, std::min(gap.end, ends->start)}, finished);
@@ -192,8 +194,7 @@ bool PartitionTiers::has_capacity(int tier) const {
     if (stopping_ || paused_ || window_.size() >= options_.window_max) return false;
     if (window_bytes_ >= options_.window_bytes_max) return false;
     // No tier fills the window alone: newly failed work never delays new work, nor the other way.
-    const auto mine = window_of_.find(tier);
-    return mine == window_of_.end() || mine->second < options_.window_max - options_.window_max / 8;
+    return places_.at(tier).in_window < options_.window_max - options_.window_max / 8;
 }
 
 bool PartitionTiers::went_on(const Delivery& delivery) const {
@@ -205,20 +206,14 @@ void PartitionTiers::take_into_window(const Due& due) {
     const auto bytes = bytes_in_window(due.delivery);
     window_.emplace(due.ticket, bytes);
     window_bytes_ += bytes;
-    ++window_of_[due.ticket.tier];
-}
-
-void PartitionTiers::due(Due due) {
-    take_into_window(due);
-    events_.due(std::move(due));
+    ++places_.at(due.ticket.tier).in_window;
 }
 
 /// Its reader is in the middle of a record, so the effects come after it.
 void PartitionTiers::set_aside(const Due& due) {
     take_into_window(due);
-    context_.executor.post(lifetime_.guard([this, due] {
-        publish(Topic::kRetryDead, due.ticket, due.delivery, encode_dead(due.delivery));
-    }));
+    context_.executor.post(
+        lifetime_.guard([this, due] { publish(kDead, due.ticket, due.delivery); }));
 }
 
 void PartitionTiers::finish(const Ticket& ticket) {
@@ -226,34 +221,29 @@ void PartitionTiers::finish(const Ticket& ticket) {
     BECKON_ASSERT(found != window_.end(), "a delivery is finished once");
     window_bytes_ -= found->second;
     window_.erase(found);
-    --window_of_[ticket.tier];
-    tiers_.at(ticket.tier)->finish(ticket.offset);
-    capacity_made();
+    auto& place = places_.at(ticket.tier);
+    --place.in_window;
+    place.tier->finish(ticket.offset);
+    turn_tiers_.ask();
 }
 
-void PartitionTiers::capacity_made() {
-    if (capacity_posted_) return;
-    context_.executor.post(lifetime_.guard([this] {
-        capacity_posted_ = false;
-        const auto term = lifetime_.term();
-        for (auto one = tiers_.begin(); !term.over() && one != tiers_.end(); ++one) {
-            one->second->turn();
-        }
-    }));
-    capacity_posted_ = true;
+void PartitionTiers::turn_tiers() {
+    const auto term = lifetime_.term();
+    for (auto one = places_.begin(); !term.over() && one != places_.end(); ++one) {
+        if (one->second.tier) one->second.tier->turn();
+    }
 }
 
-/// `record`: of the delivery, whose id and hop name it to is_unconfirmed.
-void PartitionTiers::publish(Topic topic, const Ticket& ticket, const Delivery& delivery,
-                             core::Record record) {
-    const auto one = std::make_shared<Promotion>(Promotion{.topic = topic,
-                                                           .ticket = ticket,
-                                                           .record = std::move(record),
-                                                           .name = {delivery.id, delivery.hop}});
-    ++publishing_[topic];
+void PartitionTiers::publish(int to, const Ticket& ticket, const Delivery& delivery) {
+    const auto one = std::make_shared<Promotion>(
+        Promotion{.to = to,
+                  .ticket = ticket,
+                  .record = to == kDead ? encode_dead(delivery) : encode(delivery),
+                  .name = {delivery.id, delivery.hop}});
+    ++places_.at(to).publishing;
     unconfirmed_.insert(one->name);
     log::until_written(
-        again(), context_.publisher, at(topic),
+        again(), context_.publisher, at(to),
         [this, one] {
             one->sent = context_.clock.mono();
             return one->record;
@@ -262,22 +252,20 @@ void PartitionTiers::publish(Topic topic, const Ticket& ticket, const Delivery& 
         [this, one](const core::Error& why) {
             // Perhaps it is in the log: then the next tier drops the copy.
             core::log_warn("retry", "promotion_failed", {{"why", why.message}});
-            if (!std::exchange(one->in_doubt, true)) ++in_doubt_[one->topic];
+            if (!std::exchange(one->in_doubt, true)) ++places_.at(one->to).in_doubt;
         });
 }
 
 void PartitionTiers::written(const Promotion& promotion, const log::Appended& where) {
-    const auto topic = promotion.topic;
-    const bool dead = topic == Topic::kRetryDead;
-    ++context_.tally.deliveries[dead ? DeliveryEnd::dead : DeliveryEnd::promoted];
-    --publishing_[topic];
+    auto& to = places_.at(promotion.to);
+    ++context_.tally.deliveries[promotion.to == kDead ? DeliveryEnd::dead : DeliveryEnd::promoted];
+    --to.publishing;
     unconfirmed_.erase(promotion.name);
-    if (promotion.in_doubt) --in_doubt_[topic];
+    if (promotion.in_doubt) --to.in_doubt;
     // A promotion in doubt may stand before this one, and its source is not finished.
-    if (in_doubt_[topic] == 0) scan_from_[topic] = std::max(scan_from_[topic], where.offset + 1);
-    for (const auto& [tier, opened] : tiers_) {
-        if (Topic::retry(tier) != topic) continue;
-        opened->clock().appended({.offset = where.offset, .time = where.time}, promotion.sent);
+    if (to.in_doubt == 0) to.scan_from = std::max(to.scan_from, where.offset + 1);
+    if (to.tier) {
+        to.tier->clock().appended({.offset = where.offset, .time = where.time}, promotion.sent);
     }
     finish(promotion.ticket);
 }
@@ -285,21 +273,17 @@ void PartitionTiers::written(const Promotion& promotion, const log::Appended& wh
 /// Whether all records from which the scans' deliveries were promoted have been read, and so count
 /// as finished. They had been due at a former home.
 bool PartitionTiers::has_read_sources() const {
-    return std::all_of(tiers_.begin(), tiers_.end(),
-                       [](const auto& tier) { return tier.second->caught_up(); });
+    return std::all_of(places_.begin(), places_.end(), [](const auto& one) {
+        return !one.second.tier || one.second.tier->caught_up();
+    });
 }
 
 /// Most deliveries of a tier are written by other homes, and this home's own promotions may be
 /// rare. While none of them is under way, all that was read came from records that are finished.
-Offset PartitionTiers::scanned_up_to(Topic topic) const {
-    if (!has_read_sources()) return scan_began_.at(topic);
-    const auto own = scan_from_.at(topic);
-    const auto under_way = publishing_.find(topic);
-    if (under_way != publishing_.end() && under_way->second > 0) return own;
-    for (const auto& [tier, opened] : tiers_) {
-        if (Topic::retry(tier) == topic) return std::max(own, opened->position());
-    }
-    return own;
+Offset PartitionTiers::scanned_up_to(const Place& place) const {
+    if (!has_read_sources()) return place.scan_began;
+    if (place.publishing > 0 || !place.tier) return place.scan_from;
+    return std::max(place.scan_from, place.tier->position());
 }
 
 DoneRecord PartitionTiers::done_record() const {
@@ -307,20 +291,21 @@ DoneRecord PartitionTiers::done_record() const {
                     .epoch = options_.epoch,
                     .delays = {},
                     .tiers = {},
-                    .dead_scan = scanned_up_to(Topic::kRetryDead),
+                    .dead_scan = scanned_up_to(places_.at(kDead)),
                     .events_next = events_next_};
     for (int step = 0; step < options_.table.steps(); ++step) {
         done.delays.push_back(options_.table.delay(step));
     }
-    for (const auto& [tier, opened] : tiers_) {
-        done.tiers[tier] = {opened->finished(), scanned_up_to(Topic::retry(tier))};
+    for (const auto& [tier, place] : places_) {
+        if (place.tier) done.tiers[tier] = {place.tier->finished(), scanned_up_to(place)};
     }
     return done;
 }
 
 bool PartitionTiers::changed() const {
-    return unrecorded_ || std::any_of(tiers_.begin(), tiers_.end(),
-                                      [](const auto& t) { return t.second->changed(); });
+    return unrecorded_ || std::any_of(places_.begin(), places_.end(), [](const auto& one) {
+               return one.second.tier && one.second.tier->changed();
+           });
 }
 
 void PartitionTiers::record_soon() {
@@ -336,9 +321,11 @@ void PartitionTiers::record_soon() {
 void PartitionTiers::record(std::function<void()> then) {
     recording_ = true;
     unrecorded_ = false;
-    for (const auto& [tier, opened] : tiers_) opened->clear_changed();
+    for (const auto& [tier, place] : places_) {
+        if (place.tier) place.tier->clear_changed();
+    }
     context_.publisher.publish(
-        at(Topic::kRetryDone), encode(done_record()),
+        {Topic::kRetryDone, options_.partition}, encode(done_record()),
         lifetime_.guard([this, then = std::move(then)](const auto& where) {
             recording_ = false;
             unrecorded_ |= !where;
@@ -358,23 +345,23 @@ void PartitionTiers::fail(const core::Error& why) {
 
 void PartitionTiers::promote(const Ticket& ticket, Delivery delivery, int tier) {
     ++delivery.hop;
-    publish(Topic::retry(tier), ticket, delivery, encode(delivery));
+    publish(tier, ticket, delivery);
 }
 
 void PartitionTiers::dead_letter(const Ticket& ticket, Delivery delivery) {
     ++delivery.hop;
-    publish(Topic::kRetryDead, ticket, delivery, encode_dead(delivery));
+    publish(kDead, ticket, delivery);
 }
 
 void PartitionTiers::stop(std::function<void()> stopped) {
     stopping_ = true;
-    if (tiers_.empty()) return context_.executor.post(std::move(stopped));
+    if (!opened_) return context_.executor.post(std::move(stopped));
     record(std::move(stopped));
 }
 
 void PartitionTiers::set_paused(bool is) {
     if (std::exchange(paused_, is) == is) return;
-    if (!is) capacity_made();
+    if (!is) turn_tiers_.ask();
 }
 
 void PartitionTiers::fanned_out_up_to(Offset next) {
@@ -384,7 +371,9 @@ void PartitionTiers::fanned_out_up_to(Offset next) {
 
 std::vector<TierState> PartitionTiers::states() const {
     std::vector<TierState> states;
-    for (const auto& [tier, opened] : tiers_) states.push_back(opened->state());
+    for (const auto& [tier, place] : places_) {
+        if (place.tier) states.push_back(place.tier->state());
+    }
     return states;
 }
 

@@ -13,9 +13,11 @@
 #include "retry/home/tiers/tier_scan.hpp"
 #include "retry/home/tiers/tier_state.hpp"
 #include "retry/home/tiers/tier_table.hpp"
+#include "retry/later_turn.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -99,41 +101,53 @@ public:
     std::size_t in_window() const { return window_.size(); }
 
 private:
-    log::TopicPartition at(log::Topic topic) const { return {topic, options_.partition}; }
-    log::Until again() const { return {lifetime_, context_.executor}; }
-    std::vector<log::Topic> topics() const;
-    std::optional<core::Offset> scan_start(log::Topic topic) const;
-    bool is_timed_otherwise(int tier) const;
-    void scan(log::Topic topic);
-    void scan_done(log::Topic topic, const core::Result<TierScan::Found>& found);
-    void note_waiting(log::Topic topic, core::Offset offset);
-    bool refuse_other_table();
-    void open_tiers();
-    void open_tier(int tier);
-    void count_lost(int tier, OffsetRange range, const Finished& finished);
-    void read_gap(int tier, OffsetRange gap, const Finished& finished);
-
-    bool has_capacity(int tier) const;
-    bool went_on(const Delivery& delivery) const;
-    void due(Due due);
-    void take_into_window(const Due& due);
-    void set_aside(const Due& due);
-    void capacity_made();
-    /// A record on its way to another tier or to `retry.dead`.
+    /// In place of a tier's number, behind all of these.
+    static constexpr int kDead = std::numeric_limits<int>::max();
+    /// Where deliveries stand: a tier, or `retry.dead`.
+    struct Place {
+        std::unique_ptr<TierScan> scan;  ///< of the take-over
+        TierScan::Found found;           ///< by that
+        core::Offset scan_from = 0;      ///< see DoneRecord::Tier::scan
+        core::Offset scan_began = 0;     ///< where the scan of this take-over began
+        std::unique_ptr<Tier> tier;      ///< null until started, and for `retry.dead`
+        std::size_t in_window = 0;       ///< deliveries that were handed on and are not finished
+        std::size_t publishing = 0;      ///< promotions to it that the log has not confirmed
+        /// Of these the ones that the log may have all the same, somewhere behind scan_from.
+        std::size_t in_doubt = 0;
+    };
+    /// A record on its way to a place.
     struct Promotion {
-        log::Topic topic = log::Topic::kRetryDead;
+        int to = kDead;
         Ticket ticket;
         core::Record record;
         std::pair<std::string, std::uint32_t> name;  ///< id and hop
         bool in_doubt = false;                       ///< the log may have it since an earlier try
         core::MonoTime sent{};                       ///< the last try
     };
-    void publish(log::Topic topic, const Ticket& ticket, const Delivery& delivery,
-                 core::Record record);
+
+    log::TopicPartition at(int place) const;
+    log::Until again() const { return {lifetime_, context_.executor}; }
+    const DoneRecord::Tier* recorded(int tier) const;
+    std::optional<core::Offset> scan_start(int place) const;
+    bool is_timed_otherwise(int tier) const;
+    void scan(int place);
+    void scan_done(int place, const core::Result<TierScan::Found>& found);
+    void note_waiting(int place, core::Offset offset);
+    bool refuse_other_table();
+    void open_tier(int tier);
+    void count_lost(int tier, OffsetRange range, const Finished& finished);
+    void read_gap(int tier, OffsetRange gap, const Finished& finished);
+
+    bool has_capacity(int tier) const;
+    bool went_on(const Delivery& delivery) const;
+    void take_into_window(const Due& due);
+    void set_aside(const Due& due);
+    void turn_tiers();
+    void publish(int to, const Ticket& ticket, const Delivery& delivery);
     void written(const Promotion& promotion, const log::Appended& where);
 
     bool has_read_sources() const;
-    core::Offset scanned_up_to(log::Topic topic) const;
+    core::Offset scanned_up_to(const Place& place) const;
     DoneRecord done_record() const;
     bool changed() const;
     void record_soon();
@@ -145,26 +159,17 @@ private:
     const Events events_;
     core::Lifetime lifetime_{context_.executor};  ///< answers may come when the executor is gone
 
-    /// Take-over: a scan of each tier and of `retry.dead`; by topic.
-    std::map<log::Topic, std::unique_ptr<TierScan>> scans_;
-    std::map<log::Topic, TierScan::Found> scanned_;
+    std::map<int, Place> places_;  ///< by tier
+    std::size_t scans_left_ = 0;   ///< of the take-over
+    bool opened_ = false;          ///< the tiers are
     std::unordered_map<std::string, std::uint32_t>
-        seen_;  ///< the highest hop of each promoted delivery
-    std::optional<log::Topic>
-        waiting_otherwise_;  ///< a tier with deliveries that wait by another table
-
-    std::map<int, std::unique_ptr<Tier>> tiers_;     ///< empty until started
-    std::map<log::Topic, core::Offset> scan_from_;   ///< see DoneRecord::Tier::scan
-    std::map<log::Topic, core::Offset> scan_began_;  ///< where the scans of this take-over began
-    std::map<log::Topic, std::size_t> publishing_;   ///< promotions that the log has not confirmed
-    /// Of these the ones that it may have all the same, somewhere behind scan_from.
-    std::map<log::Topic, std::size_t> in_doubt_;
+        seen_;                              ///< the highest hop of each promoted delivery
+    std::optional<int> waiting_otherwise_;  ///< a tier with deliveries that wait by another table
     /// Deliveries (id and hop) whose promotions the log has not confirmed.
     std::set<std::pair<std::string, std::uint32_t>> unconfirmed_;
     std::map<Ticket, std::size_t> window_;  ///< bytes of each delivery that was handed on
     std::size_t window_bytes_ = 0;
-    std::map<int, std::size_t> window_of_;  ///< number by tier
-    bool capacity_posted_ = false;
+    LaterTurn turn_tiers_{context_.executor, [this] { turn_tiers(); }};  ///< there is space
     bool stopping_ = false;
     bool paused_ = false;
     bool recording_ = false;  ///< a DoneRecord is on its way

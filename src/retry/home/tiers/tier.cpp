@@ -19,6 +19,12 @@ namespace {
 constexpr int kTurnMax = 16;
 constexpr Duration kTurn = std::chrono::microseconds{125};
 
+/// Waits longer than this pause the reader, which drops prefetched records; for shorter ones that
+/// costs more than it saves.
+constexpr Duration kPauseAbove = std::chrono::seconds{30};
+/// A paused reader goes on so long before its head is due.
+constexpr Duration kResumeAhead = std::chrono::seconds{2};
+
 /// Waits for one time that are computed one after the other differ by less.
 constexpr Duration kSameTime = std::chrono::microseconds{100};
 
@@ -28,7 +34,6 @@ Tier::Tier(Options options, HomeContext context, Events events)
     : options_(std::move(options)),
       context_(context),
       events_(std::move(events)),
-      maturity_(options_.delay),
       tracker_(options_.from) {}
 
 void Tier::open(Offset from) {
@@ -98,10 +103,18 @@ void Tier::note_gap(Offset offset, Offset next) {
     if (offset > from) events_.gap({from, offset}, tracker_.finished());
 }
 
+/// Append times may step back (a broker's clock, a new leader), so a record is due at the greatest
+/// one that the partition has shown so far, plus the tier's delay: the order of offsets is the
+/// order of due times.
+core::Timestamp Tier::due_time(core::Timestamp appended) {
+    newest_ = std::max(newest_, appended);
+    return newest_ + options_.delay;
+}
+
 void Tier::read(const core::RecordView& record) {
     clock_.read({.offset = record.offset, .time = record.time});
     note_gap(record.offset, record.offset + 1);
-    const auto due = maturity_.due(record.time);
+    const auto due = due_time(record.time);
     const bool earlier = record.offset < options_.from.low;
     if (core::is_control_key(record.key)) {
         if (!earlier) tracker_.read_up_to(record.offset + 1);
@@ -156,12 +169,9 @@ void Tier::hand_on() {
 }
 
 void Tier::wait(Duration until_due) {
-    const auto plan = Maturity::plan(until_due, paused_);
-    if (plan.pause != paused_) {
-        paused_ = plan.pause;
-        paused_ ? reader_->pause() : reader_->resume();
-    }
-    turn_after(plan.pause ? plan.resume_after : until_due);
+    const bool far = until_due > (paused_ ? kResumeAhead : kPauseAbove);
+    if (std::exchange(paused_, far) != far) far ? reader_->pause() : reader_->resume();
+    turn_after(far ? until_due - kResumeAhead : until_due);
 }
 
 /// A timer that is set for this already stays. Each attempt that ends calls turn() of every tier,

@@ -8,7 +8,6 @@
 #include "retry/home/tiers/due.hpp"
 #include "retry/home/tiers/due_clock.hpp"
 #include "retry/home/tiers/home_context.hpp"
-#include "retry/home/tiers/maturity.hpp"
 #include "retry/home/tiers/recent_deliveries.hpp"
 #include "retry/home/tiers/tier_state.hpp"
 
@@ -81,6 +80,7 @@ private:
     void open(core::Offset from);
     std::optional<core::Duration> until_head() const;
     bool fetch();
+    core::Timestamp due_time(core::Timestamp appended);
     void read(const core::RecordView& record);
     void set_aside(const core::RecordView& record, const core::Error& why);
     void note_gap(core::Offset offset, core::Offset next);
@@ -94,7 +94,8 @@ private:
     DueClock clock_{context_.clock};
     const Events events_;
 
-    Maturity maturity_;
+    /// Append time; before the first one so low that a delay can still be added.
+    core::Timestamp newest_ = core::Timestamp::min() + std::chrono::hours{24 * 365};
     DoneTracker tracker_;
     RecentDeliveries recent_;
     std::unique_ptr<log::PartitionReader> reader_;

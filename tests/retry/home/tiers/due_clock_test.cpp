@@ -1,6 +1,5 @@
 #include "retry/home/tiers/due_clock.hpp"
 
-#include "retry/home/tiers/maturity.hpp"
 #include "support/manual_clock.hpp"
 
 #include <catch2/catch.hpp>
@@ -8,7 +7,6 @@
 using namespace std::chrono_literals;
 using beckon::core::Timestamp;
 using beckon::retry::DueClock;
-using beckon::retry::Maturity;
 
 namespace {
 
@@ -111,24 +109,4 @@ TEST_CASE("an append time below the one before shows that the broker's clock was
     CHECK(clock.until(at(60'000ms)) == 10'000ms);
     clock.read(appended_at(55'000ms));
     CHECK(clock.until(at(60'000ms)) == 5'000ms);
-}
-
-TEST_CASE("an append time that steps back is due no earlier than what stands before it",
-          "[retry][clock]") {
-    Maturity maturity{5s};
-    CHECK(maturity.due(at(10'000ms)) == at(15'000ms));
-    CHECK(maturity.due(at(9'000ms)) == at(15'000ms));
-    CHECK(maturity.due(at(11'000ms)) == at(16'000ms));
-}
-
-TEST_CASE("a reader is paused for long waits only, and goes on 2 s before its head is due",
-          "[retry][clock]") {
-    CHECK_FALSE(Maturity::plan(30s).pause);
-    const auto plan = Maturity::plan(31s);
-    CHECK(plan.pause);
-    CHECK(plan.resume_after == 29s);
-    // One that is paused stays so until two seconds before.
-    CHECK(Maturity::plan(30s, true).resume_after == 28s);
-    CHECK(Maturity::plan(2001ms, true).pause);
-    CHECK_FALSE(Maturity::plan(2s, true).pause);
 }
