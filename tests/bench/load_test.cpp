@@ -5,6 +5,7 @@
 #include "bench/load/wire.hpp"
 #include "core/base64url.hpp"
 #include "support/fake_push_server.hpp"
+#include "support/test_socket.hpp"
 
 #include <algorithm>
 #include <string>
@@ -269,7 +270,9 @@ TEST_CASE("idle connections are opened and a process is weighed", "[load]") {
 }
 
 TEST_CASE("a server that cannot be reached is an error that names it", "[load]") {
-    const auto options = [] { return options_for(FakePushServer{}); }();
+    const test::RefusingPort nobody;
+    auto options = options_for(FakePushServer{});
+    options.url = client::parse_url("ws://" + nobody.address() + "/").value();
     Generator generator{options};
     CHECK_THAT(generator.open(1).error().message,
                Catch::Contains("could not connect to ws://127.0.0.1"));

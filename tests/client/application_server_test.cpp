@@ -3,6 +3,7 @@
 #include "client/url.hpp"
 #include "core/base64url.hpp"
 #include "support/fake_push_server.hpp"
+#include "support/test_socket.hpp"
 #include "support/verify_jwt.hpp"
 
 #include <catch2/catch.hpp>
@@ -119,7 +120,9 @@ TEST_CASE("a message is taken back by its URL", "[application_server]") {
 }
 
 TEST_CASE("a server that cannot be reached is an error, not a reply", "[application_server]") {
-    const auto to = [] { return subscription_at(FakePushServer{}); }();
+    const test::RefusingPort nobody;
+    const Subscription to{"http://" + nobody.address() + "/wpush/token",
+                          ReceiverKeys::generate().subscription()};
     ApplicationServer sender{{}};
     CHECK(sender.send(to, {.text = "x"}).error().fault == core::Fault::unavailable);
 }

@@ -3,6 +3,7 @@
 #include "client/application_server.hpp"
 #include "support/fake_push_server.hpp"
 #include "support/temp_dir.hpp"
+#include "support/test_socket.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -250,8 +251,8 @@ TEST_CASE("waiting ends when another thread interrupts it", "[user_agent]") {
 }
 
 TEST_CASE("a closed port, or one of another service, is a clear error", "[user_agent]") {
-    const auto port = [] { return FakePushServer{}.port(); }();  // free again
-    UserAgent nobody{options_to("ws://127.0.0.1:" + std::to_string(port))};
+    const test::RefusingPort closed;
+    UserAgent nobody{options_to("ws://" + closed.address())};
     CHECK_THAT(nobody.connect().error().message, Catch::Contains("connect to 127.0.0.1"));
 
     const FakePushServer server;

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { Cluster, until } from './beckon.mjs';
 import { UserAgent, post } from './client.mjs';
 
-const AT_ONCE = 400;
+const AT_ONCE = 16; // connections of client.mjs
 const POSTS = 3000;
 
 const cluster = new Cluster('kafka', { plain: true });
@@ -27,6 +27,15 @@ after(async () => {
     await cluster.destroy();
 });
 
+/** POSTs until the edge keeps up: while it is half a second behind, as on a busy machine, the endpoint takes no push for it. */
+async function postInTime(body) {
+    for (;;) {
+        const reply = await post(client.endpoint, body);
+        if (reply.status !== 503 || !reply.body.includes('Delivery is behind')) return reply;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+}
+
 /** How many POSTs of these bodies were answered with each status. */
 async function load(bytes, count = POSTS) {
     const body = Buffer.alloc(bytes, 'b');
@@ -34,7 +43,7 @@ async function load(bytes, count = POSTS) {
     let left = count;
     await Promise.all(Array.from({ length: AT_ONCE }, async () => {
         while (left-- > 0) {
-            const { status } = await post(client.endpoint, body);
+            const { status } = await postInTime(body);
             statuses[status] = (statuses[status] ?? 0) + 1;
         }
     }));
@@ -47,12 +56,12 @@ test('a limit that is there at the start: every push is accepted', { timeout: 30
     assert.doesNotMatch(output(), /batch_too_large|record_too_large/);
 });
 
-test('a broker that was away for two seconds: every push is accepted', { timeout: 300000 }, async () => {
+test('a broker that was away while more than a batch came: every push is accepted', { timeout: 300000 }, async () => {
     await cluster.pauseKafka();
-    const loaded = load(4000, AT_ONCE);
-    await new Promise((resolve) => setTimeout(resolve, 2000));
+    const loaded = load(5000, 400);
+    await until('pushes that wait', async () => (await cluster.metric('beckon_ingest_publish_waiting_messages')) === AT_ONCE);
     cluster.resumeKafka();
-    assert.deepEqual(await loaded, { 201: AT_ONCE });
+    assert.deepEqual(await loaded, { 201: 400 });
 });
 
 test('a limit that is lowered: 503 for a moment, 413 for no small push, and then every push is accepted', { timeout: 300000 }, async () => {
@@ -67,7 +76,7 @@ test('a limit that is lowered: 503 for a moment, 413 for no small push, and then
 test('a push that is itself too large gets 413, a line says so, and its neighbours are accepted', { timeout: 300000 }, async () => {
     await cluster.alterTopic('notifications', 'max.message.bytes', 3000);
     await until('413', async () => {
-        const [large, { 413: wrong }] = await Promise.all([post(client.endpoint, Buffer.alloc(4000, 'b')), load(300, 500)]);
+        const [large, { 413: wrong }] = await Promise.all([postInTime(Buffer.alloc(4000, 'b')), load(300, 500)]);
         assert.equal(wrong, undefined);
         return large.status === 413;
     }, 120000);

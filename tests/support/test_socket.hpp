@@ -120,4 +120,25 @@ private:
     std::string buffer_;
 };
 
+/// A port of loopback that refuses connections: nobody listens, and no other process can take it.
+class RefusingPort {
+public:
+    RefusingPort() {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        auto* const any = reinterpret_cast<sockaddr*>(&address);
+        if (::bind(socket_.fd(), any, size) != 0 || ::getsockname(socket_.fd(), any, &size) != 0) {
+            throw std::runtime_error("cannot bind a port");
+        }
+        number_ = ntohs(address.sin_port);
+    }
+    std::string address() const { return "127.0.0.1:" + std::to_string(number_); }
+
+private:
+    const TestSocket socket_ = TestSocket::unconnected();
+    std::uint16_t number_ = 0;
+};
+
 }  // namespace beckon::test

@@ -1,5 +1,7 @@
 #include "edge/link/links.hpp"
 
+#include "support/test_socket.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -321,14 +323,9 @@ TEST_CASE("a node that died is found dead by both ends, and no node that lives",
 
 TEST_CASE("a node that is called in vain is found dead, also if it never was linked",
           "[edge][link]") {
-    const auto keys = ring();
-    std::string nobody;
-    {
-        const Node gone{kC, keys};
-        nobody = gone.address();
-    }
-    Node b{kB, keys};
-    b.links.set_peers({{kA, nobody}, {kC, nobody}});
+    const test::RefusingPort nobody;
+    Node b{kB, ring()};
+    b.links.set_peers({{kA, nobody.address()}, {kC, nobody.address()}});
     CHECK(b.receives("dead a"));
     CHECK(b.receives("dead c"));
 }
