@@ -1,90 +1,46 @@
 #include "support/fake_push_server.hpp"
 
 #include "core/base64url.hpp"
+#include "core/handle.hpp"
 #include "core/ids.hpp"
+#include "support/certificate.hpp"
+#include "support/temp_dir.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
 #include <deque>
-#include <functional>
-#include <future>
+#include <fstream>
+#include <iterator>
 #include <list>
+#include <mutex>
 #include <set>
+#include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <utility>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/ssl.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
-#include <boost/beast/ssl.hpp>
-#include <boost/beast/websocket.hpp>
-#include <boost/beast/websocket/ssl.hpp>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <nlohmann/json.hpp>
-#include <openssl/bio.h>
 #include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
+#include <openssl/sha.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace beckon::test {
 
 namespace {
 
-namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = boost::beast::http;
-namespace websocket = boost::beast::websocket;
-using asio::use_awaitable;
-using asio::ip::tcp;
 using nlohmann::json;
+using Request = FakePushServer::Request;
+using Reply = FakePushServer::Reply;
+using Ssl = core::Handle<SSL, SSL_free>;
 
-using HttpRequest = http::request<http::string_body>;
-using HttpResponse = http::response<http::string_body>;
-
-struct Identity {
-    std::string certificate;
-    std::string key;
-};
-
-std::string take_pem(BIO* bio) {
-    char* data = nullptr;
-    const long size = BIO_get_mem_data(bio, &data);
-    std::string text{data, static_cast<std::size_t>(size)};
-    BIO_free(bio);
-    return text;
-}
-
-Identity make_identity() {
-    EVP_PKEY* key = EVP_EC_gen("prime256v1");
-    X509* certificate = X509_new();
-    X509_set_version(certificate, 2);
-    ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1);
-    X509_gmtime_adj(X509_getm_notBefore(certificate), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(certificate), 3600);
-    X509_set_pubkey(certificate, key);
-    X509_NAME* name = X509_get_subject_name(certificate);
-    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
-                               reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
-    X509_set_issuer_name(certificate, name);
-    X509_sign(certificate, key, EVP_sha256());
-    BIO* certificate_pem = BIO_new(BIO_s_mem());
-    BIO* key_pem = BIO_new(BIO_s_mem());
-    PEM_write_bio_X509(certificate_pem, certificate);
-    PEM_write_bio_PrivateKey(key_pem, key, nullptr, nullptr, 0, nullptr, nullptr);
-    X509_free(certificate);
-    EVP_PKEY_free(key);
-    return {take_pem(certificate_pem), take_pem(key_pem)};
-}
-
-/// The sending half of a WebSocket: frames leave one after another.
-struct Peer {
-    std::string uaid;
-    std::function<void(std::string)> send;
-    std::function<void()> drop;
-};
+constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
 struct Message {
     std::string channel;
@@ -97,56 +53,174 @@ struct Client {
     std::list<Message> messages;
 };
 
-HttpResponse respond(const FakePushServer::Reply& reply) {
-    HttpResponse response{static_cast<http::status>(reply.status), 11};
-    for (const auto& [name, value] : reply.headers) response.set(name, value);
-    response.body() = reply.body;
-    response.prepare_payload();
-    return response;
+/// RFC 6455 section 4.2.2.
+std::string accept_of(const std::string& key) {
+    const auto text = key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+    std::array<unsigned char, SHA_DIGEST_LENGTH> hash{};
+    SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), hash.data());
+    std::array<unsigned char, 64> base64{};
+    const int size = EVP_EncodeBlock(base64.data(), hash.data(), hash.size());
+    return {reinterpret_cast<const char*>(base64.data()), static_cast<std::size_t>(size)};
 }
+
+/// One connection: requests, and frames of a WebSocket behind an upgrade.
+class Connection {
+public:
+    Connection(int fd, Ssl ssl) : fd_(fd), ssl_(std::move(ssl)) {}
+    ~Connection() {
+        ssl_.reset();
+        ::close(fd_);
+    }
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    int fd() const { return fd_; }
+    bool is_websocket() const { return websocket_; }
+    void drop() const { ::shutdown(fd_, SHUT_RDWR); }
+
+    /// Reads what has come; false at the end.
+    bool fill() {
+        do {
+            std::array<char, 16'384> piece{};
+            const auto n = ssl_ ? SSL_read(ssl_.get(), piece.data(), piece.size())
+                                : static_cast<int>(::recv(fd_, piece.data(), piece.size(), 0));
+            if (n <= 0) return false;
+            buffer_.append(piece.data(), static_cast<std::size_t>(n));
+        } while (ssl_ && SSL_pending(ssl_.get()) > 0);
+        return websocket_ || std::isupper(static_cast<unsigned char>(buffer_.front())) != 0;
+    }
+    /// The next whole request; an upgrade is answered here.
+    std::optional<Request> next_request() {
+        const auto end = buffer_.find(kHeadEnd);
+        if (websocket_ || end == std::string::npos) return std::nullopt;
+        auto request = head_of(std::string_view{buffer_}.substr(0, end + 2));
+        const auto begin = end + kHeadEnd.size();
+        const auto length = request.headers.find("content-length");
+        const std::size_t size = length == request.headers.end() ? 0 : std::stoul(length->second);
+        if (buffer_.size() < begin + size) return std::nullopt;
+        request.body = buffer_.substr(begin, size);
+        buffer_.erase(0, begin + size);
+        if (!request.headers.contains("sec-websocket-key")) return request;
+        websocket_ = true;
+        write(
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            "Sec-WebSocket-Accept: " +
+            accept_of(request.headers["sec-websocket-key"]) + "\r\n\r\n");
+        return std::nullopt;
+    }
+    /// The payload of the next whole text frame. Others have no meaning here.
+    std::optional<std::string> next_text() {
+        const auto byte = [this](std::size_t at) {
+            return static_cast<unsigned char>(buffer_[at]);
+        };
+        while (websocket_ && buffer_.size() >= 2) {
+            std::size_t size = byte(1) & 0x7fU;
+            const std::size_t more = size < 126 ? 0 : size == 126 ? 2 : 8;
+            const auto begin = 2 + more + 4;
+            if (buffer_.size() < begin) return std::nullopt;
+            if (more > 0) size = 0;
+            for (std::size_t i = 0; i < more; ++i) size = size << 8U | byte(2 + i);
+            if (buffer_.size() < begin + size) return std::nullopt;
+            const bool is_text = (byte(0) & 0x0fU) == 1;
+            auto text = buffer_.substr(begin, size);
+            for (std::size_t i = 0; i < size; ++i) {
+                text[i] = static_cast<char>(text[i] ^ buffer_[begin - 4 + i % 4]);
+            }
+            buffer_.erase(0, begin + size);
+            if (is_text) return text;
+        }
+        return std::nullopt;
+    }
+    void reply(const Reply& reply) {
+        auto text = "HTTP/1.1 " + std::to_string(reply.status) + " Fake\r\n";
+        for (const auto& [name, value] : reply.headers) text += name + ": " + value + "\r\n";
+        text += "Content-Length: " + std::to_string(reply.body.size()) + "\r\n\r\n";
+        write(text + reply.body);
+    }
+    void send(std::string_view text) {
+        std::string frame = "\x81";
+        if (text.size() < 126) {
+            frame.push_back(static_cast<char>(text.size()));
+        } else {
+            frame.push_back(126);
+            frame.push_back(static_cast<char>(text.size() >> 8U));
+            frame.push_back(static_cast<char>(text.size() & 0xffU));
+        }
+        write(frame.append(text));
+    }
+
+    std::string uaid;  ///< of the client, once it has said hello
+
+private:
+    static Request head_of(std::string_view head) {
+        const auto line = [&head] {
+            const auto end = head.find("\r\n");
+            const auto one = head.substr(0, end);
+            head.remove_prefix(end + 2);
+            return std::string{one};
+        };
+        Request request;
+        const auto first = line();
+        const auto blank = first.find(' ');
+        request.method = first.substr(0, blank);
+        request.target = first.substr(blank + 1, first.rfind(' ') - blank - 1);
+        while (!head.empty()) {
+            const auto field = line();
+            const auto colon = field.find(':');
+            auto name = field.substr(0, colon);
+            std::ranges::transform(name, name.begin(),
+                                   [](unsigned char c) { return std::tolower(c); });
+            request.headers[name] = field.substr(field.find_first_not_of(' ', colon + 1));
+        }
+        return request;
+    }
+    void write(std::string_view bytes) {
+        while (!bytes.empty()) {
+            const auto n =
+                ssl_ ? SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()))
+                     : static_cast<int>(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
+            if (n <= 0) return;  // it has ended, which the next read shows
+            bytes.remove_prefix(static_cast<std::size_t>(n));
+        }
+    }
+
+    const int fd_;
+    Ssl ssl_;
+    std::string buffer_;
+    bool websocket_ = false;
+};
 
 }  // namespace
 
 struct FakePushServer::Impl {
     explicit Impl(Options o);
-    ~Impl() {
-        io.stop();
-        thread.join();
-    }
-
-    /// Runs `task` on the loop's thread and waits for its result.
-    template <class Task>
-    auto on_loop(Task task) {
-        std::packaged_task<decltype(task())()> packaged{std::move(task)};
-        auto result = packaged.get_future();
-        asio::post(io, [&] { packaged(); });
-        return result.get();
-    }
-
-    asio::awaitable<void> accept();
-    asio::awaitable<void> start(tcp::socket socket);
-    template <class Stream>
-    asio::awaitable<void> serve(Stream stream);
-    template <class Stream>
-    asio::awaitable<void> serve_client(Stream stream, HttpRequest request);
-
-    HttpResponse handle(const HttpRequest& request);
+    ~Impl();
+    void run();
+    void accept();
+    bool serve(Connection& connection);
+    Reply handle(const Request& request);
     Reply post(const Request& request);
-    void on_frame(Peer& peer, const std::string& text);
-    void on_hello(Peer& peer, const json& frame);
+    void on_frame(Connection& peer, const std::string& text);
+    void on_hello(Connection& peer, const json& frame);
     void deliver(const std::string& uaid, const std::string& frame);
     void acknowledge(const std::string& uaid, const json& update);
+    template <class Act>
+    void each_peer(Act act) {
+        for (auto& one : open) {
+            if (one.is_websocket()) act(one);
+        }
+    }
 
     const Options options;
-    asio::io_context io{1};
-    asio::ssl::context tls{asio::ssl::context::tls_server};
+    core::Handle<SSL_CTX, SSL_CTX_free> tls;
     std::string certificate;
-    tcp::acceptor acceptor{io, tcp::endpoint{asio::ip::address_v4::loopback(), 0}};
-    const std::uint16_t port = acceptor.local_endpoint().port();
+    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    std::uint16_t port = 0;
 
-    // Owned by the loop's thread.
+    std::mutex mutex;  ///< of the rest
+    bool stopping = false;
+    std::list<Connection> open;
     std::map<std::string, Client> clients;  ///< by uaid
-    std::list<Peer*> peers;
     std::deque<Reply> replies;
     std::vector<std::string> frames;
     std::vector<Request> requests;
@@ -160,109 +234,90 @@ struct FakePushServer::Impl {
 
 FakePushServer::Impl::Impl(Options o) : options(o) {
     if (options.tls) {
-        const Identity identity = make_identity();
-        certificate = identity.certificate;
-        tls.use_certificate_chain(asio::buffer(identity.certificate));
-        tls.use_private_key(asio::buffer(identity.key), asio::ssl::context::pem);
+        const TempDir files;
+        write_certificate(files / "certificate", files / "key", "localhost");
+        std::ifstream in{files / "certificate"};
+        certificate = {std::istreambuf_iterator<char>{in}, {}};
+        tls.reset(SSL_CTX_new(TLS_server_method()));
+        SSL_CTX_use_certificate_chain_file(tls.get(), (files / "certificate").c_str());
+        SSL_CTX_use_PrivateKey_file(tls.get(), (files / "key").c_str(), SSL_FILETYPE_PEM);
     }
-    asio::co_spawn(io, accept(), asio::detached);
-    thread = std::thread{[this] { io.run(); }};
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof at;
+    auto* const any = reinterpret_cast<sockaddr*>(&at);
+    if (::bind(listener, any, size) != 0 || ::listen(listener, 128) != 0 ||
+        ::getsockname(listener, any, &size) != 0) {
+        throw std::runtime_error("the fake push server cannot listen");
+    }
+    port = ntohs(at.sin_port);
+    thread = std::thread{[this] { run(); }};
 }
 
-asio::awaitable<void> FakePushServer::Impl::accept() {
+FakePushServer::Impl::~Impl() {
+    {
+        const std::scoped_lock lock{mutex};
+        stopping = true;
+    }
+    ::shutdown(listener, SHUT_RDWR);  // wakes the thread
+    thread.join();
+    ::close(listener);
+}
+
+void FakePushServer::Impl::run() {
     for (;;) {
-        auto socket = co_await acceptor.async_accept(use_awaitable);
-        socket.set_option(tcp::no_delay{true});
-        ++connections;
-        asio::co_spawn(io, start(std::move(socket)), asio::detached);
-    }
-}
-
-asio::awaitable<void> FakePushServer::Impl::start(tcp::socket socket) {
-    try {
-        if (options.tls) {
-            beast::ssl_stream<beast::tcp_stream> stream{std::move(socket), tls};
-            co_await stream.async_handshake(asio::ssl::stream_base::server, use_awaitable);
-            co_await serve(std::move(stream));
-        } else {
-            co_await serve(beast::tcp_stream{std::move(socket)});
+        std::vector<pollfd> all{{.fd = listener, .events = POLLIN, .revents = 0}};
+        for (const auto& one : open)
+            all.push_back({.fd = one.fd(), .events = POLLIN, .revents = 0});
+        ::poll(all.data(), all.size(), -1);
+        const std::scoped_lock lock{mutex};
+        if (stopping) return;
+        std::size_t i = 1;
+        for (auto one = open.begin(); one != open.end(); ++i) {
+            one = all[i].revents != 0 && !serve(*one) ? open.erase(one) : std::next(one);
         }
-    } catch (const boost::system::system_error&) {
-        // The connection ended; what clients have stays.
+        if (all[0].revents != 0) accept();
     }
 }
 
-template <class Stream>
-asio::awaitable<void> FakePushServer::Impl::serve(Stream stream) {
-    beast::flat_buffer buffer;
-    for (;;) {
-        HttpRequest request;
-        co_await http::async_read(stream, buffer, request, use_awaitable);
-        if (websocket::is_upgrade(request)) {
-            co_await serve_client(std::move(stream), std::move(request));
-            co_return;
-        }
-        HttpResponse response = handle(request);
-        co_await http::async_write(stream, response, use_awaitable);
+void FakePushServer::Impl::accept() {
+    const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd < 0) return;
+    ++connections;
+    const int on = 1;
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    Ssl ssl;
+    if (tls) {
+        ssl.reset(SSL_new(tls.get()));
+        SSL_set_fd(ssl.get(), fd);
     }
+    const bool refused = ssl && SSL_accept(ssl.get()) != 1;
+    open.emplace_back(fd, std::move(ssl));
+    if (refused) open.pop_back();
 }
 
-template <class Stream>
-asio::awaitable<void> FakePushServer::Impl::serve_client(Stream stream, HttpRequest request) {
-    auto ws = std::make_shared<websocket::stream<Stream>>(std::move(stream));
-    co_await ws->async_accept(request, use_awaitable);
-    auto outbox = std::make_shared<std::deque<std::string>>();
-    auto write = std::make_shared<std::function<void()>>();
-    *write = [ws, outbox, again = std::weak_ptr{write}] {
-        ws->async_write(asio::buffer(outbox->front()),
-                        [ws, outbox, again](beast::error_code error, std::size_t) {
-                            outbox->pop_front();
-                            const auto next = again.lock();
-                            if (!error && !outbox->empty() && next) (*next)();
-                        });
-    };
-    Peer peer{"",
-              [outbox, write](std::string text) {
-                  outbox->push_back(std::move(text));
-                  if (outbox->size() == 1) (*write)();
-              },
-              [ws] {
-                  beast::error_code ignored;
-                  beast::get_lowest_layer(*ws).socket().close(ignored);
-              }};
-    const auto place = peers.insert(peers.end(), &peer);
-    try {
-        for (;;) {
-            beast::flat_buffer buffer;
-            co_await ws->async_read(buffer, use_awaitable);
-            on_frame(peer, beast::buffers_to_string(buffer.data()));
-        }
-    } catch (const boost::system::system_error&) {
-        peers.erase(place);
-    }
+/// False: the connection has ended; what its client has stays.
+bool FakePushServer::Impl::serve(Connection& connection) {
+    if (!connection.fill()) return false;
+    while (const auto request = connection.next_request()) connection.reply(handle(*request));
+    while (const auto text = connection.next_text()) on_frame(connection, *text);
+    return true;
 }
 
-HttpResponse FakePushServer::Impl::handle(const HttpRequest& raw) {
-    Request request{std::string{raw.method_string()}, std::string{raw.target()}, {}, raw.body()};
-    for (const auto& field : raw) {
-        std::string name{field.name_string()};
-        for (char& c : name) c = static_cast<char>(std::tolower(c));
-        request.headers[name] = std::string{field.value()};
-    }
+FakePushServer::Reply FakePushServer::Impl::handle(const Request& request) {
     requests.push_back(request);
     if (request.method == "DELETE") {
         const std::string version = request.target.substr(request.target.rfind('/') + 1);
         for (auto& [uaid, client] : clients) {
             client.messages.remove_if([&](const Message& m) { return m.version == version; });
         }
-        return respond({204, {}, ""});
+        return {204, {}, ""};
     }
-    if (!replies.empty()) {
-        const Reply reply = std::move(replies.front());
-        replies.pop_front();
-        return respond(reply);
-    }
-    return respond(post(request));
+    if (replies.empty()) return post(request);
+    auto reply = std::move(replies.front());
+    replies.pop_front();
+    return reply;
 }
 
 FakePushServer::Reply FakePushServer::Impl::post(const Request& request) {
@@ -298,14 +353,14 @@ FakePushServer::Reply FakePushServer::Impl::post(const Request& request) {
 }
 
 void FakePushServer::Impl::deliver(const std::string& uaid, const std::string& frame) {
-    for (Peer* peer : peers) {
-        if (peer->uaid != uaid) continue;
-        peer->send(frame);
-        if (twice) peer->send(frame);
-    }
+    each_peer([&](Connection& peer) {
+        if (peer.uaid != uaid) return;
+        peer.send(frame);
+        if (twice) peer.send(frame);
+    });
 }
 
-void FakePushServer::Impl::on_hello(Peer& peer, const json& frame) {
+void FakePushServer::Impl::on_hello(Connection& peer, const json& frame) {
     peer.uaid = frame.value("uaid", "");
     if (!clients.contains(peer.uaid)) peer.uaid = core::to_hex(core::random_uuid4());
     peer.send(json{{"messageType", "hello"},
@@ -326,7 +381,7 @@ void FakePushServer::Impl::acknowledge(const std::string& uaid, const json& upda
         });
 }
 
-void FakePushServer::Impl::on_frame(Peer& peer, const std::string& text) {
+void FakePushServer::Impl::on_frame(Connection& peer, const std::string& text) {
     frames.push_back(text);
     if (silent) return;
     const json frame = json::parse(text);
@@ -365,51 +420,55 @@ std::string FakePushServer::ws_url() const {
 const std::string& FakePushServer::certificate() const { return impl_->certificate; }
 
 void FakePushServer::answer_next_post(Reply reply) {
-    impl_->on_loop([&] { impl_->replies.push_back(std::move(reply)); });
+    const std::scoped_lock lock{impl_->mutex};
+    impl_->replies.push_back(std::move(reply));
 }
 
 void FakePushServer::fall_silent() {
-    impl_->on_loop([&] { impl_->silent = true; });
+    const std::scoped_lock lock{impl_->mutex};
+    impl_->silent = true;
 }
 
 void FakePushServer::drop_clients() {
-    impl_->on_loop([&] {
-        for (Peer* peer : impl_->peers) peer->drop();
-    });
+    const std::scoped_lock lock{impl_->mutex};
+    impl_->each_peer([](const Connection& peer) { peer.drop(); });
 }
 
 void FakePushServer::forget_clients() {
-    impl_->on_loop([&] { impl_->clients.clear(); });
+    const std::scoped_lock lock{impl_->mutex};
+    impl_->clients.clear();
 }
 
 void FakePushServer::send_frame(const std::string& frame) {
-    impl_->on_loop([&] {
-        for (Peer* peer : impl_->peers) peer->send(frame);
-    });
+    const std::scoped_lock lock{impl_->mutex};
+    impl_->each_peer([&](Connection& peer) { peer.send(frame); });
 }
 
 void FakePushServer::deliver_twice() {
-    impl_->on_loop([&] { impl_->twice = true; });
+    const std::scoped_lock lock{impl_->mutex};
+    impl_->twice = true;
 }
 
 std::vector<std::string> FakePushServer::frames() const {
-    return impl_->on_loop([&] { return impl_->frames; });
+    const std::scoped_lock lock{impl_->mutex};
+    return impl_->frames;
 }
 
 std::vector<FakePushServer::Request> FakePushServer::requests() const {
-    return impl_->on_loop([&] { return impl_->requests; });
+    const std::scoped_lock lock{impl_->mutex};
+    return impl_->requests;
 }
 
 std::size_t FakePushServer::unacknowledged() const {
-    return impl_->on_loop([&] {
-        std::size_t sum = 0;
-        for (const auto& [uaid, client] : impl_->clients) sum += client.messages.size();
-        return sum;
-    });
+    const std::scoped_lock lock{impl_->mutex};
+    std::size_t sum = 0;
+    for (const auto& [uaid, client] : impl_->clients) sum += client.messages.size();
+    return sum;
 }
 
 std::size_t FakePushServer::connections() const {
-    return impl_->on_loop([&] { return impl_->connections; });
+    const std::scoped_lock lock{impl_->mutex};
+    return impl_->connections;
 }
 
 }  // namespace beckon::test
