@@ -12,7 +12,9 @@ import pathlib
 import re
 import sys
 
-SRC = pathlib.Path(__file__).resolve().parents[2] / "src"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SRC = ROOT / "src"
+SIM = ROOT / "tests/sim"  # other tests are each put into a namespace of their own
 ANONYMOUS = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.S | re.M)
 FUNCTION = re.compile(r"^(?!using |return |namespace )[A-Za-z_][\w:<>,&*\s\[\]]*?[\s&*](\w+)\([^;{]*?\)\s*(?:const|noexcept|\s)*[{;]", re.M)
 
@@ -24,7 +26,7 @@ def functions_of(path):
 
 def units():
     folders = collections.defaultdict(list)
-    for path in sorted(SRC.rglob("*.cpp")):
+    for path in sorted([*SRC.rglob("*.cpp"), *SIM.rglob("*.cpp")]):
         folders[path.parent].append(path)
     yield from folders.values()
     for build in sys.argv[1:]:
@@ -37,7 +39,7 @@ for unit in units():
     named = collections.defaultdict(list)
     for path in unit:
         for name in functions_of(path):
-            named[name].append(str(path.relative_to(SRC)))
+            named[name].append(str(path.relative_to(ROOT)))
     found.update(f"{name}() stands in {' and in '.join(sorted(files))}: give each a name of its own"
                  for name, files in named.items() if len(files) > 1)
 for fault in sorted(found):

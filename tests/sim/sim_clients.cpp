@@ -19,7 +19,6 @@ constexpr core::Duration kHalfOpen = 5s;
 /// A frame on a connection that lives on for that long has arrived. An ack may be lost with a
 /// link; then its message is sent again.
 constexpr core::Duration kReceivedAfter = 8s;
-constexpr std::string_view kOrigin = "https://sim";
 
 std::string name_of(const SimClient& client) { return "client " + std::to_string(client.number); }
 

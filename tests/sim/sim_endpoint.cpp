@@ -6,14 +6,13 @@ namespace beckon::sim {
 
 namespace {
 
-constexpr const char* kOrigin = "https://sim";
 constexpr std::size_t kFailedChecksMax = 600;
 constexpr std::size_t kPublishBytesMax = 1U << 20;
 constexpr std::size_t kVapidCache = 16;
 constexpr std::size_t kStoreMemory = 1U << 20;
 
 /// One for all processes of all runs, as those of the edges.
-ingest::IngestMetrics& counters() {
+ingest::IngestMetrics& ingest_counters() {
     static ops::Metrics metrics;
     static ingest::IngestMetrics counted{metrics};
     return counted;
@@ -34,7 +33,7 @@ ingest::ServiceConfig config_of(const SimEndpoint::Surroundings& around, const c
                                 SimTracking* tracking) {
     ingest::ServiceConfig config;
     config.origin = kOrigin;
-    config.audiences = {kOrigin};
+    config.audiences = {std::string{kOrigin}};
     config.node = id;
     config.partitions = around.partitions;
     if (tracking) {
@@ -75,18 +74,18 @@ SimEndpoint::SimEndpoint(const Surroundings& around, const core::NodeId& id)
     }
     view_ = std::make_unique<ingest::SubscriptionView>(
         ingest::ViewConfig{.node = id, .partitions = around.partitions}, around.log, loop_,
-        around.clock, *store_, counters(), [](const ingest::ViewReadiness&) {});
+        around.clock, *store_, ingest_counters(), [](const ingest::ViewReadiness&) {});
     shared_ = std::unique_ptr<ingest::ServiceShared>(new ingest::ServiceShared{
         .config = config_of(around, id, tracking_.get()),
         .keys = around.keys,
         .clock = around.clock,
         .view = *view_,
-        .metrics = counters(),
+        .metrics = ingest_counters(),
         .health = health_,
         .proxies = net::TrustedProxies{{}},
         .requests = net::RateLimiter{{.limit = 0}},
         .failed_vapid = ingest::FailedChecks{kFailedChecksMax},
-        .publish_budget = ingest::PublishBudget{kPublishBytesMax, counters()}});
+        .publish_budget = ingest::PublishBudget{kPublishBytesMax, ingest_counters()}});
     service_ = std::make_unique<ingest::Service>(*shared_, around.log, loop_);
     view_->start();
 }

@@ -13,10 +13,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace beckon::sim {
+
+/// Of every endpoint: where endpoint URLs begin.
+inline constexpr std::string_view kOrigin = "https://sim";
 
 /// A request of a sender.
 struct SimRequest {

@@ -9,7 +9,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr core::Duration kBackAfter = 12s;
 constexpr core::Duration kStillFor = 15s;
 constexpr core::Duration kMuteFor = 15s;
 constexpr core::Duration kLogAwayFor = 8s;

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kMachines = 3;
 constexpr std::size_t kClients = 6;
-constexpr core::Duration kBackAfter = 12s;
 
 /// Runs with hostile clocks begin shortly before it. The store's compaction filter asks the clock
 /// of the real host, which is the second of the two that must agree: for it all of this is to come.

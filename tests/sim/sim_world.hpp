@@ -22,6 +22,8 @@
 namespace beckon::sim {
 
 inline constexpr core::Partition kPartitions = 3;
+/// A process that has ended is started again within this.
+inline constexpr core::Duration kBackAfter = std::chrono::seconds{12};
 
 /// A message as its sender knows it.
 struct SentMessage {

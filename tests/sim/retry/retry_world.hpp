@@ -155,7 +155,6 @@ private:
 
     const bool narrow_;
     const bool crowded_;
-    core::Timestamp newest_stamp_{};
     std::map<log::TopicPartition, std::vector<core::MonoTime>> appended_at_;
     core::Duration append_delay_max_;
     core::Duration read_delay_max_;
@@ -195,7 +194,6 @@ private:
     std::map<std::string, std::size_t> event_of_;  ///< by delivery: its event in the ledger
     std::map<std::string, core::MonoTime> first_attempt_;
     std::map<std::string, Success> successes_;
-    std::set<std::string> condemned_;  ///< events that were set aside as dead letters
     std::size_t events_seen_ = 0;
 };
 
