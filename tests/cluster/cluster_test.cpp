@@ -85,7 +85,6 @@ struct Node {
     core::NodeId id;
     std::map<core::Partition, Placement> reported;
     std::function<void(core::Partition, const Placement&)> changed;  ///< after each report
-    std::set<core::Partition> warm;                                  ///< ready for them
     bool turns = true;                                               ///< false: its loops hang
     int wrong_suspicions = 0;
     std::vector<core::Duration> failovers;
@@ -408,100 +407,6 @@ TEST_CASE("the partitions of a node that its peers find dead move long before it
     const auto placed = three.b->reported;
     three.world.executor.run_for(20s);
     for (const auto& [p, placement] : three.b->reported) CHECK(placement.home == placed.at(p).home);
-}
-
-namespace {
-
-/// Nodes that are ready for a partition two seconds after they became its home or a standby.
-struct Warming {
-    explicit Warming(std::uint64_t seed) : world{seed} {}
-
-    void start(const std::string& name) {
-        auto& node = nodes[name];
-        node = std::make_unique<Node>(world, name + std::to_string(++started), name);
-        node->changed = [this, n = node.get()](core::Partition p, const Placement& placement) {
-            if (placement.home != n->id && !cluster::contains(placement.standbys, n->id)) return;
-            world.executor.post_after(2s, [n, p, weak = std::weak_ptr{n->alive}] {
-                if (weak.expired() || !n->warm.insert(p).second) return;
-                n->cluster->set_ready(n->warm);
-            });
-        };
-        for (const auto& [other, linked] : nodes) linked->cluster->set_linked(ids());
-    }
-    void die(const std::string& name) {
-        const auto id = nodes.at(name)->id;
-        kill(world, nodes.at(name));
-        nodes.erase(name);
-        for (const auto& [other, node] : nodes) {
-            node->cluster->set_linked(ids());
-            node->cluster->suspect(id);
-        }
-    }
-    std::set<core::NodeId> ids() const {
-        std::set<core::NodeId> out;
-        for (const auto& [name, node] : nodes) out.insert(node->id);
-        return out;
-    }
-
-    World world;
-    std::map<std::string, std::unique_ptr<Node>> nodes;
-    int started = 0;
-};
-
-}  // namespace
-
-TEST_CASE("a death moves a partition once, also while another node gets its share",
-          "[cluster][failover]") {
-    const auto seed = GENERATE(range(1, 16));
-    const bool other_starts = GENERATE(false, true);
-    CAPTURE(seed, other_starts);
-    Warming warming{static_cast<std::uint64_t>(seed)};
-    auto& executor = warming.world.executor;
-    const std::vector<std::string> names{"a", "b", "c", "d"};
-    const auto nodes = static_cast<std::size_t>(3 + seed % 2);
-    for (std::size_t i = 0; i < nodes; ++i) {
-        warming.start(names[i]);
-        executor.run_for(3s);
-    }
-    executor.run_for(1min);
-    const auto& dead = names[static_cast<std::size_t>(seed) % nodes];
-    const auto& starts = names[static_cast<std::size_t>(seed + 1) % nodes];
-    const auto& sees = names[static_cast<std::size_t>(seed + 2) % nodes];
-    if (other_starts) {
-        warming.die(starts);
-        executor.run_for(500ms);
-        warming.start(starts);
-        executor.run_for(std::chrono::milliseconds{137 * seed});
-    }
-    std::map<core::Partition, int> moves;
-    auto& observer = *warming.nodes.at(sees);
-    auto had = warming.nodes.at(dead)->homes();
-    std::erase_if(had, [&, id = warming.nodes.at(dead)->id](core::Partition p) {
-        return observer.reported.at(p).home != id;  // it reads that the partition moved there later
-    });
-    observer.changed = [&, before = observer.changed, homes = observer.reported](
-                           core::Partition p, const Placement& placement) mutable {
-        before(p, placement);
-        if (homes.at(p).home == placement.home) return;
-        homes[p] = placement;
-        ++moves[p];
-    };
-    warming.die(dead);
-    executor.run_for(1s);
-    for (const auto p : had) CHECK(moves[p] >= 1);
-    executor.run_for(1min);
-    for (const auto p : had) {
-        CAPTURE(p, observer.reported.at(p).home.text);
-        if (moves[p] == 1) continue;
-        // The node that starts gets its share: the other one had too few partitions but these.
-        REQUIRE(other_starts);
-        CHECK(moves[p] == 2);
-        CHECK(observer.reported.at(p).home == warming.nodes.at(starts)->id);
-        for (const auto kept : observer.homes()) CHECK(had.contains(kept));
-    }
-    for (const auto& [name, node] : warming.nodes) {
-        CHECK(node->homes().size() >= kPartitions / (nodes - 1));
-    }
 }
 
 TEST_CASE("a node that one peer cannot reach keeps its partitions, and so does one that objects",

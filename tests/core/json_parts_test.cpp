@@ -3,7 +3,6 @@
 #include <string>
 
 #include <catch2/catch.hpp>
-#include <nlohmann/json.hpp>
 
 using namespace beckon;
 using namespace std::string_literals;
@@ -90,18 +89,4 @@ TEST_CASE("a list falls into its elements", "[json]") {
 TEST_CASE("an object gets a member more, and keeps its text", "[json]") {
     CHECK(core::with_json_member(R"({"a":1e5 })", "b", "[ 2]") == R"({"a":1e5,"b":[ 2]})");
     CHECK(core::with_json_member("{ }", "a\"b", "1") == R"({"a\"b":1})");
-}
-
-TEST_CASE("UTF-8 is distinguished from other bytes", "[json]") {
-    for (const auto& good : {""s, "a\0b"s, "\xc3\xa9"s, "\xe2\x82\xac"s, "\xf0\x9f\x98\x80"s,
-                             "\xed\x9f\xbf"s, "\xf4\x8f\xbf\xbf"s}) {
-        CHECK(core::is_utf8(good));
-        CHECK(nlohmann::json::parse(core::json_string(good)) == good);
-    }
-    for (const auto& bad :
-         {"\xff"s, "\x80"s, "\xc0\xaf"s, "\xc1\xbf"s, "\xe2\x82"s, "\xe0\x80\xaf"s, "\xed\xa0\x80"s,
-          "\xf0\x80\x80\xaf"s, "\xf4\x90\x80\x80"s, "\xf5\x80\x80\x80"s, "caf\xe9"s, "\xe9t"s}) {
-        CAPTURE(bad);
-        CHECK_FALSE(core::is_utf8(bad));
-    }
 }

@@ -22,10 +22,3 @@ TEST_CASE("ages are shown by the log's time where the host's clock is wrong", "[
         CHECK(shown.mono() == host.mono());
     }
 }
-
-TEST_CASE("ages are shown by the host's clock where it agrees with the log's", "[core][time]") {
-    test::ManualClock host;
-    core::ShownClock shown{host};
-    shown.learn(host.wall() - 2s);  // it was read a little late
-    CHECK(shown.wall() == host.wall());
-}

@@ -6,13 +6,14 @@
 // EXAMPLES: the number of random requests per operation in a run. MINUTES: for so long, further runs follow, each with another seed.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createConfig, lint } from '@redocly/openapi-core';
 import { BECKON, Cluster, until } from './beckon.mjs';
+import { UserAgent } from './client.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const SCHEMAS = join(HERE, '..', '..', 'schemas');
@@ -25,12 +26,12 @@ const GROWTH_MAX_KB = 96 << 10; // of one run after the first: write buffers of 
 
 const cluster = new Cluster('embedded', {
     plain: true, retry: ['--retry-allowed-addresses', '127.0.0.1'], console: [], tiers: '0s,1s',
-    endpoint: ['--embedded-sync', 'never', '--endpoint-matrix-gateway', 'true'],
+    endpoint: ['--embedded-sync', 'never', '--endpoint-matrix-gateway', 'true', '--endpoint-fcm-app-ids', 'my-app'],
 });
 
-/** The port against which each document is tested. `more`: further arguments of schemathesis. */
+/** The port against which each document is tested. `settings`: its schemathesis.toml; `more`: further arguments of schemathesis. */
 const DOCUMENTS = {
-    'openapi.yaml': { port: 'endpoint', more: [] },
+    'openapi.yaml': { port: 'endpoint', settings: subscribed, more: [] },
     'webhooks.openapi.yaml': { port: 'retry', token: () => owner(), more: [] },
     // (a live stream has no end)
     'console.openapi.yaml': { port: 'console', token: () => CONSOLE_TOKEN, more: ['--exclude-path', '/api/live', '--exclude-path', '/logout'] },
@@ -41,6 +42,27 @@ const CHECKS = [
     'not_a_server_error', 'status_code_conformance', 'content_type_conformance', 'response_headers_conformance', 'response_schema_conformance',
     'unsupported_method', 'use_after_free', 'ensure_resource_availability', 'ignored_auth',
 ];
+
+/** What a schema cannot make up: a subscribed endpoint, and a registration with its secret. Each operation sees them in some of its cases. */
+async function subscribed() {
+    const client = new UserAgent(cluster.websocket);
+    await client.connect();
+    const token = new URL(await client.register()).pathname.split('/').pop();
+    client.end();
+    const made = await fetch(`${cluster.endpoint}/v1/fcm/my-app/registration`, {
+        method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"token":"0123456789"}',
+    });
+    const { uaid, secret } = await made.json();
+    return `[parameters]
+"path.token" = "${token}"
+"path.uaid" = "${uaid}"
+"path.app_id" = "my-app"
+
+[[operations]]
+include-path-regex = "registration/"
+headers = { Authorization = "Bearer ${secret}" }
+`;
+}
 
 function owner() {
     const made = spawnSync(BECKON, ['webhooks', 'token', 'shop', '--data', join(cluster.directory, 'standalone')], { encoding: 'utf8' });
@@ -71,12 +93,15 @@ after(async () => {
 
 /** One run of schemathesis over a document; fails with what it found. */
 async function hold(name, seed) {
-    const { port, token, more } = DOCUMENTS[name];
+    const { port, token, settings, more } = DOCUMENTS[name];
+    const directory = join(cluster.directory, name);
+    mkdirSync(directory, { recursive: true });
+    if (settings) writeFileSync(join(directory, 'schemathesis.toml'), await settings());
     const tool = spawn(TOOL, [
         'run', join(SCHEMAS, name), '--url', `http://127.0.0.1:${cluster.ports[port]}`,
         ...(token ? ['--header', `Authorization: Bearer ${token()}`] : []), '--max-examples', EXAMPLES, '--seed', String(seed),
         '--phases', 'examples,coverage,fuzzing', '--request-timeout', '30', '--generation-database', 'none', '--checks', CHECKS.join(), ...more,
-    ], { cwd: cluster.directory });
+    ], { cwd: directory });
     let output = '';
     for (const stream of [tool.stdout, tool.stderr]) stream.on('data', (data) => (output += data));
     const code = await new Promise((resolve) => tool.once('exit', resolve));
@@ -90,6 +115,8 @@ test('every document validates', options, () => {
     assert.deepEqual(names.filter((name) => !DOCUMENTS[name]), [], 'a document that no API is held to');
     const { status, stdout, stderr } = spawnSync(join(VENV, 'python'), [join(HERE, 'openapi-valid.py'), ...names.map((name) => join(SCHEMAS, name))], { encoding: 'utf8' });
     assert.equal(status, 0, stdout + stderr);
+    const examples = spawnSync(join(VENV, 'python'), [join(HERE, 'openapi-examples.py'), join(SCHEMAS, 'openapi.yaml')], { encoding: 'utf8' });
+    assert.equal(examples.status, 0, examples.stdout + examples.stderr);
 });
 
 /** Redocly's rules that do not fit: paths that share an operation have no id of their own, some routes fail on purpose, and a server's name is an example. */

@@ -188,19 +188,6 @@ TEST_CASE("a pair that does not fit changes nothing", "[edge][tls]") {
     CHECK(world.client(Tls::yes).certificate_subject() == "/CN=one.test");
 }
 
-TEST_CASE("the error names what is wrong with the files", "[edge][tls]") {
-    const Certificates certificates{"one.test"};
-    CHECK(net::check(certificates.files));
-    SECTION("no certificate") {
-        std::filesystem::remove(certificates.files.certificate);
-        CHECK(net::check(certificates.files).error().message.find("cert.pem") != std::string::npos);
-    }
-    SECTION("garbage for a key") {
-        std::ofstream{certificates.files.key} << "garbage";
-        CHECK(net::check(certificates.files).error().message.find("key.pem") != std::string::npos);
-    }
-}
-
 TEST_CASE("a TLS handshake that stops half way is dropped in time", "[edge][tls]") {
     const Certificates certificates{"one.test"};
     auto options = certificates.options();

@@ -43,10 +43,7 @@ std::size_t answered(EndpointWorld& world, const std::string& route) {
 
 /// A close is counted when it is complete, which may be after the peer has seen it.
 bool closed_as(EndpointWorld& world, const std::string& reason, const std::string& count) {
-    return world.executor_.wait_until([&] {
-        world.executor_.post_after(milliseconds{1}, [] {});
-        return closed_metric(world, reason) == count;
-    });
+    return world.executor_.eventually([&] { return closed_metric(world, reason) == count; });
 }
 
 /// The status of a POST with a VAPID token for this audience.
@@ -228,31 +225,6 @@ TEST_CASE("an idle connection is closed after the keep-alive time", "[endpoint]"
     CHECK(closed_as(world, "keep_alive", "1"));
 }
 
-TEST_CASE("connections are limited in total and by address", "[endpoint]") {
-    auto config = ingest::EndpointConfig{};
-    std::string reason = "connections";
-    SECTION("total") { config.connections_max = 1; }
-    SECTION("by address") {
-        config.connections_per_address_max = 1;
-        reason = "address";
-    }
-    EndpointWorld world{config};
-    const auto status_of = [](TestSocket& socket) {
-        socket.send("GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
-        return socket.read_reply().status;
-    };
-    {
-        auto first = world.connect();
-        CHECK(status_of(first) == 200);
-        CHECK(world.connect().read_reply().status == 503);
-        CHECK(closed_as(world, reason, "1"));
-    }
-    // The place is free as soon as the server has seen the close.
-    CHECK(closed_as(world, "by_peer", "1"));
-    auto again = world.connect();
-    CHECK(status_of(again) == 200);
-}
-
 TEST_CASE("readiness knows the log", "[endpoint]") {
     ingest::EndpointConfig config;
     config.log_grace = milliseconds{50};
@@ -260,10 +232,7 @@ TEST_CASE("readiness knows the log", "[endpoint]") {
     REQUIRE(world.wait_ready());
     const auto away = [&](bool yes) {
         world.log_.with([yes](log::MemoryLog& log) { log.set_away(yes); });
-        return world.executor_.wait_until([&] {
-            world.executor_.post_after(milliseconds{1}, [] {});
-            return world.health_.report().ready != yes;
-        });
+        return world.executor_.eventually([&] { return world.health_.report().ready != yes; });
     };
     CHECK(away(true));  // without anybody's POST
     CHECK_FALSE(world.health_.report().faults.at("log").empty());
@@ -293,8 +262,7 @@ TEST_CASE("a stop answers requests that have arrived, and resets no connection",
     world.log_.with([](log::MemoryLog& log) { log.set_away(true); });
     REQUIRE(waiting.send(EndpointWorld::post(path, "data")));
     // Its request is under way once the queue shows it.
-    CHECK(world.executor_.wait_until([&] {
-        world.executor_.post_after(milliseconds{1}, [] {});
+    CHECK(world.executor_.eventually([&] {
         return world.metrics_.text().find("beckon_ingest_publish_waiting_messages 1") !=
                std::string::npos;
     }));
@@ -343,8 +311,7 @@ TEST_CASE("a stop waits for the rest of a request, and answers 503 when it does 
     auto half = world.connect();
     REQUIRE(whole.send(request.substr(0, 20)));
     REQUIRE(half.send(request.substr(0, 20)));
-    CHECK(world.executor_.wait_until([&] {
-        world.executor_.post_after(milliseconds{1}, [] {});
+    CHECK(world.executor_.eventually([&] {
         return world.metrics_.text().find("beckon_ingest_open_connections 2") != std::string::npos;
     }));
     world.endpoint_->begin_stop();
@@ -354,25 +321,6 @@ TEST_CASE("a stop waits for the rest of a request, and answers 503 when it does 
     CHECK(half.read_reply().status == 503);
     CHECK(half.ends());
     half.end_output();
-}
-
-TEST_CASE("a stop has a time limit: requests that wait for the log then are answered 503",
-          "[endpoint]") {
-    auto config = ingest::EndpointConfig{};
-    config.drain = milliseconds{100};
-    EndpointWorld world{config, std::chrono::seconds{60}};
-    const auto path = world.subscribed();
-    make_known(world, path);
-    auto socket = world.connect();
-    world.log_.with([](log::MemoryLog& log) { log.set_away(true); });
-    REQUIRE(socket.send(EndpointWorld::post(path, "data")));
-    const auto began = world.clock_.mono();
-    world.endpoint_.reset();
-    CHECK(world.clock_.mono() - began < std::chrono::seconds{10});
-    const auto reply = socket.read_reply();
-    CHECK(reply.status == 503);
-    CHECK(reply.head.find("\r\nRetry-After: 10\r\n") != std::string::npos);
-    CHECK(socket.ends());
 }
 
 TEST_CASE("an endpoint may open as many descriptors as the system lets it", "[endpoint]") {

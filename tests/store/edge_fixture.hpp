@@ -44,6 +44,7 @@ struct Message {
     std::string_view channel = "c1";
     std::optional<std::string_view> topic = std::nullopt;
     std::string_view body = "body";
+    std::optional<std::string_view> reliability_id = std::nullopt;
 };
 
 inline core::NotificationAccepted accepted(const core::Uaid& uaid, std::string_view name,
@@ -56,6 +57,7 @@ inline core::NotificationAccepted accepted(const core::Uaid& uaid, std::string_v
     event.ttl_s = how.ttl_s;
     event.topic = how.topic;
     event.body = how.body;
+    event.reliability_id = how.reliability_id;
     return event;
 }
 

@@ -11,6 +11,12 @@ namespace beckon::store {
 using namespace test;
 using core::FinishReason;
 
+namespace {
+
+constexpr Message kTracked{.ttl_s = 60, .reliability_id = "id-1"};
+
+}  // namespace
+
 // --- a message's life
 
 TEST_CASE("a message waits until it is acknowledged", "[store]") {
@@ -26,13 +32,13 @@ TEST_CASE("a message waits until it is acknowledged", "[store]") {
 
 TEST_CASE("a message keeps all that its client receives", "[store]") {
     EdgeFixture f;
-    auto event = accepted(f.uaid, "m1", {.ttl_s = 60, .channel = "c9", .topic = "news"});
+    const std::string body("\0\xff raw", 6);
+    auto event = accepted(
+        f.uaid, "m1",
+        {.ttl_s = 60, .channel = "c9", .topic = "news", .body = body, .reliability_id = "r1"});
     event.encoding = "aesgcm";
     event.encryption = "salt=x";
     event.crypto_key = "dh=y";
-    event.reliability_id = "r1";
-    const std::string body("\0\xff raw", 6);
-    event.body = body;
     f.part().put(7, at(7), event, nullptr);
     if (GENERATE(false, true)) f.commit();  // the same from memory and from the disk
 
@@ -73,10 +79,7 @@ TEST_CASE("a tracked message is known as such, and its pending tombstone says ho
           "[store]") {
     using core::Milestone;
     EdgeFixture f;
-    auto tracked = accepted(f.uaid, "m1", {});
-    tracked.reliability_id = "id-1";
-    tracked.ttl_s = 60;
-    f.part().put(1, at(1), tracked, nullptr);
+    f.put(1, "m1", kTracked);
     f.put(2, "m2");
     if (GENERATE(false, true)) {
         f.commit();
@@ -103,10 +106,7 @@ TEST_CASE(
     "a tracked message that another of its Topic replaces has a pending tombstone with that end",
     "[store]") {
     EdgeFixture f;
-    auto older = accepted(f.uaid, "older", {.topic = "t"});
-    older.reliability_id = "id-1";
-    older.ttl_s = 60;
-    f.part().put(1, at(1), older, nullptr);
+    f.put(1, "older", {.ttl_s = 60, .topic = "t", .reliability_id = "id-1"});
     if (GENERATE(false, true)) {
         f.commit();
         f.reopen();
@@ -126,10 +126,7 @@ TEST_CASE(
 TEST_CASE("a tracked message that its sender deletes has a pending tombstone with that end",
           "[store]") {
     EdgeFixture f;
-    auto tracked = accepted(f.uaid, "m1", {});
-    tracked.reliability_id = "id-1";
-    tracked.ttl_s = 60;
-    f.part().put(1, at(1), tracked, nullptr);
+    f.put(1, "m1", kTracked);
     f.put(2, "m2");  // nobody tracks it
     CHECK(f.finish("m1", 2, FinishReason::deleted));
     CHECK(f.finish("m2", 2, FinishReason::deleted));
@@ -148,10 +145,7 @@ TEST_CASE("a tracked message that its sender deletes has a pending tombstone wit
 }
 TEST_CASE("a tracked message that has ended otherwise does not end as deleted", "[store]") {
     EdgeFixture f;
-    auto tracked = accepted(f.uaid, "m1", {});
-    tracked.reliability_id = "id-1";
-    tracked.ttl_s = 60;
-    f.part().put(1, at(1), tracked, nullptr);
+    f.put(1, "m1", kTracked);
     SECTION("its TTL had ended") { CHECK(f.finish("m1", 61, FinishReason::deleted)); }
     SECTION("another tombstone came") { CHECK(f.finish("m1", 2, FinishReason::dropped)); }
     CHECK(f.part().pending_tombstones().empty());
@@ -162,10 +156,7 @@ TEST_CASE("two stores have the same pending tombstones when a tracked message is
     EdgeFixture serving;
     EdgeFixture rebuilt;
     const bool reopened = GENERATE(false, true);
-    auto tracked = accepted(serving.uaid, "m1", {});
-    tracked.reliability_id = "id-1";
-    tracked.ttl_s = 60;
-    for (auto* f : {&serving, &rebuilt}) f->part().put(1, at(1), tracked, nullptr);
+    for (auto* f : {&serving, &rebuilt}) f->put(1, "m1", kTracked);
     std::optional<core::Milestone> milestone;
     SECTION("the client had acknowledged it") {
         milestone = core::Milestone::delivered;
@@ -206,10 +197,7 @@ TEST_CASE("two stores have the same pending tombstones when a tracked message is
 TEST_CASE("a tracked message that a read finds expired has a pending tombstone with that end",
           "[store]") {
     EdgeFixture f;
-    auto tracked = accepted(f.uaid, "m1", {});
-    tracked.reliability_id = "id-1";
-    tracked.ttl_s = 10;
-    f.part().put(1, at(1), tracked, nullptr);
+    f.put(1, "m1", {.ttl_s = 10, .reliability_id = "id-1"});
     CHECK(f.drain(11).empty());
     const auto pending_tombstones = f.part().pending_tombstones();
     REQUIRE(pending_tombstones.size() == 1);
@@ -531,9 +519,7 @@ TEST_CASE("an acknowledgement from which other rows follow is written with the n
     f.part().put_receipt(
         key_of("receipt"),
         {.uaid = f.uaid, .expiry = at(5000), .subscription = "s", .message_id = "m"});
-    auto tracked = accepted(f.uaid, "tracked");
-    tracked.reliability_id = "r1";
-    f.part().put(3, at(3), tracked, nullptr);
+    f.put(3, "tracked", {.reliability_id = "r1"});
     f.commit();
     const auto* const name = GENERATE("topic", "receipt", "tracked", "new");
     CAPTURE(name);

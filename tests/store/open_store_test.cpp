@@ -7,7 +7,6 @@
 #include <string>
 
 #include <catch2/catch.hpp>
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -180,88 +179,6 @@ TEST_CASE("a store that looks damaged and is in use stays where it is", "[store]
     CHECK(again.error().fault == core::Fault::conflict);
     CHECK(f.drain() == "m1");
     CHECK_FALSE(fs::exists(f.dir() / "edge.set-aside-1"));
-}
-
-namespace {
-
-/// A file system of a few megabytes, if this machine lets us mount one.
-class SmallDisk {
-public:
-    explicit SmallDisk(const fs::path& where) : where_(where) {
-        fs::create_directories(where_);
-        mounted_ = mount("none", where_.c_str(), "tmpfs", 0, "size=40m") == 0;
-    }
-    ~SmallDisk() {
-        if (mounted_) umount2(where_.c_str(), MNT_DETACH);
-    }
-    SmallDisk(const SmallDisk&) = delete;
-    SmallDisk& operator=(const SmallDisk&) = delete;
-    bool mounted() const { return mounted_; }
-
-private:
-    fs::path where_;
-    bool mounted_ = false;
-};
-
-}  // namespace
-
-TEST_CASE("a full disk fails the commit, loses nothing, and recovers when there is space",
-          "[store]") {
-    const beckon::test::TempDir dir;
-    const SmallDisk disk{dir / "disk"};
-    if (!disk.mounted()) {
-        WARN("no right to mount a small file system: not tested here");
-        return;
-    }
-    EdgeStoreOptions options;
-    options.directory = dir / "disk" / "edge";
-    options.log_id = "log-1";
-    options.write_buffer_bytes = 16U << 20;
-    auto store = EdgeStore::open(options);
-    REQUIRE(store);
-    auto part = (*store)->open_partition(0);
-    const auto uaid = uaid_of("client-1");
-    const auto put = [&](int i, std::size_t bytes) {
-        const std::string name = "m" + std::to_string(i);
-        const std::string body(bytes, 'x');
-        return part->put(i, at(i), accepted(uaid, name, {.ttl_s = 86'400, .body = body}), nullptr);
-    };
-    for (int i = 1; i <= 10; ++i) put(i, 100);
-    part->advance(Source::notifications, 11, std::nullopt);
-    REQUIRE(part->commit());
-
-    const auto ballast = dir / "disk" / "ballast";
-    {
-        std::ofstream file{ballast, std::ios::binary};
-        const std::string chunk(1U << 20, 'b');
-        while (file.write(chunk.data(), static_cast<std::streamsize>(chunk.size())).flush()) {
-        }
-    }
-    constexpr int kLast = 2'000;  // more than RocksDB has reserved for its WAL
-    for (int i = 11; i <= kLast; ++i) put(i, 4096);
-    part->advance(Source::notifications, kLast + 1, std::nullopt);
-    auto failed = part->commit();
-    REQUIRE_FALSE(failed);
-    CHECK(failed.error().fault == core::Fault::full);
-    CHECK(failed.error().retryable());
-    CHECK_THAT(failed.error().message, Catch::Contains(options.directory.string()));
-    CHECK_FALSE(part->commit());                // still full
-    CHECK(part->pending_count(uaid) == kLast);  // reads go on
-    CHECK(part->add_tombstone(uaid, key_of("m1"), core::FinishReason::acked));
-    CHECK(part->add_tombstone(uaid, key_of("m2000"), core::FinishReason::acked));
-
-    fs::remove(ballast);
-    auto recovered = part->commit();
-    INFO((recovered ? std::string{} : recovered.error().message));
-    REQUIRE(recovered);
-    part.reset();
-    store->reset();
-    store = EdgeStore::open(options);
-    REQUIRE(store);
-    part = (*store)->open_partition(0);
-    CHECK(part->pending_count(uaid) == kLast - 2);
-    CHECK(part->pending_tombstones().size() == 2);
-    CHECK(part->checkpoint(Source::notifications)->next == kLast + 1);
 }
 
 TEST_CASE("of the stores that were set aside the newest two stay", "[store]") {

@@ -6,6 +6,7 @@
 #include "edge/protocol/frames.hpp"
 #include "records/events.hpp"
 #include "records/ownership.hpp"
+#include "records/receipt.hpp"
 #include "store/edge_store.hpp"
 #include "support/faulty_disk.hpp"
 #include "support/manual_clock.hpp"
@@ -45,7 +46,6 @@ public:
         std::size_t delivery_window = 10;
         std::size_t delivery_window_max = 0;  ///< 0: the same
         std::size_t delivery_window_bytes = 512U << 10;
-        std::size_t write_buffer_bytes = 1U << 20;
         std::size_t cache_bytes = 1U << 20;  ///< 0: each look at a file reads it
         std::size_t max_pending = 10'000;
         std::string max_pending_policy = "drop-oldest";
@@ -118,12 +118,6 @@ public:
     }
     /// Between two lives: the disk of the edge is lost.
     void lose_store() { std::filesystem::remove_all(dir_ / "edge"); }
-    /// Between two lives: another log stands in its place.
-    void replace_log() {
-        sender_.reset();
-        log = log::make_memory_log({.seed = options_.seed, .partitions = 1, .clock = &clock});
-        sender_ = log->open_publisher(executor);
-    }
     void run(core::Duration span = std::chrono::milliseconds{500}) { executor.run_for(span); }
 
     // --- clients
@@ -170,6 +164,11 @@ public:
                                R"("})");
         run();
     }
+    void unregister_channel(std::uint64_t number, const core::ChannelId& channel) {
+        send_frame(number, R"({"messageType":"unregister","channelID":")" +
+                               core::to_dashed(channel) + R"("})");
+        run();
+    }
     void ack(std::uint64_t number, std::string_view version, int code = 100) {
         send_frame(number, R"({"messageType":"ack","updates":[{"channelID":")" +
                                core::to_dashed(core::ChannelId{}) + R"(","version":")" +
@@ -211,6 +210,7 @@ public:
         std::optional<std::string> topic = std::nullopt;
         std::string body = "body";
         std::optional<std::string> reliability_id = std::nullopt;
+        std::optional<std::string> receipt = std::nullopt;  ///< as text
     };
     /// Publishes a message; its version.
     std::string push(const core::Uaid& uaid, const core::ChannelId& channel, const Push& push) {
@@ -227,8 +227,9 @@ public:
         event.encoding = "aes128gcm";
         event.source = "sender";
         event.body = push.body;
-        sender_->publish({log::Topic::kNotifications, kPartition}, core::encode(event),
-                         [](const auto&) {});
+        last_put = core::encode(event);
+        if (push.receipt) last_put.headers.push_back({core::kReceiptHeader, *push.receipt});
+        publish(log::Topic::kNotifications, last_put);
         return id;
     }
     std::string push(const core::Uaid& uaid, const core::ChannelId& channel) {
@@ -318,11 +319,10 @@ private:
     void open_store() {
         if (store) return;
         auto opened = store::EdgeStore::open({.directory = dir_ / "edge",
-                                              .log_id = log_id,
+                                              .log_id = "log-1",
                                               .cache_bytes = options_.cache_bytes,
-                                              .write_buffer_bytes = options_.write_buffer_bytes,
+                                              .write_buffer_bytes = 1U << 20,
                                               .memory = nullptr,
-                                              .rotation = rotation,
                                               .env = disk.env()});
         if (!opened) throw std::runtime_error(opened.error().message);
         store = std::move(*opened);
@@ -333,13 +333,12 @@ private:
     TempDir dir_;
 
 public:
-    std::string log_id = "log-1";
-    store::Rotation rotation = store::Rotation::monthly;  ///< of stores that are opened from now on
     ManualClock clock;
     SimExecutor executor{clock};
     std::unique_ptr<log::MemoryLog> log;
     core::Tokens tokens{std::make_shared<core::KeyRing>(core::KeyRing::generate())};
     FaultyDisk disk;  ///< of the store
+    core::Record last_put;
     std::unique_ptr<store::EdgeStore> store;
     edge::TombstonesInFlight tombstones;
     edge::OutcomesInFlight outcomes;

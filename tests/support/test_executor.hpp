@@ -102,6 +102,13 @@ public:
         }
         return true;
     }
+    /// As wait_until(), and looks again and again, for what other threads change without a task.
+    bool eventually(const std::function<bool()>& done) {
+        return wait_until([&] {
+            post_after(std::chrono::milliseconds{1}, [] {});
+            return done();
+        });
+    }
 
 private:
     core::SystemClock clock_;

@@ -99,56 +99,6 @@ TEST_CASE("the page names links, clients and both nodes of a hand-over", "[conso
     CHECK(partition["ready"] == nlohmann::json{"node-a"});
 }
 
-TEST_CASE("a partition whose home is gone has no living owner", "[console]") {
-    Ownership world;
-    world.write(encode(cluster::NodeRecord{
-        .role = "edge", .node = kA, .link_url = "", .ready = {0}, .name = "disk-a"}));
-    world.write(encode(cluster::PlacementRecord{
-        .role = "edge", .partition = 0, .home = kA, .standbys = {}, .epoch = 0}));
-    cluster::ProcessRecord process;
-    process.role = "edge";
-    process.id = "disk-a";
-    process.name = "edge-1:8080";
-    process.at = process.started = world.clock.wall();
-    world.write(encode(process));
-    OwnershipView view{{1, Unreported::alive}, world.log, world.executor, world.clock};
-    REQUIRE(world.wait([&] { return view.complete(); }));
-    CHECK(view.reader_of("edge", 0).name == "edge-1");
-    CHECK(view.homeless().empty());
-    CHECK(view.roles()[0].partitions[0].state == cluster::PartitionState::serving);
-
-    world.write(encode(cluster::NodeRecord{
-        .role = "edge", .node = kA, .link_url = "", .ready = {}, .removed = true}));
-    REQUIRE(world.wait([&] { return view.reader_of("edge", 0).dead; }));
-    const auto homeless = view.homeless();
-    REQUIRE(homeless.size() == 1);
-    CHECK(homeless[0].partitions == std::vector{0});
-    CHECK(view.roles()[0].partitions[0].state == cluster::PartitionState::unplaced);
-}
-
-TEST_CASE("a hot partition is shown with its home", "[console]") {
-    Ownership world;
-    cluster::NodeRecord node{
-        .role = "edge", .node = kA, .link_url = "", .ready = {0, 1}, .name = "disk-a"};
-    node.load = {{0, 20}, {1, 5'000}};
-    world.write(encode(node));
-    for (const core::Partition p : {0, 1}) {
-        world.write(encode(cluster::PlacementRecord{
-            .role = "edge", .partition = p, .home = kA, .standbys = {}, .epoch = 0}));
-    }
-    OwnershipView view{{2, Unreported::alive}, world.log, world.executor, world.clock};
-    REQUIRE(world.wait([&] { return view.complete(); }));
-    const auto hot = view.hot();
-    REQUIRE(hot.size() == 1);
-    CHECK(hot[0].role == "edge");
-    CHECK(hot[0].partition == 1);
-    CHECK(hot[0].load == 5'000);
-    const auto page = nlohmann::json::parse(to_json(view.roles(), true));
-    CHECK(page["roles"][0]["partitions"][0]["hot"] == false);
-    CHECK(page["roles"][0]["partitions"][1]["hot"] == true);
-    CHECK(page["roles"][0]["partitions"][1]["load"] == 5'000);
-}
-
 namespace {
 
 /// The system's clock, so much later.

@@ -47,67 +47,6 @@ TEST_CASE("a read that fails behind the read barrier denies nothing", "[home]") 
     CHECK(world.uaid(again) == uaid);
 }
 
-TEST_CASE("a home that serves again repairs stale writes that it read meanwhile", "[home][hole]") {
-    HomeWorld world;
-    world.serve("old");
-    const auto [uaid, channel] = world.subscribed();
-    world.crash();
-    world.serve("new");
-    const auto client = world.connect(uaid);
-    const core::ChannelId second{core::random_uuid4()};
-    world.register_channel(client, second);  // under epoch 2
-    // A rival takes the lease and dies; a late write of the oldest home follows.
-    world.publish(Topic::kSubscriptions,
-                  core::encode(core::Lease{.epoch = 9, .node = "rival", .role = "edge"}));
-    world.publish(Topic::kSubscriptions,
-                  core::encode(core::ChannelRemoved{
-                      .uaid = uaid, .channel = second, .stamp = core::WriteStamp{1, 99}}));
-    world.run(10ms);
-    CHECK(world.home->state() == Home::State::standby);
-    for (int i = 0; i < 500 && world.home->state() != Home::State::serving; ++i) world.run(10ms);
-    REQUIRE(world.home->state() == Home::State::serving);
-    world.run(500ms);
-    const auto key = core::to_hex(uaid) + "/" + core::to_dashed(second);
-    const auto& records = world.log->records(kSubscriptions);
-    const auto newest = std::find_if(records.rbegin(), records.rend(),
-                                     [&](const auto& stored) { return stored.record.key == key; });
-    REQUIRE(newest != records.rend());
-    CHECK(newest->record.value);
-}
-
-// Verified to fail when begin() leaves the look to the next tick, which comes within a second.
-TEST_CASE(
-    "a stale write that a standby read before a restart is repaired as soon as the next home "
-    "serves",
-    "[home][hole]") {
-    HomeWorld world;
-    world.serve("old");
-    const auto [uaid, channel] = world.subscribed();
-    world.crash();
-    world.serve("new");
-    const auto client = world.connect(uaid);
-    const core::ChannelId second{core::random_uuid4()};
-    world.register_channel(client, second);  // under epoch 2
-    world.crash();
-    world.publish(Topic::kSubscriptions,
-                  core::encode(core::ChannelRemoved{
-                      .uaid = uaid, .channel = second, .stamp = core::WriteStamp{1, 99}}));
-    world.start_home("standby");
-    world.run(5s);  // it reads the late write, and has it in its store
-    world.crash();
-    world.start_home("newest");
-    world.run(500ms);
-    world.home->placed_here(world.floor());
-    world.run(200ms);  // no tick comes within
-    REQUIRE(world.home->state() == Home::State::serving);
-    const auto key = core::to_hex(uaid) + "/" + core::to_dashed(second);
-    const auto& records = world.log->records(kSubscriptions);
-    const auto newest = std::find_if(records.rbegin(), records.rend(),
-                                     [&](const auto& stored) { return stored.record.key == key; });
-    REQUIRE(newest != records.rend());
-    CHECK(newest->record.value);
-}
-
 namespace {
 
 /// The fault below a home, from a certain act of its clients on.

@@ -6,6 +6,7 @@
 #include "edge/protocol/frames.hpp"
 #include "records/receipt.hpp"
 #include "support/home_world.hpp"
+#include "support/noted_milestones.hpp"
 #include "support/record_view.hpp"
 
 #include <algorithm>
@@ -28,23 +29,6 @@ using Push = HomeWorld::Push;
 namespace {
 
 const Received kOverloaded{"closed 1013 Overloaded"};
-
-/// Only how often each milestone was reported.
-struct CountedMilestones final : core::MilestoneSink {
-    void reached(std::string_view id, core::Timestamp expires, core::Milestone milestone,
-                 core::Timestamp) noexcept override {
-        reached(id, expires, milestone);
-    }
-    void reached(std::string_view, core::Timestamp, core::Milestone milestone) noexcept override {
-        ++reported[milestone];
-    }
-    void reached_then(std::string_view id, core::Timestamp expires, core::Milestone milestone,
-                      Done done) noexcept override {
-        reached(id, expires, milestone);
-        done();
-    }
-    core::ByMilestone<std::size_t> reported{};
-};
 
 }  // namespace
 
@@ -131,18 +115,7 @@ TEST_CASE("the awaited acks of messages with TTL 0 and a receipt are bounded, an
          ++round) {  // the second finds as much space as the first
         const auto before = round * kSent;
         for (std::size_t i = 0; i < kSent; ++i) {
-            const auto key = core::new_message_key(world.clock.wall());
-            const auto id = world.tokens.seal_message({uaid, key});
-            core::NotificationAccepted event;
-            event.uaid = uaid;
-            event.key = key;
-            event.message_id = id;
-            event.channel = channel;
-            event.ttl_s = 0;
-            event.source = "sender";
-            auto record = core::encode(event);
-            record.headers.push_back({core::kReceiptHeader, core::to_text(receipt)});
-            world.publish(Topic::kNotifications, std::move(record));
+            world.push(uaid, channel, Push{.ttl_s = 0, .receipt = core::to_text(receipt)});
         }
         world.run(1s);
         CHECK(world.take_versions(client).size() == kSent);
@@ -160,7 +133,7 @@ TEST_CASE("the awaited acks of messages with TTL 0 and a receipt are bounded, an
 
 TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their acks",
           "[home][bounds]") {
-    CountedMilestones milestones;
+    test::NotedMilestones milestones;
     HomeWorld world;
     world.milestones = &milestones;
     world.serve();
@@ -168,7 +141,11 @@ TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their 
     const auto client = world.connect(uaid);
     constexpr std::size_t kTooMany = 10;
     constexpr std::size_t kSent = edge::Delivery::kAwaitingAckMax + kTooMany;
-    const auto delivered = [&] { return milestones.reported[core::Milestone::delivered]; };
+    const auto reported = [&](std::string_view milestone) {
+        const auto& all = milestones.noted;
+        return static_cast<std::size_t>(std::count_if(
+            all.begin(), all.end(), [&](const auto& one) { return one.ends_with(milestone); }));
+    };
     for (std::size_t round = 1; round <= 2; ++round) {
         for (std::size_t i = 0; i < kSent; ++i) {
             world.push(uaid, channel, Push{.ttl_s = 0, .reliability_id = std::to_string(i)});
@@ -178,8 +155,8 @@ TEST_CASE("of tracked messages with TTL 0 the newest are remembered until their 
         CHECK(versions.size() == kSent);  // all are sent
         for (const auto& version : versions) world.ack(client, version);
         world.run(2s);
-        CHECK(delivered() == round * edge::Delivery::kAwaitingAckMax);
-        CHECK(milestones.reported[core::Milestone::accepted] == round * kSent);
+        CHECK(reported(" delivered") == round * edge::Delivery::kAwaitingAckMax);
+        CHECK(reported(" accepted") == round * kSent);
         CHECK(world.home->status().pending_tombstones == 0);
     }
     check_sessions(world);

@@ -154,9 +154,7 @@ TEST_CASE("a register beyond the limit of channels gets 409", "[edge][home][limi
     CHECK(status(two) == "200");
     CHECK(status(three) == "409");
     CHECK(status(one) == "200");  // it is there already
-    world.send_frame(
-        number, R"({"messageType":"unregister","channelID":")" + core::to_dashed(one) + R"("})");
-    world.run();
+    world.unregister_channel(number, one);
     CHECK(status(three) == "200");
     world.take(number);
     world.register_channel(number, one);
@@ -176,9 +174,7 @@ TEST_CASE("of the channels that a client has removed within a day some count",
         return world.take(number).at(0).find(R"("status":200)") != std::string::npos;
     };
     const auto remove = [&](const core::ChannelId& channel) {
-        world.send_frame(number, R"({"messageType":"unregister","channelID":")" +
-                                     core::to_dashed(channel) + R"("})");
-        world.run();
+        world.unregister_channel(number, channel);
     };
     int taken = 0;
     for (int i = 0; i < 20; ++i) {

@@ -1,5 +1,6 @@
 #include "core/client_code.hpp"
 #include "support/home_world.hpp"
+#include "support/noted_milestones.hpp"
 
 #include <tuple>
 #include <utility>
@@ -9,41 +10,11 @@
 using namespace std::chrono_literals;
 using namespace beckon;
 using test::HomeWorld;
+using test::NotedMilestones;
 using test::Received;
 using Push = HomeWorld::Push;
 
 namespace {
-
-/// Notes the reports in order. A caller that asks when an end is safe gets the answer at once, or
-/// at `release()`.
-struct NotedMilestones final : core::MilestoneSink {
-    void reached(std::string_view id, core::Timestamp expires, core::Milestone milestone,
-                 core::Timestamp at) noexcept override {
-        reached(id, expires, milestone);
-        times[milestone] = at;
-    }
-    void reached(std::string_view id, core::Timestamp expires,
-                 core::Milestone milestone) noexcept override {
-        noted.push_back(std::string{id} + " " + std::string{core::to_string(milestone)});
-        last_expires = expires;
-    }
-    void reached_then(std::string_view id, core::Timestamp expires, core::Milestone milestone,
-                      Done done) noexcept override {
-        reached(id, expires, milestone);
-        waiting.push_back(std::move(done));
-        if (!holds) release();
-    }
-    void release() {
-        for (const auto& done : std::exchange(waiting, {})) done();
-    }
-    Received take() { return std::exchange(noted, {}); }
-
-    bool holds = false;
-    Received noted;
-    core::ByMilestone<core::Timestamp> times;
-    core::Timestamp last_expires{};
-    std::vector<Done> waiting;
-};
 
 /// A home that serves, and one client with a channel.
 struct World : HomeWorld {

@@ -27,23 +27,9 @@ struct World : HomeWorld {
         run(2s);
         std::tie(client, channel) = subscribed();
     }
-    std::string send(const Push& what = {}, const std::string& to = "") {
-        const auto key = core::new_message_key(clock.wall());
-        const auto id = tokens.seal_message({client, key});
-        core::NotificationAccepted event;
-        event.uaid = client;
-        event.key = key;
-        event.message_id = id;
-        event.channel = channel;
-        event.ttl_s = what.ttl_s;
-        if (what.topic) event.topic = *what.topic;
-        event.encoding = "aes128gcm";
-        event.source = "sender";
-        event.body = what.body;
-        auto record = core::encode(event);
-        record.headers.push_back({core::kReceiptHeader, to.empty() ? core::to_text(receipt) : to});
-        last = record;
-        publish(log::Topic::kNotifications, std::move(record));
+    std::string send(Push what = {}) {
+        if (!what.receipt) what.receipt = core::to_text(receipt);
+        const auto id = push(client, channel, what);
         names[id] = names.size() < 26 ? std::string(1, static_cast<char>('a' + names.size()))
                                       : std::to_string(names.size());
         run();
@@ -66,7 +52,6 @@ struct World : HomeWorld {
     core::ReceiptRef receipt{.id = {core::random_uuid4()},
                              .sender = core::SenderId{core::random_uuid4()}};
     std::map<std::string, std::string> names;
-    core::Record last;
     core::Uaid client;
     core::ChannelId channel;
 };
@@ -123,9 +108,7 @@ TEST_CASE("messages of an ended subscription, and replaced messages, are gone",
     world.send({.topic = "score"});
     CHECK(world.reported() == Received{"a gone replaced"});
     const auto session = world.connect(world.client);
-    world.send_frame(session, R"({"messageType":"unregister","channelID":")" +
-                                  core::to_dashed(world.channel) + R"("})");
-    world.run();
+    world.unregister_channel(session, world.channel);
     CHECK(world.reported() == Received{"a gone replaced", "b gone unregistered"});
 }
 
@@ -186,7 +169,7 @@ TEST_CASE("a message that is put again after its end is not reported a second ti
     world.ack(session, version);
     world.run(2s);
     CHECK(world.reported() == Received{"a acknowledged acked"});
-    world.publish(log::Topic::kNotifications, world.last);
+    world.publish(log::Topic::kNotifications, world.last_put);
     world.run(2s);
     CHECK(world.reasons() == Received{"acked", "dropped"});
     CHECK(world.reported() == Received{"a acknowledged acked"});
@@ -196,7 +179,7 @@ TEST_CASE("a receipt that does not decode is reported to nobody and delays nothi
           "[home][receipts]") {
     World world;
     const auto session = world.connect(world.client);
-    world.ack(session, world.send({}, "nobody"));
+    world.ack(session, world.send({.receipt = "nobody"}));
     world.run();
     CHECK(world.reported().empty());
     CHECK(world.reasons() == Received{"acked"});
@@ -233,9 +216,7 @@ TEST_CASE("the end of a subscription reaches the owner that its VAPID key names"
     const auto unbound = add("");
     for (const auto& channel : {unbound, bound}) {
         CHECK(events().empty());
-        world.send_frame(session, R"({"messageType":"unregister","channelID":")" +
-                                      core::to_dashed(channel) + R"("})");
-        world.run();
+        world.unregister_channel(session, channel);
     }
     REQUIRE(events().size() == 1);
     const auto hash = core::sha256(std::string(1, '\4') + std::string(64, 'k'));

@@ -118,29 +118,11 @@ TEST_CASE("compaction leaves no record in any topic that mentions a removed clie
     compact_all(world);
     CHECK(topics_that_mention(world, names).empty());
     CHECK_FALSE(world.log->records({Topic::kEvents, 0}).empty());
-
+    CHECK(world.home->status().removed[edge::Removals::Why::absent] == 1);
+    CHECK(world.uaid(world.connect(uaid)) != uaid);
     world.crash();
     world.lose_store();
     world.serve("next");
-    CHECK(world.uaid(world.connect(uaid)) != uaid);
-}
-
-TEST_CASE("nothing of a client that stayed away is left in any topic", "[edge][home][removal]") {
-    ServingHome world{short_lived()};
-    const auto number = world.connect();
-    const auto uaid = world.uaid(number);
-    const core::ChannelId channel{core::random_uuid4()};
-    world.register_channel(number, channel);
-    world.register_channel(number, core::ChannelId{core::random_uuid4()});
-    world.hang_up(number);
-    world.push(uaid, channel, {.ttl_s = 1'000'000});
-    world.push(uaid, channel, {.ttl_s = 1'000'000, .topic = "t"});
-    world.run();
-    CHECK(left_in_log(world, uaid).size() == 5);
-    world.run(kGone);
-    CHECK(left_in_log(world, uaid).empty());
-    CHECK(world.reasons() == std::vector<std::string>{"unregistered", "unregistered"});
-    CHECK(world.home->status().removed[edge::Removals::Why::absent] == 1);
     CHECK(world.uaid(world.connect(uaid)) != uaid);
 }
 

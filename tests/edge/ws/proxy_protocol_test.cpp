@@ -2,7 +2,6 @@
 #include "support/front_world.hpp"
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -56,23 +55,6 @@ TEST_CASE("behind a PROXY header a connection counts as its client's", "[edge][p
     auto third = world.from("192.0.2.1");
     CHECK_FALSE(third.upgrade());
     CHECK(third.head().starts_with("HTTP/1.1 503"));
-}
-
-TEST_CASE("a PROXY header may come byte by byte, and the upgrade behind it at once",
-          "[edge][proxy_header]") {
-    World world;
-    WsClient client{world.fronts.port()};
-    for (const char byte : std::string_view{"PROXY TCP6 2001:db8::1 ::1 1 2\r\n"}) {
-        client.raw({&byte, 1});
-    }
-    CHECK(client.upgrade());
-}
-
-TEST_CASE("a proxy that speaks for itself is served as itself", "[edge][proxy_header]") {
-    World world;
-    WsClient probe{world.fronts.port()};
-    CHECK(probe.request("PROXY UNKNOWN\r\nGET /__lbheartbeat__ HTTP/1.1\r\nHost: x\r\n\r\n")
-              .starts_with("HTTP/1.1 200"));
 }
 
 TEST_CASE("a proxy's connection without a good header ends, with the reason in the metrics",

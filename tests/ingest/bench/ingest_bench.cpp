@@ -1,5 +1,4 @@
 #include "../endpoint_world.hpp"
-#include "attackers.hpp"
 #include "bare_beast.hpp"
 #include "client/p256_key.hpp"
 #include "core/base64url.hpp"
@@ -229,19 +228,6 @@ std::vector<Row> compare(const std::vector<Contender>& list, bench::LoadOptions 
     return rows;
 }
 
-Row measure_under_attack(const Bench& bench, bench::LoadOptions load) {
-    load.port = bench.port();
-    load.requests = {bench.request(300, 0)};
-    const auto before = resident_kb();
-    const bench::Attackers attackers{{.port = load.port, .request = load.requests.front()}};
-    const auto per_connection = static_cast<double>(resident_kb() - before) / 10'500;
-    auto row = measure("endpoint", "300 bytes, cached token, under attack", load);
-    print(row);
-    std::printf("\nunder attack: 10,000 idle and 500 dripping connections, %.2f KB each\n",
-                per_connection);
-    return row;
-}
-
 /// Both sizes against the aims.
 void print_verdict(const std::vector<Row>& rows) {
     for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
@@ -294,8 +280,7 @@ int main(int argc, char** argv) {
     load.duration = std::chrono::seconds{seconds};
     if (soak_requests > 0) return soak(bench, load, soak_requests);
     const bench::BareBeast bare;
-    auto rows = compare(contenders(bench, bare), load);
-    rows.push_back(measure_under_attack(bench, load));
+    const auto rows = compare(contenders(bench, bare), load);
     print_verdict(rows);
     if (!json_file.empty()) std::ofstream{json_file} << to_json(rows).dump(2) << "\n";
     return std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.sound(); }) ? 0

@@ -1,5 +1,6 @@
 #include "ingest/ingest_world.hpp"
 #include "records/receipt.hpp"
+#include "support/noted_milestones.hpp"
 
 #include <tuple>
 
@@ -402,25 +403,6 @@ TEST_CASE("messages of tracked VAPID keys get a reliability id", "[send]") {
     CHECK(header_of(records[1], core::header::kReliabilityId) == "mine");
     CHECK(header_of(records[2], core::header::kReliabilityId).size() == 32);
 }
-
-namespace {
-
-/// Notes what is reported.
-struct NotedMilestones final : core::MilestoneSink {
-    void reached(std::string_view id, core::Timestamp expires, core::Milestone milestone,
-                 core::Timestamp) noexcept override {
-        noted.push_back(std::string{id} + " " + std::string{core::to_string(milestone)});
-        last_expires = expires;
-    }
-    void reached(std::string_view id, core::Timestamp expires,
-                 core::Milestone milestone) noexcept override {
-        reached(id, expires, milestone, {});
-    }
-    std::vector<std::string> noted;
-    core::Timestamp last_expires{};
-};
-
-}  // namespace
 
 // Fails if the host's clock decides the end of the TTL: then the message counts as expired a week
 // late.

@@ -7,14 +7,6 @@
 using namespace beckon;
 using namespace beckon::test;
 
-namespace {
-
-bool is_record_of(const log::MemoryLog::Stored& stored, std::string_view key_start) {
-    return stored.record.key.starts_with(key_start);
-}
-
-}  // namespace
-
 TEST_CASE("a subscription is usable the instant its record is in the log", "[view]") {
     IngestWorld world;
     const auto target = world.new_target();
@@ -145,25 +137,6 @@ TEST_CASE("a known subscription is answered without a read barrier", "[view]") {
     CHECK(world.records(log::Topic::kSubscriptions.index()).size() == count);
 }
 
-TEST_CASE("many queries share read barriers", "[view]") {
-    IngestWorld world{{.partitions = 1}};
-    std::vector<std::shared_ptr<TestExchange>> asked;
-    const auto barriers = [&] {
-        std::size_t n = 0;
-        for (const auto& record : world.records(log::Topic::kSubscriptions.index())) {
-            n += is_record_of(record, "!barrier/") ? 1 : 0;
-        }
-        return n;
-    };
-    const auto before = barriers();
-    for (int i = 0; i < 100; ++i) {
-        asked.push_back(world.begin(IngestWorld::post_data(world.new_target().path)));
-    }
-    world.run_loops();
-    for (const auto& exchange : asked) CHECK(exchange->answer->status == 410);
-    CHECK(barriers() - before <= 2);
-}
-
 TEST_CASE("an unsubscribed channel and a purged client are gone", "[view]") {
     IngestWorld world;
     const auto target = world.subscribed();
@@ -214,39 +187,4 @@ TEST_CASE("a restart goes on from its checkpoint", "[view]") {
     CHECK(again.knows(target));
     // Only read barriers were read since: one to learn the clock, one for each partition.
     CHECK(world.metrics_.view_folded.Value() - folded <= 1 + world.partitions_);
-}
-
-TEST_CASE("a checkpoint that is too old to be trusted is folded anew", "[view]") {
-    IngestWorld world{{.partitions = 1}};
-    const auto target = world.subscribed();
-    Restarted again{world};
-    // While it was away the client was purged, and compaction has removed even the tombstone.
-    world.publish(world.subscriptions_of(target.uaid),
-                  core::encode(core::ClientRemoved{target.uaid, core::WriteStamp{2, 1}}));
-    world.run_loops();
-    const auto where = world.subscriptions_of(target.uaid);
-    world.log_->compact(where, world.log_->records(where).back().offset + 1, true);
-    world.clock_.advance(std::chrono::hours{24 * 4});
-    CHECK(again.knows(target));  // the store is as it was
-    again.view_->start();
-    world.run_loops();
-    CHECK(again.view_->ready());
-    CHECK_FALSE(again.knows(target));
-}
-
-TEST_CASE("a checkpoint below the log's start is folded anew", "[view]") {
-    IngestWorld world{{.partitions = 1}};
-    const auto target = world.subscribed();
-    Restarted again{world};
-    const auto where = world.subscriptions_of(target.uaid);
-    const auto kept = world.new_target();
-    world.publish(where, core::encode(core::ClientRemoved{target.uaid, core::WriteStamp{2, 1}}));
-    world.subscribe(kept.uaid, kept.channel);
-    world.run_loops();
-    world.log_->truncate_before(where, world.log_->records(where).back().offset - 1);
-    again.view_->start();
-    world.run_loops();
-    CHECK(again.view_->ready());
-    CHECK_FALSE(again.knows(target));
-    CHECK(again.knows(kept));
 }

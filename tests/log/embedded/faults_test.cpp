@@ -103,14 +103,6 @@ void leave_free(const std::filesystem::path& file, std::uintmax_t bytes) {
 
 }  // namespace
 
-TEST_CASE("a directory in use is refused by name", "[embedded]") {
-    EmbeddedUnderTest log;
-    const auto why = why_not(log.config);
-    CHECK_THAT(why, Contains(log.config.directory.string()));
-    CHECK_THAT(why, Contains("in use by another process"));
-    append(log, kWhere, {record("the first one goes on")});
-}
-
 TEST_CASE("another number of partitions is refused with both numbers", "[embedded]") {
     EmbeddedUnderTest log;
     log.close();
@@ -238,20 +230,6 @@ TEST_CASE("after a clean stop everything is there without the write-ahead files"
     CHECK(append(log, kWhere, {record("next")}).front().offset == written.back().offset + 1);
 }
 
-TEST_CASE("after a kill the write-ahead files are needed", "[embedded]") {
-    EmbeddedUnderTest log;
-    SECTION("in the first run") {}
-    SECTION("in a later run") {
-        append(log, kWhere, numbered("of the first run", 10));
-        log.close();
-        log.open();
-    }
-    append(log, kWhere, numbered("of this run", 10));
-    const auto killed = as_if_killed(log);
-    for (const auto& path : files_with(killed.directory, ".log")) std::filesystem::remove(path);
-    CHECK_THAT(why_not(killed), Contains("damaged") && Contains(".log is missing"));
-}
-
 TEST_CASE("a clean stop is not believed twice", "[embedded]") {
     EmbeddedUnderTest log;
     append(log, kWhere, numbered("of the first run", 10));
@@ -267,24 +245,6 @@ TEST_CASE("a clean stop is not believed twice", "[embedded]") {
     log.open();
     // A reader that has seen the lost records gets no others under their offsets.
     CHECK(append(log, kWhere, {record("next")}).front().offset > lost.offset);
-}
-
-TEST_CASE("control can be written and read back, also after a restart", "[embedded]") {
-    EmbeddedUnderTest log;
-    const auto timeout = std::chrono::seconds{10};
-    const auto nothing = log::read_control(log.log(), timeout);
-    REQUIRE_FALSE(nothing);
-    CHECK(nothing.error().fault == core::Fault::not_found);
-    const log::Control control{.log_id = "0123456789abcdef",
-                               .created = "2026-11-21T00:00:00Z",
-                               .partitions = 4,
-                               .tiers = {std::chrono::seconds{0}, std::chrono::seconds{5}},
-                               .keyring_fingerprint = "fingerprint"};
-    EmbeddedUnderTest::must(log::write_control(log.log(), control, std::nullopt, timeout));
-    CHECK(log::read_control(log.log(), timeout) == control);
-    log.close();
-    log.open();
-    CHECK(log::read_control(log.log(), timeout) == control);
 }
 
 TEST_CASE("a full disk refuses publishes, loses nothing acknowledged, and recovers", "[embedded]") {
@@ -344,24 +304,6 @@ TEST_CASE("a log that cannot write goes on serving readers", "[embedded]") {
         CHECK(answer.error().fault == core::Fault::unavailable);
         CHECK(read_all(log, kWhere) == written);
     }
-}
-
-TEST_CASE("a synced write that fails is refused, and nothing that was answered goes with it",
-          "[embedded]") {
-    EmbeddedUnderTest log{[](EmbeddedConfig& c) { c.sync = log::Sync::always; }};
-    auto written = append(log, kWhere, {record("one"), record("two")});
-    const auto publisher = log.log().open_publisher(log.executor());
-    {
-        const FileSizeLimit nothing_is_written;
-        CHECK_FALSE(publish_all(log, *publisher, kWhere, {record("refused")})[0]);
-    }
-    written.push_back(publish_until_taken(log, *publisher, kWhere, record("three")));
-    CHECK(read_all(log, kWhere) == written);
-    const auto killed = as_if_killed(log);
-    log.close();
-    log.config = killed;
-    log.open();
-    CHECK(read_all(log, kWhere) == written);
 }
 
 TEST_CASE("the log and its directory are the owner's alone", "[embedded]") {

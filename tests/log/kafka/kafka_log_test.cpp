@@ -201,38 +201,6 @@ TEST_CASE("a reader that is behind does not wait for the next fetch", "[kafka]")
     CHECK(kafka.read(kWhere).size() == kCount);
 }
 
-TEST_CASE("a publisher answers for every record, and those of a partition keep their order",
-          "[kafka]") {
-    Kafka kafka;
-    constexpr int kRecords = 20'000;
-    constexpr std::size_t kUnderWay = 400;
-    const auto publisher = kafka.log->open_publisher(kafka.executor);
-    int answered = 0;
-    std::map<TopicPartition, std::vector<core::Offset>> offsets;
-    for (int number = 0; number < kRecords; ++number) {
-        REQUIRE(kafka.executor.wait_until([&] { return publisher->unanswered() < kUnderWay; }));
-        const TopicPartition where{Topic::kNotifications, number % kafka.partitions};
-        publisher->publish(where, record(std::to_string(number)),
-                           [&, where, number](const auto& result) {
-                               ++answered;
-                               REQUIRE(result);
-                               offsets[where].push_back(result->offset);
-                           });
-    }
-    REQUIRE(kafka.executor.wait_until([&] { return answered == kRecords; }));
-    CHECK(publisher->unanswered() == 0);
-    for (core::Partition partition = 0; partition < kafka.partitions; ++partition) {
-        const TopicPartition where{Topic::kNotifications, partition};
-        int number = partition;
-        for (const auto& [offset, key] : kafka.read(where)) {
-            REQUIRE(key == std::to_string(number));
-            number += kafka.partitions;
-        }
-        CHECK(number == kRecords + partition);
-        CHECK(std::is_sorted(offsets[where].begin(), offsets[where].end()));
-    }
-}
-
 TEST_CASE("records that are under way when their publisher ends are written", "[kafka]") {
     Kafka kafka{1};
     constexpr int kRecords = 3'000;

@@ -92,22 +92,6 @@ TEST_CASE("the table of a cluster has a row for each node and partition", "[clus
           "1111111111111111 (ready)\n");
 }
 
-TEST_CASE("nodes whose processes are dead are gone, and nobody has their partitions", "[cluster]") {
-    World world;
-    world.two_edges();
-    CHECK(tools::is_well(world.view()));
-    const auto dead = world.view(console::Unreported::dead);
-    CHECK_FALSE(tools::is_well(dead));
-    CHECK(tools::cluster_table(dead) ==
-          "NODE              LINK ADDRESS   CLIENTS  LINKS  HOME OF  STANDBY OF  \n"
-          "1111111111111111  10.0.0.1:8081  -        -      1        1           gone\n"
-          "2222222222222222  10.0.0.2:8081  -        -      1        1           gone\n"
-          "\n"
-          "PARTITION  HOME                     EPOCH  LAG  RECORDS/S  STANDBYS\n"
-          "0          1111111111111111 (gone)  3      -    -          2222222222222222 (gone)\n"
-          "1          2222222222222222 (gone)  4      -    -          1111111111111111 (gone)\n");
-}
-
 TEST_CASE("a hot partition is marked, with what to do", "[cluster]") {
     World world;
     world.two_edges();

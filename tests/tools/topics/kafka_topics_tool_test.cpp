@@ -54,30 +54,6 @@ TEST_CASE("topics are created as the table has them, and described so", "[kafka]
                Catch::Contains(tool.config.prefix + "notifications: 3 partitions"));
 }
 
-TEST_CASE("a second create changes nothing, another layout is refused", "[kafka]") {
-    Tool tool;
-    REQUIRE(tool.create());
-    const auto control = log::read_control(*tool.log, seconds{10});
-    REQUIRE(control);
-    CHECK_FALSE(control->cluster.empty());
-    CHECK(log::check_cluster(*tool.admin, control->cluster));
-    CHECK_FALSE(log::check_cluster(*tool.admin, "another"));
-    REQUIRE(tool.create());
-    CHECK(*log::read_control(*tool.log, seconds{10}) == *control);
-    tool.options.layout.partitions = 5;
-    const auto refused = tool.create();
-    REQUIRE_FALSE(refused);
-    CHECK_THAT(refused.error().message, Catch::Contains("3 in control, 5 asked for"));
-}
-
-TEST_CASE("a dry run creates nothing", "[kafka]") {
-    Tool tool;
-    tool.options.dry_run = true;
-    REQUIRE(tool.create());
-    CHECK(tool.admin->describe()->empty());
-    CHECK_THAT(tool.out.str(), Catch::Contains("create  " + tool.config.prefix + "control"));
-}
-
 TEST_CASE("more replicas than brokers are refused with the broker's reason", "[kafka]") {
     Tool tool;
     tool.options.layout.replication_factor = 3;
@@ -86,22 +62,6 @@ TEST_CASE("more replicas than brokers are refused with the broker's reason", "[k
     CHECK(refused.error().fault == core::Fault::invalid);
     CHECK_THAT(refused.error().message,
                Catch::Contains("replication factor", Catch::CaseSensitive::No));
-}
-
-TEST_CASE("a topic that somebody made otherwise is named", "[kafka]") {
-    Tool tool;
-    auto table = log::topic_table(tool.options.layout);
-    for (auto& spec : table) {
-        if (spec.topic == Topic::kEvents) spec.settings["message.timestamp.type"] = "CreateTime";
-        if (spec.topic == Topic::kReliability) spec.settings["retention.ms"] = "1000";
-    }
-    REQUIRE(tool.admin->create(table));
-    const auto checked = log::check_topics(*tool.admin, log::topic_table(tool.options.layout));
-    REQUIRE_FALSE(checked);
-    CHECK(checked.error().fault == core::Fault::conflict);
-    CHECK_THAT(checked.error().message,
-               Catch::Contains("events: message.timestamp.type is CreateTime") &&
-                   !Catch::Contains("retention.ms"));
 }
 
 TEST_CASE("destroy removes the topics, and they can be created anew", "[kafka]") {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds every example of schemas/openapi.yaml to the schema that it stands beside.
 
-openapi_examples.py FILE, with schemathesis' own Python (it brings both modules). Schemathesis
+openapi-examples.py FILE, with schemathesis' own Python (it brings both modules). Schemathesis
 sends the examples of requests; nothing else looks at those of replies.
 """
 import sys
