@@ -107,13 +107,14 @@ TEST_CASE("after the end no thread touches the executor again", "[lifetime]") {
         WatchedExecutor executor;
         std::optional<Lifetime> lifetime{std::in_place, executor};
         std::atomic<bool> stop = false;
-        std::thread other{[&stop, remote = lifetime->remote()] {
-            while (!stop) remote.post([] {});
+        std::atomic<int> posts = 0;
+        std::thread other{[&, remote = lifetime->remote()] {
+            for (; !stop; ++posts) remote.post([] {});
         }};
         while (!executor.touched()) std::this_thread::yield();
         lifetime.reset();
         executor.forbid();
-        for (int i = 0; i < 100; ++i) std::this_thread::yield();
+        for (const int before = posts; posts < before + 100;) std::this_thread::yield();
         stop = true;
         other.join();
         REQUIRE_FALSE(executor.touched_too_late());

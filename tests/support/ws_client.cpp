@@ -220,9 +220,8 @@ WsClient::Event WsClient::until_closed(int limit_ms) {
     }
 }
 
-void WsClient::shrink_receive_buffer() {
-    const int size = 2'048;
-    setsockopt(impl_->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+void WsClient::set_receive_buffer(int bytes) {
+    setsockopt(impl_->fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
 }
 
 std::string WsClient::certificate_subject() const {

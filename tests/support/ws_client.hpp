@@ -55,8 +55,8 @@ public:
     /// Reads until the close frame or the end; the close frame's event, or the end.
     Event until_closed(int limit_ms = 5'000);
 
-    /// Small receive buffer: call before anything is received to become a slow reader soon.
-    void shrink_receive_buffer();
+    /// A small one before anything is received makes a slow reader.
+    void set_receive_buffer(int bytes);
     /// The subject of the server's certificate (TLS only).
     std::string certificate_subject() const;
     int fd() const;

@@ -430,13 +430,6 @@ TEST_CASE("binary messages close with 1003", "[edge][ws_server]") {
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
 
-TEST_CASE("before hello too: binary closes with 1003", "[edge][ws_server]") {
-    FrontWorld world;
-    auto client = world.connect();
-    client.frame(2, "{}");
-    check_close(client.until_closed(), 1003, "UnsupportedMessage");
-}
-
 TEST_CASE("text that is not UTF-8, reserved bits and bad opcodes end the connection",
           "[edge][ws_server]") {
     FrontWorld world;
@@ -463,15 +456,6 @@ TEST_CASE("a control frame that is too long ends the connection", "[edge][ws_ser
     CHECK(FrontWorld::soon([&] { return world.sum(&FakeHome::detached) == 1; }));
 }
 
-TEST_CASE("a WebSocket ping is answered with its payload", "[edge][ws_server]") {
-    FrontWorld world;
-    auto client = world.client();
-    client.frame(9, "abc");
-    const auto pong = client.next();
-    CHECK(pong.opcode == 10);
-    CHECK(pong.payload == "abc");
-}
-
 TEST_CASE("pings and pongs before hello are no offence and no hello", "[edge][ws_server]") {
     FrontWorld world;
     auto client = world.connect();
@@ -484,25 +468,11 @@ TEST_CASE("pings and pongs before hello are no offence and no hello", "[edge][ws
     CHECK(client.next_message().is_text());
 }
 
-TEST_CASE("a message in many pieces arrives whole", "[edge][ws_server]") {
-    FrontWorld world;
-    auto client = world.client();
-    std::string bytes = "\x81\xfe";
-    const std::string what(5000, 'q');
-    const auto payload = order(what);
-    bytes.push_back(static_cast<char>(payload.size() >> 8));
-    bytes.push_back(static_cast<char>(payload.size() & 0xff));
-    bytes.append(4, '\0');  // a mask of zeros
-    bytes += payload;
-    for (std::size_t i = 0; i < bytes.size(); i += 700) client.raw(bytes.substr(i, 700));
-    CHECK(client.next_message().payload.ends_with(":" + what));
-}
-
 TEST_CASE("a client that does not read is dropped as slow and loses nothing else",
           "[edge][ws_server]") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.outbox_bytes_max = 256 * 1024; })};
     WsClient slow{world.fronts.port()};
-    slow.shrink_receive_buffer();
+    slow.set_receive_buffer(2'048);
     REQUIRE(slow.upgrade());
     slow.text(FrontWorld::kHello);
     REQUIRE(slow.next_message().is_text());
@@ -571,7 +541,7 @@ TEST_CASE("what all clients do not read is bounded, and an address ends its own 
     })};
     const auto from = [&](const std::string& address) {
         WsClient client{world.fronts.port()};
-        client.shrink_receive_buffer();
+        client.set_receive_buffer(2'048);
         client.raw("PROXY TCP4 " + address + " 127.0.0.1 5000 443\r\n");
         REQUIRE(client.upgrade());
         client.text(FrontWorld::kHello);
@@ -583,6 +553,7 @@ TEST_CASE("what all clients do not read is bounded, and an address ends its own 
     std::vector<WsClient> greedy;
     for (int i = 0; i < 8; ++i) greedy.push_back(from("192.0.2.2"));
     CHECK(FrontWorld::soon([&] { return world.closed(ClosedBy::slow) >= 4; }));
+    late.set_receive_buffer(1 << 20);  // what it did not read comes quickly now
     for (int i = 0; i < kFrames; ++i) REQUIRE(late.next_message().payload.size() == 4000);
     greedy.clear();
     CHECK(FrontWorld::soon([&] { return world.counters.sockets.connections->Value() == 1; }));
@@ -650,7 +621,7 @@ TEST_CASE("a client that reads late gets the stream whole", "[edge][ws_server]")
 TEST_CASE("a close frame behind a full pipe is not awaited for ever", "[edge][ws_server]") {
     FrontWorld world{FrontWorld::with([](auto& o) { o.outbox_bytes_max = 8 << 20; })};
     WsClient stuck{world.fronts.port()};
-    stuck.shrink_receive_buffer();
+    stuck.set_receive_buffer(2'048);
     REQUIRE(stuck.upgrade());
     stuck.text(FrontWorld::kHello);
     REQUIRE(stuck.next_message().is_text());
