@@ -13,7 +13,6 @@ import { UserAgent, call, post } from './client.mjs';
 const log = process.env.LOG ?? 'embedded';
 const kafka = log === 'kafka';
 const cluster = new Cluster(log, { plain: true, retry: ['--retry-allowed-addresses', '127.0.0.1'], reliability: true, console: [] });
-const PAUSE_MS = 1500; // between two steps: everything that runs has met the state before
 const ROLES = kafka ? ['endpoint', 'endpoint-b', 'retry', 'reliability', 'console', 'edge', 'edge-b'] : ['standalone'];
 
 /** Where a role's key ring stands: on Kafka each has a copy, or the first role to read it would show nothing of the others. */
@@ -95,11 +94,16 @@ class Traffic {
         await Promise.all(this.running);
         for (const client of this.clients) client.end();
     }
+    /** Between two steps of a rotation: everything that runs meets the state before the next one. */
+    async meets() {
+        const before = { ...this.counts };
+        const twice = ([name, rounds]) => rounds >= before[name] + 2 || this.refused.length > 0;
+        await until('two rounds of everything', () => Object.entries(this.counts).every(twice), 60000);
+    }
 }
 
 const at = (origin, url) => origin + new URL(url).pathname;
 const statusOf = async (port) => (await fetch(`http://127.0.0.1:${port}/ready`)).json();
-const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
 test('nothing is refused at any moment of a rotation', { timeout: 400000 }, async (t) => {
     const traffic = new Traffic();
@@ -170,13 +174,13 @@ test('nothing is refused at any moment of a rotation', { timeout: 400000 }, asyn
         },
     });
     try {
-        await pause();
+        await traffic.meets();
         await tool(['keys', 'rotate', ...(kafka ? ['--kafka-servers', cluster.servers, '--kafka-prefix', cluster.prefix] : []), ...ringOption(newest())]);
         // A role whose file is that of the tool finds the new key by itself.
         const shared = !kafka && (await tool(['webhooks', 'token', 'shop', ...ringOption(newest())])).trim();
         const listed = async () => (await call('GET', `http://127.0.0.1:${cluster.ports.retry}/webhooks`, { Authorization: `Bearer ${shared}` })).status === 200;
         if (shared) await until('a token of the new key to be good, without SIGHUP', listed, 15000);
-        await pause();
+        await traffic.meets();
         // One role after the other gets the file and rereads it. Nobody encrypts with the new key yet.
         for (const role of ROLES) {
             if (kafka) copyFileSync(newest(), ringOf(role));
@@ -184,7 +188,7 @@ test('nothing is refused at any moment of a rotation', { timeout: 400000 }, asyn
             if (kafka) {
                 await until(`that ${role} reads the new key`, async () => /do not encrypt yet/.test((await statusOf(ops[role])).warnings?.key_ring ?? ''), 45000);
             }
-            await pause();
+            await traffic.meets();
         }
         if (kafka) {
             await tool(['keys', 'publish', '--kafka-servers', cluster.servers, '--kafka-prefix', cluster.prefix, ...ringOption(newest())]);
@@ -192,7 +196,7 @@ test('nothing is refused at any moment of a rotation', { timeout: 400000 }, asyn
         }
         const encrypts = (role) => /"event":"key_encrypts".*"key":1/.test(cluster.children.get(role).output);
         for (const role of ROLES) await until(`that ${role} encrypts with the new key`, () => encrypts(role), 45000);
-        await pause();
+        await traffic.meets();
         for (const role of ROLES) assert.equal((await statusOf(ops[role])).warnings?.key_ring, undefined, role);
     } finally {
         await traffic.stop();
